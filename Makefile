@@ -1,0 +1,34 @@
+# The two commands that matter: `make run` and `make test`. Each sets up what it needs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: run test check bench fuzz oracle clean
+
+run:
+	$(PYTHON) -m kafkalet serve $(ARGS)
+
+$(BIN)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,dev]'
+	touch $@
+
+test: $(BIN)/.ready
+	$(BIN)/python -m pytest -n 2 $(ARGS)
+
+check: $(BIN)/.ready
+	$(BIN)/ruff check kafkalet tests benchmarks examples
+	$(BIN)/ruff format --check kafkalet tests benchmarks examples
+	$(BIN)/mypy
+
+bench: $(BIN)/.ready
+	$(BIN)/python -m benchmarks $(ARGS)
+
+fuzz: $(BIN)/.ready
+	$(BIN)/python -m tests.fuzz $(ARGS)
+
+oracle: $(BIN)/.ready
+	$(BIN)/python -m pytest -m oracle $(ARGS)
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

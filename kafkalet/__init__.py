@@ -1,0 +1,29 @@
+"""kafkalet: a Kafka broker that fits inside a test.
+
+    with kafkalet.Broker() as broker:
+        producer = AnyKafkaClient(bootstrap_servers=broker.bootstrap_servers)
+
+Everything is imported on first use, so that `import kafkalet` costs next to nothing.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from kafkalet.version import VERSION as __version__
+
+if TYPE_CHECKING:
+    from kafkalet.broker.cluster import Broker, Cluster
+    from kafkalet.clock import ManualClock
+
+__all__ = ["Broker", "Cluster", "ManualClock", "__version__"]
+
+_HOMES = {"Broker": "kafkalet.broker.cluster", "Cluster": "kafkalet.broker.cluster", "ManualClock": "kafkalet.clock"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'kafkalet' has no attribute {name!r}")
+    import importlib
+
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
