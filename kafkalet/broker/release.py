@@ -1,0 +1,101 @@
+"""The emulated release: one named rule for each difference in behaviour between releases of Kafka.
+
+Which versions of which API a release serves is in `kafkalet.protocol.releases`; here is what the answers say. Code
+that must differ asks a rule by its name and never compares versions itself. `newest` serves every version of every
+release and behaves like 4.4 where releases disagree.
+"""
+
+from typing import NamedTuple
+
+from kafkalet.storage.config import MAX_LONG, ONE_HOUR_MS, LogRules
+
+NEWEST = "newest"
+RELEASES = (
+    *("0.8.2", "0.9", "0.10.0", "0.10.1", "0.10.2", "0.11", "1.0", "1.1"),
+    *(f"2.{minor}" for minor in range(9)),
+    *(f"3.{minor}" for minor in range(10)),
+    *(f"4.{minor}" for minor in range(5)),
+    NEWEST,
+)
+
+
+class UnknownRelease(ValueError):
+    """A release that cannot be emulated. The text names those that can."""
+
+
+class Release(NamedTuple):
+    """A release of Kafka, `Release.of("3.9")`, and in what it differs from others."""
+
+    name: str
+    version: tuple[int, ...]
+
+    @classmethod
+    def of(cls, name: str = NEWEST) -> "Release":
+        """The release of that name: one of RELEASES, or one of its patch releases (`3.9.2`). Raises UnknownRelease."""
+        for known in RELEASES:
+            if name == known or (name.startswith(known + ".") and name[len(known) + 1 :].isdecimal()):
+                newest = RELEASES[-2] if known == NEWEST else known
+                return cls(known, tuple(int(part) for part in newest.split(".")))
+        raise UnknownRelease(f"Kafka {name} cannot be emulated; known are {', '.join(RELEASES)}")
+
+    @property
+    def log_rules(self) -> LogRules:
+        """What of this a log needs to know."""
+        return LogRules(
+            lifts_unstable_to_log_start=self.version < (4, 0),
+            honours_message_format=self.version < (3, 0),
+            knows_old_formats=self.version < (4, 0),
+            least_segment_bytes=14 if self.version < (4, 0) else 1 << 20,
+            timestamp_after_max_ms=MAX_LONG if self.version < (4, 0) else ONE_HOUR_MS,
+        )
+
+    # ListOffsets
+
+    @property
+    def answers_every_duplicate(self) -> bool:
+        """A partition named twice in ListOffsets is answered twice; since 4.0 once."""
+        return self.version < (4, 0)
+
+    @property
+    def echoes_topics_without_partitions(self) -> bool:
+        """ListOffsets answers a topic entry without partitions by the same; since 4.0 it leaves it out."""
+        return self.version < (4, 0)
+
+    @property
+    def ignores_isolation_of_replicas(self) -> bool:
+        """ListOffsets looks at isolation_level only when the replica id is -1; since 4.0 a bad one always fails."""
+        return self.version < (4, 0)
+
+    @property
+    def refuses_unknown_timestamps_by_format(self) -> bool:
+        """On topics in old message formats ListOffsets answers 43 also to special timestamps it does not know."""
+        return self.log_rules.honours_message_format
+
+    # Fetch
+
+    @property
+    def refuses_zstd_topics_to_old_fetches(self) -> bool:
+        """Fetch below v10 gets 76 from a topic with compression.type=zstd; since 4.0 it gets the batches."""
+        return self.version < (4, 0)
+
+    @property
+    def nulls_records_of_failed_fetches(self) -> bool:
+        """An error of the whole Fetch leaves the records null; since 4.0 they are empty."""
+        return self.version < (4, 0)
+
+    # Produce
+
+    @property
+    def leaves_null_records_unanswered(self) -> bool:
+        """A Produce request with null records is never answered (a defect of 3.9 and older)."""
+        return self.version < (4, 0)
+
+    @property
+    def serves_old_message_sets(self) -> bool:
+        """Produce v0-2 are served, not only advertised. 4.x advertises them for old clients' sake; `newest` serves."""
+        return self.version < (4, 0) or self.name == NEWEST
+
+    @property
+    def refuses_epochs_never_given(self) -> bool:
+        """A transactional batch with an epoch that the coordinator never gave is refused with 47 (KIP-890, 4.0)."""
+        return self.version >= (4, 0)

@@ -1,0 +1,160 @@
+"""Properties as Kafka has them: a dotted name, a type, a default, what is allowed.
+
+A `PropertySet` turns texts (from a command line, a `server.properties` file, a request) into values. Texts are read as
+Kafka's `ConfigDef` reads them: spaces around a value do not count, booleans ignore case, numbers are Java's int, long,
+short and double with their bounds, lists are separated by commas. The refusals say what Kafka says, because clients
+and their tests read these sentences.
+
+A name that the set does not have is a matter for the caller: a warning for a broker's own properties, a refusal for a
+topic's.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import Enum
+from typing import NamedTuple
+
+Value = bool | int | float | str | tuple[str, ...] | None
+
+
+class InvalidProperty(ValueError):
+    """A value that a property cannot have. The text names the property, the value and what is allowed."""
+
+    def __init__(self, name: str, value: str | None, reason: str) -> None:
+        super().__init__(f"Invalid value {'null' if value is None else value} for configuration {name}: {reason}")
+        self.name = name
+        self.value = value
+        self.reason = reason
+
+
+class Type(Enum):
+    """The type of a property; the number is DescribeConfigs' `config_type` (KIP-569)."""
+
+    BOOLEAN = 1
+    STRING = 2
+    INT = 3
+    SHORT = 4
+    LONG = 5
+    DOUBLE = 6
+    LIST = 7
+    CLASS = 8
+    PASSWORD = 9
+
+    def parse(self, name: str, text: str) -> Value:
+        """The value that `text` stands for; raises InvalidProperty."""
+        text = text.strip()
+        if self in _BOUNDS:
+            return _integer(self, name, text)
+        if self is Type.BOOLEAN:
+            if text.lower() not in ("true", "false"):
+                raise InvalidProperty(name, text, "Expected value to be either true or false")
+            return text.lower() == "true"
+        if self is Type.DOUBLE:
+            return _double(name, text)
+        if self is Type.LIST:
+            return tuple(part.strip() for part in text.split(",")) if text else ()
+        return text
+
+
+# Java's bounds of the whole numbers.
+_BOUNDS = {Type.INT: 1 << 31, Type.SHORT: 1 << 15, Type.LONG: 1 << 63}
+
+
+def _integer(type_: Type, name: str, text: str) -> int:
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    bound = _BOUNDS[type_]
+    if digits.isdecimal() and digits.isascii() and -bound <= (value := int(text)) < bound:
+        return value
+    raise InvalidProperty(name, text, f"Not a number of type {type_.name}")
+
+
+def _double(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidProperty(name, text, "Not a number of type DOUBLE") from None
+
+
+Check = Callable[[Value], str | None]
+"""Looks at a parsed value: None when it is allowed, else the reason why not."""
+
+
+def at_least(low: float) -> Check:
+    """Numbers from `low` up."""
+    return lambda value: None if isinstance(value, (int, float)) and value >= low else f"Value must be at least {low}"
+
+
+def between(low: float, high: float) -> Check:
+    """Numbers from `low` to `high`, both allowed."""
+
+    def check(value: Value) -> str | None:
+        assert isinstance(value, (int, float))
+        if value < low:
+            return f"Value must be at least {low}"
+        return f"Value must be no more than {high}" if value > high else None
+
+    return check
+
+
+def one_of(*allowed: str) -> Check:
+    """One of these words, written exactly so."""
+    return lambda value: None if value in allowed else f"String must be one of: {', '.join(allowed)}"
+
+
+def list_of(*allowed: str) -> Check:
+    """A list of nothing but these words."""
+
+    def check(value: Value) -> str | None:
+        assert isinstance(value, tuple)
+        strange = any(word not in allowed for word in value)
+        return f"String must be one of: {', '.join(allowed)}" if strange else None
+
+    return check
+
+
+class Property(NamedTuple):
+    """One property. `default` is the text Kafka shows for it, None where there is none."""
+
+    name: str
+    type: Type
+    default: str | None
+    check: Check | None = None
+
+    def parse(self, text: str) -> Value:
+        """The value that `text` stands for; raises InvalidProperty."""
+        value = self.type.parse(self.name, text)
+        if self.check is not None and (reason := self.check(value)) is not None:
+            raise InvalidProperty(self.name, text.strip(), reason)
+        return value
+
+    def default_value(self) -> Value:
+        return None if self.default is None else self.type.parse(self.name, self.default)
+
+
+class PropertySet:
+    """Properties by name, in the order in which they were given."""
+
+    def __init__(self, properties: Iterable[Property]) -> None:
+        self._by_name = {property_.name: property_ for property_ in properties}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._by_name
+
+    def __getitem__(self, name: str) -> Property:
+        return self._by_name[name]
+
+    def __iter__(self) -> Iterator[Property]:
+        return iter(self._by_name.values())
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def get(self, name: str) -> Property | None:
+        return self._by_name.get(name)
+
+    def parse(self, texts: Mapping[str, str]) -> dict[str, Value]:
+        """Values of all the properties of `texts` that this set has; raises InvalidProperty for the first bad one."""
+        return {name: self._by_name[name].parse(text) for name, text in texts.items() if name in self._by_name}
+
+    def unknown(self, texts: Iterable[str]) -> list[str]:
+        """The names this set does not have, in their order."""
+        return [name for name in texts if name not in self._by_name]
