@@ -1,0 +1,17 @@
+"""The answers, one module per API, named as in `kafkalet.protocol.api`.
+
+    def handle(request: ListOffsetsRequest, context: Context) -> ListOffsetsResponse
+
+A handler is a plain function. It returns its answer, a `Delayed` of it where the request has to wait (purgatory.py),
+or None where the client expects none (produce with acks=0). The router imports a module on the first request of its
+API, so that a broker starts without them.
+"""
+
+from kafkalet.protocol.api import Api
+
+SERVED: frozenset[Api] = frozenset(
+    {
+        Api.API_VERSIONS,
+    }
+)
+"""The APIs that have a module here. A broker advertises those of them that its release knows."""

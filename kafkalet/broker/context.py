@@ -1,0 +1,57 @@
+"""What a handler may use, and who asks.
+
+There is one context per connection, made with its first request. A connection serves one request at a time, so the
+part that belongs to the request (`api`, `version`, `correlation_id`, `client_id`) is written over by the next one:
+whoever keeps something beyond his answer (a group keeps its member's client id) copies the value, not the context.
+"""
+
+from typing import Any, Protocol
+
+from kafkalet.clock import Clock
+from kafkalet.protocol.api import Api
+
+
+class Client(Protocol):
+    """The connection a request came in on, as far as a handler may touch it."""
+
+    def close(self, reason: str) -> None:
+        """End the connection, with one line in the log that gives `reason`."""
+
+    def mute(self, ms: float) -> None:
+        """Serve no further request of this connection for `ms` milliseconds (KIP-219); this one's answer goes out."""
+
+
+class Context:
+    """The surroundings of a request."""
+
+    __slots__ = (
+        "api",
+        "client",
+        "client_id",
+        "clock",
+        "cluster",
+        "correlation_id",
+        "listener",
+        "node",
+        "peer",
+        "principal",
+        "release",
+        "session",
+        "version",
+    )
+
+    api: Api
+    version: int
+    client_id: str  # "" where the client gave none or null, as in Kafka
+    correlation_id: int
+
+    def __init__(self, node: Any, client: Client, peer: tuple[str, int], listener: str) -> None:
+        self.node: Any = node  # the broker that was asked
+        self.cluster: Any = node.cluster
+        self.release: Any = node.release
+        self.clock: Clock = node.clock
+        self.client = client
+        self.peer = peer  # host and port of the client
+        self.listener = listener  # the name of the listener it came through
+        self.principal = "User:ANONYMOUS"
+        self.session: Any = None  # what the authentication gate remembers of this connection
