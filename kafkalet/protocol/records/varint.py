@@ -1,0 +1,79 @@
+"""Zig-zag varints, as the records of format 2 have them.
+
+An integer n is mapped to n * 2 (n >= 0) or -n * 2 - 1 (n < 0), and that is written seven bits a byte, the lowest
+first; the high bit of a byte says that another one follows. A varint carries 32 bits in at most five bytes, a
+varlong 64 bits in at most ten. What is longer is refused; what is shorter than it claims raises IndexError.
+
+`record.py` has the one- and two-byte cases inlined and comes here for the others.
+"""
+
+from typing import TypeAlias
+
+Buffer: TypeAlias = bytes | bytearray | memoryview
+"""Bytes in memory; a memoryview has to be contiguous and of format "B"."""
+
+
+def encode_unsigned(number: int) -> bytes:
+    """`number` (>= 0) seven bits a byte, without zig-zag."""
+    out = bytearray()
+    while number > 127:
+        out.append(number & 127 | 128)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+SMALL = [encode_unsigned(number << 1) for number in range(8192)]
+"""The encodings of 0 to 8191: those of one and two bytes."""
+
+
+def encode(number: int) -> bytes:
+    """`number`, which fits in 64 signed bits, as a varint (or varlong: they look the same)."""
+    if 0 <= number < 8192:
+        return SMALL[number]
+    return encode_unsigned(number << 1 if number >= 0 else ~number << 1 | 1)
+
+
+def size_of(number: int) -> int:
+    """How many bytes `encode(number)` has."""
+    return (((number if number >= 0 else ~number).bit_length() + 7) // 7) or 1
+
+
+class VarintTooLong(ValueError):
+    """More bytes than the integer can have; Kafka's IllegalArgumentException of ByteUtils."""
+
+
+def read_varint(buffer: Buffer, position: int) -> tuple[int, int]:
+    """A 32-bit varint: (number, position behind it).
+
+    Bits beyond the 32nd are dropped, as ByteUtils.readVarint does. Raises VarintTooLong when the fifth byte
+    promises a sixth, IndexError at the end of the buffer.
+    """
+    value = shift = 0
+    while True:
+        byte = buffer[position]
+        position += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            break
+        shift += 7
+        if shift > 28:
+            raise VarintTooLong(f"Varint is too long, the most significant bit in the 5th byte is set: {value:#x}")
+    value &= 0xFFFFFFFF
+    return (value >> 1) ^ -(value & 1), position
+
+
+def read_varlong(buffer: Buffer, position: int) -> tuple[int, int]:
+    """A 64-bit varlong: (number, position behind it). Raises as `read_varint`, for an eleventh byte."""
+    value = shift = 0
+    while True:
+        byte = buffer[position]
+        position += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            break
+        shift += 7
+        if shift > 63:
+            raise VarintTooLong(f"Varlong is too long, most significant bit in the 10th byte is set: {value:#x}")
+    value &= 0xFFFFFFFFFFFFFFFF
+    return (value >> 1) ^ -(value & 1), position
