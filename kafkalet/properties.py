@@ -74,39 +74,35 @@ def _double(name: str, text: str) -> float:
         raise InvalidProperty(name, text, "Not a number of type DOUBLE") from None
 
 
-Check = Callable[[Value], str | None]
-"""Looks at a parsed value: None when it is allowed, else the reason why not."""
+Check = Callable[[str, Value], None]
+"""Looks at the value of the property of that name; raises InvalidProperty when it is not allowed."""
 
 
 def at_least(low: float) -> Check:
     """Numbers from `low` up."""
-    return lambda value: None if isinstance(value, (int, float)) and value >= low else f"Value must be at least {low}"
+    return between(low, float("inf"))
 
 
 def between(low: float, high: float) -> Check:
     """Numbers from `low` to `high`, both allowed."""
 
-    def check(value: Value) -> str | None:
+    def check(name: str, value: Value) -> None:
         assert isinstance(value, (int, float))
         if value < low:
-            return f"Value must be at least {low}"
-        return f"Value must be no more than {high}" if value > high else None
+            raise InvalidProperty(name, str(value), f"Value must be at least {low}")
+        if value > high:
+            raise InvalidProperty(name, str(value), f"Value must be no more than {high}")
 
     return check
 
 
 def one_of(*allowed: str) -> Check:
-    """One of these words, written exactly so."""
-    return lambda value: None if value in allowed else f"String must be one of: {', '.join(allowed)}"
+    """One of these words, written exactly so; or a list of nothing but them."""
 
-
-def list_of(*allowed: str) -> Check:
-    """A list of nothing but these words."""
-
-    def check(value: Value) -> str | None:
-        assert isinstance(value, tuple)
-        strange = any(word not in allowed for word in value)
-        return f"String must be one of: {', '.join(allowed)}" if strange else None
+    def check(name: str, value: Value) -> None:
+        for word in value if isinstance(value, tuple) else (value,):
+            if word not in allowed:
+                raise InvalidProperty(name, str(word), f"String must be one of: {', '.join(allowed)}")
 
     return check
 
@@ -122,8 +118,8 @@ class Property(NamedTuple):
     def parse(self, text: str) -> Value:
         """The value that `text` stands for; raises InvalidProperty."""
         value = self.type.parse(self.name, text)
-        if self.check is not None and (reason := self.check(value)) is not None:
-            raise InvalidProperty(self.name, text.strip(), reason)
+        if self.check is not None:
+            self.check(self.name, value)
         return value
 
     def default_value(self) -> Value:

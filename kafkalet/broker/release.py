@@ -7,7 +7,7 @@ release and behaves like 4.4 where releases disagree.
 
 from typing import NamedTuple
 
-from kafkalet.storage.config import MAX_LONG, ONE_HOUR_MS, LogRules
+from kafkalet.storage.config import LogRules
 
 NEWEST = "newest"
 RELEASES = (
@@ -42,11 +42,9 @@ class Release(NamedTuple):
     def log_rules(self) -> LogRules:
         """What of this a log needs to know."""
         return LogRules(
+            version=self.version,
             lifts_unstable_to_log_start=self.version < (4, 0),
             honours_message_format=self.version < (3, 0),
-            knows_old_formats=self.version < (4, 0),
-            least_segment_bytes=14 if self.version < (4, 0) else 1 << 20,
-            timestamp_after_max_ms=MAX_LONG if self.version < (4, 0) else ONE_HOUR_MS,
         )
 
     # ListOffsets
