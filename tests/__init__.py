@@ -1,0 +1,1 @@
+"""The tests mirror the source: `tests/<room>/test_<module>.py` holds `kafkalet/<room>/<module>.py` to its claims."""

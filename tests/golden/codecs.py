@@ -1,0 +1,80 @@
+"""The compressions of record batches, as Kafka's clients write and read them."""
+
+import struct
+import zlib
+
+import cramjam
+
+NAMES = ["none", "gzip", "snappy", "lz4", "zstd"]
+
+XERIAL = b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 1)
+LZ4_HEAD = bytes.fromhex("04224d18 60 40 82")  # magic, independent blocks, 64 KiB blocks, checksum of the two
+LZ4_BLOCK = 1 << 16
+
+
+def compress(codec: str, data: bytes) -> bytes:
+    match codec:
+        case "none":
+            return data
+        case "gzip":
+            deflate = zlib.compressobj(level=9, wbits=31)
+            packed = deflate.compress(data) + deflate.flush()
+            return packed[:8] + b"\x02\xff" + packed[10:]  # "best", no particular system: the same bytes everywhere
+        case "snappy":
+            block = bytes(cramjam.snappy.compress_raw(data))
+            return XERIAL + struct.pack(">i", len(block)) + block
+        case "lz4":
+            return _lz4_frame(data)
+        case "zstd":
+            return bytes(cramjam.zstd.compress(data))
+    raise ValueError(f"no codec {codec!r}")
+
+
+def _lz4_frame(data: bytes) -> bytes:
+    out = [LZ4_HEAD]
+    for at in range(0, len(data), LZ4_BLOCK):
+        plain = data[at : at + LZ4_BLOCK]
+        block = bytes(cramjam.lz4.compress_block(plain, store_size=False))
+        stored = len(block) >= len(plain)
+        out += [struct.pack("<I", len(plain) | 1 << 31) + plain if stored else struct.pack("<I", len(block)) + block]
+    return b"".join([*out, bytes(4)])
+
+
+def decompress(codec: str, data: bytes) -> bytes:
+    match codec:
+        case "none":
+            return data
+        case "gzip":
+            return zlib.decompress(data, wbits=31)
+        case "snappy":
+            return _snappy(data)
+        case "lz4":
+            return _lz4(data)
+        case "zstd":
+            return bytes(cramjam.zstd.decompress(data))
+    raise ValueError(f"no codec {codec!r}")
+
+
+def _snappy(data: bytes) -> bytes:
+    if not data.startswith(XERIAL[:8]):
+        return bytes(cramjam.snappy.decompress_raw(data))
+    out, at = b"", len(XERIAL)
+    while at < len(data):
+        (size,) = struct.unpack_from(">i", data, at)
+        out += bytes(cramjam.snappy.decompress_raw(data[at + 4 : at + 4 + size]))
+        at += 4 + size
+    return out
+
+
+def _lz4(data: bytes) -> bytes:
+    """Read a frame block by block: the header checksum, which Kafka's format v0 gets wrong, is not looked at."""
+    flags = data[4]
+    at = 7 + (8 if flags & 8 else 0)
+    out = b""
+    while size := struct.unpack_from("<I", data, at)[0]:
+        at += 4
+        length = size & 0x7FFFFFFF
+        block = data[at : at + length]
+        out += block if size >> 31 else bytes(cramjam.lz4.decompress_block(block, output_len=1 << 22))
+        at += length + (4 if flags & 16 else 0)
+    return out

@@ -1,0 +1,119 @@
+"""Is this answer the recorded one?
+
+`$name` in a recorded answer stands for a bound value; `$NODE` `$CLUSTER` `$NOW` `$TEXT` `$MAX` and `ZERO` for what their names say;
+`$?name` for any number.
+Keys that start with `#` are comments. Topics and partitions may come in any order, except in Fetch, where order counts.
+"""
+
+import re
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+IGNORED = {"throttle_time_ms", "host", "port", "rack"}
+NAME = re.compile(r"\$([A-Za-z_][\w.]*?)([+-]\d+)?$")
+MINUTES_MS = 10 * 60 * 1000
+ORDERS = (
+    "name",
+    "topic",
+    "topic_id",
+    "topic_name",
+    "partition_index",
+    "partition",
+    "index",
+    "group_id",
+    "broker_id",
+    "node_id",
+)
+
+
+class Difference(NamedTuple):
+    path: str
+    expected: Any
+    got: Any
+
+    def __str__(self) -> str:
+        return f"{self.path or 'answer'}: expected {_short(self.expected)}, got {_short(self.got)}"
+
+
+class Missing:
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+MISSING = Missing()
+
+
+def _short(value: Any, limit: int = 400) -> str:
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[:limit]}... ({len(text)} characters)"
+
+
+def resolve(value: Any, names: dict[str, Any]) -> Any:
+    """Put the bound values where their names stand; unbound names stay."""
+    match value:
+        case dict():
+            return {key: resolve(item, names) for key, item in value.items()}
+        case list():
+            return [resolve(item, names) for item in value]
+        case str() if (match := NAME.fullmatch(value)) and match[1] in names:
+            bound = names[match[1]]
+            return bound + int(match[2]) if match[2] else bound
+    return value
+
+
+def tidy(answer: Any, in_order: bool) -> Any:
+    """Leave out what is not compared, and sort what has no order."""
+    match answer:
+        case dict():
+            kept = {key: tidy(item, in_order) for key, item in answer.items()}
+            return {key: item for key, item in kept.items() if key not in IGNORED and not key.startswith("#")}
+        case list():
+            items = [tidy(item, in_order) for item in answer]
+            return items if in_order else sorted(items, key=_order)
+    return answer
+
+
+def _order(item: Any) -> tuple[tuple[str, Any], ...]:
+    if not isinstance(item, dict):
+        return ()
+    found = ((str(item[key]), 0) if isinstance(item[key], str) else ("", item[key]) for key in ORDERS if key in item)
+    return tuple(pair for pair in found if pair[1] is not None)
+
+
+class Matcher:
+    """Compares answers of one broker."""
+
+    def __init__(self, placeholders: dict[str, Callable[[Any], bool]]) -> None:
+        self.placeholders = {"$TEXT": _is_text, "$NOW": _is_now, **placeholders}
+
+    def differences(self, expected: Any, got: Any, in_order: bool = True) -> list[Difference]:
+        found: list[Difference] = []
+        self._compare(tidy(expected, in_order), tidy(got, in_order), "", found)
+        return found
+
+    def _compare(self, expected: Any, got: Any, path: str, found: list[Difference]) -> None:
+        if isinstance(expected, dict) and isinstance(got, dict):
+            for key in {**expected, **got}:
+                self._compare(expected.get(key, MISSING), got.get(key, MISSING), f"{path}.{key}".lstrip("."), found)
+        elif isinstance(expected, list) and isinstance(got, list):
+            for n in range(max(len(expected), len(got))):
+                pair = (side[n] if n < len(side) else MISSING for side in (expected, got))
+                self._compare(*pair, f"{path}[{n}]", found)
+        elif not self._equal(expected, got):
+            found.append(Difference(path, expected, got))
+
+    def _equal(self, expected: Any, got: Any) -> bool:
+        if isinstance(expected, str) and expected.startswith("$?"):
+            return type(got) is int
+        if isinstance(expected, str) and (test := self.placeholders.get(expected)):
+            return test(got)
+        return type(expected) is type(got) and bool(expected == got)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_now(value: Any) -> bool:
+    return type(value) is int and abs(value - time.time() * 1000) < MINUTES_MS

@@ -1,0 +1,238 @@
+"""One scenario, played against one broker: its names, its connections, and what each kind of step does.
+
+A step is performed by the method of its `op`, which returns the answer in the notation of `expect`. Nothing is compared here:
+`replay.py` does that, and `record.py` writes the answers down instead.
+"""
+
+import time
+from typing import Any
+
+from .matching import NAME, resolve
+from .wire import Closed, Connection, NoAnswer, api_key, decode_answer
+
+WAITED = 0.97  # the share of its maximum wait from which an answer counts as waited for
+RETRY_S = 60.0
+PAUSE_S = 0.02
+
+
+class SetupFailed(Exception):
+    """A step that only prepares did not do what it has to."""
+
+
+class Server:
+    """A broker, and what the placeholders of the transcripts stand for on it."""
+
+    def __init__(self, bootstrap: str, acl: bool = False, legacy: bool = False) -> None:
+        host, _, port = bootstrap.rpartition(":")
+        self.host, self.port, self.acl, self.legacy = host, int(port), acl, legacy
+        connection = self.connect()
+        try:
+            rows = connection.ask("ApiVersions", 0, {})["api_keys"]
+            self.versions = {row["api_key"]: (row["min_version"], row["max_version"]) for row in rows}
+            metadata = connection.ask("Metadata", 4, {"topics": [], "allow_auto_topic_creation": False})
+        finally:
+            connection.close()
+        self.nodes = {broker["node_id"] for broker in metadata["brokers"]}
+        self.cluster_id = metadata["cluster_id"]
+
+    def connect(self, name: str = "main") -> Connection:
+        user = ("user" if name.startswith("user") else "admin") if self.acl else None
+        return Connection(self.host, self.port, user)
+
+    def lacks(self, needs: dict[str, Any]) -> str:
+        """What a scenario needs and this broker has not, in words; "" if nothing."""
+        for need, value in needs.items():
+            if need in ("acl", "legacy"):
+                if bool(value) != getattr(self, need):
+                    return need
+            else:
+                low, high = self.versions.get(api_key(need), (1, 0))
+                if not low <= value <= high:
+                    return f"{need} v{value}"
+        if self.acl and "acl" not in needs:
+            return "a broker without authorization"
+        return ""
+
+
+class Player:
+    def __init__(self, server: Server, unique: str) -> None:
+        self.server, self.unique = server, unique
+        self.names: dict[str, Any] = {}
+        self.connections: dict[str, Connection] = {}
+        self.waiting: dict[str, tuple[Connection, int, float]] = {}
+
+    def close(self) -> None:
+        for connection in self.connections.values():
+            connection.close()
+        self.connections.clear()
+
+    def perform(self, step: dict[str, Any]) -> Any:
+        """Do what a step says and return what came of it, in the notation of `expect`."""
+        perform = getattr(self, f"op_{step['op']}", None)
+        if perform is None:
+            raise ValueError(f"no such op: {step['op']!r}")
+        return perform(step)
+
+    def op_note(self, step: dict[str, Any]) -> None: ...
+
+    def op_let(self, step: dict[str, Any]) -> None:
+        value = step["value"]
+        self.names[step["name"]] = value.replace("<unique>", self.unique) if isinstance(value, str) else value
+
+    def op_bind_now(self, step: dict[str, Any]) -> None:
+        self.names[step["bind"]] = int(time.time() * 1000)
+
+    def op_sleep(self, step: dict[str, Any]) -> None:
+        time.sleep(step["ms"] / 1000)
+
+    def op_request(self, step: dict[str, Any]) -> Any:
+        name = step.get("conn", "main")
+        deadline = time.monotonic() + RETRY_S
+        while True:
+            began = time.monotonic()
+            try:
+                answer = self.connection(name).ask(step["api"], step["version"], self.body(step))
+            except Closed:
+                self.drop(name)
+                answer = {"connection": "closed"}
+            except NoAnswer:
+                self.drop(name)
+                answer = {"connection": "no answer"}
+            codes = set(error_codes(answer))
+            if not codes & set(step.get("retry_errors", ())) or time.monotonic() > deadline:
+                break
+            time.sleep(PAUSE_S)
+        self.time(step, answer, began)
+        self.bind(step, answer)
+        if step.get("must_succeed") and (codes - {0} or "connection" in answer):
+            raise SetupFailed(f"{step['api']} v{step['version']} has to succeed and answers {answer}")
+        return answer
+
+    def op_poll_until(self, step: dict[str, Any]) -> None:
+        deadline = time.monotonic() + step["timeout_ms"] / 1000
+        wanted = resolve(step["equals"], self.names)
+        answer = None
+        while time.monotonic() < deadline:
+            answer = self.connection(step.get("conn", "main")).ask(step["api"], step["version"], self.body(step))
+            if at_path(answer, step["path"]) == wanted:
+                return
+            time.sleep(PAUSE_S)
+        raise SetupFailed(f"{step['path']} of {step['api']} does not become {wanted!r}: {answer}")
+
+    def op_send(self, step: dict[str, Any]) -> None:
+        connection = self.connection(step.get("conn", "main"))
+        sent = connection.send(step["api"], step["version"], self.body(step))
+        self.waiting[step["id"]] = connection, sent, time.monotonic()
+
+    def op_is_pending(self, step: dict[str, Any]) -> Any:
+        connection, sent, _ = self.waiting[step["id"]]
+        return {"answered": connection.has_answer(sent, step["wait_ms"] / 1000)}
+
+    def op_receive(self, step: dict[str, Any]) -> Any:
+        connection, sent, began = self.waiting.pop(step["id"])
+        try:
+            answer = connection.receive(sent)
+        except Closed:
+            return {"connection": "closed"}
+        except NoAnswer:
+            return {"connection": "no answer"}
+        self.time(step, answer, began)
+        self.bind(step, answer)
+        return answer
+
+    def op_request_then_apiversions(self, step: dict[str, Any]) -> Any:
+        name = step.get("conn", "main")
+        connection = self.connection(name)
+        answered = False
+        try:
+            first = connection.send(step["api"], step["version"], self.body(step))
+            connection.receive(connection.send("ApiVersions", 0, {}))
+        except (Closed, NoAnswer):
+            self.drop(name)
+            return {"answered": first in connection.answers, "connection": "closed"}
+        answered = first in connection.answers
+        return {"answered": answered, "connection": "open"}
+
+    def op_raw(self, step: dict[str, Any]) -> Any:
+        connection = self.server.connect(step.get("conn", "main"))
+        data = bytes.fromhex(step["hex"])
+        try:
+            if step["framed"]:
+                connection.send_frame(data, step.get("size_prefix"))
+            else:
+                connection.send_bytes(data)
+            frame = connection.receive_frame(time.monotonic() + step["timeout_ms"] / 1000)
+            answer: dict[str, Any] = {"correlation_id": int.from_bytes(frame[:4], "big", signed=True)}
+            if "decode" in step:
+                answer["response"] = decode_answer(*step["decode"], frame)
+            if step.get("follow"):
+                answer["then"] = self.follow(connection)
+            return answer
+        except Closed:
+            return {"connection": "closed"}
+        except NoAnswer:
+            return {"connection": "no answer"}
+        finally:
+            connection.close()
+
+    def follow(self, connection: Connection) -> str:
+        try:
+            connection.ask("ApiVersions", 0, {})
+        except Closed:
+            return "connection closed"
+        return "connection usable"
+
+    def connection(self, name: str) -> Connection:
+        if name not in self.connections:
+            self.connections[name] = self.server.connect(name)
+        return self.connections[name]
+
+    def drop(self, name: str) -> None:
+        self.connections.pop(name).close()
+
+    def body(self, step: dict[str, Any]) -> dict[str, Any]:
+        body: dict[str, Any] = resolve(step["body"], self.names)
+        if left := sorted(unbound(body)):
+            raise SetupFailed(f"nothing is bound to {', '.join(left)}")
+        return body
+
+    def bind(self, step: dict[str, Any], answer: dict[str, Any]) -> None:
+        if "connection" not in answer:
+            self.names |= {name: at_path(answer, path) for name, path in step.get("bind", {}).items()}
+
+    def time(self, step: dict[str, Any], answer: dict[str, Any], began: float) -> None:
+        if "timing_max_wait_ms" in step and "connection" not in answer:
+            elapsed_ms = (time.monotonic() - began) * 1000
+            answer["elapsed"] = "waited" if elapsed_ms >= WAITED * step["timing_max_wait_ms"] else "not waited"
+            answer["#elapsed_ms"] = round(elapsed_ms)
+
+
+def at_path(answer: Any, path: str) -> Any:
+    """The value at `topics.0.error_code`; None where the answer ends before it."""
+    for part in path.split("."):
+        try:
+            answer = answer[int(part)] if isinstance(answer, list) else answer[part]
+        except (KeyError, IndexError):
+            return None
+    return answer
+
+
+def error_codes(answer: Any) -> list[int]:
+    match answer:
+        case dict():
+            own = [answer["error_code"]] if "error_code" in answer else []
+            return own + [code for item in answer.values() for code in error_codes(item)]
+        case list():
+            return [code for item in answer for code in error_codes(item)]
+    return []
+
+
+def unbound(value: Any) -> set[str]:
+    match value:
+        case dict():
+            return {name for key, item in value.items() if not key.startswith("#") for name in unbound(item)}
+        case list():
+            return {name for item in value for name in unbound(item)}
+        case str() if NAME.fullmatch(value):
+            return {value}
+    return set()
