@@ -1,0 +1,49 @@
+"""DescribeProducers v0: the producers that a partition remembers, with their open transactions (KIP-664).
+
+Source: kafka.server.KafkaApis.handleDescribeProducersRequest, Partition.activeProducerState.
+"""
+
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.describe_producers import DescribeProducersRequest, DescribeProducersResponse
+
+from ..context import Context
+from ..metadata import check_topic_name
+
+Answer = DescribeProducersResponse.Topic.Partition
+NONE = -1
+
+
+def handle(request: DescribeProducersRequest, context: Context) -> DescribeProducersResponse:
+    return DescribeProducersResponse(
+        throttle_time_ms=0,
+        topics=[
+            DescribeProducersResponse.Topic(
+                name=topic.name, partitions=[_describe(topic.name, index, context) for index in topic.partition_indexes]
+            )
+            for topic in request.topics
+        ],
+    )
+
+
+def _describe(topic: str, index: int, context: Context) -> Answer:
+    try:
+        check_topic_name(topic)
+        log = context.node.partition(topic, index).log_for(None)
+    except KafkaError as error:
+        message = error.message if error.code == Code.INVALID_TOPIC_EXCEPTION else None
+        return Answer(partition_index=index, error_code=error.code, error_message=message, active_producers=[])
+    return Answer(
+        partition_index=index,
+        error_code=Code.NONE,
+        active_producers=[
+            Answer.ProducerState(
+                producer_id=entry.producer_id,
+                producer_epoch=entry.producer_epoch,
+                last_sequence=entry.last_sequence,
+                last_timestamp=entry.last_timestamp,
+                coordinator_epoch=entry.coordinator_epoch,
+                current_txn_start_offset=NONE if entry.open_since is None else entry.open_since,
+            )
+            for entry in log.producers.active()
+        ],
+    )

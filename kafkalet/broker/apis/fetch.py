@@ -1,0 +1,395 @@
+"""Fetch v0-18: record batches from an offset on, now or when there are enough of them.
+
+v3      max_bytes over all partitions, which are read in the order asked; the first batch comes whole, however large
+v4      isolation level, last stable offset, aborted transactions
+v5      log start offsets
+v7      incremental sessions (fetch_sessions.py)
+v9      leader epochs, for fencing
+v11     rack and preferred replica: from here on consumers may read from followers
+v12     last fetched epoch and diverging epoch
+v13     topic ids instead of names
+v16     the current leader and its address beside NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH
+
+Partitions that cannot be read at all (unknown topic, unknown id) are sorted out first: they come last in the answer and
+do not cut a wait short. The answer leaves at once when max_wait is up, there is nothing to read, min_bytes are there, a
+read failed, or a reader has diverged. Else the request waits for its partitions to change, and all is read again.
+
+Source: kafka.server.KafkaApis.handleFetchRequest, ReplicaManager.fetchMessages and readFromLog, DelayedFetch.
+"""
+
+from typing import NamedTuple
+
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.fetch import FetchRequest, FetchResponse
+from kafkalet.protocol.wire import ZERO_UUID
+from kafkalet.storage.values import Isolation, LogOffsetMetadata
+
+from ..context import Context
+from ..fetch_sessions import Asked, FetchContext, Key, Told
+from ..partition import Partition, Read
+from ..purgatory import Delayed
+from .fetch_conversion import convert
+
+AnswerTopic = FetchResponse.Topic
+Answer = FetchResponse.Topic.Partition
+
+CONSUMER = -1
+FUTURE_REPLICA = -3
+UNKNOWN = -1
+ISOLATION_LEVELS = {0: Isolation.HIGH_WATERMARK, 1: Isolation.LAST_STABLE}
+
+
+class Limits(NamedTuple):
+    """How a request is served, as far as it holds for all its partitions (Kafka's FetchParams)."""
+
+    replica_id: int
+    isolation: Isolation
+    max_wait_ms: int
+    min_bytes: int
+    max_bytes: int
+    only_leader: bool
+    rack: str | None
+    """The rack of a consumer that takes a preferred replica, None for all others."""
+    first_batch_whole: bool
+
+    @property
+    def from_follower(self) -> bool:
+        return self.replica_id >= 0
+
+
+class Found(NamedTuple):
+    """What one partition answers."""
+
+    answer: Answer
+    size: int
+    position: LogOffsetMetadata | None
+    """The place of the fetch offset, None where it could not be read."""
+    answer_now: bool
+
+
+def handle(request: FetchRequest, context: Context) -> FetchResponse | Delayed[FetchResponse]:
+    return _Fetch(request, context).serve()
+
+
+class _Fetch:
+    """One request on its way: what it asks, what was found, how that is told."""
+
+    def __init__(self, request: FetchRequest, context: Context) -> None:
+        self.request = request
+        self.context = context
+        self.by_id = context.version >= 13
+        state = request.replica_state
+        self.replica_id = request.replica_id if state is None else state.replica_id
+        self.session: FetchContext = context.node.fetch_sessions.context(
+            request.session_id,
+            request.session_epoch,
+            self._asked(),
+            self._forgotten(),
+            uses_topic_ids=self.by_id,
+            from_follower=self.replica_id >= 0,
+            name_of=self._name_of,
+        )
+        self.readable: list[tuple[Key, Asked]] = []
+        self.refused: dict[Key, Code] = {}
+
+    def serve(self) -> FetchResponse | Delayed[FetchResponse]:
+        for key, asked in self.session.asked:
+            refusal = self._refusal(key)
+            if refusal is None:
+                self.readable.append((key, asked))
+            else:
+                self.refused[key] = refusal
+        if not self.readable:
+            return self._respond({})
+        level = ISOLATION_LEVELS.get(self.request.isolation_level)
+        if level is None:
+            return self._refuse_all(Code.UNKNOWN_SERVER_ERROR)
+        limits = self._limits(level)
+        found, answer_now = self._read(limits, first_time=True)
+        if (
+            answer_now
+            or limits.max_wait_ms <= 0
+            or sum(one.size for one in found.values()) >= limits.min_bytes
+            or self._enough(limits, found)
+        ):
+            return self._respond(found)
+        return self._wait(limits, found)
+
+    # What is asked
+
+    def _asked(self) -> list[tuple[Key, Asked]]:
+        """The partitions of the request. One that is named twice has its first place and its last parameters."""
+        asked: dict[Key, Asked] = {}
+        for topic in self.request.topics:
+            name, topic_id = (self._name_of(topic.topic_id), topic.topic_id) if self.by_id else (topic.topic, None)
+            for partition in topic.partitions:
+                leader_epoch, fetched_epoch = partition.current_leader_epoch, partition.last_fetched_epoch
+                asked[name, topic_id, partition.partition] = Asked(
+                    partition.fetch_offset,
+                    partition.partition_max_bytes,
+                    partition.log_start_offset,
+                    None if leader_epoch < 0 else leader_epoch,
+                    None if fetched_epoch < 0 else fetched_epoch,
+                )
+        return list(asked.items())
+
+    def _forgotten(self) -> list[Key]:
+        return [
+            (self._name_of(topic.topic_id), topic.topic_id, index) if self.by_id else (topic.topic, None, index)
+            for topic in self.request.forgotten_topics_data
+            for index in topic.partitions
+        ]
+
+    def _name_of(self, topic_id: bytes) -> str:
+        """The name of a topic by its id, "" where there is none."""
+        topic = self.context.cluster.metadata.topic_by_id(topic_id)
+        return "" if topic is None else topic.name
+
+    def _refusal(self, key: Key) -> Code | None:
+        """Why a partition cannot be read at all, None where it can."""
+        name, topic_id, index = key
+        if topic_id is not None and not name:
+            return Code.UNKNOWN_TOPIC_ID
+        if self.context.cluster.metadata.partition(name, index) is None:
+            return Code.UNKNOWN_TOPIC_OR_PARTITION
+        return None
+
+    def _limits(self, level: Isolation) -> Limits:
+        request, version = self.request, self.context.version
+        consumer = self.replica_id < 0 and self.replica_id != FUTURE_REPLICA
+        max_bytes = min(request.max_bytes, self.context.node.fetch_max_bytes)
+        return Limits(
+            replica_id=self.replica_id,
+            isolation=level if consumer else Isolation.LOG_END,
+            max_wait_ms=request.max_wait_ms,
+            min_bytes=min(request.min_bytes, max_bytes),
+            max_bytes=max_bytes,
+            only_leader=self.replica_id >= 0 or (consumer and version < 11),
+            rack=request.rack_id if consumer and version >= 11 else None,
+            first_batch_whole=version >= 3,
+        )
+
+    # What is found
+
+    def _read(self, limits: Limits, first_time: bool) -> tuple[dict[Key, Found], bool]:
+        """Read every partition in order; say also whether something in it has to be answered at once."""
+        found: dict[Key, Found] = {}
+        at_least_one = limits.first_batch_whole
+        left = limits.max_bytes
+        answer_now = False
+        for key, asked in self.readable:
+            one = self._read_partition(key, asked, limits, min(asked.max_bytes, left), at_least_one, first_time)
+            found[key] = one
+            answer_now = answer_now or one.answer_now
+            if one.size > 0:
+                at_least_one = False
+                left = max(0, left - one.size)
+        return found, answer_now
+
+    def _read_partition(
+        self, key: Key, asked: Asked, limits: Limits, max_bytes: int, at_least_one: bool, first_time: bool
+    ) -> Found:
+        name, topic_id, index = key
+        try:
+            partition = self.context.node.partition(name, index)
+            if topic_id is not None and topic_id != partition.topic_id:
+                raise KafkaError(Code.INCONSISTENT_TOPIC_ID, f"{name} has another id by now")
+            preferred = self._preferred_replica(partition, asked, limits)
+            if preferred is not None:
+                return preferred
+            if limits.from_follower:
+                self._check_follower(partition, asked, limits.replica_id)
+            read = partition.read(
+                asked.fetch_offset,
+                max_bytes,
+                limits.isolation,
+                at_least_one,
+                asked.current_leader_epoch,
+                asked.last_fetched_epoch,
+                limits.only_leader,
+            )
+        except KafkaError as error:
+            return self._failed(name, index, error.code)
+        if limits.from_follower and first_time and read.diverging is None:
+            self.context.cluster.follower_fetched(partition, limits.replica_id, asked.fetch_offset, asked.log_start_offset)
+        return self._succeeded(index, read, limits)
+
+    def _succeeded(self, index: int, read: Read, limits: Limits) -> Found:
+        answer = Answer(
+            partition_index=index,
+            high_watermark=read.high_watermark,
+            last_stable_offset=read.last_stable_offset,
+            log_start_offset=read.log_start_offset,
+            aborted_transactions=None,
+            records=b"",
+        )
+        if read.diverging is not None:
+            answer.diverging_epoch = Answer.EpochEndOffset(
+                epoch=read.diverging.leader_epoch, end_offset=read.diverging.end_offset
+            )
+        result = read.result
+        if result is None:
+            return Found(answer, 0, None, True)
+        if result.aborted is not None:
+            answer.aborted_transactions = [
+                Answer.AbortedTransaction(producer_id=aborted.producer_id, first_offset=aborted.first_offset)
+                for aborted in result.aborted
+            ]
+        size = len(result.records)
+        if size and not (limits.first_batch_whole and result.first_entry_incomplete):
+            answer.records = result.records
+            return Found(answer, size, result.position, False)
+        return Found(answer, 0, result.position, False)
+
+    def _failed(self, name: str, index: int, code: Code) -> Found:
+        answer = Answer(
+            partition_index=index,
+            error_code=code,
+            high_watermark=UNKNOWN,
+            last_stable_offset=UNKNOWN,
+            log_start_offset=UNKNOWN,
+            aborted_transactions=None,
+            records=b"",
+        )
+        if self.context.version >= 16 and code in (Code.NOT_LEADER_OR_FOLLOWER, Code.FENCED_LEADER_EPOCH):
+            state = self.context.cluster.metadata.partition(name, index)
+            if state is not None:
+                answer.current_leader = Answer.LeaderIdAndEpoch(
+                    leader_id=state.leader, leader_epoch=state.leader_epoch
+                )
+        return Found(answer, 0, None, True)
+
+    def _preferred_replica(self, partition: Partition, asked: Asked, limits: Limits) -> Found | None:
+        """Send a consumer to the replica in its rack (KIP-392), if the broker is told to and there is one."""
+        if limits.rack is None or not partition.is_leader:
+            return None
+        node = self.context.cluster.preferred_replica(partition, limits.rack, asked.fetch_offset)
+        if node is None:
+            return None
+        log = partition.log_for(asked.current_leader_epoch)
+        answer = Answer(
+            partition_index=partition.index,
+            high_watermark=log.high_watermark,
+            last_stable_offset=log.last_stable_offset,
+            log_start_offset=log.log_start_offset,
+            aborted_transactions=None,
+            preferred_read_replica=node,
+            records=b"",
+        )
+        return Found(answer, 0, None, True)
+
+    @staticmethod
+    def _check_follower(partition: Partition, asked: Asked, replica_id: int) -> None:
+        """A follower has to be one of the assigned replicas (Partition.followerReplicaOrThrow)."""
+        partition.log_for(asked.current_leader_epoch)
+        if replica_id not in partition.followers:
+            code = Code.NOT_LEADER_OR_FOLLOWER if asked.current_leader_epoch is None else Code.UNKNOWN_LEADER_EPOCH
+            raise KafkaError(code, f"broker {replica_id} is no replica of {partition!r}")
+
+    # Waiting
+
+    def _wait(self, limits: Limits, found: dict[Key, Found]) -> Delayed[FetchResponse]:
+        def again() -> FetchResponse:
+            return self._respond(self._read(limits, first_time=False)[0])
+
+        return self.context.node.purgatory.park(
+            [(name, index) for (name, _, index), _ in self.readable],
+            limits.max_wait_ms,
+            lambda: again() if self._enough(limits, found) else None,
+            again,
+        )
+
+    def _enough(self, limits: Limits, found: dict[Key, Found]) -> bool:
+        """Whether the answer is due, without reading: see DelayedFetch.tryComplete for the cases."""
+        readable_bytes = 0
+        for key, asked in self.readable:
+            place = found[key].position
+            if place is None:
+                continue
+            name, _, index = key
+            try:
+                partition = self.context.node.partition(name, index)
+                end = partition.end_metadata(limits.isolation, asked.current_leader_epoch, limits.only_leader)
+                if place.offset > end.offset or (place.offset < end.offset and place.on_older_segment(end)):
+                    return True
+                if place.offset < end.offset and place.on_same_segment(end):
+                    readable_bytes += min(end.bytes_since(place), asked.max_bytes)
+                if asked.last_fetched_epoch is not None and partition.has_diverged(
+                    asked.fetch_offset, asked.last_fetched_epoch
+                ):
+                    return True
+            except KafkaError:
+                return True
+        return readable_bytes >= limits.min_bytes
+
+    # What is told
+
+    def _respond(self, found: dict[Key, Found]) -> FetchResponse:
+        answers = {key: one.answer for key, one in found.items()}
+        for key, code in self.refused.items():
+            answers[key] = _refused(key[2], code)
+        error, session_id, keys = self.session.settle(
+            {
+                key: Told(
+                    answer.error_code,
+                    answer.high_watermark,
+                    answer.log_start_offset,
+                    len(answer.records or b""),
+                    answer.diverging_epoch is not None or answer.preferred_read_replica >= 0,
+                )
+                for key, answer in answers.items()
+            }
+        )
+        asked = dict(self.readable) if self.context.version <= 3 else {}
+        topics: list[AnswerTopic] = []
+        last: tuple[str, bytes | None] | None = None
+        for key in keys:
+            answer = convert(answers[key], key[0], key in asked and asked[key].fetch_offset, self.context)
+            if last != key[:2]:
+                last = key[:2]
+                topics.append(AnswerTopic(topic=key[0], topic_id=key[1] or ZERO_UUID, partitions=[]))
+            topics[-1].partitions.append(answer)
+        return FetchResponse(
+            error_code=error, session_id=session_id, responses=topics, node_endpoints=self._endpoints(answers)
+        )
+
+    def _endpoints(self, answers: dict[Key, Answer]) -> list[FetchResponse.NodeEndpoint]:
+        """Where the leaders are that the answer names (KIP-951)."""
+        if self.context.version < 16:
+            return []
+        leaders = {answer.current_leader.leader_id for answer in answers.values() if answer.current_leader is not None}
+        endpoints = self.context.cluster.metadata.endpoints
+        return [
+            FetchResponse.NodeEndpoint(
+                node_id=node, host=endpoints[node].host, port=endpoints[node].port, rack=endpoints[node].rack
+            )
+            for node in sorted(leaders)
+            if node in endpoints
+        ]
+
+    def _refuse_all(self, code: Code) -> FetchResponse:
+        """A refusal of the request as a whole; before topic ids it stands on every partition too."""
+        topics: list[AnswerTopic] = []
+        if not self.by_id:
+            records = None if self.context.release.nulls_records_of_failed_fetches else b""
+            topics = [
+                AnswerTopic(
+                    topic=topic.topic,
+                    partitions=[_refused(partition.partition, code, records) for partition in topic.partitions],
+                )
+                for topic in self.request.topics
+            ]
+        return FetchResponse(error_code=code, session_id=self.request.session_id, responses=topics)
+
+
+def _refused(index: int, code: Code, records: bytes | None = b"") -> Answer:
+    """The answer for a partition that was not read (FetchResponse.partitionResponse)."""
+    return Answer(
+        partition_index=index,
+        error_code=code,
+        high_watermark=UNKNOWN,
+        last_stable_offset=UNKNOWN,
+        log_start_offset=UNKNOWN,
+        aborted_transactions=[],
+        records=records,
+    )

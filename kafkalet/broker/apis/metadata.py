@@ -1,0 +1,125 @@
+"""Metadata v0-13: brokers, topics, and who leads what.
+
+v0      an empty list of topics asks for all; from v1 on null does, and an empty list for none
+v4      a request may forbid that unknown topics are created
+v8      authorized operations, if asked for
+v10     topic ids in the answer
+v12     topics may be asked for by id
+v13     an error of the whole request
+
+A topic that does not exist and may be created automatically is, and is answered UNKNOWN_TOPIC_OR_PARTITION this once:
+Kafka's broker answers before its controller has created it. This is the only API that creates topics by the way.
+
+Source: kafka.server.KafkaApis.handleTopicMetadataRequest, KRaftMetadataCache.
+"""
+
+import logging
+
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafkalet.protocol.wire import ZERO_UUID
+
+from ..context import Context
+from ..metadata import INTERNAL_TOPICS, NO_LEADER, PartitionState, TopicState, check_topic_name
+
+log = logging.getLogger(__name__)
+
+AnswerTopic = MetadataResponse.Topic
+AnswerPartition = MetadataResponse.Topic.Partition
+
+NOT_ASKED = -(1 << 31)
+# What everybody may do where no authorizer says otherwise: a bit for each operation of the resource (AclOperation).
+TOPIC_OPERATIONS = sum(1 << operation for operation in (3, 4, 5, 6, 7, 8, 10, 11))
+CLUSTER_OPERATIONS = sum(1 << operation for operation in (5, 7, 8, 9, 10, 11, 12))
+
+
+def handle(request: MetadataRequest, context: Context) -> MetadataResponse:
+    metadata = context.cluster.metadata
+    asked = request.topics
+    if asked is None or (context.version == 0 and not asked):
+        topics = [_known(topic, request, context) for topic in metadata.topics.values()]
+    elif refusal := _refusal(request, context.version):
+        topics = refusal
+    elif ids := {topic.topic_id for topic in asked if topic.topic_id != ZERO_UUID}:
+        topics = [_by_id(topic_id, request, context) for topic_id in ids]
+    else:
+        names = {topic.name: None for topic in asked}
+        topics = [_by_name(name, request, context) for name in names if name is not None]
+    cluster_operations = CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED
+    return MetadataResponse(
+        brokers=[
+            MetadataResponse.Broker(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
+            for node in metadata.endpoints.values()
+        ],
+        cluster_id=metadata.cluster_id,
+        controller_id=metadata.controller_id,
+        topics=topics,
+        cluster_authorized_operations=cluster_operations,
+    )
+
+
+def _refusal(request: MetadataRequest, version: int) -> list[AnswerTopic]:
+    """Versions 10 and 11 have a place for topic ids, but only from 12 on may a request fill it."""
+    asked = request.topics or []
+    if version >= 12 or all(topic.name is not None and topic.topic_id == ZERO_UUID for topic in asked):
+        return []
+    return [
+        AnswerTopic(error_code=Code.INVALID_REQUEST, name=topic.name or "", topic_id=topic.topic_id, partitions=[])
+        for topic in asked
+    ]
+
+
+def _by_id(topic_id: bytes, request: MetadataRequest, context: Context) -> AnswerTopic:
+    topic = context.cluster.metadata.topic_by_id(topic_id)
+    if topic is None:
+        return AnswerTopic(error_code=Code.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id, partitions=[])
+    return _known(topic, request, context)
+
+
+def _by_name(name: str, request: MetadataRequest, context: Context) -> AnswerTopic:
+    topic = context.cluster.metadata.topics.get(name)
+    if topic is not None:
+        return _known(topic, request, context)
+    code = Code.UNKNOWN_TOPIC_OR_PARTITION
+    try:
+        check_topic_name(name)
+        if request.allow_auto_topic_creation and context.cluster.auto_creates_topics:
+            context.cluster.auto_create_topic(name)
+    except KafkaError as error:
+        code = error.code
+        log.debug("topic %r was asked for and cannot be created: %s", name, error)
+    return AnswerTopic(
+        error_code=code,
+        name=name,
+        is_internal=name in INTERNAL_TOPICS,
+        partitions=[],
+        topic_authorized_operations=_operations(request),
+    )
+
+
+def _known(topic: TopicState, request: MetadataRequest, context: Context) -> AnswerTopic:
+    alive = context.cluster.metadata.endpoints
+    return AnswerTopic(
+        error_code=Code.NONE,
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=topic.is_internal,
+        partitions=[_partition(partition, alive) for partition in topic.partitions],
+        topic_authorized_operations=_operations(request),
+    )
+
+
+def _operations(request: MetadataRequest) -> int:
+    return TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
+
+
+def _partition(state: PartitionState, alive: dict[int, object]) -> AnswerPartition:
+    return AnswerPartition(
+        error_code=Code.LEADER_NOT_AVAILABLE if state.leader == NO_LEADER else Code.NONE,
+        partition_index=state.index,
+        leader_id=state.leader,
+        leader_epoch=state.leader_epoch,
+        replica_nodes=list(state.replicas),
+        isr_nodes=list(state.isr),
+        offline_replicas=[node for node in state.replicas if node not in alive],
+    )

@@ -1,0 +1,45 @@
+"""OffsetForLeaderEpoch v0-4: where a leader epoch ends in this log, for readers that suspect a truncation (KIP-320).
+
+The answer names the largest epoch at or below the one asked for and its end offset: the start of the next epoch, or
+the log end offset for the latest. An epoch that is newer than any known answers -1 and -1 without an error. Only the
+leader answers, whoever asks.
+
+Source: kafka.server.ReplicaManager.lastOffsetForLeaderEpoch.
+"""
+
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.offset_for_leader_epoch import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+)
+
+from ..context import Context
+
+Asked = OffsetForLeaderEpochRequest.Topic.Partition
+Answer = OffsetForLeaderEpochResponse.Topic.Partition
+NO_EPOCH = -1
+UNKNOWN = -1
+
+
+def handle(request: OffsetForLeaderEpochRequest, context: Context) -> OffsetForLeaderEpochResponse:
+    return OffsetForLeaderEpochResponse(
+        topics=[
+            OffsetForLeaderEpochResponse.Topic(
+                topic=topic.topic, partitions=[_end_of_epoch(topic.topic, asked, context) for asked in topic.partitions]
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _end_of_epoch(topic: str, asked: Asked, context: Context) -> Answer:
+    epoch = asked.current_leader_epoch
+    try:
+        partition = context.node.partition(topic, asked.partition)
+        partition.log_for(None if epoch == NO_EPOCH else epoch)
+        end = partition.end_of_epoch(asked.leader_epoch)
+    except KafkaError as error:
+        return Answer(error_code=error.code, partition=asked.partition, leader_epoch=UNKNOWN, end_offset=UNKNOWN)
+    return Answer(
+        error_code=Code.NONE, partition=asked.partition, leader_epoch=end.leader_epoch, end_offset=end.end_offset
+    )

@@ -1,0 +1,188 @@
+"""Produce v0-13: append record batches.
+
+v0-v2   message sets in formats 0 and 1, converted on their way in; v1 throttle time, v2 append time
+v3      format 2 (one batch a partition), transactional id
+v5      log start offset
+v8      which records were refused, and why
+v10     the current leader beside NOT_LEADER_OR_FOLLOWER
+v13     topic ids instead of names
+
+acks 0: no answer; on any error the connection closes, which is all that such a producer can notice. acks 1: answered
+when the leader has the records. acks -1: when all in-sync replicas have them, or timeout_ms is up. A partition that is
+named twice counts once, with its last records.
+
+Source: kafka.server.KafkaApis.handleProduceRequest, ReplicaManager.appendRecords, DelayedProduce.
+"""
+
+from typing import NamedTuple
+
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.produce import ProduceRequest, ProduceResponse
+from kafkalet.protocol.records.batch import batches
+from kafkalet.protocol.wire import Chunk
+from kafkalet.storage.validation import RecordsRefused, ValidationFailed, check_produced
+
+from ..context import Context
+from ..partition import Partition
+from ..purgatory import Delayed
+
+Answer = ProduceResponse.Topic.Partition
+Key = tuple[str, bytes, int]
+
+ALL_IN_SYNC = -1
+LEADER = 1
+NO_ANSWER = 0
+UNKNOWN = -1
+
+
+class Pending(NamedTuple):
+    """Records that are in the leader's log and wait for the in-sync replicas."""
+
+    partition: Partition
+    answer: Answer
+    required_offset: int
+
+
+def handle(request: ProduceRequest, context: Context) -> ProduceResponse | Delayed[ProduceResponse] | None:
+    records = _records_by_partition(request, context)
+    if any(chunk is None for chunk in records.values()):
+        return _null_records(records, request, context)
+    if request.transactional_id is None and any(_is_transactional(chunk) for chunk in records.values() if chunk):
+        return _answer({key: _refused(key, Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED) for key in records}, request, context)
+    answers: dict[Key, Answer] = {}
+    pending: dict[Key, Pending] = {}
+    for key, chunk in records.items():
+        answers[key] = _append(key, chunk or b"", request, context, pending)
+    if not pending:
+        return _answer(answers, request, context)
+    return context.node.purgatory.park(
+        [(key[0], key[2]) for key in pending],
+        max(request.timeout_ms, 0),
+        lambda: _answer(answers, request, context) if _settle(pending) else None,
+        lambda: _answer(_time_out(answers, pending), request, context),
+    )
+
+
+def _records_by_partition(request: ProduceRequest, context: Context) -> dict[Key, Chunk | None]:
+    by_id = context.version >= 13
+    records: dict[Key, Chunk | None] = {}
+    for topic in request.topic_data:
+        name = topic.name
+        if by_id:
+            known = context.cluster.metadata.topic_by_id(topic.topic_id)
+            name = "" if known is None else known.name
+        for partition in topic.partition_data:
+            records[name, topic.topic_id, partition.index] = partition.records
+    return records
+
+
+def _is_transactional(chunk: Chunk) -> bool:
+    return any(batch.is_transactional for batch in batches(chunk))
+
+
+def _append(
+    key: Key, chunk: Chunk, request: ProduceRequest, context: Context, pending: dict[Key, Pending]
+) -> Answer:
+    name, _, index = key
+    state = context.cluster.metadata.partition(name, index)
+    if state is None:
+        unknown_id = context.version >= 13 and not name
+        return _refused(key, Code.UNKNOWN_TOPIC_ID if unknown_id else Code.UNKNOWN_TOPIC_OR_PARTITION)
+    try:
+        check_produced(chunk, context.version)
+    except KafkaError as error:
+        return _refused(key, error.code, error.message)
+    if request.acks not in (ALL_IN_SYNC, LEADER, NO_ANSWER):
+        return _refused(key, Code.INVALID_REQUIRED_ACKS)
+    try:
+        partition = context.node.partition(name, index)
+        if request.acks == ALL_IN_SYNC and not partition.has_enough_replicas:
+            raise KafkaError(Code.NOT_ENOUGH_REPLICAS)
+        appended = partition.produce(chunk, context.version, request.transactional_id)
+    except RecordsRefused as refusal:
+        return _records_refused(key, refusal, partition.log.log_start_offset)
+    except ValidationFailed as refusal:
+        return _refused(key, refusal.code, refusal.message, log_start_offset=partition.log.log_start_offset)
+    except KafkaError as error:
+        answer = _refused(key, error.code, error.message)
+        if context.version >= 10 and error.code == Code.NOT_LEADER_OR_FOLLOWER:
+            answer.current_leader = Answer.LeaderIdAndEpoch(leader_id=state.leader, leader_epoch=state.leader_epoch)
+        return answer
+    answer = Answer(
+        index=index,
+        error_code=Code.NONE,
+        base_offset=appended.first_offset,
+        log_append_time_ms=appended.log_append_time_ms,
+        log_start_offset=appended.log_start_offset,
+    )
+    if request.acks == ALL_IN_SYNC and partition.log.high_watermark <= appended.last_offset:
+        pending[key] = Pending(partition, answer, appended.last_offset + 1)
+    return answer
+
+
+def _refused(key: Key, code: Code, message: str | None = None, log_start_offset: int = UNKNOWN) -> Answer:
+    return Answer(
+        index=key[2], error_code=code, base_offset=UNKNOWN, log_start_offset=log_start_offset, error_message=message
+    )
+
+
+def _records_refused(key: Key, refusal: RecordsRefused, log_start_offset: int) -> Answer:
+    """The answer that names the bad records (KIP-467)."""
+    answer = _refused(key, refusal.code, refusal.message, log_start_offset)
+    answer.record_errors = [
+        Answer.RecordError(batch_index=error.batch_index, batch_index_error_message=error.message)
+        for error in refusal.record_errors
+    ]
+    return answer
+
+
+def _null_records(records: dict[Key, Chunk | None], request: ProduceRequest, context: Context) -> ProduceResponse | Delayed[ProduceResponse] | None:
+    """Null records break Kafka's handler: 3.9 and older never answer, and serve that connection no more."""
+    if context.release.leaves_null_records_unanswered:
+        return Delayed()
+    return _answer({key: _refused(key, Code.UNKNOWN_SERVER_ERROR) for key in records}, request, context)
+
+
+def _settle(pending: dict[Key, Pending]) -> bool:
+    """Look at what still waits (DelayedProduce.tryComplete); say whether nothing does any more."""
+    for key, (partition, answer, required_offset) in list(pending.items()):
+        if not partition.is_leader:
+            answer.error_code = Code.NOT_LEADER_OR_FOLLOWER
+        elif partition.log.high_watermark < required_offset:
+            continue
+        elif not partition.has_enough_replicas:
+            answer.error_code = Code.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+        del pending[key]
+    return not pending
+
+
+def _time_out(answers: dict[Key, Answer], pending: dict[Key, Pending]) -> dict[Key, Answer]:
+    for waiting in pending.values():
+        waiting.answer.error_code = Code.REQUEST_TIMED_OUT
+    return answers
+
+
+def _answer(answers: dict[Key, Answer], request: ProduceRequest, context: Context) -> ProduceResponse | None:
+    if request.acks == NO_ANSWER:
+        failed = {f"{key[0]}-{key[2]}": answer.error_code for key, answer in answers.items() if answer.error_code}
+        if failed:
+            refusals = ", ".join(f"{name}: {Code(code).name}" for name, code in failed.items())
+            context.client.close(f"a produce request with acks=0 failed ({refusals})")
+        return None
+    topics: dict[tuple[str, bytes], ProduceResponse.Topic] = {}
+    for (name, topic_id, _), answer in answers.items():
+        if (name, topic_id) not in topics:
+            topics[name, topic_id] = ProduceResponse.Topic(name=name, topic_id=topic_id, partition_responses=[])
+        topics[name, topic_id].partition_responses.append(answer)
+    return ProduceResponse(responses=list(topics.values()), node_endpoints=_endpoints(answers, context))
+
+
+def _endpoints(answers: dict[Key, Answer], context: Context) -> list[ProduceResponse.NodeEndpoint]:
+    """Where the leaders are that the answer names (KIP-951)."""
+    leaders = {answer.current_leader.leader_id for answer in answers.values() if answer.current_leader is not None}
+    endpoints = context.cluster.metadata.endpoints
+    return [
+        ProduceResponse.NodeEndpoint(node_id=node, host=endpoints[node].host, port=endpoints[node].port, rack=endpoints[node].rack)
+        for node in sorted(leaders)
+        if node in endpoints
+    ]

@@ -1,0 +1,155 @@
+"""What a cluster knows of itself: brokers, topics, partitions and their configuration.
+
+Apache Kafka keeps this in the metadata log of its KRaft controller, and every broker replays it. Here the brokers of a
+cluster live in one process and share one image, so that a change is seen by all of them at once. The image is plain
+data: it decides nothing and touches no log (the cluster does).
+
+A partition's `leader_epoch` goes up whenever its leader changes, `partition_epoch` with every change of it.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from kafkalet.protocol.errors import Code, KafkaError
+
+NO_LEADER = -1
+MAX_TOPIC_NAME = 249
+ZERO_ID = bytes(16)
+INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
+
+_LEGAL_TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]+\Z")
+
+
+def check_topic_name(name: str) -> None:
+    """Raise INVALID_TOPIC_EXCEPTION unless a topic may be called so (1 to 249 of a-z A-Z 0-9 . _ -; not . or ..).
+
+    Source: org.apache.kafka.common.internals.Topic.validate.
+    """
+    if not name:
+        reason = "the empty string is not allowed"
+    elif name in (".", ".."):
+        reason = "'.' or '..' is not allowed"
+    elif len(name) > MAX_TOPIC_NAME:
+        reason = f"the length of '{name}' is longer than the max allowed length {MAX_TOPIC_NAME}"
+    elif not _LEGAL_TOPIC_NAME.match(name):
+        reason = f"'{name}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
+    else:
+        return
+    raise KafkaError(Code.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {reason}")
+
+
+def new_topic_id() -> bytes:
+    """A random (version 4) uuid as 16 bytes, never one of the reserved ids or one whose text form starts with '-'.
+
+    Source: org.apache.kafka.common.Uuid.randomUuid.
+    """
+    while True:
+        drawn = bytearray(os.urandom(16))
+        drawn[6] = drawn[6] & 0x0F | 0x40
+        drawn[8] = drawn[8] & 0x3F | 0x80
+        if drawn[0] >> 2 != 62:  # the sixty-third character of the URL-safe alphabet is '-'
+            return bytes(drawn)
+
+
+class Endpoint(NamedTuple):
+    """Where clients reach a broker."""
+
+    node_id: int
+    host: str
+    port: int
+    rack: str | None = None
+
+
+class PartitionState:
+    """Who leads a partition and who follows; -1 where nobody leads."""
+
+    __slots__ = ("index", "isr", "leader", "leader_epoch", "partition_epoch", "replicas")
+
+    def __init__(self, index: int, replicas: list[int]) -> None:
+        self.index = index
+        self.replicas = replicas
+        self.isr = list(replicas)
+        self.leader = replicas[0]
+        self.leader_epoch = 0
+        self.partition_epoch = 0
+
+
+class TopicState:
+    """A topic: its id, its partitions by index, and the properties that were set on it."""
+
+    __slots__ = ("config", "name", "partitions", "topic_id")
+
+    def __init__(self, name: str, topic_id: bytes, partitions: list[PartitionState], config: dict[str, str]) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.partitions = partitions
+        self.config = config
+
+    @property
+    def is_internal(self) -> bool:
+        return self.name in INTERNAL_TOPICS
+
+
+class MetadataImage:
+    """The metadata of one cluster."""
+
+    def __init__(self, cluster_id: str) -> None:
+        self.cluster_id = cluster_id
+        self.endpoints: dict[int, Endpoint] = {}
+        self.topics: dict[str, TopicState] = {}
+        self.broker_config: dict[int | None, dict[str, str]] = {}  # by node; None: the default of the whole cluster
+        self._by_id: dict[bytes, TopicState] = {}
+
+    @property
+    def controller_id(self) -> int:
+        """The broker that clients send administration to: the first one alive, -1 when none is."""
+        return min(self.endpoints, default=-1)
+
+    def topic_by_id(self, topic_id: bytes) -> TopicState | None:
+        return self._by_id.get(topic_id)
+
+    def partition(self, topic: str, index: int) -> PartitionState | None:
+        state = self.topics.get(topic)
+        if state is None or not 0 <= index < len(state.partitions):
+            return None
+        return state.partitions[index]
+
+    def add_topic(self, topic: TopicState) -> None:
+        self.topics[topic.name] = topic
+        self._by_id[topic.topic_id] = topic
+
+    def remove_topic(self, name: str) -> TopicState:
+        topic = self.topics.pop(name)
+        del self._by_id[topic.topic_id]
+        return topic
+
+    def collides_with(self, name: str) -> str | None:
+        """An existing topic whose metric name would be the same: '.' and '_' count as one character there."""
+        flat = name.replace(".", "_")
+        return next((other for other in self.topics if other.replace(".", "_") == flat and other != name), None)
+
+    def all_partitions(self) -> Iterator[tuple[TopicState, PartitionState]]:
+        for topic in self.topics.values():
+            for partition in topic.partitions:
+                yield topic, partition
+
+
+def spread(partitions: int, replication_factor: int, nodes: Iterable[int], first_index: int = 0) -> list[list[int]]:
+    """Replica lists for new partitions, so that leaders and followers are spread over `nodes` in turn.
+
+    INVALID_REPLICATION_FACTOR when there are fewer nodes than replicas. The first replica leads.
+    """
+    ring = sorted(nodes)
+    if not 0 < replication_factor <= len(ring):
+        raise KafkaError(
+            Code.INVALID_REPLICATION_FACTOR,
+            f"Unable to replicate the partition {replication_factor} time(s): "
+            f"The target replication factor of {replication_factor} cannot be reached because only "
+            f"{len(ring)} broker(s) are registered.",
+        )
+    return [
+        [ring[(index + step) % len(ring)] for step in range(replication_factor)]
+        for index in range(first_index, first_index + partitions)
+    ]

@@ -1,0 +1,53 @@
+"""Followers: how the replicas of a partition come to hold what the leader holds.
+
+In Apache Kafka a follower fetches from its leader, asks where its last epoch ended when the leader changes, truncates
+what the leader never had, and goes on from there. Here leaders and followers live in one process, so a follower copies
+as soon as the leader changes: an answer to acks=-1 need not wait. A test that wants to see a partition with followers
+behind holds them back; then the leader's high watermark stays, as it does in Kafka, at what the in-sync replicas have.
+
+The steps of a copy are Kafka's (ReplicaFetcherThread): truncate to the end of the last common epoch (KIP-101, KIP-279),
+start anew where the leader's log starts later, append batches with the leader's offsets and epochs, take over the
+leader's high watermark and log start offset.
+"""
+
+from kafkalet.storage.values import Isolation
+
+from .partition import Partition
+
+COPY_BYTES = 1 << 20
+
+
+def catch_up(leader: Partition, follower: Partition) -> None:
+    """Make the follower's log what the leader's is."""
+    _drop_what_the_leader_never_had(leader, follower)
+    source, target = leader.log, follower.log
+    if target.log_end_offset < source.log_start_offset:
+        target.truncate_fully_and_start_at(source.log_start_offset)
+    while target.log_end_offset < source.log_end_offset:
+        read = source.read(target.log_end_offset, COPY_BYTES, Isolation.LOG_END, at_least_one=True)
+        records = read.records
+        target.append_as_follower(records if isinstance(records, bytes) else records.read())
+    take_over_marks(leader, follower)
+
+
+def take_over_marks(leader: Partition, follower: Partition) -> None:
+    """Tell a follower the leader's high watermark and log start offset."""
+    follower.log.update_high_watermark(leader.log.high_watermark)
+    follower.log.maybe_increment_log_start_offset(min(leader.log.log_start_offset, follower.log.high_watermark))
+
+
+def _drop_what_the_leader_never_had(leader: Partition, follower: Partition) -> None:
+    """Truncate a follower to the last offset at which its log and the leader's agree."""
+    log = follower.log
+    while (epoch := log.latest_epoch) is not None:
+        end = leader.end_of_epoch(epoch)
+        if end.leader_epoch == epoch:
+            cut = end.end_offset
+        else:  # the leader never saw this epoch: look at the one before
+            own = log.end_offset_for_epoch(end.leader_epoch)
+            cut = min(end.end_offset, own[1]) if own is not None else leader.log.log_start_offset
+        if cut >= log.log_end_offset:
+            return
+        log.truncate_to(max(cut, 0))
+        if log.latest_epoch == epoch:
+            return
