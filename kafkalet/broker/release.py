@@ -97,3 +97,27 @@ class Release(NamedTuple):
     def refuses_epochs_never_given(self) -> bool:
         """A transactional batch with an epoch that the coordinator never gave is refused with 47 (KIP-890, 4.0)."""
         return self.version >= (4, 0)
+
+    @property
+    def verifies_transactions(self) -> bool:
+        """The first batch of a transaction is refused where no coordinator vouches for it (KIP-890 part 1, 3.6)."""
+        return self.version >= (3, 6)
+
+    # Replication
+
+    @property
+    def holds_high_watermark_below_min_isr(self) -> bool:
+        """The high watermark stays while fewer replicas are in sync than min.insync.replicas (KIP-966, 3.7)."""
+        return self.version >= (3, 7)
+
+    @property
+    def caps_min_isr_at_replicas(self) -> bool:
+        """min.insync.replicas beyond the number of replicas counts as that number (KIP-966, 3.7)."""
+        return self.version >= (3, 7)
+
+    # Configuration
+
+    @property
+    def keeps_min_isr_in_cluster(self) -> bool:
+        """min.insync.replicas is a cluster-wide property from the start, to serve eligible leaders (4.1, KIP-966)."""
+        return self.version >= (4, 1)

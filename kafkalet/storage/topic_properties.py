@@ -90,7 +90,7 @@ def _rows(version: tuple[int, ...]) -> list[Row]:
     return [
         Row(Property("compression.type", word, "producer", one_of(*CODECS))),
         Row(Property("errors.deadletterqueue.group.enable", boolean, "false"), since=(4, 4)),
-        Row(Property("remote.copy.lag.bytes", long, "-1", at_least(-1)), since=(4, 3)),
+        Row(Property("remote.copy.lag.bytes", long, "-1", at_least(-1)), since=(4, 4)),
         Row(Property("remote.log.delete.on.disable", boolean, "false"), since=(3, 9)),
         Row(Property("leader.replication.throttled.replicas", a_list, "", check_throttled_replicas), since=(0, 10, 1)),
         Row(Property("remote.storage.enable", boolean, "false", check_tiered_storage), since=(3, 6)),
@@ -110,7 +110,7 @@ def _rows(version: tuple[int, ...]) -> list[Row]:
         Row(Property("segment.bytes", integer, "1073741824", at_least(1 << 20)), since=(4, 0)),
         Row(Property("retention.ms", long, week, at_least(-1))),
         Row(Property("compression.gzip.level", integer, "-1", check_gzip_level), since=(3, 8)),
-        Row(Property("remote.copy.lag.ms", long, "0", at_least(-1)), since=(4, 3)),
+        Row(Property("remote.copy.lag.ms", long, "0", at_least(-1)), since=(4, 4)),
         Row(Property("flush.messages", long, most, zero), until=(3, 0)),
         Row(Property("flush.messages", long, most, one), since=(3, 0)),
         Row(Property("compression.zstd.level", integer, "3", between(-(1 << 17), 22)), since=(3, 8)),

@@ -1,0 +1,295 @@
+"""The configuration of a broker: the properties it acts on, by Kafka's names, and the defaults they give to topics.
+
+A property has up to four values; the first of these counts, and DescribeConfigs shows them all:
+
+    per broker      set for this broker while it runs        (AlterConfigs, IncrementalAlterConfigs)
+    cluster-wide    set for all brokers while they run       (the same, for the broker named "")
+    static          given at start: --set, --config, Python
+    default         Kafka's own
+
+Two kinds of properties are acted on. Those of the broker itself are the attributes of `BrokerConfig`, declared below by
+one line each. Those that give topics their defaults (`log.segment.bytes` for `segment.bytes`) are in `SYNONYMS`, and
+reach a log in the `LogConfig` that `log_config` makes. What else Kafka has is in `kafkalet.broker.catalog`, which is
+loaded when somebody names such a property, and not before: it is accepted and described, and has no effect.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Generic, NamedTuple, Self, TypeVar, cast, overload
+
+from kafkalet.properties import InvalidProperty, Property, Type, Value, at_least
+from kafkalet.storage.config import LogConfig
+from kafkalet.storage.topic_properties import DAY_MS, HOUR_MS, topic_properties
+
+from .release import Release
+
+T = TypeVar("T", bound=Value)
+
+MAX_INT = (1 << 31) - 1
+MINUTE_MS = 60_000
+
+Version = tuple[int, ...]
+
+
+class Setting(Generic[T]):
+    """An attribute of BrokerConfig that holds the value of a property: its default until the property is given."""
+
+    __slots__ = ("attribute", "default", "is_dynamic", "is_internal", "property", "since")
+
+    def __init__(
+        self, property_: Property, default: T, *, dynamic: bool = False, internal: bool = False, since: Version = (0,)
+    ) -> None:
+        self.property = property_
+        self.default = default
+        self.is_dynamic = dynamic  # may be changed while the broker runs
+        self.is_internal = internal  # accepted, never described
+        self.since = since  # the release that brought it; accepted before, too
+        self.attribute = ""
+
+    def __set_name__(self, owner: type, attribute: str) -> None:
+        self.attribute = attribute
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> T: ...
+    def __get__(self, instance: object | None, owner: type) -> Self | T:
+        # A given value lies in the instance's own dict, which Python looks at first.
+        return self if instance is None else self.default
+
+
+def boolean(name: str, default: bool) -> Setting[bool]:
+    return Setting(Property(name, Type.BOOLEAN, str(default).lower()), default)
+
+
+def integer(name: str, default: int, least: int | None = None, **options: Any) -> Setting[int]:
+    return Setting(
+        Property(name, Type.INT, str(default), None if least is None else at_least(least)), default, **options
+    )
+
+
+def long(name: str, default: int, least: int | None = None, **options: Any) -> Setting[int]:
+    return Setting(
+        Property(name, Type.LONG, str(default), None if least is None else at_least(least)), default, **options
+    )
+
+
+def text(name: str) -> Setting[str | None]:
+    return Setting(Property(name, Type.STRING, None), None)
+
+
+class Synonym(NamedTuple):
+    """A property of brokers that gives topics a default; `factor` turns its unit into the topic's."""
+
+    name: str
+    factor: int = 1
+    type: Type | None = None  # the topic property's own where None
+    default: str | None = ""  # likewise where ""
+    is_dynamic: bool = True
+
+
+def _log(*names: str) -> dict[str, tuple[Synonym, ...]]:
+    return {name: (Synonym(f"log.{name}"),) for name in names}
+
+
+def _same(*names: str) -> dict[str, tuple[Synonym, ...]]:
+    return {name: (Synonym(name),) for name in names}
+
+
+# By the topic's property; the first of a tuple that is given wins (`ServerTopicConfigSynonyms`).
+SYNONYMS: Mapping[str, tuple[Synonym, ...]] = {
+    **_same("compression.type", "compression.gzip.level", "compression.lz4.level", "compression.zstd.level"),
+    **_same("min.insync.replicas", "unclean.leader.election.enable", "max.decompressed.message.bytes"),
+    **_log("cleanup.policy", "index.interval.bytes", "local.retention.bytes", "local.retention.ms", "preallocate"),
+    **_log("message.downconversion.enable", "message.timestamp.type", "message.timestamp.difference.max.ms"),
+    **_log("message.timestamp.before.max.ms", "message.timestamp.after.max.ms", "retention.bytes", "segment.bytes"),
+    **_log("remote.copy.lag.bytes", "remote.copy.lag.ms"),
+    "delete.retention.ms": (Synonym("log.cleaner.delete.retention.ms"),),
+    "file.delete.delay.ms": (Synonym("log.segment.delete.delay.ms"),),
+    "flush.messages": (Synonym("log.flush.interval.messages"),),
+    "flush.ms": (
+        Synonym("log.flush.interval.ms", default=None),
+        Synonym("log.flush.scheduler.interval.ms", is_dynamic=False),
+    ),
+    "max.compaction.lag.ms": (Synonym("log.cleaner.max.compaction.lag.ms"),),
+    "max.message.bytes": (Synonym("message.max.bytes"),),
+    "message.format.version": (Synonym("log.message.format.version", is_dynamic=False),),
+    "min.cleanable.dirty.ratio": (Synonym("log.cleaner.min.cleanable.ratio"),),
+    "min.compaction.lag.ms": (Synonym("log.cleaner.min.compaction.lag.ms"),),
+    "retention.ms": (
+        Synonym("log.retention.ms", default=None),
+        Synonym("log.retention.minutes", MINUTE_MS, Type.INT, None, False),
+        Synonym("log.retention.hours", HOUR_MS, Type.INT, "168", False),
+    ),
+    "segment.index.bytes": (Synonym("log.index.size.max.bytes"),),
+    "segment.jitter.ms": (
+        Synonym("log.roll.jitter.ms", default=None),
+        Synonym("log.roll.jitter.hours", HOUR_MS, Type.INT, "0", False),
+    ),
+    "segment.ms": (
+        Synonym("log.roll.ms", default=None),
+        Synonym("log.roll.hours", HOUR_MS, Type.INT, "168", False),
+    ),
+}
+
+
+class BrokerConfig:
+    """What one broker is configured to do. Raises InvalidProperty for a value that is not allowed.
+
+    The attributes follow a change at once: whoever asks later sees the new value.
+    """
+
+    # topics
+    auto_create_topics_enable = boolean("auto.create.topics.enable", True)
+    delete_topic_enable = boolean("delete.topic.enable", True)
+    num_partitions = integer("num.partitions", 1, least=1)
+    default_replication_factor = integer("default.replication.factor", 1)
+
+    # connections
+    socket_request_max_bytes = integer("socket.request.max.bytes", 100 << 20, least=1)
+    socket_listen_backlog_size = integer("socket.listen.backlog.size", 50, least=1, since=(3, 0))
+    socket_send_buffer_bytes = integer("socket.send.buffer.bytes", 100 << 10)
+    socket_receive_buffer_bytes = integer("socket.receive.buffer.bytes", 100 << 10)
+    connections_max_idle_ms = long("connections.max.idle.ms", 600_000)
+    max_connections = integer("max.connections", MAX_INT, least=0, dynamic=True)
+    max_connections_per_ip = integer("max.connections.per.ip", MAX_INT, least=0, dynamic=True)
+
+    # fetching
+    fetch_max_bytes = integer("fetch.max.bytes", 55 << 20, least=1024)
+    max_incremental_fetch_session_cache_slots = integer("max.incremental.fetch.session.cache.slots", 1000, least=0)
+    max_request_partition_size_limit = integer("max.request.partition.size.limit", 2000, least=1, since=(3, 0))
+    replica_selector_class = text("replica.selector.class")
+    broker_rack = text("broker.rack")
+
+    # replication
+    replica_lag_time_max_ms = long("replica.lag.time.max.ms", 30_000)
+    replica_high_watermark_checkpoint_interval_ms = long("replica.high.watermark.checkpoint.interval.ms", 5000)
+
+    # care of the logs
+    log_retention_check_interval_ms = long("log.retention.check.interval.ms", 300_000, least=1)
+    log_initial_task_delay_ms = long("log.initial.task.delay.ms", 30_000, least=0, internal=True)
+    log_flush_offset_checkpoint_interval_ms = integer("log.flush.offset.checkpoint.interval.ms", 60_000, least=0)
+    log_flush_start_offset_checkpoint_interval_ms = integer(
+        "log.flush.start.offset.checkpoint.interval.ms", 60_000, least=0
+    )
+
+    # producers
+    producer_id_expiration_ms = integer("producer.id.expiration.ms", DAY_MS, least=1, dynamic=True, since=(3, 0))
+    producer_id_expiration_check_interval_ms = integer(
+        "producer.id.expiration.check.interval.ms", 600_000, least=1, internal=True
+    )
+
+    def __init__(self, static: Mapping[str, str] | None = None, release: Release | None = None) -> None:
+        self.release = release or Release.of()
+        self.static = dict(static or {})
+        self.cluster_wide: Mapping[str, str] = {}
+        self.per_broker: Mapping[str, str] = {}
+        # Given names that Kafka has and that have no effect here, and names that Kafka does not have.
+        self.without_effect: list[str] = []
+        self.unknown: list[str] = []
+        for name in self.static:
+            if self.property(name) is None:
+                self._note(name)
+        self._apply()
+
+    @classmethod
+    def of(cls, static: Mapping[str, str], release: Release) -> Self:
+        return cls(static, release)
+
+    def __getitem__(self, name: str) -> Any:
+        """The value of a property by Kafka's name; KeyError unless this broker acts on it."""
+        return getattr(self, SETTINGS[name].attribute)
+
+    def _note(self, name: str) -> None:
+        from .catalog import known_property
+
+        known = known_property(name, self.release.version)
+        (self.unknown if known is None else self.without_effect).append(name)
+
+    def reconfigure(self, cluster_wide: Mapping[str, str], per_broker: Mapping[str, str]) -> None:
+        """Take over what was set while running; raises InvalidProperty and changes nothing for a value not allowed."""
+        before = self.cluster_wide, self.per_broker
+        self.cluster_wide, self.per_broker = cluster_wide, per_broker
+        try:
+            self._apply()
+        except InvalidProperty:
+            self.cluster_wide, self.per_broker = before
+            raise
+
+    def given(self) -> dict[str, str]:
+        """Every property that was given, with the value that counts."""
+        return {**self.static, **self.cluster_wide, **self.per_broker}
+
+    def property(self, name: str) -> Property | None:
+        """The property of that name if this broker acts on it."""
+        setting = SETTINGS.get(name)
+        return setting.property if setting is not None else broker_defaults(self.release.version).get(name)
+
+    def _apply(self) -> None:
+        given = self.given()
+        values: dict[str, Value] = {}
+        for name, value in given.items():
+            property_ = self.property(name)
+            if property_ is not None:
+                values[name] = property_.parse(value)
+        self._topic_defaults = _topic_defaults(values, self.release.version)
+        for name, setting in SETTINGS.items():
+            self.__dict__.pop(setting.attribute, None)
+            if name in values:
+                self.__dict__[setting.attribute] = values[name]
+
+    def topic_defaults(self) -> Mapping[str, str]:
+        """Properties of topics that are by default other than Kafka's, because this broker's properties say so."""
+        return self._topic_defaults
+
+    def log_config(self, topic: Mapping[str, str]) -> LogConfig:
+        """What the logs of a topic with these properties obey. Raises InvalidProperty."""
+        return LogConfig.of({**self._topic_defaults, **topic}, self.release.log_rules)
+
+
+SETTINGS: Mapping[str, Setting[Any]] = {
+    setting.property.name: setting for setting in vars(BrokerConfig).values() if isinstance(setting, Setting)
+}
+
+_BROKER_DEFAULTS: dict[Version, dict[str, Property]] = {}
+
+
+def broker_defaults(version: Version) -> dict[str, Property]:
+    """The properties of brokers in SYNONYMS that a release has, by their names."""
+    if version not in _BROKER_DEFAULTS:
+        topic = topic_properties(version)
+        _BROKER_DEFAULTS[version] = {
+            synonym.name: _as_broker_property(topic[name], synonym)
+            for name, synonyms in SYNONYMS.items()
+            if name in topic
+            for synonym in synonyms
+        }
+    return _BROKER_DEFAULTS[version]
+
+
+def _as_broker_property(topic: Property, synonym: Synonym) -> Property:
+    default = topic.default if synonym.default == "" else synonym.default
+    if synonym.type is not None:
+        return Property(synonym.name, synonym.type, default)
+    return Property(synonym.name, topic.type, default, topic.check)
+
+
+def _topic_defaults(values: Mapping[str, Value], version: Version) -> dict[str, str]:
+    defaults: dict[str, str] = {}
+    for name, synonyms in SYNONYMS.items() if values else ():
+        given = next((synonym for synonym in synonyms if synonym.name in values), None)
+        if given is not None and name in topic_properties(version):
+            value = values[given.name]
+            if given.factor != 1:  # of a negative number of hours Kafka makes "no limit"
+                value = max(cast(int, value) * given.factor, -1)
+            defaults[name] = as_text(value)
+    if defaults.get("retention.ms") == "0":
+        name = next(synonym.name for synonym in SYNONYMS["retention.ms"] if synonym.name in values)
+        raise InvalidProperty(name, "0", "must be unlimited (-1) or, greater than or equal to 1")
+    return defaults
+
+
+def as_text(value: Value) -> str:
+    """A value as Kafka writes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return ",".join(value) if isinstance(value, tuple) else str(value)
