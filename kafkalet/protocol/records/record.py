@@ -1,8 +1,37 @@
-"""The records inside a batch of format 2."""
+"""The records inside a batch of format 2: decode and encode them, and what makes one well-formed.
 
+    length         varint   of all that follows
+    attributes     1 byte   no bit has a meaning
+    timestamp      varlong  minus the batch's base timestamp
+    offset         varint   minus the batch's base offset
+    key length     varint   below 0: null
+    key
+    value length   varint   below 0: null
+    value
+    header count   varint
+    headers                 key length, key, value length (below 0: null), value; lengths are varints
+
+A record is well-formed if its fields end exactly where its length says, and `count` records have to fill the payload
+exactly (DefaultRecord.readFrom, DefaultRecordBatch.RecordIterator). Integers that are longer than they need to be are
+fine; timestamps wrap around at 64 bits, as Java's do.
+
+Two readers know this. `read_record` is the slow one that says what is wrong, and the truth in cases of doubt. The
+fast one reads integers of one or two bytes in line, and runs of records of one shape column by column (runs.py);
+whatever looks unusual to it, it leaves to the slow one. `walk.py` does the same without decoding.
+"""
+
+from collections.abc import Iterable
+from functools import partial
+from itertools import repeat
 from typing import NamedTuple
 
-from .varint import Buffer
+from kafkalet.protocol.errors import Code, KafkaError
+
+from .runs import TIMESTAMP_BYTES, Run, Span, Unusual, read_long, sweep
+from .varint import SMALL, VarintTooLong, encode, read_varint, read_varlong
+
+Headers = tuple[tuple[str, bytes | None], ...]
+Row = tuple[int, int, bytes | None, bytes | None, Headers]
 
 
 class Record(NamedTuple):
@@ -12,39 +41,288 @@ class Record(NamedTuple):
     timestamp: int
     key: bytes | None
     value: bytes | None
-    headers: tuple[tuple[str, bytes | None], ...] = ()
-
-
-class Walked(NamedTuple):
-    """What a walk over the records of a batch found."""
-
-    max_timestamp: int  # -1 without records or timestamps
-    offset_of_max_timestamp: int  # absolute: the first record with it
-    null_keys: list[int]  # indexes of records without a key, if asked for
-    bad_timestamps: list[tuple[int, int]]  # (index, timestamp) outside the bounds, if given
+    headers: Headers = ()
 
 
 def decode_records(
     payload: bytes, count: int, base_offset: int, base_timestamp: int, append_time: int | None = None
 ) -> list[Record]:
-    """Decode `count` records, which fill `payload`; raises KafkaError(INVALID_RECORD) when they are not well-formed."""
-    raise NotImplementedError
+    """Decode `count` records, which fill `payload`. With `append_time`, that is the timestamp of all of them.
+
+    Raises KafkaError as `read_record` does, and INVALID_RECORD for bytes that are left over.
+    """
+    decoding = _Decoding(payload, base_offset, base_timestamp)
+    try:
+        if not -1 << 62 < base_timestamp < 1 << 62:
+            raise Unusual
+        sweep(payload, 0, len(payload), count, decoding)
+        records = list(map(_make_record, decoding.rows))
+    except (Unusual, IndexError):
+        records = _decode_exactly(payload, count, base_offset, base_timestamp)
+    if append_time is not None:
+        return [record._replace(timestamp=append_time) for record in records]
+    return records
 
 
-def encode_records(records: list[Record], base_offset: int, base_timestamp: int) -> bytes:
-    """The inverse of `decode_records`."""
-    raise NotImplementedError
+_make_record = partial(tuple.__new__, Record)  # Record(...) without its Python __new__
 
 
-def walk_records(
-    payload: Buffer,
-    count: int,
-    base_offset: int,
-    base_timestamp: int,
-    *,
-    report_null_keys: bool = False,
-    min_timestamp: int | None = None,
-    max_timestamp: int | None = None,
-) -> Walked:
-    """Check the structure of `count` records, which fill `payload`, without decoding them."""
-    raise NotImplementedError
+def invalid(message: str) -> KafkaError:
+    return KafkaError(Code.INVALID_RECORD, message)
+
+
+def wrapped(number: int) -> int:
+    """A sum of 64-bit integers as Java has it."""
+    return (number + 0x8000000000000000 & 0xFFFFFFFFFFFFFFFF) - 0x8000000000000000
+
+
+def _read_bytes(payload: bytes, position: int) -> tuple[bytes | None, int]:
+    size, position = read_varint(payload, position)
+    if size < 0:
+        return None, position
+    end = position + size
+    if end > len(payload):
+        raise IndexError
+    return payload[position:end], end
+
+
+def _read_headers(payload: bytes, position: int) -> tuple[Headers, int]:
+    """Header count and headers. Keys are UTF-8; bytes that are not are kept by surrogate escapes."""
+    count, position = read_varint(payload, position)
+    if count < 0:
+        raise invalid(f"Found invalid number of record headers {count}")
+    if count > len(payload) - position:
+        raise invalid(
+            f"Found invalid number of record headers. {count} is larger than the remaining size of the buffer"
+        )
+    headers = []
+    for _ in range(count):
+        key, position = _read_bytes(payload, position)
+        if key is None:
+            raise invalid("Invalid negative header key size")
+        value, position = _read_bytes(payload, position)
+        headers.append((key.decode("utf-8", "surrogateescape"), value))
+    return tuple(headers), position
+
+
+def read_record(payload: bytes, position: int, base_offset: int = 0, base_timestamp: int = 0) -> tuple[Record, int]:
+    """Read the record at `position`: (record, position behind it).
+
+    Raises KafkaError: INVALID_RECORD where it is not well-formed; UNKNOWN_SERVER_ERROR where its length is no varint,
+    an exception that Kafka does not catch.
+    """
+    try:
+        size, start = read_varint(payload, position)
+    except IndexError:
+        raise invalid("Incorrect declared batch size, premature EOF reached") from None
+    except VarintTooLong as error:
+        raise KafkaError(Code.UNKNOWN_SERVER_ERROR, str(error)) from None
+    remaining = len(payload) - start
+    if remaining < size:
+        raise invalid(
+            f"Invalid record size: expected {size} bytes in record payload, but instead the buffer has only"
+            f" {remaining} remaining bytes."
+        )
+    try:
+        timestamp_delta, end = read_varlong(payload, start + 1)
+        offset_delta, end = read_varint(payload, end)
+        key, end = _read_bytes(payload, end)
+        value, end = _read_bytes(payload, end)
+        headers, end = _read_headers(payload, end)
+    except (IndexError, VarintTooLong):
+        raise invalid("Found invalid record structure") from None
+    if end - start != size:
+        raise invalid(
+            f"Invalid record size: expected to read {size} bytes in record payload, but instead read {end - start}"
+        )
+    return Record(base_offset + offset_delta, wrapped(base_timestamp + timestamp_delta), key, value, headers), end
+
+
+def _decode_exactly(payload: bytes, count: int, base_offset: int, base_timestamp: int) -> list[Record]:
+    records = []
+    position = 0
+    for _ in range(count):
+        record, position = read_record(payload, position, base_offset, base_timestamp)
+        records.append(record)
+    check_nothing_left(payload, position)
+    return records
+
+
+def check_nothing_left(payload: bytes, position: int) -> None:
+    """Raise KafkaError(INVALID_RECORD) unless the last record ends where the payload does."""
+    if position != len(payload):
+        raise invalid("Incorrect declared batch size, records still remaining in file")
+
+
+def _usual_headers(payload: bytes, p: int) -> tuple[Headers, int]:
+    """Header count and headers, whose lengths are not negative."""
+    count, p = read_long(payload, p)
+    odd = count
+    headers: list[tuple[str, bytes | None]] = []
+    for _ in range(count >> 1):
+        size = payload[p]
+        p += 1
+        if size > 127:
+            size, p = read_long(payload, p - 1)
+        odd |= size
+        end = p + (size >> 1)
+        key = payload[p:end].decode("utf-8", "surrogateescape")
+        size = payload[end]
+        p = end + 1
+        if size > 127:
+            size, p = read_long(payload, end)
+        if size & 1:
+            headers.append((key, None))
+        else:
+            end = p + (size >> 1)
+            headers.append((key, payload[p:end]))
+            p = end
+    if odd & 1:
+        raise Unusual
+    return tuple(headers), p
+
+
+class _Decoding:
+    """The fast reader: it collects rows, which become records at last."""
+
+    __slots__ = ("base_offset", "base_timestamp", "payload", "rows")
+
+    def __init__(self, payload: bytes, base_offset: int, base_timestamp: int) -> None:
+        self.payload, self.base_offset, self.base_timestamp = payload, base_offset, base_timestamp
+        self.rows: list[Row] = []
+
+    def one_by_one(self, p: int, index: int, until: int) -> int:  # noqa: C901
+        """What would be a function is written out: a call costs as much as the field it reads."""
+        payload, base_offset, base_timestamp, add = (
+            self.payload,
+            self.base_offset,
+            self.base_timestamp,
+            self.rows.append,
+        )
+        key: bytes | None
+        value: bytes | None
+        headers: Headers
+        for _ in range(index, until):
+            size = payload[p]
+            p += 1
+            if size > 127:
+                if (c := payload[p]) < 128:
+                    p += 1
+                    size = c << 7 | size & 127
+                else:
+                    size, p = read_long(payload, p - 1)
+            start = p
+            delta = payload[p + 1]
+            p += 2
+            if delta > 127:
+                if (c := payload[p]) < 128:
+                    p += 1
+                    delta = c << 7 | delta & 127
+                else:
+                    delta, p = read_long(payload, p - 1, TIMESTAMP_BYTES)
+            timestamp = base_timestamp + (~(delta >> 1) if delta & 1 else delta >> 1)
+            delta = payload[p]
+            p += 1
+            if delta > 127:
+                if (c := payload[p]) < 128:
+                    p += 1
+                    delta = c << 7 | delta & 127
+                else:
+                    delta, p = read_long(payload, p - 1)
+            offset = base_offset + (~(delta >> 1) if delta & 1 else delta >> 1)
+            size_of = payload[p]
+            p += 1
+            if size_of > 127:
+                size_of, p = read_long(payload, p - 1)
+            if size_of & 1:
+                key = None
+            else:
+                end = p + (size_of >> 1)
+                key = payload[p:end]
+                p = end
+            size_of = payload[p]
+            p += 1
+            if size_of > 127:
+                if (c := payload[p]) < 128:
+                    p += 1
+                    size_of = c << 7 | size_of & 127
+                else:
+                    size_of, p = read_long(payload, p - 1)
+            if size_of & 1:
+                value = None
+            else:
+                end = p + (size_of >> 1)
+                value = payload[p:end]
+                p = end
+            if payload[p]:
+                headers, p = _usual_headers(payload, p)
+            else:
+                headers = ()
+                p += 1
+            if p - start << 1 != size:
+                raise Unusual
+            add((offset, timestamp, key, value, headers))
+        return p
+
+    def take_run(self, run: Run, index: int) -> None:
+        headers: Iterable[Headers] = repeat(())
+        if run.shape.headers:
+            columns = []
+            for key, value in run.shape.headers:
+                keys = [(name or b"").decode("utf-8", "surrogateescape") for name in self.column(run, key)]
+                columns.append(zip(keys, self.column(run, value), strict=True))
+            headers = zip(*columns, strict=True)
+        first = self.base_offset + index
+        base_timestamp = self.base_timestamp
+        self.rows += zip(
+            range(first, first + run.length),
+            [base_timestamp + (~(delta >> 1) if delta & 1 else delta >> 1) for delta in run.timestamps()],
+            self.column(run, run.shape.key),
+            self.column(run, run.shape.value),
+            headers,
+            strict=False,
+        )
+
+    def column(self, run: Run, span: Span) -> Iterable[bytes | None]:
+        """One field of all records of a run."""
+        if span is None:
+            return repeat(None, run.length)
+        payload, start, size = self.payload, run.start + span[0], span[1] - span[0]
+        return [payload[at : at + size] for at in range(start, start + run.length * run.shape.stride, run.shape.stride)]
+
+
+def _encode_headers(headers: Headers) -> bytes:
+    pieces = [encode(len(headers))]
+    for key, value in headers:
+        name = key.encode("utf-8", "surrogateescape")
+        pieces += (encode(len(name)), name)
+        pieces += (b"\1",) if value is None else (encode(len(value)), value)
+    return b"".join(pieces)
+
+
+def encode_records(records: Iterable[Row], base_offset: int, base_timestamp: int) -> bytes:
+    """The inverse of `decode_records`, as Kafka's DefaultRecord.writeTo has it: one list, joined once."""
+    pieces: list[bytes] = []
+    extend = pieces.extend
+    small, bound = SMALL, len(SMALL)
+    for offset, timestamp, key, value, headers in records:
+        number = timestamp - base_timestamp
+        timestamp_delta = small[number] if 0 <= number < bound else encode(number)
+        number = offset - base_offset
+        offset_delta = small[number] if 0 <= number < bound else encode(number)
+        if value is None:
+            value_size, value, size = b"\1", b"", 0
+        else:
+            size = len(value)
+            value_size = small[size] if size < bound else encode(size)
+        if key is None:
+            key_size, key = b"\1", b""
+        else:
+            number = len(key)
+            size += number
+            key_size = small[number] if number < bound else encode(number)
+        header_bytes = _encode_headers(headers) if headers else b"\0"
+        size += 1 + len(timestamp_delta) + len(offset_delta) + len(key_size) + len(value_size) + len(header_bytes)
+        record_size = small[size] if size < bound else encode(size)
+        extend((record_size, b"\0", timestamp_delta, offset_delta, key_size, key, value_size, value, header_bytes))
+    return b"".join(pieces)

@@ -1,0 +1,271 @@
+"""A walk over the records of a batch that a producer sent: are they well-formed, and what does the broker need to know?
+
+The rules are those of `record.py`; nothing is decoded. Inside a compressed batch Kafka skips fields without looking at
+the length of their record (DefaultRecord.readPartiallyFrom): there `lengths_count` is false, and a wrong one no error.
+
+As in `record.py`, the fast reader goes over runs and usual records; whenever it is in doubt, or an answer needs more
+than it collects, the exact one starts again from the first record.
+"""
+
+from typing import NamedTuple
+
+from .record import check_nothing_left, invalid, read_record, wrapped
+from .runs import TIMESTAMP_BYTES, Run, Unusual, read_long, sweep
+from .varint import Buffer, VarintTooLong, read_varint, read_varlong
+
+
+class Walked(NamedTuple):
+    """What a walk over the records of a batch found. Indexes count from 0, the batch's first record."""
+
+    max_timestamp: int
+    """-1 without a record, or if no timestamp is above -1."""
+    index_of_max_timestamp: int
+    """The first record that has it; -1 if max_timestamp is -1."""
+    offsets_in_order: bool
+    """Are the offset deltas 0, 1, 2, ...?"""
+    null_keys: list[int]
+    """Records without a key, if asked for."""
+    bad_timestamps: list[tuple[int, int, int]]
+    """(index, offset delta, timestamp) of records earlier than `earliest` or later than `latest`; -1 is never bad."""
+
+
+def walk_records(
+    buffer: Buffer,
+    start: int,
+    end: int,
+    count: int,
+    base_timestamp: int,
+    *,
+    append_time: int | None = None,
+    report_null_keys: bool = False,
+    earliest: int | None = None,
+    latest: int | None = None,
+    lengths_count: bool = True,
+) -> Walked:
+    """Check that `count` records are well-formed and fill `buffer[start:end]`.
+
+    `append_time`, if given, is the timestamp of all records (a batch with LogAppendTime). bytes and bytearray are
+    walked where they are, a memoryview is copied. Raises KafkaError as `read_record` does.
+    """
+    if isinstance(buffer, memoryview):
+        buffer, start, end = bytes(buffer[start:end]), 0, end - start
+    walking = _Walking(buffer)
+    try:
+        if not -1 << 62 < base_timestamp < 1 << 62:
+            raise Unusual
+        sweep(buffer, start, end, count, walking)
+        return walking.result(base_timestamp, append_time, report_null_keys, earliest, latest)
+    except (Unusual, IndexError):
+        return _walk_exactly(
+            bytes(buffer[start:end]),
+            count,
+            base_timestamp,
+            append_time=append_time,
+            report_null_keys=report_null_keys,
+            earliest=earliest,
+            latest=latest,
+            lengths_count=lengths_count,
+        )
+
+
+def _usual_headers(buffer: bytes | bytearray, p: int) -> int:
+    """The position behind header count and headers, whose lengths are not negative."""
+    count, p = read_long(buffer, p)
+    odd = count
+    for _ in range(count >> 1):
+        size = buffer[p]
+        p += 1
+        if size > 127:
+            size, p = read_long(buffer, p - 1)
+        odd |= size
+        p += size >> 1
+        size = buffer[p]
+        p += 1
+        if size > 127:
+            size, p = read_long(buffer, p - 1)
+        if not size & 1:
+            p += size >> 1
+    if odd & 1:
+        raise Unusual
+    return p
+
+
+class _Walking:
+    """The reader that keeps the largest timestamp and flags. Timestamps are zig-zag deltas: even ones are positive."""
+
+    __slots__ = ("buffer", "has_null_key", "index_of_largest", "largest", "seen")
+
+    def __init__(self, buffer: bytes | bytearray) -> None:
+        self.buffer = buffer
+        self.largest = self.index_of_largest = -1
+        self.seen = 0  # all timestamps or-ed: is one negative?
+        self.has_null_key = False
+
+    def one_by_one(self, p: int, index: int, until: int) -> int:  # noqa: C901
+        """What would be a function is written out: a call costs as much as the field it reads."""
+        buffer, largest, seen = self.buffer, self.largest, self.seen
+        for i in range(index, until):
+            size = buffer[p]
+            p += 1
+            if size > 127:
+                if (c := buffer[p]) < 128:
+                    p += 1
+                    size = c << 7 | size & 127
+                else:
+                    size, p = read_long(buffer, p - 1)
+            start = p
+            b = buffer[p + 1]
+            p += 2
+            if b > 127:
+                if (c := buffer[p]) < 128:
+                    p += 1
+                    b = c << 7 | b & 127
+                else:
+                    b, p = read_long(buffer, p - 1, TIMESTAMP_BYTES)
+            seen |= b
+            if b > largest:
+                if b & 1:
+                    raise Unusual
+                largest = b
+                self.index_of_largest = i
+            b = buffer[p]
+            p += 1
+            if b > 127:
+                if (c := buffer[p]) < 128:
+                    p += 1
+                    b = c << 7 | b & 127
+                else:
+                    b, p = read_long(buffer, p - 1)
+            if b != i << 1:
+                raise Unusual
+            b = buffer[p]
+            p += 1
+            if b > 127:
+                b, p = read_long(buffer, p - 1)
+            if b & 1:
+                self.has_null_key = True
+            else:
+                p += b >> 1
+            b = buffer[p]
+            p += 1
+            if b > 127:
+                if (c := buffer[p]) < 128:
+                    p += 1
+                    b = c << 7 | b & 127
+                else:
+                    b, p = read_long(buffer, p - 1)
+            if not b & 1:
+                p += b >> 1
+            if buffer[p]:
+                p = _usual_headers(buffer, p)
+            else:
+                p += 1
+            if p - start << 1 != size:
+                raise Unusual
+        self.largest, self.seen = largest, seen
+        return p
+
+    def take_run(self, run: Run, index: int) -> None:
+        deltas = run.timestamps()
+        largest = max(deltas)
+        if run.has_negative_timestamp():
+            self.seen |= 1
+            largest = max((delta for delta in deltas if not delta & 1), default=-1)
+            if largest == self.largest == -1:
+                raise Unusual
+        if largest > self.largest:
+            self.largest = largest
+            self.index_of_largest = index + deltas.index(largest)
+        if run.shape.key is None:
+            self.has_null_key = True
+
+    def result(
+        self,
+        base_timestamp: int,
+        append_time: int | None,
+        report_null_keys: bool,
+        earliest: int | None,
+        latest: int | None,
+    ) -> Walked:
+        """Raises Unusual when there may be more to report than is known here."""
+        largest, smallest = base_timestamp + (self.largest >> 1), base_timestamp
+        index = self.index_of_largest
+        if append_time is not None:
+            largest = smallest = append_time
+            index = min(index, 0)
+        elif self.seen & 1 and earliest is not None:
+            raise Unusual
+        if index < 0 or largest <= -1:
+            largest = index = -1
+        if report_null_keys and self.has_null_key:
+            raise Unusual
+        if (earliest is not None and smallest < earliest) or (latest is not None and largest > latest):
+            raise Unusual
+        return Walked(largest, index, True, [], [])
+
+
+def _skip_record(payload: bytes, position: int) -> tuple[int, int, bool, int]:
+    """Read a record inside a compressed batch: (timestamp delta, offset delta, has a key, position behind it).
+
+    Its length is read and forgotten. Raises KafkaError(INVALID_RECORD).
+    """
+    try:
+        _, position = read_varint(payload, position)
+        timestamp_delta, position = read_varlong(payload, position + 1)
+        offset_delta, position = read_varint(payload, position)
+        key_size, position = read_varint(payload, position)
+        position += max(key_size, 0)
+        value_size, position = read_varint(payload, position)
+        header_count, position = read_varint(payload, position + max(value_size, 0))
+        if header_count < 0:
+            raise invalid(f"Found invalid number of record headers {header_count}")
+        for _ in range(header_count):
+            size, position = read_varint(payload, position)
+            if size < 0:
+                raise invalid(f"Invalid negative header key size {size}")
+            size, position = read_varint(payload, position + size)
+            position += max(size, 0)
+    except (IndexError, VarintTooLong):
+        raise invalid("Found invalid record structure") from None
+    if position > len(payload):
+        raise invalid("Reached end of input stream before skipping all bytes.")
+    return timestamp_delta, offset_delta, key_size >= 0, position
+
+
+def _read_record(payload: bytes, position: int) -> tuple[int, int, bool, int]:
+    """As `_skip_record`, but the record's length counts."""
+    record, end = read_record(payload, position)
+    return record.timestamp, record.offset, record.key is not None, end
+
+
+def _walk_exactly(
+    payload: bytes,
+    count: int,
+    base_timestamp: int,
+    *,
+    append_time: int | None,
+    report_null_keys: bool,
+    earliest: int | None,
+    latest: int | None,
+    lengths_count: bool,
+) -> Walked:
+    """The same as the fast reader, slowly and in all cases."""
+    read = _read_record if lengths_count else _skip_record
+    position = 0
+    max_timestamp = index_of_max_timestamp = -1
+    offsets_in_order = True
+    null_keys = []
+    bad_timestamps = []
+    for index in range(count):
+        timestamp_delta, offset_delta, has_key, position = read(payload, position)
+        timestamp = wrapped(base_timestamp + timestamp_delta) if append_time is None else append_time
+        if timestamp > max_timestamp:
+            max_timestamp, index_of_max_timestamp = timestamp, index
+        offsets_in_order = offsets_in_order and offset_delta == index
+        if report_null_keys and not has_key:
+            null_keys.append(index)
+        too_early = earliest is not None and timestamp < earliest
+        if timestamp != -1 and (too_early or (latest is not None and timestamp > latest)):
+            bad_timestamps.append((index, offset_delta, timestamp))
+    check_nothing_left(payload, position)
+    return Walked(max_timestamp, index_of_max_timestamp, offsets_in_order, null_keys, bad_timestamps)
