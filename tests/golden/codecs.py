@@ -9,7 +9,7 @@ NAMES = ["none", "gzip", "snappy", "lz4", "zstd"]
 
 XERIAL = b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 1)
 LZ4_HEAD = bytes.fromhex("04224d18 60 40 82")  # magic, independent blocks, 64 KiB blocks, checksum of the two
-LZ4_BLOCK = 1 << 16
+LZ4_BLOCK, LZ4_LARGEST = 1 << 16, 1 << 22
 
 
 def compress(codec: str, data: bytes) -> bytes:
@@ -70,11 +70,11 @@ def _lz4(data: bytes) -> bytes:
     """Read a frame block by block: the header checksum, which Kafka's format v0 gets wrong, is not looked at."""
     flags = data[4]
     at = 7 + (8 if flags & 8 else 0)
-    out = b""
+    out, plain = b"", bytearray(LZ4_LARGEST)
     while size := struct.unpack_from("<I", data, at)[0]:
         at += 4
         length = size & 0x7FFFFFFF
         block = data[at : at + length]
-        out += block if size >> 31 else bytes(cramjam.lz4.decompress_block(block, output_len=1 << 22))
+        out += block if size >> 31 else plain[: cramjam.lz4.decompress_block_into(block, plain, output_len=LZ4_LARGEST)]
         at += length + (4 if flags & 16 else 0)
     return out

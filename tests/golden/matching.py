@@ -1,8 +1,8 @@
 """Is this answer the recorded one?
 
-`$name` in a recorded answer stands for a bound value; `$NODE` `$CLUSTER` `$NOW` `$TEXT` `$MAX` and `ZERO` for what their names say;
-`$?name` for any number.
-Keys that start with `#` are comments. Topics and partitions may come in any order, except in Fetch, where order counts.
+`$name` in a recorded answer stands for a bound value, `$?name` for any number; `$NODE` `$CLUSTER` `$NOW` `$TEXT` `$MAX`
+and `ZERO` for what their names say. Keys that start with `#` are comments. Topics and partitions may come in any order,
+except in Fetch, where order counts.
 """
 
 import re
@@ -98,8 +98,8 @@ class Matcher:
                 self._compare(expected.get(key, MISSING), got.get(key, MISSING), f"{path}.{key}".lstrip("."), found)
         elif isinstance(expected, list) and isinstance(got, list):
             for n in range(max(len(expected), len(got))):
-                pair = (side[n] if n < len(side) else MISSING for side in (expected, got))
-                self._compare(*pair, f"{path}[{n}]", found)
+                sides = [side[n] if n < len(side) else MISSING for side in (expected, got)]
+                self._compare(sides[0], sides[1], f"{path}[{n}]", found)
         elif not self._equal(expected, got):
             found.append(Difference(path, expected, got))
 

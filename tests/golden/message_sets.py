@@ -2,8 +2,8 @@
 
     offset i64 | size i32 | crc u32 | magic i8 | attributes i8 | [timestamp i64, magic 1] | key | value
 
-A compressed set is one message, the wrapper, whose value is the compressed inner set; it has the offset of the last inner
-message. Inner offsets are absolute in magic 0 and counted from zero in magic 1.
+A compressed set is one message, the wrapper, whose value is the compressed inner set; it has the offset of the last
+inner message. Inner offsets are absolute in magic 0 and counted from zero in magic 1.
 """
 
 import struct

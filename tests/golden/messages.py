@@ -1,13 +1,14 @@
 """Requests from plain data, and answers as plain data, by the declarations of `kafkalet.protocol.messages`.
 
-Field names are those of Kafka's message definitions in snake case, except for a few that scenarios shorten. Uuids are text, and
-`ZERO` is the zero one. Tagged fields at their default are not there, as on the wire.
+Field names are those of Kafka's message definitions in snake case, except for a few that scenarios shorten. Uuids are
+text, and `ZERO` is the zero one. Tagged fields at their default are not there, as on the wire.
 """
 
-import importlib
-import re
 import uuid
 from typing import Any
+
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.messages import request_type, response_type
 
 from . import notation
 
@@ -41,26 +42,16 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 ZEROS = {"bool": False, "float64": 0.0, "uuid": bytes(16), "string": "", "bytes": b"", "records": b""}
 
 
-def module_of(api: str) -> Any:
-    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", api).lower()
-    return importlib.import_module(f"kafkalet.protocol.messages.{name}")
-
-
-def request_class(api: str) -> Any:
-    return getattr(module_of(api), f"{api}Request")
-
-
-def response_class(api: str) -> Any:
-    return getattr(module_of(api), f"{api}Response")
+APIS = {api.title: api for api in Api}
 
 
 def encode(api: str, version: int, body: dict[str, Any]) -> bytes:
-    encoded: bytes = _struct(request_class(api), api, version, body).encode(version)
+    encoded: bytes = _struct(request_type(APIS[api]), api, version, body).encode(version)
     return encoded
 
 
 def decode(api: str, version: int, data: bytes) -> dict[str, Any]:
-    return _plain(response_class(api).decode(data, version), api, version)
+    return _plain(response_type(APIS[api]).decode(data, version), api, version)
 
 
 def _struct(cls: Any, api: str, version: int, body: dict[str, Any]) -> Any:

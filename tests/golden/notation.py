@@ -1,7 +1,7 @@
 """How scenarios write down bytes: keys, values, and whole lists of batches.
 
-A value is a string (UTF-8), null, `{"hex": "00ff"}`, or `{"fill": "x", "size": 1000}`. Coming back, bytes that are no printable
-text are hex, and long ones are their size and SHA-1.
+A value is a string (UTF-8), null, `{"hex": "00ff"}`, or `{"fill": "x", "size": 1000}`. Coming back, bytes that are no
+printable text are hex, and long ones are their size and SHA-1.
 """
 
 import hashlib
@@ -20,10 +20,10 @@ def to_bytes(value: Any) -> bytes | None:
         case str():
             return value.encode()
         case {"hex": digits}:
-            return bytes.fromhex(digits)
+            return bytes.fromhex(str(digits))
         case {"fill": fill, "size": size}:
-            unit: bytes = fill.encode()
-            return (unit * (size // len(unit) + 1))[:size]
+            unit = fill.encode()
+            return bytes((unit * (size // len(unit) + 1))[:size])
     raise ValueError(f"neither text, null, hex nor fill: {value!r}")
 
 
@@ -50,8 +50,8 @@ def build(batches: list[dict[str, Any]] | None) -> bytes | None:
 def _build_one(batch: dict[str, Any]) -> bytes:
     if "raw" in batch:
         return bytes.fromhex(batch["raw"])
-    room = record_batches if batch["magic"] == 2 else message_sets
-    return room.build(batch, to_bytes)
+    build_one = record_batches.build if batch["magic"] == 2 else message_sets.build
+    return build_one(batch, to_bytes)
 
 
 def parse(data: bytes | None) -> list[dict[str, Any]] | None:
@@ -64,8 +64,8 @@ def parse(data: bytes | None) -> list[dict[str, Any]] | None:
         if not 17 <= size <= len(data):
             out.append(_partial(data, size))
             break
-        room = record_batches if data[16] == 2 else message_sets
-        out.append(room.parse(data[:size], from_bytes))
+        parse_one = record_batches.parse if data[16] == 2 else message_sets.parse
+        out.append(parse_one(data[:size], from_bytes))
         data = data[size:]
     return out
 

@@ -155,7 +155,6 @@ def _marker(key: bytes | None, value: bytes | None) -> dict[str, Any]:
     version, kind = struct.unpack(">hh", key or b"")
     out: dict[str, Any] = {"marker": MARKERS.get(kind, kind), "key_version": version}
     if kind <= 1:
-        out["marker_value"] = dict(
-            zip(("version", "coordinator_epoch"), struct.unpack(">hi", value or b""), strict=True)
-        )
+        value_version, coordinator_epoch = struct.unpack(">hi", value or b"")
+        out["marker_value"] = {"version": value_version, "coordinator_epoch": coordinator_epoch}
     return out

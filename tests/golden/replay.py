@@ -3,21 +3,25 @@
     python -m tests.golden.replay --bootstrap 127.0.0.1:9092 tests/golden/3.9
     python -m tests.golden.replay --bootstrap 127.0.0.1:9092 --acl tests/golden/3.9/acl_fetch.json
 
-`--acl` is for a broker with SASL/PLAIN and an authorizer, `--legacy` for one that honours `message.format.version`. Scenarios that
-need what the broker has not are left out, and counted.
+`--acl` is for a broker with SASL/PLAIN and an authorizer, `--legacy` for one that honours `message.format.version`.
+Scenarios that need what the broker has not are left out, and counted.
 """
 
 import argparse
 import json
 import os
+import struct
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from kafkalet.protocol.errors import ProtocolError
+
 from .matching import Difference, Matcher, resolve
 from .scenario import Player, Server, SetupFailed
 
+HERE = Path(__file__).parent
 SHOWN = 8  # differences per case
 
 
@@ -38,6 +42,12 @@ def load(path: Path) -> dict[str, Any]:
     return scenario
 
 
+def transcripts(release: str) -> list[Path]:
+    """All transcripts of a release: its own, and those of others that hold for it too."""
+    others = (path for path in HERE.glob("*/more_*.json") if path.parent.name != release)
+    return sorted(HERE.glob(f"{release}/*.json")) + sorted(p for p in others if release in load(p).get("also", []))
+
+
 def scenario_files(paths: Iterable[Path]) -> list[Path]:
     return [file for path in paths for file in (sorted(path.glob("*.json")) if path.is_dir() else [path])]
 
@@ -51,6 +61,8 @@ def replay(scenario: dict[str, Any], server: Server) -> list[Case]:
             case = Case(scenario["scenario"], line, step.get("case", step["op"]), [])
             try:
                 case.problems += [str(difference) for difference in check(step, player)]
+            except (ProtocolError, ValueError, struct.error) as error:
+                case.problems.append(f"{type(error).__name__}: {error}")
             except SetupFailed as failure:
                 case.problems.append(str(failure))
                 cases += [case, *_never_asked(scenario, line)]

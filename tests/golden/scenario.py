@@ -1,14 +1,15 @@
 """One scenario, played against one broker: its names, its connections, and what each kind of step does.
 
-A step is performed by the method of its `op`, which returns the answer in the notation of `expect`. Nothing is compared here:
-`replay.py` does that, and `record.py` writes the answers down instead.
+A step is performed by the method of its `op`, which returns the answer in the notation of `expect`. Nothing is compared
+here: `replay.py` does that, and `record.py` writes the answers down instead.
 """
 
 import time
 from typing import Any
 
 from .matching import NAME, resolve
-from .wire import Closed, Connection, NoAnswer, api_key, decode_answer
+from .messages import APIS
+from .wire import Closed, Connection, NoAnswer, decode_answer
 
 WAITED = 0.97  # the share of its maximum wait from which an answer counts as waited for
 RETRY_S = 60.0
@@ -46,7 +47,7 @@ class Server:
                 if bool(value) != getattr(self, need):
                     return need
             else:
-                low, high = self.versions.get(api_key(need), (1, 0))
+                low, high = self.versions.get(APIS[need], (1, 0))
                 if not low <= value <= high:
                     return f"{need} v{value}"
         if self.acl and "acl" not in needs:
@@ -164,7 +165,8 @@ class Player:
             frame = connection.receive_frame(time.monotonic() + step["timeout_ms"] / 1000)
             answer: dict[str, Any] = {"correlation_id": int.from_bytes(frame[:4], "big", signed=True)}
             if "decode" in step:
-                answer["response"] = decode_answer(*step["decode"], frame)
+                api, version = step["decode"]
+                answer["response"] = decode_answer(api, version, frame)
             if step.get("follow"):
                 answer["then"] = self.follow(connection)
             return answer

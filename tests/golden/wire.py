@@ -37,11 +37,10 @@ class Connection:
     def send(self, api: str, version: int, body: dict[str, Any]) -> int:
         """Send a request and return the correlation id that its answer will carry."""
         self.sent += 1
-        cls = messages.request_class(api)
-        head = struct.pack(">hhi", api_key(api), version, self.sent)
+        head = struct.pack(">hhi", messages.APIS[api], version, self.sent)
         if not (api == "ControlledShutdown" and version == 0):
             head += struct.pack(">h", len(CLIENT_ID)) + CLIENT_ID.encode()
-        if version in cls.FLEXIBLE:
+        if version in messages.APIS[api].flexible:
             head += b"\0"
         self.send_frame(head + messages.encode(api, version, body))
         self.asked[self.sent] = api, version
@@ -108,13 +107,7 @@ class Connection:
 
 def decode_answer(api: str, version: int, frame: bytes) -> dict[str, Any]:
     """Decode an answer behind its correlation id. ApiVersions never has tags in its header (KIP-511)."""
-    flexible = version in messages.response_class(api).FLEXIBLE and api != API_VERSIONS
+    flexible = version in messages.APIS[api].flexible and api != API_VERSIONS
     if api == API_VERSIONS and version and struct.unpack_from(">h", frame, 4)[0] == 35:
         version = 0  # the broker does not know the version, so it answers in the first one
     return messages.decode(api, version, frame[5 if flexible else 4 :])
-
-
-def api_key(api: str) -> int:
-    cls = messages.request_class(api)
-    key = cls.API if hasattr(cls, "API") else cls.KEY
-    return int(getattr(key, "key", key))

@@ -1,0 +1,220 @@
+"""A short way to write a scenario down: what to prepare, and what to ask.
+
+    @scenario("list_offsets_time", "Two batches in one segment, asked between them.")
+    def lo_time_two_batches(ask: Asking) -> None:
+        t = ask.topic()
+        ask.produce(t, batch(10, 20), batch(30, 40))
+        ask.time("between", t, 25)
+
+Such a function is run once for each release; it can look at what the release serves (`ask.versions("Fetch")`). It makes
+steps without answers; `record.py` gets those from a real Kafka. Times are counted from `T0`.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from .messages import APIS
+
+T0 = 1_600_000_000_000
+NO_RETENTION = {"retention.ms": "-1", "segment.ms": "9000000000000"}
+MEBIBYTE = 1 << 20
+
+Step = dict[str, Any]
+
+
+def record(ts: int | str = 0, value: Any = "x", key: Any = None, headers: Sequence[Any] = (), **more: Any) -> Step:
+    """A record at `ts`: milliseconds after T0, or a name."""
+    out = {"ts": T0 + ts if isinstance(ts, int) else ts, "key": key, "value": value} | more
+    return out | ({"headers": [list(header) for header in headers]} if headers else {})
+
+
+def batch(*records: int | Step, value: Any = None, **fields: Any) -> Step:
+    """A batch of records; an integer is a record at that time whose value is its place (or `value`)."""
+    made = [record(r, f"v{n}" if value is None else value) if isinstance(r, int) else r for n, r in enumerate(records)]
+    return {"magic": 2, "records": made} | fields
+
+
+def filled(ts: int, size: int, fill: str = "x", **fields: Any) -> Step:
+    """A batch of one record with a value of `size` bytes; without compression it has 70 bytes more, or 68 to 71."""
+    return batch(record(ts, {"fill": fill, "size": size}), **fields)
+
+
+SMALL, LARGE = 300, 1 << 20
+"""The size of a segment where small ones are allowed, and the least that Kafka 4 takes (KIP-1030)."""
+
+
+class Question(NamedTuple):
+    name: str
+    group: str
+    doc: str
+    needs: dict[str, Any]
+    releases: tuple[str, ...]
+    write: "Callable[[Asking], None]"
+
+
+QUESTIONS: list[Question] = []
+
+
+def scenario(
+    group: str, doc: str, releases: tuple[str, ...] = ("3.9", "4.4"), **needs: Any
+) -> "Callable[[Callable[[Asking], None]], Callable[[Asking], None]]":
+    def register(write: "Callable[[Asking], None]") -> "Callable[[Asking], None]":
+        QUESTIONS.append(Question(f"more_{write.__name__}", group, doc, needs, releases, write))
+        return write
+
+    return register
+
+
+class Asking:
+    """Collects the steps of one scenario for one release."""
+
+    def __init__(self, name: str, release: str, versions: dict[int, tuple[int, int]]) -> None:
+        self.name, self.release, self.served = name, release, versions
+        self.steps: list[Step] = []
+
+    def versions(self, api: str, low: int = 0, high: int = 99) -> range:
+        """The versions of an API that the release serves, within bounds."""
+        first, last = self.served.get(APIS[api], (0, -1))
+        return range(max(first, low), min(last, high) + 1)
+
+    def step(self, op: str, **fields: Any) -> None:
+        self.steps.append({"op": op} | fields)
+
+    def let(self, name: str, value: Any) -> str:
+        self.step("let", name=name, value=value)
+        return f"${name}"
+
+    def nowhere(self, name: str = "nope") -> str:
+        return self.let(name, "does-not-exist-<unique>")
+
+    def request(self, case: str, api: str, version: int, body: Step, **more: Any) -> None:
+        self.step("request", case=case, api=api, version=version, body=body, **more)
+
+    def setup(self, api: str, version: int, body: Step, **more: Any) -> None:
+        self.step("request", setup=True, api=api, version=version, body=body, **{"must_succeed": True} | more)
+
+    def until(self, api: str, version: int, body: Step, path: str, equals: Any) -> None:
+        more = {"path": path, "equals": equals, "timeout_ms": 15000}
+        self.step("poll_until", setup=True, api=api, version=version, body=body, **more)
+
+    def wait_for_leader(self, topic: str, partitions: int = 1) -> None:
+        for partition in range(partitions):
+            body = {"replica_id": -1, "topics": [one(topic, partition_index=partition, timestamp=-1)]}
+            self.until("ListOffsets", 1, body, "topics.0.partitions.0.error_code", 0)
+
+    def topic(self, name: str = "t", partitions: int = 1, **configs: Any) -> str:
+        """Create a topic; `max_message_bytes=1000` stands for the configuration max.message.bytes."""
+        topic = self.let(name, f"c<unique>.{self.name}.{name}")
+        given = NO_RETENTION | {key.replace("_", "."): str(value) for key, value in configs.items()}
+        made = {"name": topic, "num_partitions": partitions, "replication_factor": 1}
+        made["configs"] = [{"name": key, "value": value} for key, value in given.items()]
+        self.setup("CreateTopics", 5, {"topics": [made]})
+        if 7 in self.versions("CreateTopics"):
+            self.steps[-1] |= {"version": 7, "bind": {f"{name}.id": "topics.0.topic_id"}}
+        self.wait_for_leader(topic, partitions)
+        return topic
+
+    def small_segments(self) -> dict[str, Any]:
+        """The smallest segments the release takes."""
+        return {"segment_bytes": SMALL if self.release < "4" else LARGE}
+
+    def fill(self, size: int) -> Step:
+        """A value that takes as much of a smallest segment as `size` bytes take of 300."""
+        return {"fill": "s", "size": size if self.release < "4" else size * LARGE // SMALL}
+
+    def produce(
+        self, topic: str, *batches: Step, partition: int = 0, case: str = "", version: int = 0, **body: Any
+    ) -> None:
+        """Produce, in one request; without `case` it only prepares."""
+        magic = max((batch.get("magic", 2) for batch in batches), default=2)
+        version = version or {0: 1, 1: 2, 2: 9}[magic]
+        content = {"transactional_id": None, "acks": -1, "timeout_ms": 10000} | body
+        content["topics"] = [{"name": topic, "partitions": [{"index": partition, "records": list(batches)}]}]
+        if case:
+            self.request(case, "Produce", version, content)
+        else:
+            self.setup("Produce", version, content)
+
+    def produce_each(self, topic: str, batches: Iterable[Step], **more: Any) -> None:
+        for one_batch in batches:
+            self.produce(topic, one_batch, **more)
+
+    def time(self, case: str, topic: str, ts: int, version: int = 5, **more: Any) -> None:
+        """Ask ListOffsets for `ts` milliseconds after T0, or for a special time if `ts` is negative."""
+        self.offsets(case, topic, T0 + ts if ts >= 0 else ts, version, **more)
+
+    def offsets(self, case: str, topic: str, timestamp: Any, version: int = 5, partition: int = 0, **more: Any) -> None:
+        """Ask ListOffsets about one partition; what is no field of the partition is one of the request."""
+        inner = {key: more.pop(key) for key in ("current_leader_epoch", "max_num_offsets") if key in more}
+        asked = one(topic, partition_index=partition, timestamp=timestamp, **inner)
+        self.request(case, "ListOffsets", version, {"replica_id": -1, "topics": [asked]} | more)
+
+    def fetch(self, case: str, *wanted: Step, version: int = 11, timing: bool = False, **body: Any) -> None:
+        """Fetch topics made by `at`."""
+        content = self.fetching(*wanted, **body)
+        more = {"timing_max_wait_ms": content["max_wait_ms"]} if timing else {}
+        self.request(case, "Fetch", version, content, **more)
+
+    def fetching(self, *wanted: Step, **body: Any) -> Step:
+        return {"max_wait_ms": 0, "min_bytes": 0, "topics": merged(wanted)} | body
+
+    def delete_records(self, topic: str, offset: int, partition: int = 0) -> None:
+        asked = {"name": topic, "partitions": [{"partition_index": partition, "offset": offset}]}
+        self.setup("DeleteRecords", self.versions("DeleteRecords")[-1], {"topics": [asked], "timeout_ms": 10000})
+
+    def producer(self, name: str = "P1") -> str:
+        """A producer id without a transactional id."""
+        body = {"transactional_id": None, "transaction_timeout_ms": 60000}
+        self.setup("InitProducerId", 3, body, bind={name: "producer_id", name.replace("P", "E"): "producer_epoch"})
+        return f"${name}"
+
+    def transaction(self, topic: str, name: str = "X1", partitions: Sequence[int] = (0,)) -> Step:
+        """Start a transactional producer on a topic; returns the fields its batches need."""
+        number = name[1:]
+        xid = self.let(name, f"c<unique>.{self.name}.{name}")
+        self.until("FindCoordinator", 2, {"key": xid, "key_type": 1}, "error_code", 0)
+        self.steps[-1]["timeout_ms"] = 40000
+        retry = {"retry_errors": [14, 15, 16, 51]}
+        body = {"transactional_id": xid, "transaction_timeout_ms": 600000}
+        bind = {f"P{number}": "producer_id", f"E{number}": "producer_epoch"}
+        self.setup("InitProducerId", 3, body, bind=bind, **retry)
+        self.add_partitions(topic, name, partitions)
+        return {"producer_id": f"$P{number}", "producer_epoch": f"$E{number}", "transactional": True}
+
+    def add_partitions(self, topic: str, name: str = "X1", partitions: Sequence[int] = (0,)) -> None:
+        body = self.of_producer(name) | {"topics": [{"name": topic, "partitions": list(partitions)}]}
+        self.setup("AddPartitionsToTxn", 3, body, retry_errors=[14, 15, 16, 51])
+
+    def end(self, name: str = "X1", committed: bool = True) -> None:
+        self.setup("EndTxn", 3, self.of_producer(name) | {"committed": committed}, retry_errors=[14, 15, 16, 51])
+
+    def of_producer(self, name: str) -> Step:
+        return {"transactional_id": f"${name}", "producer_id": f"$P{name[1:]}", "producer_epoch": f"$E{name[1:]}"}
+
+    def stable_at(self, topic: str, offset: int, partition: int = 0) -> None:
+        """Wait until the last stable offset is `offset`."""
+        asked = [one(topic, partition_index=partition, timestamp=-1)]
+        body = {"replica_id": -1, "isolation_level": 1, "topics": asked}
+        self.until("ListOffsets", 2, body, "topics.0.partitions.0.offset", offset)
+
+
+def one(topic: str, **partition: Any) -> Step:
+    return {"name": topic, "partitions": [partition]}
+
+
+def at(topic: str, offset: Any = 0, partition: int = 0, max_bytes: int = MEBIBYTE, **more: Any) -> Step:
+    """One partition of a Fetch request; a topic like `$t.id` goes by its id."""
+    field = "topic_id" if topic.endswith(".id") or topic == "ZERO" else "topic"
+    asked = {"partition": partition, "fetch_offset": offset, "partition_max_bytes": max_bytes} | more
+    return {field: topic, "partitions": [asked]}
+
+
+def merged(wanted: Iterable[Step]) -> list[Step]:
+    """Neighbours of one topic in one entry."""
+    out: list[Step] = []
+    for topic in wanted:
+        if out and {**out[-1], "partitions": 0} == {**topic, "partitions": 0}:
+            out[-1] = {**topic, "partitions": out[-1]["partitions"] + topic["partitions"]}
+        else:
+            out.append(topic)
+    return out

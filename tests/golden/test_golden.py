@@ -1,0 +1,85 @@
+"""kafkalet answers as Apache Kafka answered: every transcript, on a broker that emulates the release it is from."""
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+import kafkalet
+from kafkalet.protocol.api import Api
+
+from .replay import HERE, load, replay, transcripts
+from .scenario import Server
+
+RELEASES = ("3.9", "4.4", "2.8")
+
+LATER_GROUPS = {
+    "transactions": "transactions are not served yet",
+    "authorization": "authorization is not served yet",
+}
+LATER_SCENARIOS = {
+    "lo_txn_open": "transactions are not served yet",
+}
+
+ALL = [
+    pytest.param(release, path, id=f"{release}-{path.stem}") for release in RELEASES for path in transcripts(release)
+]
+
+
+@pytest.fixture(scope="session")
+def server_of() -> Iterator[Callable[[str], Server]]:
+    """One broker per release for the whole run: scenarios use topics of their own."""
+    servers: dict[str, Server] = {}
+    with ExitStack() as stack:
+
+        def start(release: str) -> Server:
+            if release not in servers:
+                broker = stack.enter_context(kafkalet.Broker(kafka_version=release))
+                servers[release] = Server(broker.bootstrap_servers, legacy=release == "2.8")
+            return servers[release]
+
+        yield start
+
+
+@pytest.mark.parametrize(("release", "path"), ALL)
+def test_answers_are_those_of_apache_kafka(release: str, path: Path, server_of: Callable[[str], Server]) -> None:
+    scenario = load(path)
+    name, group = scenario["scenario"], scenario["group"]
+    if reason := LATER_SCENARIOS.get(name) or LATER_GROUPS.get(group):
+        pytest.skip(reason)
+    server = server_of(release)
+    if lacking := server.lacks(scenario["needs"]):
+        pytest.fail(f"the broker of release {release} lacks {lacking}")
+    failed = [str(case) for case in replay(scenario, server) if case.problems]
+    assert not failed, "\n".join([f"{len(failed)} cases differ from Apache Kafka {release}:", *failed])
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_what_waits_for_later_is_really_not_served(release: str, server_of: Callable[[str], Server]) -> None:
+    """So that no transcript stays skipped once its API is there."""
+    served = server_of(release).versions
+    assert (Api.END_TXN in served) != ("transactions" in LATER_GROUPS)
+
+
+def test_a_served_process_answers_the_same() -> None:
+    command = [sys.executable, "-m", "kafkalet", "serve", "--listen", "127.0.0.1:0", "--kafka-version", "3.9"]
+    root = HERE.parent.parent
+    with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            ready = process.stdout.readline()
+            found = re.fullmatch(r"kafkalet ready bootstrap=(\S+)\n", ready)
+            assert found, ready
+            server = Server(found[1])
+            for name in ("lo_every_version", "fetch_every_version", "produce_every_version", "session_life", "frames"):
+                cases = replay(load(HERE / "3.9" / f"{name}.json"), server)
+                assert not [str(case) for case in cases if case.problems]
+        finally:
+            process.send_signal(signal.SIGTERM)
+            _, log = process.communicate(timeout=10)
+    assert process.returncode == 0, log

@@ -1,0 +1,117 @@
+"""The replayer itself: it builds the recorded bytes, reads back what it builds, and sees every difference."""
+
+import copy
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from . import notation
+from .codecs import NAMES, compress, decompress
+from .matching import Matcher, resolve
+from .replay import HERE, load
+
+FILES = sorted(HERE.glob("*/*.json"))
+
+
+def recorded_batches(value: Any) -> Iterator[tuple[list[dict[str, Any]], str]]:
+    if isinstance(value, dict):
+        if "#records_hex" in value:
+            yield value["records"], value["#records_hex"]
+        for item in value.values():
+            yield from recorded_batches(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from recorded_batches(item)
+
+
+@pytest.mark.parametrize("release", ["2.8", "3.9", "4.4"])
+def test_batches_are_built_byte_for_byte_as_recorded(release: str) -> None:
+    pairs = [pair for path in FILES if path.parent.name == release for pair in recorded_batches(load(path))]
+    assert pairs
+    for batches, expected in pairs:
+        built = notation.build(batches)
+        assert built is not None
+        assert built.hex() == expected
+
+
+@pytest.mark.parametrize("codec", NAMES)
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_what_is_built_can_be_read_back(codec: str, magic: int) -> None:
+    records = [{"ts": 1000 + n, "key": None if n else "k", "value": f"value {n}"} for n in range(3)]
+    built = notation.build([{"magic": magic, "codec": codec, "records": records}])
+    entries = notation.parse(built)
+    assert entries is not None
+    assert all(entry["crc_ok"] and entry["codec"] == codec for entry in entries)
+    inner = "records" if magic == 2 else "inner"
+    read = entries[0][inner] if magic == 2 or codec != "none" else entries
+    assert [(record["key"], record["value"]) for record in read] == [(r["key"], r["value"]) for r in records]
+
+
+@pytest.mark.parametrize("codec", NAMES)
+def test_compression_round_trips_beyond_a_block(codec: str) -> None:
+    data = bytes(range(256)) * 1000
+    assert decompress(codec, compress(codec, data)) == data
+
+
+def test_a_cut_off_batch_is_partial() -> None:
+    built = notation.build([{"magic": 2, "records": [{"ts": 0, "key": None, "value": "x"}]}]) or b""
+    assert notation.parse(built[:30]) == [{"partial_bytes": 30, "partial_of": len(built), "partial_magic": 2}]
+    assert notation.parse(built[:7]) == [{"partial_bytes": 7}]
+
+
+def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if not key.startswith("#"):
+                yield from leaves(item, (*path, key))
+    elif isinstance(value, list):
+        for n, item in enumerate(value):
+            yield from leaves(item, (*path, n))
+    else:
+        yield path
+
+
+def test_every_changed_leaf_of_an_answer_is_seen() -> None:
+    step = next(step for step in load(HERE / "3.9" / "session_life.json")["steps"] if "case" in step)
+    expected = resolve(step["expect"], {"S7": 5, "t": "topic"})
+    matcher = Matcher({})
+    assert not matcher.differences(expected, expected)
+    for path in leaves(expected):
+        changed = copy.deepcopy(expected)
+        inner = changed
+        for part in path[:-1]:
+            inner = inner[part]
+        inner[path[-1]] = "something else"
+        assert matcher.differences(expected, changed), path
+
+
+def test_fields_too_many_and_too_few_are_seen() -> None:
+    matcher = Matcher({})
+    assert matcher.differences({"a": 1}, {"a": 1, "b": None})
+    assert matcher.differences({"a": 1, "b": None}, {"a": 1})
+    assert matcher.differences([1], [1, 2])
+
+
+def test_comments_throttling_and_addresses_are_not_compared() -> None:
+    got = {"a": 1, "throttle_time_ms": 7, "brokers": [{"node_id": 1, "host": "h", "port": 1, "rack": None}]}
+    assert not Matcher({}).differences({"a": 1, "#error": "X", "brokers": [{"node_id": 1}]}, got)
+
+
+def test_order_counts_only_where_it_is_said_to() -> None:
+    left = [{"name": "a", "n": 1}, {"name": "b", "n": 2}]
+    assert not Matcher({}).differences(left, left[::-1], in_order=False)
+    assert Matcher({}).differences(left, left[::-1], in_order=True)
+
+
+def test_a_true_is_no_one() -> None:
+    assert Matcher({}).differences({"a": 1}, {"a": True})
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_transcripts_say_which_scenario_they_are(path: Path) -> None:
+    scenario = load(path)
+    assert scenario["scenario"] == path.stem
+    assert any("case" in step for step in scenario["steps"])
+    assert all("expect" in step for step in scenario["steps"] if "case" in step)
