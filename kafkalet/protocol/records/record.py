@@ -204,54 +204,55 @@ class _Decoding:
         headers: Headers
         for _ in range(index, until):
             size = payload[p]
-            p += 1
-            if size > 127:
-                if (c := payload[p]) < 128:
-                    p += 1
-                    size = c << 7 | size & 127
-                else:
-                    size, p = read_long(payload, p - 1)
+            if size < 128:
+                p += 1
+            elif (c := payload[p + 1]) < 128:
+                p += 2
+                size = c << 7 | size & 127
+            else:
+                size, p = read_long(payload, p)
             start = p
             delta = payload[p + 1]
-            p += 2
-            if delta > 127:
-                if (c := payload[p]) < 128:
-                    p += 1
-                    delta = c << 7 | delta & 127
-                else:
-                    delta, p = read_long(payload, p - 1, TIMESTAMP_BYTES)
+            if delta < 128:
+                p += 2
+            elif (c := payload[p + 2]) < 128:
+                p += 3
+                delta = c << 7 | delta & 127
+            else:
+                delta, p = read_long(payload, p + 1, TIMESTAMP_BYTES)
             timestamp = base_timestamp + (~(delta >> 1) if delta & 1 else delta >> 1)
             delta = payload[p]
-            p += 1
-            if delta > 127:
-                if (c := payload[p]) < 128:
-                    p += 1
-                    delta = c << 7 | delta & 127
-                else:
-                    delta, p = read_long(payload, p - 1)
+            if delta < 128:
+                p += 1
+            elif (c := payload[p + 1]) < 128:
+                p += 2
+                delta = c << 7 | delta & 127
+            else:
+                delta, p = read_long(payload, p)
             offset = base_offset + (~(delta >> 1) if delta & 1 else delta >> 1)
-            size_of = payload[p]
-            p += 1
-            if size_of > 127:
-                size_of, p = read_long(payload, p - 1)
-            if size_of & 1:
+            b = payload[p]
+            if b < 128:
+                p += 1
+            else:
+                b, p = read_long(payload, p)
+            if b & 1:
                 key = None
             else:
-                end = p + (size_of >> 1)
+                end = p + (b >> 1)
                 key = payload[p:end]
                 p = end
-            size_of = payload[p]
-            p += 1
-            if size_of > 127:
-                if (c := payload[p]) < 128:
-                    p += 1
-                    size_of = c << 7 | size_of & 127
-                else:
-                    size_of, p = read_long(payload, p - 1)
-            if size_of & 1:
+            b = payload[p]
+            if b < 128:
+                p += 1
+            elif (c := payload[p + 1]) < 128:
+                p += 2
+                b = c << 7 | b & 127
+            else:
+                b, p = read_long(payload, p)
+            if b & 1:
                 value = None
             else:
-                end = p + (size_of >> 1)
+                end = p + (b >> 1)
                 value = payload[p:end]
                 p = end
             if payload[p]:
@@ -272,11 +273,15 @@ class _Decoding:
                 keys = [(name or b"").decode("utf-8", "surrogateescape") for name in self.column(run, key)]
                 columns.append(zip(keys, self.column(run, value), strict=True))
             headers = zip(*columns, strict=True)
+        deltas = run.timestamps()
+        base = self.base_timestamp
+        timestamps: Iterable[int] = repeat(base)
+        if any(deltas):
+            timestamps = [base + (~(delta >> 1) if delta & 1 else delta >> 1) for delta in deltas]
         first = self.base_offset + index
-        base_timestamp = self.base_timestamp
         self.rows += zip(
             range(first, first + run.length),
-            [base_timestamp + (~(delta >> 1) if delta & 1 else delta >> 1) for delta in run.timestamps()],
+            timestamps,
             self.column(run, run.shape.key),
             self.column(run, run.shape.value),
             headers,

@@ -16,7 +16,7 @@ long that they might overflow, negative lengths in headers, offsets out of order
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-MIN_RECORDS = 12
+MIN_RECORDS = 16
 """Below that, looking for a run costs more than it saves."""
 
 TIMESTAMP_BYTES = 8
@@ -150,13 +150,16 @@ class Run(NamedTuple):
 def find_run(buffer: bytes | bytearray, start: int, end: int, index: int, count: int) -> Run:
     """The run that begins with the record at `start`, the `index`-th of its batch: 1 to `count` records before `end`.
 
-    Raises Unusual or IndexError when that record is none for this.
+    Raises Unusual or IndexError when that record is none for this. So it does, quickly, when the record that would end
+    the shortest useful run has another length.
     """
-    shape = _shape(buffer, start, index)
-    stride = shape.stride
+    size, body = read_long(buffer, start)
+    stride = body - start + (size >> 1)
     count = min(count, (end - start) // stride)
-    if count < 1:
+    last = start + (MIN_RECORDS - 1) * stride
+    if count < MIN_RECORDS or buffer[last : last + body - start] != buffer[start:body]:
         raise Unusual
+    shape = _shape(buffer, start, index)
     stop = start + count * stride
     for at in shape.same:
         byte = _EACH[buffer[start + at]]

@@ -106,22 +106,22 @@ class _Walking:
         buffer, largest, seen = self.buffer, self.largest, self.seen
         for i in range(index, until):
             size = buffer[p]
-            p += 1
-            if size > 127:
-                if (c := buffer[p]) < 128:
-                    p += 1
-                    size = c << 7 | size & 127
-                else:
-                    size, p = read_long(buffer, p - 1)
-            start = p
+            if size < 128:
+                p += 1
+            elif (c := buffer[p + 1]) < 128:
+                p += 2
+                size = c << 7 | size & 127
+            else:
+                size, p = read_long(buffer, p)
+            end = p + (size >> 1)
             b = buffer[p + 1]
-            p += 2
-            if b > 127:
-                if (c := buffer[p]) < 128:
-                    p += 1
-                    b = c << 7 | b & 127
-                else:
-                    b, p = read_long(buffer, p - 1, TIMESTAMP_BYTES)
+            if b < 128:
+                p += 2
+            elif (c := buffer[p + 2]) < 128:
+                p += 3
+                b = c << 7 | b & 127
+            else:
+                b, p = read_long(buffer, p + 1, TIMESTAMP_BYTES)
             seen |= b
             if b > largest:
                 if b & 1:
@@ -129,38 +129,39 @@ class _Walking:
                 largest = b
                 self.index_of_largest = i
             b = buffer[p]
-            p += 1
-            if b > 127:
-                if (c := buffer[p]) < 128:
-                    p += 1
-                    b = c << 7 | b & 127
-                else:
-                    b, p = read_long(buffer, p - 1)
+            if b < 128:
+                p += 1
+            elif (c := buffer[p + 1]) < 128:
+                p += 2
+                b = c << 7 | b & 127
+            else:
+                b, p = read_long(buffer, p)
             if b != i << 1:
                 raise Unusual
             b = buffer[p]
-            p += 1
-            if b > 127:
-                b, p = read_long(buffer, p - 1)
+            if b < 128:
+                p += 1
+            else:
+                b, p = read_long(buffer, p)
             if b & 1:
                 self.has_null_key = True
             else:
                 p += b >> 1
             b = buffer[p]
-            p += 1
-            if b > 127:
-                if (c := buffer[p]) < 128:
-                    p += 1
-                    b = c << 7 | b & 127
-                else:
-                    b, p = read_long(buffer, p - 1)
+            if b < 128:
+                p += 1
+            elif (c := buffer[p + 1]) < 128:
+                p += 2
+                b = c << 7 | b & 127
+            else:
+                b, p = read_long(buffer, p)
             if not b & 1:
                 p += b >> 1
             if buffer[p]:
                 p = _usual_headers(buffer, p)
             else:
                 p += 1
-            if p - start << 1 != size:
+            if p != end or size & 1:
                 raise Unusual
         self.largest, self.seen = largest, seen
         return p
