@@ -13,6 +13,7 @@ reach a log in the `LogConfig` that `log_config` makes. What else Kafka has is i
 loaded when somebody names such a property, and not before: it is accepted and described, and has no effect.
 """
 
+import logging
 from collections.abc import Mapping
 from typing import Any, Generic, NamedTuple, Self, TypeVar, cast, overload
 
@@ -21,6 +22,8 @@ from kafkalet.storage.config import LogConfig
 from kafkalet.storage.topic_properties import DAY_MS, HOUR_MS, topic_properties
 
 from .release import Release
+
+_LOG = logging.getLogger(__name__)
 
 T = TypeVar("T", bound=Value)
 
@@ -73,8 +76,8 @@ def long(name: str, default: int, least: int | None = None, **options: Any) -> S
     )
 
 
-def text(name: str) -> Setting[str | None]:
-    return Setting(Property(name, Type.STRING, None), None)
+def text(name: str, default: str | None = None, **options: Any) -> Setting[str | None]:
+    return Setting(Property(name, Type.STRING, default), default, **options)
 
 
 class Synonym(NamedTuple):
@@ -152,6 +155,8 @@ class BrokerConfig:
     connections_max_idle_ms = long("connections.max.idle.ms", 600_000)
     max_connections = integer("max.connections", MAX_INT, least=0, dynamic=True)
     max_connections_per_ip = integer("max.connections.per.ip", MAX_INT, least=0, dynamic=True)
+    # as in "10.0.0.1:100,other.host:3"
+    max_connections_per_ip_overrides = text("max.connections.per.ip.overrides", "", dynamic=True)
 
     # fetching
     fetch_max_bytes = integer("fetch.max.bytes", 55 << 20, least=1024)
@@ -191,19 +196,22 @@ class BrokerConfig:
                 self._note(name)
         self._apply()
 
-    @classmethod
-    def of(cls, static: Mapping[str, str], release: Release) -> Self:
-        return cls(static, release)
-
-    def __getitem__(self, name: str) -> Any:
-        """The value of a property by Kafka's name; KeyError unless this broker acts on it."""
-        return getattr(self, SETTINGS[name].attribute)
+    def for_broker(self) -> "BrokerConfig":
+        """Another configuration with the same static properties, for a broker that may be changed on its own."""
+        other = BrokerConfig.__new__(BrokerConfig)
+        other.__dict__.update(self.__dict__)
+        return other
 
     def _note(self, name: str) -> None:
         from .catalog import known_property
 
         known = known_property(name, self.release.version)
-        (self.unknown if known is None else self.without_effect).append(name)
+        if known is None:
+            self.unknown.append(name)
+            _LOG.warning("property %s is not one of Kafka %s; it is ignored", name, self.release.name)
+        else:
+            self.without_effect.append(name)
+            _LOG.info("property %s is known and has no effect here", name)
 
     def reconfigure(self, cluster_wide: Mapping[str, str], per_broker: Mapping[str, str]) -> None:
         """Take over what was set while running; raises InvalidProperty and changes nothing for a value not allowed."""

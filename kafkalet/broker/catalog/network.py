@@ -22,7 +22,6 @@ listeners                                         STRING   null     dynamic 0-3.
 listeners                                         STRING   PLAINTEXT://:9092 dynamic 3.0-4.1
 listeners                                         LIST     PLAINTEXT://:9092 dynamic 4.1+
 max.connection.creation.rate                      INT      2147483647 dynamic
-max.connections.per.ip.overrides                  STRING   ''       dynamic
 metric.reporters                                  LIST     ''       dynamic 0-4.0
 metric.reporters                                  LIST     org.apache.kafka.common.metrics.JmxReporter dynamic 4.0+
 metrics.num.samples                               INT      2
