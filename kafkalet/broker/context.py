@@ -36,13 +36,13 @@ class Context:
         "peer",
         "principal",
         "release",
+        "route",
         "session",
         "version",
     )
 
     api: Api
     version: int
-    client_id: str  # "" where the client gave none or null, as in Kafka
     correlation_id: int
 
     def __init__(self, node: Any, client: Client, peer: tuple[str, int], listener: str) -> None:
@@ -52,6 +52,8 @@ class Context:
         self.clock: Clock = node.clock
         self.client = client
         self.peer = peer  # host and port of the client
+        self.client_id = ""  # "" also where the client gave null, as in Kafka
+        self.route: Any = None  # the router's own: how the answer will be written
         self.listener = listener  # the name of the listener it came through
         self.principal = "User:ANONYMOUS"
         self.session: Any = None  # what the authentication gate remembers of this connection

@@ -51,6 +51,13 @@ class Delayed(Generic[T]):
     def is_cancelled(self) -> bool:
         return self._state is _CANCELLED
 
+    def result(self) -> T:
+        """The answer that is there, or what went wrong raised. Only for one that has stopped waiting."""
+        if self._state is _FAILED:
+            raise self._error
+        assert self._state is _DONE, f"a result of what is {self._state}"
+        return self._value
+
     def then(self, callback: Callable[[T], None], failed: Callable[[Exception], None] | None = None) -> None:
         """Have `callback` called with the answer, or `failed` with what went wrong; at once where that is known.
 
@@ -60,10 +67,10 @@ class Delayed(Generic[T]):
         assert self._callback is None, "somebody listens already"
         if self._state is _DONE:
             callback(self._value)
-        elif self._state is _FAILED:
-            if failed is None:
-                raise self._error
+        elif self._state is _FAILED and failed is not None:
             failed(self._error)
+        elif self._state is _FAILED:
+            raise self._error
         else:
             self._callback, self._failure = callback, failed
 

@@ -1,13 +1,198 @@
 """A request's way to its handler, and its answer's way back.
 
-    frame ── header ── advertised? ── gate ── decode ── intercept ── handle ── throttle ── encode ── pieces
-               │            │          │        │                      │
-               └────────────┴──────────┴────────┴── CloseConnection    ├── Delayed: the connection waits for it
-                                                                       └── None: the client expects no answer
+    frame ── header ── served? ── gate ── decode ── intercept ── handle ──┬── throttle ── encode ── pieces
+               │          │        │        │                             ├── Delayed: the connection waits for it
+               └──────────┴────────┴────────┴── CloseConnection           └── None: the client expects no answer
+
+The router knows no sockets: a frame goes in, the pieces of an answer come out. What it knows of one version of one API
+is a `_Route`, made on its first request; from then on a request costs one look-up.
+
+What Kafka does where it cannot answer (SocketServer, RequestHeader.parse, RequestContext.parseRequest):
+
+* ApiVersions in a version that is not served, also a negative one, is answered in version 0 with error 35, naming
+  (since 2.4, KIP-511) the versions of ApiVersions; its body is not looked at.
+* Any other unknown API, unserved version, or message that cannot be read closes the connection.
+* Bytes after a complete message are ignored.
+
+Three hooks are None until somebody needs them: `gate` (authentication), `intercept` (fault injection), `throttle`
+(quotas).
 """
 
-from kafkalet.protocol.errors import ProtocolError
+import logging
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from struct import Struct, error
+from typing import Any, Protocol
+
+from kafkalet.protocol.api import BY_KEY, Api
+from kafkalet.protocol.compiler import skip_tags
+from kafkalet.protocol.errors import Code, DecodeError, ProtocolError
+from kafkalet.protocol.frame import has_response_tags
+from kafkalet.protocol.messages import request_type
+from kafkalet.protocol.schema import Request, Response
+from kafkalet.protocol.wire import Chunk
+
+from .apis import SERVED
+from .context import Client, Context
+from .purgatory import Delayed
+
+_LOG = logging.getLogger(__name__)
+
+_HEADER = Struct(">iih")  # API key and version in one, correlation id, length of the client id
+_SIZE_AND_ID = Struct(">ii")
+_SIZE_ID_AND_TAGS = Struct(">iix")
+
+Answer = Response | Delayed[Response] | None
+Handler = Callable[[Any, Context], Answer]
 
 
 class CloseConnection(ProtocolError):
     """The peer is broken, or may not go on: its connection is closed without an answer. The text is the reason."""
+
+
+class Routed(Protocol):
+    """What the router asks of a broker."""
+
+    @property
+    def api_versions(self) -> Mapping[Any, tuple[int, int]]:
+        """The APIs it advertises, each with its lowest and highest version."""
+
+    @property
+    def release(self) -> Any: ...
+
+
+class _Route:
+    """One version of one API: how its requests are read, who answers them, and how the answers are written."""
+
+    __slots__ = ("api", "close_frame", "decode", "flexible", "handle", "header_size", "version")
+
+    def __init__(self, api: Api, version: int, decode: Callable[[Any, int, int], Any], handle: Handler) -> None:
+        self.api = api
+        self.version = version
+        self.decode = decode
+        self.handle = handle
+        self.flexible = version in api.flexible
+        tagged = has_response_tags(api, version)
+        self.close_frame = (_SIZE_ID_AND_TAGS if tagged else _SIZE_AND_ID).pack
+        self.header_size = 5 if tagged else 4
+
+    def __str__(self) -> str:
+        return f"{self.api} v{self.version}"
+
+
+class Router:
+    """Serves the requests of one broker."""
+
+    def __init__(self, node: Routed) -> None:
+        self.node = node
+        self.gate: Callable[[Api, Context], None] | None = None
+        """Called before a message is read; raises CloseConnection where the client may not ask that yet."""
+        self.intercept: Callable[[Request, Context, Handler], Answer] | None = None
+        """Called in the handler's place, with the handler: it may look, answer by itself, delay or close."""
+        self.throttle: Callable[[Response, Context], None] | None = None
+        """Called with each answer before it is encoded: it may set `throttle_time_ms` and mute the client."""
+        self._routes: dict[int, _Route] = {}
+        self._lamented: set[Api] = set()
+
+    def context(self, client: Client, peer: tuple[str, int], listener: str) -> Context:
+        """What the requests of a new connection are served with."""
+        return Context(self.node, client, peer, listener)
+
+    def route(self, frame: bytes | bytearray, context: Context, out: list[Chunk]) -> int | Delayed[Response]:
+        """Serve a request. The answer is appended to `out` in pieces, and its size given: 0 where there is none.
+
+        Where the answer has to wait, the `Delayed` of it is given, and `finish` is to be called with what comes of
+        it. CloseConnection and DecodeError say that the peer is broken; anything else that is raised is a bug.
+        """
+        try:
+            number, correlation_id, length = _HEADER.unpack_from(frame)
+        except error as problem:
+            raise CloseConnection(f"request header in {len(frame)} bytes: {problem}") from problem
+        route = self._routes.get(number)
+        if route is None:
+            context.route = None  # it is not the last request's that fails now
+            route = self._resolve(number)
+        try:
+            end = 10 + length if length > 0 else 10  # below zero is null; -1 by the protocol, any other in Kafka too
+            context.client_id = str(frame[10:end], "utf-8")
+            if route.flexible:
+                end = skip_tags(frame, end) if frame[end] else end + 1
+            if end > len(frame):
+                raise CloseConnection(f"request header in {len(frame)} bytes: {end - len(frame)} too few")
+        except (IndexError, UnicodeDecodeError, DecodeError) as problem:
+            raise CloseConnection(f"request header in {len(frame)} bytes: {problem}") from problem
+        context.route = route
+        context.api = route.api
+        context.version = route.version
+        context.correlation_id = correlation_id
+        if self.gate is not None:
+            self.gate(route.api, context)
+        request = route.decode(frame, route.version, end)
+        if self.intercept is None:
+            answer = route.handle(request, context)
+        else:
+            answer = self.intercept(request, context, route.handle)
+        if isinstance(answer, Delayed):
+            if answer.is_waiting:
+                return answer
+            answer = answer.result()
+        return self._finish(answer, route, context, out) if answer is not None else 0
+
+    def finish(self, answer: Response | None, context: Context, out: list[Chunk]) -> int:
+        """Append the answer to the request that waited last on this connection; give its size."""
+        if answer is None:
+            return 0
+        return self._finish(answer, context.route, context, out)
+
+    def _finish(self, answer: Response, route: _Route, context: Context, out: list[Chunk]) -> int:
+        if self.throttle is not None:
+            self.throttle(answer, context)
+        pieces: list[Chunk] = [b""]
+        answer.encode_into(pieces, route.version)
+        size = sum(map(len, pieces)) + route.header_size
+        pieces[0] = route.close_frame(size, context.correlation_id)
+        out += pieces
+        return size + 4
+
+    def _resolve(self, number: int) -> _Route:
+        """Find the way of a version that was not asked for before."""
+        key, version = number >> 16, (number & 0xFFFF ^ 0x8000) - 0x8000
+        api = BY_KEY.get(key)
+        if api is None:
+            raise CloseConnection(f"no API has the key {key}")
+        advertised = self.node.api_versions.get(api)
+        if advertised is None:
+            if api.client_facing and api not in SERVED:
+                self._lament(api)
+            raise CloseConnection(f"{api} is not served")
+        lowest, highest = advertised
+        if api is Api.PRODUCE and not self.node.release.serves_old_message_sets:
+            lowest = 3  # KAFKA-18659: 4.x advertises from 0 for the sake of old librdkafka, and serves from 3
+        if not lowest <= version <= highest:
+            if api is Api.API_VERSIONS:
+                return _unsupported_api_versions(version, advertised)
+            raise CloseConnection(f"{api} v{version} is not served, only v{lowest} to v{highest}")
+        handle: Handler = import_module(f"{__package__}.apis.{api.module}").handle
+        route = self._routes[number] = _Route(api, version, request_type(api).decode, handle)
+        return route
+
+    def _lament(self, api: Api) -> None:
+        """A client needs what nobody has written yet: say so once, in a way that is seen."""
+        if api not in self._lamented:
+            self._lamented.add(api)
+            _LOG.error("%s (API %d) IS NOT IMPLEMENTED by kafkalet: a client that needs it will not work", api, api)
+
+
+def _unsupported_api_versions(version: int, advertised: tuple[int, int]) -> _Route:
+    """The way of an ApiVersions in a version that is not served. Such a route is made anew each time."""
+    from kafkalet.protocol.messages.api_versions import ApiVersionsResponse
+
+    lowest, highest = advertised
+    own = ApiVersionsResponse.ApiVersion(api_key=Api.API_VERSIONS, min_version=lowest, max_version=highest)
+    answer = ApiVersionsResponse(
+        error_code=Code.UNSUPPORTED_VERSION,
+        api_keys=[own] if highest >= 3 else [],  # KIP-511 came with version 3
+    )
+    route = _Route(Api.API_VERSIONS, 0, lambda frame, version, start: None, lambda request, context: answer)
+    route.flexible = version in Api.API_VERSIONS.flexible  # that of the request's header
+    return route

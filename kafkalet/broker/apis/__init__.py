@@ -12,6 +12,14 @@ from kafkalet.protocol.api import Api
 SERVED: frozenset[Api] = frozenset(
     {
         Api.API_VERSIONS,
+        Api.DELETE_RECORDS,
+        Api.DESCRIBE_PRODUCERS,
+        Api.FETCH,
+        Api.INIT_PRODUCER_ID,
+        Api.LIST_OFFSETS,
+        Api.METADATA,
+        Api.OFFSET_FOR_LEADER_EPOCH,
+        Api.PRODUCE,
     }
 )
 """The APIs that have a module here. A broker advertises those of them that its release knows."""

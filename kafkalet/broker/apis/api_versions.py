@@ -1,0 +1,68 @@
+"""ApiVersions v0-5: what this broker serves, for clients that want to know before they ask.
+
+v1 throttle time
+v3 flexible; the client says its name and version (KIP-511); features (KIP-584)
+v4 features that start at level 0 are listed too (KAFKA-17492)
+v5 the client may say which cluster and node it means, both or neither; another one answers 129 (KIP-1242)
+
+In a version that is not served it never comes here: the router answers it.
+
+Source: kafka.server.KafkaApis.handleApiVersionsRequest, ApiVersionsResponse; v5 as measured on 4.4.
+"""
+
+import re
+
+from kafkalet.broker.context import Context
+from kafkalet.broker.features import finalized_epoch, finalized_features, supported_features
+from kafkalet.protocol.errors import Code
+from kafkalet.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+
+_LEGAL_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+_NO_NODE = -1
+
+
+def handle(request: ApiVersionsRequest, context: Context) -> ApiVersionsResponse:
+    code = _refusal(request, context)
+    if code is not Code.NONE:
+        return ApiVersionsResponse(error_code=code, api_keys=[])
+    response = ApiVersionsResponse(
+        error_code=Code.NONE,
+        api_keys=[
+            ApiVersionsResponse.ApiVersion(api_key=api, min_version=lowest, max_version=highest)
+            for api, (lowest, highest) in sorted(context.node.api_versions.items())
+        ],
+    )
+    if context.version >= 3:
+        _add_features(response, context)
+    return response
+
+
+def _refusal(request: ApiVersionsRequest, context: Context) -> Code:
+    if context.version >= 3 and not (
+        _LEGAL_SOFTWARE.fullmatch(request.client_software_name)
+        and _LEGAL_SOFTWARE.fullmatch(request.client_software_version)
+    ):
+        return Code.INVALID_REQUEST
+    if (request.cluster_id is None) != (request.node_id == _NO_NODE):
+        return Code.INVALID_REQUEST
+    if request.cluster_id is not None and (
+        request.cluster_id != context.cluster.metadata.cluster_id or request.node_id != context.node.node_id
+    ):
+        return Code.REBOOTSTRAP_REQUIRED
+    return Code.NONE
+
+
+def _add_features(response: ApiVersionsResponse, context: Context) -> None:
+    lowest_level = 0 if context.version >= 4 else 1
+    response.supported_features = [
+        ApiVersionsResponse.SupportedFeature(name=feature.name, min_version=feature.lowest, max_version=feature.highest)
+        for feature in supported_features(context.release)
+        if feature.lowest >= lowest_level
+    ]
+    response.finalized_features_epoch = finalized_epoch(context.release)
+    response.finalized_features = [
+        ApiVersionsResponse.FinalizedFeature(
+            name=feature.name, max_version_level=feature.finalized, min_version_level=feature.finalized
+        )
+        for feature in finalized_features(context.release)
+    ]
