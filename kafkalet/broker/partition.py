@@ -28,7 +28,7 @@ UNDEFINED_OFFSET = -1
 
 
 class EpochEnd(NamedTuple):
-    """Where a leader epoch ends: the largest known epoch up to the one asked for, and its end offset; -1 unknown."""
+    """The largest known leader epoch up to one that was asked for, and the offset where it ended; -1 for unknown."""
 
     leader_epoch: int
     end_offset: int
@@ -102,8 +102,7 @@ class Partition:
     def lead(self, now_ms: int) -> None:
         """Start to lead in the epoch that the metadata says (Partition.makeLeader)."""
         self.epoch_start_offset = self.log.log_end_offset
-        if self.log.config.record_version == 2:  # older formats have no place for an epoch, and so no cache of epochs
-            self.log.assign_epoch_start_offset(self.leader_epoch, self.log.log_end_offset)
+        self.log.epochs.assign(self.leader_epoch, self.log.log_end_offset)
         self.followers = {node: Follower(now_ms) for node in self.state.replicas if node != self.node_id}
         self.advance_high_watermark()
 
@@ -269,8 +268,7 @@ class Partition:
 
     def end_of_epoch(self, leader_epoch: int) -> EpochEnd:
         """The largest epoch at or below `leader_epoch` and its end offset (UnifiedLog.endOffsetForEpoch)."""
-        found = self.log.end_offset_for_epoch(leader_epoch)
-        return EpochEnd(UNDEFINED_EPOCH, UNDEFINED_OFFSET) if found is None else EpochEnd(*found)
+        return EpochEnd(*self.log.epochs.end_offset_for(leader_epoch, self.log.log_end_offset))
 
     def end_metadata(
         self, isolation: Isolation, current_leader_epoch: int | None, only_leader: bool

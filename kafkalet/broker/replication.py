@@ -39,15 +39,15 @@ def take_over_marks(leader: Partition, follower: Partition) -> None:
 def _drop_what_the_leader_never_had(leader: Partition, follower: Partition) -> None:
     """Truncate a follower to the last offset at which its log and the leader's agree."""
     log = follower.log
-    while (epoch := log.latest_epoch) is not None:
+    while (epoch := log.epochs.latest_epoch) is not None:
         end = leader.end_of_epoch(epoch)
         if end.leader_epoch == epoch:
             cut = end.end_offset
         else:  # the leader never saw this epoch: look at the one before
-            own = log.end_offset_for_epoch(end.leader_epoch)
-            cut = min(end.end_offset, own[1]) if own is not None else leader.log.log_start_offset
+            own = follower.end_of_epoch(end.leader_epoch)
+            cut = leader.log.log_start_offset if own.end_offset < 0 else min(end.end_offset, own.end_offset)
         if cut >= log.log_end_offset:
             return
         log.truncate_to(max(cut, 0))
-        if log.latest_epoch == epoch:
+        if log.epochs.latest_epoch == epoch:
             return

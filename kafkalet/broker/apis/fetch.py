@@ -211,7 +211,9 @@ class _Fetch:
         except KafkaError as error:
             return self._failed(name, index, error.code)
         if limits.from_follower and first_time and read.diverging is None:
-            self.context.cluster.follower_fetched(partition, limits.replica_id, asked.fetch_offset, asked.log_start_offset)
+            self.context.cluster.follower_fetched(
+                partition, limits.replica_id, asked.fetch_offset, asked.log_start_offset
+            )
         return self._succeeded(index, read, limits)
 
     def _succeeded(self, index: int, read: Read, limits: Limits) -> Found:
@@ -254,9 +256,7 @@ class _Fetch:
         if self.context.version >= 16 and code in (Code.NOT_LEADER_OR_FOLLOWER, Code.FENCED_LEADER_EPOCH):
             state = self.context.cluster.metadata.partition(name, index)
             if state is not None:
-                answer.current_leader = Answer.LeaderIdAndEpoch(
-                    leader_id=state.leader, leader_epoch=state.leader_epoch
-                )
+                answer.current_leader = Answer.LeaderIdAndEpoch(leader_id=state.leader, leader_epoch=state.leader_epoch)
         return Found(answer, 0, None, True)
 
     def _preferred_replica(self, partition: Partition, asked: Asked, limits: Limits) -> Found | None:

@@ -74,7 +74,11 @@ def _list_partition(
     if twice and (topic, index) in twice:
         return Answer(partition_index=index, error_code=Code.INVALID_REQUEST)
     release = context.release
-    if timestamp < 0 and not release.refuses_unknown_timestamps_by_format and SINCE.get(timestamp, NEVER) > context.version:
+    if (
+        timestamp < 0
+        and not release.refuses_unknown_timestamps_by_format
+        and SINCE.get(timestamp, NEVER) > context.version
+    ):
         return Answer(partition_index=index, error_code=Code.UNSUPPORTED_VERSION)
     if consumer and isolation is None:
         return Answer(partition_index=index, error_code=Code.UNKNOWN_SERVER_ERROR)
@@ -127,7 +131,9 @@ def _refuse_all(request: ListOffsetsRequest, code: Code) -> ListOffsetsResponse:
         topics=[
             AnswerTopic(
                 name=topic.name,
-                partitions=[Answer(partition_index=asked.partition_index, error_code=code) for asked in topic.partitions],
+                partitions=[
+                    Answer(partition_index=asked.partition_index, error_code=code) for asked in topic.partitions
+                ],
             )
             for topic in request.topics
         ]
@@ -136,7 +142,9 @@ def _refuse_all(request: ListOffsetsRequest, code: Code) -> ListOffsetsResponse:
 
 def _list_segments(topic: ListOffsetsRequest.Topic, request: ListOffsetsRequest, context: Context) -> AnswerTopic:
     """Version 0 answers each entry on its own, also one that is named twice."""
-    return AnswerTopic(name=topic.name, partitions=[_list_segment(topic.name, asked, request, context) for asked in topic.partitions])
+    return AnswerTopic(
+        name=topic.name, partitions=[_list_segment(topic.name, asked, request, context) for asked in topic.partitions]
+    )
 
 
 def _list_segment(topic: str, asked: Asked, request: ListOffsetsRequest, context: Context) -> Answer:

@@ -48,7 +48,9 @@ def handle(request: ProduceRequest, context: Context) -> ProduceResponse | Delay
     if any(chunk is None for chunk in records.values()):
         return _null_records(records, request, context)
     if request.transactional_id is None and any(_is_transactional(chunk) for chunk in records.values() if chunk):
-        return _answer({key: _refused(key, Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED) for key in records}, request, context)
+        return _answer(
+            {key: _refused(key, Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED) for key in records}, request, context
+        )
     answers: dict[Key, Answer] = {}
     pending: dict[Key, Pending] = {}
     for key, chunk in records.items():
@@ -80,9 +82,7 @@ def _is_transactional(chunk: Chunk) -> bool:
     return any(batch.is_transactional for batch in batches(chunk))
 
 
-def _append(
-    key: Key, chunk: Chunk, request: ProduceRequest, context: Context, pending: dict[Key, Pending]
-) -> Answer:
+def _append(key: Key, chunk: Chunk, request: ProduceRequest, context: Context, pending: dict[Key, Pending]) -> Answer:
     name, _, index = key
     state = context.cluster.metadata.partition(name, index)
     if state is None:
@@ -136,7 +136,9 @@ def _records_refused(key: Key, refusal: RecordsRefused, log_start_offset: int) -
     return answer
 
 
-def _null_records(records: dict[Key, Chunk | None], request: ProduceRequest, context: Context) -> ProduceResponse | Delayed[ProduceResponse] | None:
+def _null_records(
+    records: dict[Key, Chunk | None], request: ProduceRequest, context: Context
+) -> ProduceResponse | Delayed[ProduceResponse] | None:
     """Null records break Kafka's handler: 3.9 and older never answer, and serve that connection no more."""
     if context.release.leaves_null_records_unanswered:
         return Delayed()
@@ -182,7 +184,9 @@ def _endpoints(answers: dict[Key, Answer], context: Context) -> list[ProduceResp
     leaders = {answer.current_leader.leader_id for answer in answers.values() if answer.current_leader is not None}
     endpoints = context.cluster.metadata.endpoints
     return [
-        ProduceResponse.NodeEndpoint(node_id=node, host=endpoints[node].host, port=endpoints[node].port, rack=endpoints[node].rack)
+        ProduceResponse.NodeEndpoint(
+            node_id=node, host=endpoints[node].host, port=endpoints[node].port, rack=endpoints[node].rack
+        )
         for node in sorted(leaders)
         if node in endpoints
     ]

@@ -1,0 +1,400 @@
+"""A cluster: one or more brokers over one metadata image, and what users hold in their hands.
+
+    with kafkalet.Broker() as broker:                      in a thread of its own
+        client = KafkaConsumer(bootstrap_servers=broker.bootstrap_servers)
+        broker.log("topic", 0).high_watermark
+
+    async with kafkalet.Cluster(brokers=3) as cluster:     in the running event loop
+
+The cluster makes and deletes topics, hands out producer ids, keeps the metadata on disk and runs the tasks that no
+request asks for (retention, late followers). Leaders and followers are the business of `Leadership`; requests reach
+the nodes. All of it happens in one event loop.
+"""
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from kafkalet.clock import Clock, SystemClock, Timer
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.storage.config import LogConfig
+from kafkalet.storage.directory import LogDirectory
+from kafkalet.storage.log import Log
+
+from .config import BrokerConfig
+from .home import Home
+from .leadership import Leadership
+from .metadata import Endpoint, MetadataImage, PartitionState, TopicState, check_topic_name, new_topic_id, spread
+from .node import Node
+from .partition import Partition
+from .producer_ids import BLOCK, ProducerIds
+from .receiving import ReceiveBuffer
+from .release import NEWEST, Release
+from .running import Running
+from .views import LogView
+
+log = logging.getLogger(__name__)
+
+FIRST_NODE_ID = 1
+
+
+class NewTopic(NamedTuple):
+    """A topic to be made when a cluster starts. Counts of -1 stand for the brokers' defaults."""
+
+    name: str
+    partitions: int = -1
+    config: Mapping[str, str] = {}  # noqa: RUF012 - never written to
+    replication_factor: int = -1
+
+
+class Cluster(Running):
+    """Some brokers in this process.
+
+    brokers        how many (1 or more)
+    host, port     where the first one listens; port 0 picks free ports, else the others take the next ones
+    advertise      host and port that clients are told instead, for the first broker; the others count on from there
+    data_dir       where logs are kept; None: a temporary directory that goes away on stop
+    config         broker properties by Kafka's names
+    topics         made on start where they do not exist: names, or NewTopic values
+    kafka_version  the release of Kafka to be: "3.9", "4.4", "2.8", ...; "newest" serves every version of all of them
+    clock          where the time comes from; the system by default
+    """
+
+    def __init__(
+        self,
+        brokers: int = 1,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        advertise: tuple[str, int] | None = None,
+        data_dir: str | os.PathLike[str] | None = None,
+        config: Mapping[str, str] | None = None,
+        topics: Iterable[str | NewTopic] = (),
+        kafka_version: str = NEWEST,
+        clock: Clock | None = None,
+    ) -> None:
+        super().__init__()
+        if brokers < 1:
+            raise ValueError(f"a cluster has at least one broker, not {brokers}")
+        self.release = Release.of(kafka_version)
+        self._static_config = dict(config or {})
+        self.config = BrokerConfig(self._static_config, self.release)
+        """The defaults of the whole cluster; each node has a configuration of its own on top."""
+        self.clock: Clock = clock or SystemClock()
+        self.metadata = MetadataImage("")
+        self.nodes: dict[int, Node] = {}
+        self.leadership = Leadership(self.metadata, self.nodes, self.clock)
+        self._brokers = brokers
+        self._address = (host, port)
+        self._advertise = advertise
+        self._data_dir = None if data_dir is None else os.fspath(data_dir)
+        self._new_topics = [topic if isinstance(topic, NewTopic) else NewTopic(topic) for topic in topics]
+        self._home: Home | None = None
+        self._buffer = ReceiveBuffer()
+        self._ports: dict[int, int] = {}
+        """Where each broker listens, so that one that was stopped comes back there."""
+        self._timers: list[Timer] = []
+        self._saved_producer_id = 0
+        self.producer_ids = ProducerIds(0, self._reserve_producer_ids)
+
+    # What users see
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Where clients begin: host:port of every broker, separated by commas."""
+        return ",".join(f"{node.host}:{node.port}" for node in self.metadata.endpoints.values())
+
+    def log(self, topic: str, partition: int = 0) -> LogView:
+        """A view of the leader's log. UNKNOWN_TOPIC_OR_PARTITION where there is none."""
+        leader = self.call(lambda: self.leadership.leader_of(topic, partition))
+        return LogView(leader.log, self.call)
+
+    # Topics
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int = -1,
+        replication_factor: int = -1,
+        config: Mapping[str, str] | None = None,
+        assignments: list[list[int]] | None = None,
+    ) -> None:
+        """Make a topic. Counts of -1 stand for num.partitions and default.replication.factor.
+
+        `assignments` names the replicas of each partition instead, the leader first. Raises KafkaError with the code
+        that CreateTopics answers: INVALID_TOPIC_EXCEPTION, TOPIC_ALREADY_EXISTS, INVALID_PARTITIONS,
+        INVALID_REPLICATION_FACTOR, INVALID_CONFIG.
+        """
+        self.call(lambda: self._create_topic(name, partitions, replication_factor, dict(config or {}), assignments))
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic and its logs. UNKNOWN_TOPIC_OR_PARTITION where there is none."""
+        self.call(lambda: self._delete_topic(name))
+
+    def check_new_topic(
+        self,
+        name: str,
+        partitions: int,
+        replication_factor: int,
+        config: Mapping[str, str],
+        assignments: list[list[int]] | None,
+    ) -> list[list[int]]:
+        """The replicas of each partition of a topic that may be made; raises as `create_topic` does."""
+        check_topic_name(name)
+        if name in self.metadata.topics:
+            raise KafkaError(Code.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+        if other := self.metadata.collides_with(name):
+            raise KafkaError(Code.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {other}")
+        self.config.log_config(config)
+        if assignments is not None:
+            return assignments
+        if partitions == -1:
+            partitions = self.config.num_partitions
+        if partitions <= 0:
+            raise KafkaError(Code.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value.")
+        if replication_factor == -1:
+            replication_factor = self.config.default_replication_factor
+        return spread(partitions, replication_factor, self.nodes)
+
+    def _create_topic(
+        self,
+        name: str,
+        partitions: int,
+        replication_factor: int,
+        config: dict[str, str],
+        assignments: list[list[int]] | None,
+    ) -> TopicState:
+        replicas = self.check_new_topic(name, partitions, replication_factor, config, assignments)
+        states = [PartitionState(index, list(nodes)) for index, nodes in enumerate(replicas)]
+        topic = TopicState(name, new_topic_id(), states, config)
+        self.metadata.add_topic(topic)
+        for state in states:
+            self._host(topic, state)
+        self.save()
+        return topic
+
+    def _delete_topic(self, name: str) -> None:
+        if name not in self.metadata.topics:
+            raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name}")
+        topic = self.metadata.remove_topic(name)
+        for state in topic.partitions:
+            for node in self.nodes.values():
+                node.drop(name, state.index)
+        self.save()
+
+    def add_partitions(self, topic: TopicState, replicas: list[list[int]]) -> None:
+        """Give a topic further partitions, with these replicas."""
+        for nodes in replicas:
+            state = PartitionState(len(topic.partitions), list(nodes))
+            topic.partitions.append(state)
+            self._host(topic, state)
+        self.save()
+
+    @property
+    def auto_creates_topics(self) -> bool:
+        return self.config.auto_create_topics_enable
+
+    def auto_create_topic(self, name: str) -> None:
+        """Make a topic that a client asked for, with the brokers' defaults."""
+        self._create_topic(name, -1, -1, {}, None)
+
+    def apply_config(self, topic: TopicState) -> None:
+        """Let the logs of a topic obey its configuration as it is now."""
+        config = self._log_config(topic)
+        for node in self.nodes.values():
+            for state in topic.partitions:
+                if (partition := node.partitions.get((topic.name, state.index))) is not None:
+                    partition.log.reconfigure(config)
+        self.save()
+
+    def _log_config(self, topic: TopicState) -> LogConfig:
+        return self.config.log_config(topic.config)
+
+    # Brokers
+
+    def stop_broker(self, node_id: int) -> None:
+        """Take a broker out of the cluster: its listener closes, others lead what it led."""
+        self.call(lambda: self._stop_node(node_id))
+
+    def start_broker(self, node_id: int) -> None:
+        """Bring a broker back that was stopped, on the port it had."""
+        self.call(lambda: self._start_node(node_id))
+
+    def elect_leader(self, topic: str, partition: int, node_id: int) -> None:
+        """Let a broker lead a partition, in a new epoch. PREFERRED_LEADER_NOT_AVAILABLE where it is not in sync."""
+        self.call(lambda: self._elect_leader(topic, partition, node_id))
+
+    def hold_replication(self, node_id: int, topic: str | None = None, partition: int | None = None) -> None:
+        """Stop a broker's replicas (of one partition, of one topic, or all) from following their leaders."""
+        self.call(lambda: self.leadership.hold(node_id, topic, partition))
+
+    def release_replication(self, node_id: int, topic: str | None = None, partition: int | None = None) -> None:
+        """Take back a `hold_replication` of the same arguments; the replicas catch up at once."""
+        self.call(lambda: self.leadership.release(node_id, topic, partition))
+
+    def _elect_leader(self, name: str, index: int, node_id: int) -> None:
+        state = self.metadata.partition(name, index)
+        if state is None:
+            raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {name}-{index}")
+        self.leadership.elect(self.metadata.topics[name], state, node_id)
+        if state.leader != node_id:
+            raise KafkaError(
+                Code.PREFERRED_LEADER_NOT_AVAILABLE, f"broker {node_id} is not in sync with {name}-{index}"
+            )
+        self.save()
+
+    # Life
+
+    def _open(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._home = Home(self._data_dir)
+        saved = self._home.load()
+        if saved is not None:
+            self.metadata, next_producer_id = saved
+            self.producer_ids = ProducerIds(next_producer_id, self._reserve_producer_ids)
+            self.leadership = Leadership(self.metadata, self.nodes, self.clock)
+        for node_id in range(FIRST_NODE_ID, FIRST_NODE_ID + self._brokers):
+            self._open_node(node_id, loop)
+        if not self.metadata.cluster_id:
+            self.metadata.cluster_id = self._first_directory.cluster_id
+        self._take_in_topics()
+        for new in self._new_topics:
+            if new.name not in self.metadata.topics:
+                self._create_topic(new.name, new.partitions, new.replication_factor, dict(new.config), None)
+        self.save()
+        for node in self.nodes.values():
+            node.listener.start(loop)
+        config = self.config
+        self._every(config.log_initial_task_delay_ms, config.log_retention_check_interval_ms, self._tend_logs)
+        if self._brokers > 1:
+            lag_ms = self.config.replica_lag_time_max_ms
+            self._every(lag_ms / 2, lag_ms / 2, lambda: self.leadership.drop_laggards(lag_ms))
+
+    @property
+    def _first_directory(self) -> LogDirectory:
+        return self.nodes[FIRST_NODE_ID].directory
+
+    def _open_node(self, node_id: int, loop: asyncio.AbstractEventLoop) -> Node:
+        """Open a broker's log directory and take its address; clients are not let in yet."""
+        assert self._home is not None
+        directory = LogDirectory(
+            self._home.log_directory(node_id, self._brokers),
+            self.clock,
+            durable=self._home.durable,
+            cluster_id=self.metadata.cluster_id or None,
+            node_id=node_id,
+        )
+        config = BrokerConfig(self._static_config, self.release)
+        node = Node(node_id, self, self.metadata, config, self.release, directory, self.clock, loop, self._buffer)
+        self.nodes[node_id] = node
+        host, port = self._address
+        step = node_id - FIRST_NODE_ID
+        wanted = self._ports.get(node_id, port + step if port else 0)
+        told_host, self._ports[node_id] = node.listener.bind(host, wanted)
+        told_port = self._ports[node_id]
+        if self._advertise is not None:
+            told_host, told_port = self._advertise[0], self._advertise[1] + step
+        self.metadata.endpoints[node_id] = Endpoint(node_id, told_host, told_port, config.broker_rack)
+        return node
+
+    def _take_in_topics(self) -> None:
+        """Open the logs of the topics that the metadata names, and of those that only their folders tell of."""
+        for node in self.nodes.values():
+            for topic, index, topic_id in node.directory.found():
+                if topic not in self.metadata.topics:
+                    self.metadata.add_topic(TopicState(topic, topic_id or new_topic_id(), [], {}))
+                state = self.metadata.topics[topic]
+                while len(state.partitions) <= index:
+                    state.partitions.append(PartitionState(len(state.partitions), [node.node_id]))
+        for topic in self.metadata.topics.values():
+            for partition in topic.partitions:
+                self._host(topic, partition)
+
+    def _host(self, topic: TopicState, state: PartitionState) -> None:
+        """Open the replicas of a partition and let its leader lead."""
+        config = self._log_config(topic)
+        for node_id in state.replicas:
+            if (node := self.nodes.get(node_id)) is not None:
+                node.host(topic, state, config, self.leadership.changed)
+        self.leadership.begin(topic, state)
+
+    def _stop_node(self, node_id: int) -> None:
+        node = self.nodes.pop(node_id)
+        del self.metadata.endpoints[node_id]
+        self.leadership.node_left(node_id)
+        node.close()
+        self.save()
+
+    def _start_node(self, node_id: int) -> None:
+        if node_id in self.nodes or node_id not in self._ports:
+            raise ValueError(f"broker {node_id} is not one that was stopped")
+        assert self._loop is not None
+        node = self._open_node(node_id, self._loop)
+        for topic, state in self.metadata.all_partitions():
+            if node_id in state.replicas:
+                node.host(topic, state, self._log_config(topic), self.leadership.changed)
+        self.leadership.node_came(node_id)
+        node.listener.start(self._loop)
+        self.save()
+
+    def _close(self) -> None:
+        for timer in self._timers:
+            timer.cancel()
+        self._timers.clear()
+        for node in self.nodes.values():
+            node.close()
+        self.nodes.clear()
+        self.metadata.endpoints.clear()
+        if self._home is not None:
+            self._home.remove()
+            self._home = None
+
+    def _every(self, first_ms: float, period_ms: float, task: Callable[[], None]) -> None:
+        """Run a task again and again; an error in it is logged and does not end it."""
+        slot = len(self._timers)
+
+        def run() -> None:
+            try:
+                task()
+            except Exception:
+                log.exception("%s failed", task)
+            self._timers[slot] = self.clock.call_later(period_ms, run)
+
+        self._timers.append(self.clock.call_later(first_ms, run))
+
+    def _tend_logs(self) -> None:
+        """What the log manager does from time to time: drop old segments, forget old producers, flush."""
+        for node in self.nodes.values():
+            for partition in list(node.partitions.values()):
+                if partition.log.tend():
+                    self.leadership.changed(partition)
+            node.directory.checkpoint()
+
+    def save(self) -> None:
+        """Keep the metadata on disk."""
+        if self._home is not None:
+            self._home.save(self.metadata, self._saved_producer_id)
+
+    def _reserve_producer_ids(self, end: int) -> None:
+        self._saved_producer_id = end
+        self.save()
+
+    def follower_fetched(self, leader: Partition, node_id: int, fetch_offset: int, log_start_offset: int) -> None:
+        """A follower outside of this process has fetched from `leader`."""
+        self.leadership.follower_fetched(leader, node_id, fetch_offset, log_start_offset)
+
+    def preferred_replica(self, leader: Partition, rack: str, fetch_offset: int) -> int | None:
+        """Where a consumer of that rack had better read, None: here (replica.selector.class, KIP-392)."""
+        if not self.config.replica_selector_class:
+            return None
+        return self.leadership.preferred_replica(leader, rack, fetch_offset)
+
+
+class Broker(Cluster):
+    """A cluster of one broker, which is what most tests want."""
+
+    @property
+    def port(self) -> int:
+        """The port that clients are told."""
+        return next(iter(self.metadata.endpoints.values())).port

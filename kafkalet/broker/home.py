@@ -1,0 +1,122 @@
+"""Where a cluster keeps its files, and what it remembers beside its logs.
+
+    DIR/                        one broker: its log directory
+    DIR/broker-<node id>/       several brokers: one log directory each
+    DIR/kafkalet.json           topics, ids, configurations, leaders, the next producer id
+
+Logs are in Kafka's own format. Apache Kafka keeps its metadata in a log of the controller; here it is one small file,
+written anew and put in place by a rename with each change. A directory without that file (one that Apache Kafka wrote)
+is taken as it stands: topics and partitions are read off the folders, ids off their partition.metadata.
+
+Without a directory of its own a cluster lives in a temporary one that goes away with it.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from kafkalet.storage.files import replace_file
+
+from .metadata import MetadataImage, PartitionState, TopicState
+
+FILE = "kafkalet.json"
+FORMAT = 1
+
+
+class HomeDamaged(Exception):
+    """The metadata file of a data directory cannot be read. The text names the file and says why."""
+
+
+class Home:
+    """The directory of a cluster. `durable` is False for a temporary one, where nothing is forced to the disk."""
+
+    def __init__(self, data_dir: str | None) -> None:
+        self.durable = data_dir is not None
+        self.path = os.path.abspath(data_dir) if data_dir is not None else _temporary()
+        os.makedirs(self.path, exist_ok=True)
+
+    def log_directory(self, node_id: int, brokers: int) -> str:
+        return self.path if brokers == 1 else os.path.join(self.path, f"broker-{node_id}")
+
+    def remove(self) -> None:
+        """Delete a temporary directory; a durable one stays."""
+        if not self.durable:
+            import shutil
+
+            shutil.rmtree(self.path, ignore_errors=True)
+
+    def save(self, image: MetadataImage, next_producer_id: int) -> None:
+        """Write the metadata. A temporary cluster has nobody to read it and writes nothing."""
+        if not self.durable:
+            return
+        text = json.dumps(
+            {
+                "format": FORMAT,
+                "cluster_id": image.cluster_id,
+                "next_producer_id": next_producer_id,
+                "broker_config": [[node, config] for node, config in image.broker_config.items()],
+                "topics": [_topic_to_json(topic) for topic in image.topics.values()],
+            },
+            indent=1,
+        )
+        replace_file(os.path.join(self.path, FILE), text.encode(), durable=True)
+
+    def load(self) -> tuple[MetadataImage, int] | None:
+        """The metadata as it was saved last and the next producer id; None where nothing was saved."""
+        path = os.path.join(self.path, FILE)
+        try:
+            with open(path, encoding="utf-8") as file:
+                saved = json.load(file)
+            if saved["format"] != FORMAT:
+                raise HomeDamaged(f"{path}: format {saved['format']} is not known, only {FORMAT} is")
+            image = MetadataImage(saved["cluster_id"])
+            image.broker_config = {node: dict(config) for node, config in saved["broker_config"]}
+            for topic in _topics_from_json(saved["topics"]):
+                image.add_topic(topic)
+            return image, int(saved["next_producer_id"])
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError) as error:
+            raise HomeDamaged(f"{path}: {type(error).__name__}: {error}") from error
+
+
+def _temporary() -> str:
+    """A new directory of our own where the system keeps temporary files (the work of tempfile, without its import)."""
+    base = next(
+        (path for name in ("TMPDIR", "TEMP", "TMP") if (path := os.environ.get(name)) and os.path.isdir(path)), "/tmp"
+    )
+    path = os.path.join(base, f"kafkalet-{os.getpid()}-{os.urandom(6).hex()}")
+    os.mkdir(path, 0o700)
+    return path
+
+
+def _topic_to_json(topic: TopicState) -> dict[str, Any]:
+    return {
+        "name": topic.name,
+        "id": topic.topic_id.hex(),
+        "config": topic.config,
+        "partitions": [
+            {
+                "replicas": partition.replicas,
+                "isr": partition.isr,
+                "leader": partition.leader,
+                "leader_epoch": partition.leader_epoch,
+                "partition_epoch": partition.partition_epoch,
+            }
+            for partition in topic.partitions
+        ],
+    }
+
+
+def _topics_from_json(saved: list[dict[str, Any]]) -> Iterator[TopicState]:
+    for topic in saved:
+        partitions = []
+        for index, entry in enumerate(topic["partitions"]):
+            state = PartitionState(index, list(entry["replicas"]))
+            state.isr = list(entry["isr"])
+            state.leader = entry["leader"]
+            state.leader_epoch = entry["leader_epoch"]
+            state.partition_epoch = entry["partition_epoch"]
+            partitions.append(state)
+        yield TopicState(topic["name"], bytes.fromhex(topic["id"]), partitions, dict(topic["config"]))

@@ -1,0 +1,107 @@
+"""One broker of a cluster: a listener, a data directory, and the replicas it holds.
+
+A node knows its own replicas and serves requests about them; what concerns several brokers (who leads, which topics
+there are, who follows) the cluster decides.
+"""
+
+from asyncio import AbstractEventLoop
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kafkalet.clock import Clock
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.releases import versions_of
+from kafkalet.storage.config import LogConfig
+from kafkalet.storage.directory import LogDirectory
+
+from .apis import SERVED
+from .config import BrokerConfig
+from .fetch_sessions import FetchSessions
+from .listener import Listener
+from .metadata import MetadataImage, PartitionState, TopicState
+from .partition import Partition
+from .purgatory import Purgatory
+from .receiving import ReceiveBuffer
+from .release import Release
+from .router import Router
+from .surroundings import Limits
+
+
+class Node:
+    """A broker. `cluster` is handed through to the handlers and not used here."""
+
+    def __init__(
+        self,
+        node_id: int,
+        cluster: Any,
+        metadata: MetadataImage,
+        config: BrokerConfig,
+        release: Release,
+        directory: LogDirectory,
+        clock: Clock,
+        loop: AbstractEventLoop,
+        buffer: ReceiveBuffer,
+    ) -> None:
+        self.node_id = node_id
+        self.cluster = cluster
+        self.metadata = metadata
+        self.config = config
+        self.release = release
+        self.directory = directory
+        self.clock = clock
+        self.api_versions: Mapping[Api, tuple[int, int]] = {
+            api: versions for api, versions in versions_of(release.name).items() if api in SERVED
+        }
+        """The APIs that clients are told of, with their lowest and highest version."""
+        self.purgatory = Purgatory(clock, loop.call_soon)
+        self.fetch_sessions = FetchSessions(clock, config.max_incremental_fetch_session_cache_slots)
+        self.partitions: dict[tuple[str, int], Partition] = {}
+        self.router = Router(self)
+        self.listener = Listener(self.router, clock, Limits(), buffer=buffer)
+        self.apply_config()
+
+    def apply_config(self) -> None:
+        """Take over what the configuration says now about connections."""
+        config, limits = self.config, self.listener.limits
+        limits.socket_request_max_bytes = config.socket_request_max_bytes
+        limits.connections_max_idle_ms = config.connections_max_idle_ms
+        limits.max_connections = config.max_connections
+        limits.max_connections_per_ip = config.max_connections_per_ip
+
+    def close(self) -> None:
+        """Cut off the clients, write what is not written yet, and close the data directory."""
+        self.listener.close()
+        self.directory.close()
+        self.partitions.clear()
+
+    @property
+    def fetch_max_bytes(self) -> int:
+        return self.config.fetch_max_bytes
+
+    def partition(self, topic: str, index: int) -> Partition:
+        """The replica that this broker holds.
+
+        UNKNOWN_TOPIC_OR_PARTITION where there is no such partition, NOT_LEADER_OR_FOLLOWER where others hold it.
+        """
+        partition = self.partitions.get((topic, index))
+        if partition is not None:
+            return partition
+        if self.metadata.partition(topic, index) is not None:
+            raise KafkaError(Code.NOT_LEADER_OR_FOLLOWER, f"broker {self.node_id} holds no replica of {topic}-{index}")
+        raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {topic}-{index}")
+
+    def host(
+        self, topic: TopicState, state: PartitionState, config: LogConfig, changed: Callable[[Partition], None]
+    ) -> Partition:
+        """Take a replica in: its log is opened, or made where there is none."""
+        log = self.directory.get_or_create(topic.name, state.index, topic.topic_id, config)
+        partition = Partition(self.node_id, topic, state, log, self.release, changed)
+        self.partitions[topic.name, state.index] = partition
+        return partition
+
+    def drop(self, topic: str, index: int) -> None:
+        """Delete a replica and its log; whoever waits for it is answered."""
+        if self.partitions.pop((topic, index), None) is not None:
+            self.directory.delete(topic, index)
+            self.purgatory.touch((topic, index))

@@ -1,0 +1,120 @@
+"""Where a cluster runs: in the caller's event loop, or in a thread with a loop of its own.
+
+    async with Cluster() as cluster: ...     the running loop
+    with Cluster() as cluster: ...           a thread of its own; calls on `cluster` are carried over to it
+
+The loop has to watch sockets (`add_reader`): every loop on Unix does, on Windows the SelectorEventLoop, which is also
+what the thread gets. Whatever touches the cluster's state runs in its loop; `call` brings a function there from
+wherever the caller stands.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self, TypeVar
+
+T = TypeVar("T")
+
+
+class Running:
+    """Something that is started in an event loop, serves there, and is stopped."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    async def start(self) -> None:
+        """Begin to serve in the running loop; returns when every listener accepts."""
+        if self._loop is not None:
+            raise RuntimeError("it was started already")
+        self._loop = asyncio.get_running_loop()
+        try:
+            self._open(self._loop)
+        except BaseException:
+            self._close()
+            self._loop = None
+            raise
+
+    async def stop(self) -> None:
+        """Stop serving: listeners and connections close, logs are flushed. Nothing happens where it does not run."""
+        if self._loop is not None:
+            self._close()
+            self._loop = None
+
+    def _open(self, loop: asyncio.AbstractEventLoop) -> None:
+        raise AssertionError("what runs says how it starts")
+
+    def _close(self) -> None:
+        raise AssertionError("what runs says how it stops")
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+    def __enter__(self) -> Self:
+        started: list[BaseException | None] = []
+        ready = threading.Event()
+
+        def run() -> None:
+            loop = asyncio.SelectorEventLoop()
+            try:
+                try:
+                    loop.run_until_complete(self.start())
+                except BaseException as error:  # noqa: BLE001 - it is raised where the thread was started
+                    started.append(error)
+                    return
+                finally:
+                    started.append(None)
+                    ready.set()
+                loop.run_forever()
+                loop.run_until_complete(self.stop())
+            finally:
+                loop.close()
+
+        self._thread = threading.Thread(target=run, name=f"kafkalet-{id(self):x}", daemon=True)
+        self._thread.start()
+        ready.wait()
+        if started[0] is not None:
+            self._thread.join()
+            self._thread = None
+            raise started[0]
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        thread, loop = self._thread, self._loop
+        if thread is not None and loop is not None:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+        self._thread = None
+
+    def call(self, function: Callable[[], T]) -> T:
+        """Run `function` in the loop and give its result; at once where the caller is in the loop's thread."""
+        loop = self._loop
+        if loop is None:
+            raise RuntimeError("it does not run")
+        if self._thread is None or threading.current_thread() is self._thread:
+            return function()
+        done = threading.Event()
+        result: list[T] = []
+        failure: list[BaseException] = []
+
+        def carry_out() -> None:
+            try:
+                result.append(function())
+            except BaseException as error:  # noqa: BLE001 - it is raised where the call came from
+                failure.append(error)
+            done.set()
+
+        loop.call_soon_threadsafe(carry_out)
+        done.wait()
+        if failure:
+            raise failure[0]
+        return result[0]

@@ -1,0 +1,235 @@
+"""Fetch sessions against the rules of KIP-227, without a broker around them."""
+
+import pytest
+
+from kafkalet.broker.fetch_sessions import (
+    EVICTION_MS,
+    FINAL_EPOCH,
+    INITIAL_EPOCH,
+    MAX_EPOCH,
+    NO_SESSION,
+    Asked,
+    FetchContext,
+    FetchSessions,
+    Key,
+    Told,
+    next_epoch,
+)
+from kafkalet.clock import ManualClock
+from kafkalet.protocol.errors import Code
+
+ASKED = Asked(fetch_offset=0, max_bytes=1000)
+
+
+def name_key(topic: str, index: int = 0) -> Key:
+    return (topic, None, index)
+
+
+def told(
+    high_watermark: int = 0, size: int = 0, error: Code = Code.NONE, log_start_offset: int = 0, must_tell: bool = False
+) -> Told:
+    return Told(error, high_watermark, log_start_offset, size, must_tell)
+
+
+class Client:
+    """One client of a broker's sessions."""
+
+    def __init__(self, max_entries: int = 10) -> None:
+        self.clock = ManualClock()
+        self.sessions = FetchSessions(self.clock, max_entries)
+        self.names: dict[bytes, str] = {}
+
+    def ask(
+        self,
+        session_id: int,
+        epoch: int,
+        *keys: Key,
+        forgotten: tuple[Key, ...] = (),
+        by_id: bool = False,
+        follower: bool = False,
+    ) -> FetchContext:
+        return self.sessions.context(
+            session_id,
+            epoch,
+            [(key, ASKED) for key in keys],
+            list(forgotten),
+            uses_topic_ids=by_id,
+            from_follower=follower,
+            name_of=lambda topic_id: self.names.get(topic_id, ""),
+        )
+
+    def open(self, *keys: Key, by_id: bool = False, follower: bool = False) -> int:
+        context = self.ask(NO_SESSION, INITIAL_EPOCH, *keys, by_id=by_id, follower=follower)
+        error, session_id, _ = context.settle({key: told() for key in keys})
+        assert error == Code.NONE
+        return session_id
+
+
+@pytest.fixture
+def client() -> Client:
+    return Client()
+
+
+A, B, C = name_key("a"), name_key("b"), name_key("c")
+
+
+@pytest.mark.parametrize(("epoch", "following"), [(0, 1), (1, 2), (MAX_EPOCH, 1), (-1, -1)])
+def test_the_epoch_after_the_largest_is_one_and_the_final_one_stays(epoch: int, following: int) -> None:
+    assert next_epoch(epoch) == following
+
+
+def test_a_request_without_a_session_opens_none(client: Client) -> None:
+    assert client.ask(NO_SESSION, FINAL_EPOCH, A).settle({A: told()}) == (Code.NONE, NO_SESSION, [A])
+    assert not client.sessions.sessions
+
+
+def test_epoch_zero_opens_a_session_and_answers_every_partition(client: Client) -> None:
+    error, session_id, keys = client.ask(NO_SESSION, INITIAL_EPOCH, A, B).settle({A: told(), B: told()})
+    assert (error, keys) == (Code.NONE, [A, B])
+    assert session_id > 0
+
+
+def test_a_session_opens_without_partitions(client: Client) -> None:
+    assert client.open() > 0
+
+
+def test_epoch_zero_with_an_id_ends_that_session_and_opens_another(client: Client) -> None:
+    old = client.open(A)
+    _, new, _ = client.ask(old, INITIAL_EPOCH, A).settle({A: told()})
+    assert set(client.sessions.sessions) == {new}
+
+
+def test_the_final_epoch_ends_the_session(client: Client) -> None:
+    client.ask(client.open(A), FINAL_EPOCH, A)
+    assert not client.sessions.sessions
+
+
+def test_an_incremental_request_reads_every_partition_of_the_session(client: Client) -> None:
+    assert [key for key, _ in client.ask(client.open(A, B), 1).asked] == [A, B]
+
+
+def test_an_unknown_id_is_refused(client: Client) -> None:
+    assert client.ask(77, 1).settle({}) == (Code.FETCH_SESSION_ID_NOT_FOUND, NO_SESSION, [])
+
+
+def test_a_wrong_epoch_is_refused_and_does_not_advance_the_session(client: Client) -> None:
+    session_id = client.open(A)
+    assert client.ask(session_id, 2).settle({})[0] == Code.INVALID_FETCH_SESSION_EPOCH
+    assert client.ask(session_id, 1).error == Code.NONE
+
+
+@pytest.mark.parametrize("opened_by_id", [True, False])
+def test_a_session_does_not_change_between_names_and_ids(client: Client, opened_by_id: bool) -> None:
+    session_id = client.open(by_id=opened_by_id)
+    assert client.ask(session_id, 1, by_id=not opened_by_id).error == Code.FETCH_SESSION_TOPIC_ID_ERROR
+    assert client.sessions.sessions[session_id].epoch == 1
+
+
+def test_unchanged_partitions_are_not_answered(client: Client) -> None:
+    session_id = client.open(A, B)
+    assert client.ask(session_id, 1).settle({A: told(), B: told()}) == (Code.NONE, session_id, [])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        told(high_watermark=1),
+        told(log_start_offset=1),
+        told(size=10),
+        told(error=Code.OFFSET_OUT_OF_RANGE),
+        told(must_tell=True),
+    ],
+    ids=["high watermark", "log start offset", "records", "error", "diverging epoch or preferred replica"],
+)
+def test_a_partition_is_answered_for_each_reason(client: Client, change: Told) -> None:
+    session_id = client.open(A, B)
+    assert client.ask(session_id, 1).settle({A: told(), B: change})[2] == [B]
+
+
+def test_after_an_error_has_gone_the_partition_is_told_again(client: Client) -> None:
+    session_id = client.open(A)
+    client.ask(session_id, 1).settle(
+        {A: told(high_watermark=-1, log_start_offset=-1, error=Code.NOT_LEADER_OR_FOLLOWER)}
+    )
+    assert client.ask(session_id, 2).settle({A: told()})[2] == [A]
+    assert client.ask(session_id, 3).settle({A: told()})[2] == []
+
+
+def test_partitions_with_records_go_to_the_end_of_the_order(client: Client) -> None:
+    session_id = client.open(A, B, C)
+    client.ask(session_id, 1).settle({A: told(size=5), B: told(), C: told()})
+    assert [key for key, _ in client.ask(session_id, 2).asked] == [B, C, A]
+
+
+def test_a_partition_that_only_changed_keeps_its_place(client: Client) -> None:
+    session_id = client.open(A, B)
+    client.ask(session_id, 1).settle({A: told(high_watermark=3), B: told()})
+    assert [key for key, _ in client.ask(session_id, 2).asked] == [A, B]
+
+
+def test_a_named_partition_is_added_and_a_forgotten_one_removed(client: Client) -> None:
+    session_id = client.open(A, B)
+    assert [key for key, _ in client.ask(session_id, 1, C, forgotten=(A,)).asked] == [B, C]
+
+
+def test_a_partition_that_is_named_and_forgotten_is_removed(client: Client) -> None:
+    session_id = client.open(A, B)
+    assert [key for key, _ in client.ask(session_id, 1, A, forgotten=(A,)).asked] == [B]
+
+
+def test_a_session_without_partitions_ends_with_the_next_request(client: Client) -> None:
+    session_id = client.open(A)
+    assert client.ask(session_id, 1, forgotten=(A,)).settle({}) == (Code.NONE, NO_SESSION, [])
+    assert client.ask(session_id, 2).error == Code.FETCH_SESSION_ID_NOT_FOUND
+
+
+def test_of_two_requests_that_overlap_the_first_is_refused(client: Client) -> None:
+    session_id = client.open(A)
+    first = client.ask(session_id, 1)
+    client.ask(session_id, 2)
+    assert first.settle({A: told()}) == (Code.INVALID_FETCH_SESSION_EPOCH, session_id, [])
+
+
+def test_a_topic_that_was_unknown_by_its_id_is_read_once_it_is_there(client: Client) -> None:
+    topic_id = bytes(range(16))
+    unknown: Key = ("", topic_id, 0)
+    session_id = client.open(unknown, by_id=True)
+    client.names[topic_id] = "a"
+    assert [key for key, _ in client.ask(session_id, 1, by_id=True).asked] == [("a", topic_id, 0)]
+
+
+def test_a_full_cache_gives_no_session_beside_fresh_ones() -> None:
+    client = Client(max_entries=1)
+    client.open(A)
+    assert client.open(A, B) == NO_SESSION
+
+
+def test_a_session_unused_for_two_minutes_makes_room() -> None:
+    client = Client(max_entries=1)
+    old = client.open(A, B)
+    client.clock.advance(EVICTION_MS + 1)
+    assert client.open(A) > 0
+    assert old not in client.sessions.sessions
+
+
+def test_an_old_session_in_use_makes_room_only_for_a_larger_one() -> None:
+    client = Client(max_entries=1)
+    old = client.open(A, B)
+    client.clock.advance(EVICTION_MS + 1)
+    client.ask(old, 1)
+    assert client.open(A, B) == NO_SESSION
+    assert client.open(A, B, C) > 0
+
+
+def test_a_follower_takes_the_place_of_a_fresh_consumer() -> None:
+    client = Client(max_entries=1)
+    client.open(A, B, C)
+    assert client.open(A, follower=True) > 0
+
+
+def test_a_consumer_never_takes_the_place_of_a_follower_in_use() -> None:
+    client = Client(max_entries=1)
+    follower = client.open(A, follower=True)
+    client.clock.advance(EVICTION_MS + 1)
+    client.ask(follower, 1)
+    assert client.open(A, B, C) == NO_SESSION

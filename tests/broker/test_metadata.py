@@ -1,0 +1,77 @@
+"""The metadata image and the rules for topics' names, ids and replicas."""
+
+import pytest
+
+from kafkalet.broker.metadata import (
+    MetadataImage,
+    PartitionState,
+    TopicState,
+    check_topic_name,
+    new_topic_id,
+    spread,
+)
+from kafkalet.protocol.errors import Code, KafkaError
+
+
+@pytest.mark.parametrize("name", ["a", "A.b_c-9", "x" * 249, "...", "__consumer_offsets"])
+def test_a_legal_name_is_accepted(name: str) -> None:
+    check_topic_name(name)
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a b", "ä", "x" * 250, "a\n", "a\0"])
+def test_an_illegal_name_is_refused(name: str) -> None:
+    with pytest.raises(KafkaError) as refusal:
+        check_topic_name(name)
+    assert refusal.value.code == Code.INVALID_TOPIC_EXCEPTION
+
+
+def test_topic_ids_are_random_uuids_whose_text_does_not_begin_with_a_dash() -> None:
+    ids = [new_topic_id() for _ in range(500)]
+    assert len(set(ids)) == 500
+    assert all(drawn[6] >> 4 == 4 and drawn[8] >> 6 == 2 for drawn in ids)
+    assert all(drawn[0] >> 2 != 62 for drawn in ids)
+
+
+def test_leaders_are_spread_over_the_brokers() -> None:
+    assert [replicas[0] for replicas in spread(6, 2, [3, 1, 2])] == [1, 2, 3, 1, 2, 3]
+
+
+def test_the_replicas_of_a_partition_are_different_brokers() -> None:
+    assert all(len(set(replicas)) == 3 for replicas in spread(7, 3, range(5)))
+
+
+def test_added_partitions_go_on_where_the_others_ended() -> None:
+    assert spread(4, 1, [1, 2, 3])[2:] == spread(2, 1, [1, 2, 3], first_index=2)
+
+
+@pytest.mark.parametrize("factor", [0, -2, 4])
+def test_more_replicas_than_brokers_are_refused(factor: int) -> None:
+    with pytest.raises(KafkaError) as refusal:
+        spread(1, factor, [1, 2, 3])
+    assert refusal.value.code == Code.INVALID_REPLICATION_FACTOR
+
+
+def image_with(*names: str) -> MetadataImage:
+    image = MetadataImage("cluster")
+    for name in names:
+        image.add_topic(TopicState(name, new_topic_id(), [PartitionState(0, [1])], {}))
+    return image
+
+
+def test_a_topic_is_found_by_its_id_until_it_is_removed() -> None:
+    image = image_with("a")
+    topic_id = image.topics["a"].topic_id
+    assert image.topic_by_id(topic_id) is image.topics["a"]
+    image.remove_topic("a")
+    assert image.topic_by_id(topic_id) is None
+
+
+def test_dots_and_underscores_collide() -> None:
+    image = image_with("a.b")
+    assert image.collides_with("a_b") == "a.b"
+    assert image.collides_with("a.c") is None
+
+
+@pytest.mark.parametrize(("topic", "index"), [("b", 0), ("a", 1), ("a", -1)])
+def test_there_is_no_state_for_a_partition_that_is_not_there(topic: str, index: int) -> None:
+    assert image_with("a").partition(topic, index) is None
