@@ -1,0 +1,32 @@
+"""InitializeShareGroupState (83):"""
+
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.schema import Request, Response, Struct
+from kafkalet.protocol.wire import Int16, Int32, Int64, String, Uuid
+
+
+class InitializeShareGroupStateRequest(Request, api=Api.INITIALIZE_SHARE_GROUP_STATE):
+    class Topic(Struct):
+        class Partition(Struct):
+            partition: Int32
+            state_epoch: Int32
+            start_offset: Int64
+
+        topic_id: Uuid
+        partitions: list[Partition]
+
+    group_id: String
+    topics: list[Topic]
+
+
+class InitializeShareGroupStateResponse(Response, to=InitializeShareGroupStateRequest):
+    class Result(Struct):
+        class Partition(Struct):
+            partition: Int32
+            error_code: Int16 = 0
+            error_message: String | None = None
+
+        topic_id: Uuid
+        partitions: list[Partition]
+
+    results: list[Result]

@@ -1,0 +1,40 @@
+"""ReadShareGroupState (84):"""
+
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.schema import Request, Response, Struct
+from kafkalet.protocol.wire import Int8, Int16, Int32, Int64, String, Uuid
+
+
+class ReadShareGroupStateRequest(Request, api=Api.READ_SHARE_GROUP_STATE):
+    class Topic(Struct):
+        class Partition(Struct):
+            partition: Int32
+            leader_epoch: Int32
+
+        topic_id: Uuid
+        partitions: list[Partition]
+
+    group_id: String
+    topics: list[Topic]
+
+
+class ReadShareGroupStateResponse(Response, to=ReadShareGroupStateRequest):
+    class Result(Struct):
+        class Partition(Struct):
+            class StateBatch(Struct):
+                first_offset: Int64
+                last_offset: Int64
+                delivery_state: Int8
+                delivery_count: Int16
+
+            partition: Int32
+            error_code: Int16 = 0
+            error_message: String | None = None
+            state_epoch: Int32
+            start_offset: Int64
+            state_batches: list[StateBatch]
+
+        topic_id: Uuid
+        partitions: list[Partition]
+
+    results: list[Result]

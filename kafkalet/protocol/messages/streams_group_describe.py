@@ -1,0 +1,111 @@
+"""StreamsGroupDescribe (89):"""
+
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.schema import Request, Response, Struct, field
+from kafkalet.protocol.wire import Bool, Int8, Int16, Int32, Int64, String, UInt16
+
+
+class TopologyNode(Struct):
+    name: String
+    node_type: Int8
+    source_topics: list[String]
+    sink_topic: String | None = None
+    stores: list[String]
+    successors: list[String]
+
+
+class StreamsGroupDescribeRequest(Request, api=Api.STREAMS_GROUP_DESCRIBE):
+    group_ids: list[String]
+    include_authorized_operations: Bool
+    include_topology_description: Bool = field("1+", default=False)
+
+
+class StreamsGroupDescribeResponse(Response, to=StreamsGroupDescribeRequest):
+    class Group(Struct):
+        class Topology(Struct):
+            class Subtopology(Struct):
+                class TopicInfo(Struct):
+                    class Config(Struct):
+                        key: String
+                        value: String
+
+                    name: String
+                    partitions: Int32
+                    replication_factor: Int16
+                    topic_configs: list[Config]
+
+                subtopology_id: String
+                source_topics: list[String]
+                repartition_sink_topics: list[String]
+                state_changelog_topics: list[TopicInfo]
+                repartition_source_topics: list[TopicInfo]
+
+            epoch: Int32
+            subtopologies: list[Subtopology] | None = None
+
+        class Member(Struct):
+            class Endpoint(Struct):
+                host: String
+                port: UInt16
+
+            class KeyValue(Struct):
+                key: String
+                value: String
+
+            class TaskOffset(Struct):
+                subtopology_id: String
+                partition: Int32
+                offset: Int64
+
+            class Assignment(Struct):
+                class TaskIds(Struct):
+                    subtopology_id: String
+                    partitions: list[Int32]
+
+                active_tasks: list[TaskIds]
+                standby_tasks: list[TaskIds]
+                warmup_tasks: list[TaskIds]
+
+            member_id: String
+            member_epoch: Int32
+            instance_id: String | None = None
+            rack_id: String | None = None
+            client_id: String
+            client_host: String
+            topology_epoch: Int32
+            process_id: String
+            user_endpoint: Endpoint | None = None
+            client_tags: list[KeyValue]
+            task_offsets: list[TaskOffset]
+            task_end_offsets: list[TaskOffset]
+            assignment: Assignment
+            target_assignment: Assignment
+            is_classic: Bool
+
+        class TopologyDescription(Struct):
+            class Subtopology(Struct):
+                subtopology_id: String
+                nodes: list[TopologyNode]
+
+            class GlobalStore(Struct):
+                source: TopologyNode
+                processor: TopologyNode
+
+            subtopologies: list[Subtopology]
+            global_stores: list[GlobalStore]
+
+        error_code: Int16 = 0
+        error_message: String | None = None
+        group_id: String
+        group_state: String
+        group_epoch: Int32
+        assignment_epoch: Int32
+        topology: Topology | None = None
+        members: list[Member]
+        authorized_operations: Int32 = -2147483648
+        topology_description: TopologyDescription | None = field("1+", default=None)
+        topology_description_status: Int8 = field("1+", default=0)
+        assignor_name: String | None = field("1+", default=None)
+
+    throttle_time_ms: Int32 = 0
+    groups: list[Group]
