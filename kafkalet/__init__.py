@@ -11,12 +11,17 @@ from typing import TYPE_CHECKING, Any
 from kafkalet.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from kafkalet.broker.cluster import Broker, Cluster
+    from kafkalet.broker.cluster import Broker, Cluster, NewTopic
     from kafkalet.clock import ManualClock
 
-__all__ = ["Broker", "Cluster", "ManualClock", "__version__"]
+__all__ = ["Broker", "Cluster", "ManualClock", "NewTopic", "__version__"]
 
-_HOMES = {"Broker": "kafkalet.broker.cluster", "Cluster": "kafkalet.broker.cluster", "ManualClock": "kafkalet.clock"}
+_HOMES = {
+    "Broker": "kafkalet.broker.cluster",
+    "Cluster": "kafkalet.broker.cluster",
+    "ManualClock": "kafkalet.clock",
+    "NewTopic": "kafkalet.broker.cluster",
+}
 
 
 def __getattr__(name: str) -> Any:
