@@ -154,3 +154,61 @@ class PropertySet:
     def unknown(self, texts: Iterable[str]) -> list[str]:
         """The names this set does not have, in their order."""
         return [name for name in texts if name not in self._by_name]
+
+
+def read_properties(text: str) -> dict[str, str]:
+    """The properties in the text of a `server.properties` file, in Java's format.
+
+    A line is `name=value`, `name: value` or `name value`; `#` and `!` begin comments; a backslash at the end of a line
+    continues it, elsewhere it takes the next character as it is (or as in \\t, \\n, \\u0041). A later line wins.
+    """
+    properties = {}
+    for line in _logical_lines(text):
+        name_end = next((at for at, char in _unescaped(line) if char in "=: \t\f"), len(line))
+        value = line[name_end:].lstrip(" \t\f")
+        if value[:1] in ("=", ":"):
+            value = value[1:].lstrip(" \t\f")
+        properties[_unescape(line[:name_end])] = _unescape(value)
+    return properties
+
+
+def _logical_lines(text: str) -> Iterator[str]:
+    """Lines without comments and blank ones, continued ones put together."""
+    begun = ""
+    for natural in text.splitlines():
+        line = natural.lstrip(" \t\f")
+        if not begun and (not line or line[0] in "#!"):
+            continue
+        begun += line
+        if (len(begun) - len(begun.rstrip("\\"))) % 2:
+            begun = begun[:-1]
+        else:
+            yield begun
+            begun = ""
+    if begun:
+        yield begun
+
+
+def _unescaped(line: str) -> Iterator[tuple[int, str]]:
+    """The characters that no backslash stands before, with their places."""
+    at = 0
+    while at < len(line):
+        if line[at] == "\\":
+            at += 1
+        else:
+            yield at, line[at]
+        at += 1
+
+
+def _unescape(text: str) -> str:
+    parts = text.split("\\")
+    out = parts[0]
+    rest = iter(parts[1:])
+    for part in rest:
+        if not part:  # two backslashes are one
+            out += "\\" + next(rest, "")
+        elif part[0] == "u":
+            out += chr(int(part[1:5], 16)) + part[5:]
+        else:
+            out += {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}.get(part[0], part[0]) + part[1:]
+    return out

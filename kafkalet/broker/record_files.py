@@ -1,0 +1,230 @@
+"""Files of records, line by line: JSON Lines and CSV, plain, .gz, or the one file in a .zip.
+
+JSON Lines: each line is an object with any of
+
+    key, value     a string is taken as UTF-8, null as null, everything else as compact JSON text
+    headers        {"name": value, ...}, or [["name", value], ...] where a name repeats; values as above
+    timestamp      milliseconds since 1970, or ISO 8601 ("2013-01-01T05:00:00Z"; UTC where no zone is given)
+    partition      the number of the partition
+
+CSV: a header line, then rows, each of which becomes a JSON object of strings. One column may be named as the key and
+one as the timestamp; an empty field there is no key, or no timestamp.
+
+What a file is its name says (.csv, .json, .jsonl, .ndjson, before .gz or .zip), else its first character. A line that
+is none of this raises LoadError, which names the file and the line.
+"""
+
+import csv
+import datetime
+import gzip
+import io
+import json
+import os
+import zipfile
+import zlib
+from collections.abc import Iterator
+from operator import add
+from typing import IO, Any, NamedTuple
+
+MAX_LINE_BYTES = 64 << 20
+FIELDS = frozenset({"key", "value", "headers", "timestamp", "partition"})
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_MILLISECOND = datetime.timedelta(milliseconds=1)
+_MAX_LONG = (1 << 63) - 1
+
+
+class LoadError(Exception):
+    """A file that cannot be loaded. The text names the file, the line where there is one, and what is wrong."""
+
+    def __init__(self, path: str, line: int | None, reason: str) -> None:
+        super().__init__(f"{path}:{line}: {reason}" if line is not None else f"{path}: {reason}")
+
+
+class Columns(NamedTuple):
+    """The columns of a CSV file that are more than a part of the value."""
+
+    key: str | None = None
+    timestamp: str | None = None
+
+
+class FileRecord(NamedTuple):
+    """A record as a file has it. What the file does not say is None."""
+
+    line: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+    timestamp: int | None = None
+    partition: int | None = None
+
+
+class _Bad(ValueError):
+    """What is wrong with a line."""
+
+
+class RecordFile:
+    """A file to be read from its beginning to its end, once. Raises LoadError, and OSError where it cannot be read."""
+
+    def __init__(self, path: str, columns: Columns = Columns()) -> None:  # noqa: B008 - an immutable value
+        self.path = path
+        self.columns = columns
+        self._size = os.path.getsize(path)
+        self._raw: IO[bytes] | None = None
+
+    @property
+    def progress(self) -> float:
+        """How much of the file has been read, from 0 to 1."""
+        if self._raw is None or self._raw.closed:
+            return 1.0
+        return self._raw.tell() / (self._size or 1)
+
+    def __iter__(self) -> Iterator[FileRecord]:
+        with open(self.path, "rb") as raw:
+            self._raw = raw
+            try:
+                name, file = self._unpacked(raw)
+                with file:
+                    first = file.peek(1 << 10).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+                    yield from self._rows(file) if _is_csv(name, first) else self._json_lines(file)
+            except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, NotImplementedError) as error:
+                raise LoadError(self.path, None, f"cannot be unpacked: {error}") from error
+
+    def _unpacked(self, raw: IO[bytes]) -> tuple[str, io.BufferedReader]:
+        """The file inside, and its name without the ending of its packing."""
+        name = self.path.lower()
+        if name.endswith(".gz"):
+            return name[:-3], io.BufferedReader(gzip.GzipFile(fileobj=raw))  # type: ignore[arg-type]
+        if not name.endswith(".zip"):
+            return name, io.BufferedReader(raw)
+        archive = zipfile.ZipFile(raw)
+        inside = [entry for entry in archive.infolist() if not entry.is_dir()]
+        if len(inside) != 1:
+            raise LoadError(self.path, None, f"holds {len(inside)} files, and not one")
+        return inside[0].filename.lower(), io.BufferedReader(archive.open(inside[0]))  # type: ignore[arg-type]
+
+    def _lines(self, file: io.BufferedReader) -> Iterator[tuple[int, str]]:
+        """The lines and their numbers, from 1."""
+        number = 0
+        while line := file.readline(MAX_LINE_BYTES + 1):
+            number += 1
+            if len(line) > MAX_LINE_BYTES:
+                raise LoadError(self.path, number, f"is longer than {MAX_LINE_BYTES >> 20} MiB")
+            try:
+                yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                raise LoadError(self.path, number, f"is not UTF-8: {error.reason} at byte {error.start}") from None
+
+    def _json_lines(self, file: io.BufferedReader) -> Iterator[FileRecord]:
+        decode = json.JSONDecoder(parse_constant=_no_constant).decode
+        for number, line in self._lines(file):
+            if line.isspace():
+                continue
+            try:
+                yield _from_json(number, decode(line))
+            except json.JSONDecodeError as error:
+                raise LoadError(self.path, number, f"is not JSON: {error.msg} at column {error.colno}") from None
+            except (UnicodeEncodeError, RecursionError) as error:
+                raise LoadError(self.path, number, f"cannot be taken: {error}") from None
+            except ValueError as error:
+                raise LoadError(self.path, number, str(error)) from None
+
+    def _rows(self, file: io.BufferedReader) -> Iterator[FileRecord]:
+        reader = csv.reader((line for _, line in self._lines(file)), strict=True)
+        line = 1
+        try:
+            names = next(reader, [])
+            key, timestamp = (self._column(names, name) for name in self.columns)
+            if len(set(names)) != len(names):
+                raise _Bad("a column name appears twice")
+            line = reader.line_num + 1
+            fields = [_compact_text(name) + ":" for name in names]
+            for row in reader:
+                if row:
+                    if len(row) != len(names):
+                        raise _Bad(f"has {len(row)} fields, and the header {len(names)}")
+                    yield FileRecord(
+                        line,
+                        row[key].encode() if key is not None and row[key] else None,
+                        ("{" + ",".join(map(add, fields, map(_quoted, row))) + "}").encode(),
+                        (),
+                        _timestamp(row[timestamp]) if timestamp is not None and row[timestamp] else None,
+                    )
+                line = reader.line_num + 1
+        except (csv.Error, _Bad) as error:
+            raise LoadError(self.path, line, str(error)) from None
+
+    def _column(self, names: list[str], name: str | None) -> int | None:
+        if name is not None and name not in names:
+            raise _Bad(f"there is no column {name}; there are {', '.join(names)}")
+        return None if name is None else names.index(name)
+
+
+def _is_csv(name: str, first: bytes) -> bool:
+    if name.endswith((".json", ".jsonl", ".ndjson")):
+        return False
+    return name.endswith(".csv") or first not in (b"{", b"[", b"")
+
+
+def _no_constant(name: str) -> None:
+    raise _Bad(f"{name} is not JSON")
+
+
+def _from_json(line: int, entry: Any) -> FileRecord:
+    if not isinstance(entry, dict):
+        raise _Bad("is not a JSON object")
+    if unknown := entry.keys() - FIELDS:
+        raise _Bad(f"has a field {min(unknown)}; a record has key, value, headers, timestamp and partition")
+    timestamp, partition = entry.get("timestamp"), entry.get("partition")
+    if partition is not None and (type(partition) is not int or partition < 0):
+        raise _Bad(f"partition {json.dumps(partition)} is not a number from 0 up")
+    return FileRecord(
+        line,
+        _content(entry.get("key")),
+        _content(entry.get("value")),
+        _headers(entry.get("headers")),
+        None if timestamp is None else _timestamp(timestamp),
+        partition,
+    )
+
+
+def _content(value: Any) -> bytes | None:
+    if value is None:
+        return None
+    return value.encode() if isinstance(value, str) else _compact(value)
+
+
+_quoted = json.encoder.encode_basestring
+_compact_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+
+
+def _compact(value: Any) -> bytes:
+    return _compact_text(value).encode()
+
+
+def _headers(headers: Any) -> tuple[tuple[str, bytes | None], ...]:
+    if headers is None:
+        return ()
+    pairs = list(headers.items()) if isinstance(headers, dict) else headers
+    named = isinstance(pairs, list) and all(
+        isinstance(pair, (list, tuple)) and len(pair) == 2 and isinstance(pair[0], str) for pair in pairs
+    )
+    if not named:
+        raise _Bad('headers are neither {"name": value} nor [["name", value]]')
+    return tuple((name, _content(value)) for name, value in pairs)
+
+
+def _timestamp(value: Any) -> int:
+    """Milliseconds since 1970."""
+    if isinstance(value, str) and value.isdecimal():
+        value = int(value)
+    if type(value) is int and 0 <= value <= _MAX_LONG:
+        return value
+    if isinstance(value, str):
+        try:
+            moment = datetime.datetime.fromisoformat(value)
+            moment = moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
+            if moment >= _EPOCH:
+                return (moment - _EPOCH) // _MILLISECOND
+        except (ValueError, OverflowError):
+            pass
+    raise _Bad(f"timestamp {json.dumps(value)} is neither milliseconds since 1970 nor ISO 8601")

@@ -1,0 +1,1 @@
+"""For test suites: pytest finds `plugin.py` by itself where kafkalet is installed."""
