@@ -24,7 +24,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from operator import add
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 MAX_LINE_BYTES = 64 << 20
 FIELDS = frozenset({"key", "value", "headers", "timestamp", "partition"})
@@ -69,7 +69,7 @@ class RecordFile:
         self.path = path
         self.columns = columns
         self._size = os.path.getsize(path)
-        self._raw: IO[bytes] | None = None
+        self._raw: io.BufferedReader | None = None
 
     @property
     def progress(self) -> float:
@@ -89,13 +89,13 @@ class RecordFile:
             except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, NotImplementedError) as error:
                 raise LoadError(self.path, None, f"cannot be unpacked: {error}") from error
 
-    def _unpacked(self, raw: IO[bytes]) -> tuple[str, io.BufferedReader]:
+    def _unpacked(self, raw: io.BufferedReader) -> tuple[str, io.BufferedReader]:
         """The file inside, and its name without the ending of its packing."""
         name = self.path.lower()
         if name.endswith(".gz"):
-            return name[:-3], io.BufferedReader(gzip.GzipFile(fileobj=raw))  # type: ignore[arg-type]
+            return name[:-3], io.BufferedReader(gzip.GzipFile(fileobj=raw))
         if not name.endswith(".zip"):
-            return name, io.BufferedReader(raw)
+            return name, raw
         archive = zipfile.ZipFile(raw)
         inside = [entry for entry in archive.infolist() if not entry.is_dir()]
         if len(inside) != 1:
