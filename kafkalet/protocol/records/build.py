@@ -1,0 +1,133 @@
+"""Whole batches and message sets out of records, byte for byte as Kafka's MemoryRecordsBuilder writes them.
+
+The base timestamp is that of the first record, the max timestamp the largest one (at least -1). Under LogAppendTime the
+records of a batch keep their own timestamps, and the max timestamp is the time of the append. Compressed bytes may
+differ from what Java's libraries make of the same records.
+"""
+
+from collections.abc import Iterable, Sequence
+from struct import Struct
+
+from .batch import (
+    CONTROL,
+    DELETE_HORIZON,
+    HEADER_SIZE,
+    LOG_APPEND_TIME,
+    LOG_OVERHEAD,
+    NO_LEADER_EPOCH,
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    NO_SEQUENCE,
+    NO_TIMESTAMP,
+    TRANSACTIONAL,
+    TimestampType,
+)
+from .codecs import Codec, compress
+from .crc32c import crc32c
+from .legacy import encode_message
+from .record import Headers, Record, encode_records
+
+_HEAD = Struct(">qiibI")  # base offset to crc
+_TAIL = Struct(">hiqqqhii")  # attributes to count: what the checksum covers, with the records
+
+
+def numbered(rows: Iterable[tuple[int, bytes | None, bytes | None, Headers]], first_offset: int = 0) -> list[Record]:
+    """Rows of (timestamp, key, value, headers) as records with offsets from `first_offset` on."""
+    return [Record(offset, *row) for offset, row in enumerate(rows, first_offset)]
+
+
+def build_batch(
+    records: Sequence[Record],
+    *,
+    base_offset: int = 0,
+    codec: Codec = Codec.NONE,
+    level: int | None = None,
+    leader_epoch: int = NO_LEADER_EPOCH,
+    timestamp_type: TimestampType = TimestampType.CREATE_TIME,
+    append_time: int = NO_TIMESTAMP,
+    producer_id: int = NO_PRODUCER_ID,
+    producer_epoch: int = NO_PRODUCER_EPOCH,
+    base_sequence: int = NO_SEQUENCE,
+    is_transactional: bool = False,
+    is_control: bool = False,
+    last_offset: int | None = None,
+    base_timestamp: int | None = None,
+    max_timestamp: int | None = None,
+    delete_horizon_ms: int | None = None,
+) -> bytes:
+    """A batch of format 2. The records' offsets are absolute and not below `base_offset`.
+
+    `last_offset`, `base_timestamp` and `max_timestamp` say something else than the records would: a compacted batch
+    keeps its last offset, also when no record is left (then it has to be given; DefaultRecordBatch.writeEmptyHeader).
+    `delete_horizon_ms` takes the place of the base timestamp. `append_time` counts under LogAppendTime. Raises
+    KafkaError as `compress` does.
+    """
+    if last_offset is None:
+        last_offset = records[-1].offset if records else base_offset - 1
+    if delete_horizon_ms is not None:
+        base_timestamp = delete_horizon_ms
+    elif base_timestamp is None:
+        base_timestamp = records[0].timestamp if records else NO_TIMESTAMP
+    if timestamp_type is TimestampType.LOG_APPEND_TIME:
+        max_timestamp = append_time
+    elif max_timestamp is None:
+        max_timestamp = max((record.timestamp for record in records), default=NO_TIMESTAMP)
+        max_timestamp = max(max_timestamp, NO_TIMESTAMP)
+    attributes = (
+        codec
+        | (LOG_APPEND_TIME if timestamp_type is TimestampType.LOG_APPEND_TIME else 0)
+        | (TRANSACTIONAL if is_transactional else 0)
+        | (CONTROL if is_control else 0)
+        | (DELETE_HORIZON if delete_horizon_ms is not None else 0)
+    )
+    payload = encode_records(records, base_offset, base_timestamp)
+    if codec and records:
+        payload = compress(codec, payload, level)
+    tail = _TAIL.pack(
+        attributes,
+        last_offset - base_offset,
+        base_timestamp,
+        max_timestamp,
+        producer_id,
+        producer_epoch,
+        base_sequence,
+        len(records),
+    )
+    length = HEADER_SIZE - LOG_OVERHEAD + len(payload)
+    head = _HEAD.pack(base_offset, length, leader_epoch, 2, crc32c(payload, crc32c(tail)))
+    return b"".join((head, tail, payload))
+
+
+def build_message_set(
+    magic: int,
+    records: Sequence[Record],
+    *,
+    codec: Codec = Codec.NONE,
+    level: int | None = None,
+    base_offset: int = 0,
+    timestamp_type: TimestampType = TimestampType.CREATE_TIME,
+    append_time: int = NO_TIMESTAMP,
+) -> bytes:
+    """A message set of format `magic`, 0 or 1: a message for each record, or, compressed, one wrapper around them all.
+
+    A wrapper has the offset of its last message; in format 1 those inside count from `base_offset`, in format 0 they
+    are absolute. Under LogAppendTime all messages have `append_time`. Headers are dropped. Without records: no bytes.
+    """
+    attributes = LOG_APPEND_TIME if magic and timestamp_type is TimestampType.LOG_APPEND_TIME else 0
+    first = base_offset if magic and codec else 0
+    messages = [
+        encode_message(
+            record.offset - first,
+            magic,
+            attributes,
+            append_time if attributes else record.timestamp,
+            record.key,
+            record.value,
+        )
+        for record in records
+    ]
+    if codec is Codec.NONE or not records:
+        return b"".join(messages)
+    timestamp = append_time if attributes else max(NO_TIMESTAMP, *(record.timestamp for record in records))
+    value = compress(codec, b"".join(messages), level, magic)
+    return encode_message(records[-1].offset, magic, attributes | codec, timestamp, None, value)

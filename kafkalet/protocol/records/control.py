@@ -1,0 +1,121 @@
+"""Control records: what brokers write into a log for each other and for clients to skip.
+
+    key      version (int16) type (int16)
+
+    COMMIT, ABORT    the end of a transaction (KIP-98); value: version (int16) coordinator epoch (int32).
+                     The batch is transactional, carries the producer's id and epoch, and no sequence.
+    LEADER_CHANGE    a new leader of a KRaft quorum; value: the message LeaderChangeMessage.
+
+A control batch has exactly one record, or none where a compacted log has forgotten it.
+"""
+
+from enum import IntEnum
+from struct import Struct
+from typing import TYPE_CHECKING, NamedTuple
+
+from kafkalet.protocol.errors import Code, KafkaError
+
+from .build import build_batch
+from .record import Record
+
+if TYPE_CHECKING:
+    from kafkalet.protocol.messages.leader_change_message import LeaderChangeMessage
+
+_KEY = Struct(">hh")
+_END_MARKER = Struct(">hi")
+
+
+class ControlType(IntEnum):
+    """The types by their numbers in the key; others are for clients to ignore."""
+
+    UNKNOWN = -1
+    ABORT = 0
+    COMMIT = 1
+    LEADER_CHANGE = 2
+    SNAPSHOT_HEADER = 3
+    SNAPSHOT_FOOTER = 4
+    KRAFT_VERSION = 5
+    KRAFT_VOTERS = 6
+
+
+class EndMarker(NamedTuple):
+    """The end of a transaction: COMMIT or ABORT, and the epoch of the coordinator that says so."""
+
+    type: ControlType
+    coordinator_epoch: int
+
+
+def control_type(record: Record) -> ControlType:
+    """Raises KafkaError(INVALID_RECORD) for a key that is none of a control record."""
+    version, number = _unpack(_KEY, record.key, "control record key")
+    if version < 0:
+        raise KafkaError(Code.INVALID_RECORD, f"Invalid version found for control record: {version}")
+    return ControlType(number) if number in ControlType.__members__.values() else ControlType.UNKNOWN
+
+
+def read_end_marker(record: Record) -> EndMarker:
+    """Raises KafkaError: INVALID_RECORD for what is no control record, UNKNOWN_SERVER_ERROR for one of another type."""
+    kind = control_type(record)
+    if kind not in (ControlType.COMMIT, ControlType.ABORT):
+        raise KafkaError(
+            Code.UNKNOWN_SERVER_ERROR, f"Invalid control record type for end transaction marker {kind.name}"
+        )
+    version, coordinator_epoch = _unpack(_END_MARKER, record.value, "end transaction marker")
+    if version < 0:
+        raise KafkaError(Code.INVALID_RECORD, f"Invalid version found for end transaction marker: {version}")
+    return EndMarker(kind, coordinator_epoch)
+
+
+def _unpack(layout: Struct, data: bytes | None, what: str) -> tuple[int, int]:
+    """Bytes of a later version may follow."""
+    if data is None or len(data) < layout.size:
+        size = 0 if data is None else len(data)
+        raise KafkaError(
+            Code.INVALID_RECORD,
+            f"Invalid value size found for {what}. Must have at least {layout.size} bytes, but found only {size}",
+        )
+    first, second = layout.unpack_from(data)
+    return first, second
+
+
+def build_end_marker(
+    marker: EndMarker,
+    *,
+    timestamp: int,
+    producer_id: int,
+    producer_epoch: int,
+    base_offset: int = 0,
+    leader_epoch: int = -1,
+) -> bytes:
+    """The batch that ends a transaction (MemoryRecords.withEndTransactionMarker)."""
+    value = _END_MARKER.pack(0, marker.coordinator_epoch)
+    return build_batch(
+        [Record(base_offset, timestamp, _KEY.pack(0, marker.type), value)],
+        base_offset=base_offset,
+        leader_epoch=leader_epoch,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        is_transactional=True,
+        is_control=True,
+    )
+
+
+def read_leader_change(record: Record) -> "LeaderChangeMessage":
+    """Raises KafkaError(INVALID_RECORD) for a record of another type, DecodeError for a value that is none."""
+    from kafkalet.protocol.messages.leader_change_message import LeaderChangeMessage
+
+    if control_type(record) is not ControlType.LEADER_CHANGE:
+        raise KafkaError(Code.INVALID_RECORD, f"Expected LEADER_CHANGE, but found {control_type(record).name}")
+    return LeaderChangeMessage.decode(record.value or b"", 0)
+
+
+def build_leader_change(
+    message: "LeaderChangeMessage", *, timestamp: int, base_offset: int, leader_epoch: int
+) -> bytes:
+    """The batch with which a leader begins its epoch (MemoryRecords.withLeaderChangeMessage)."""
+    return build_batch(
+        [Record(base_offset, timestamp, _KEY.pack(0, ControlType.LEADER_CHANGE), message.encode(0))],
+        base_offset=base_offset,
+        leader_epoch=leader_epoch,
+        is_control=True,
+    )

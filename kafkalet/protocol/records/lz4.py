@@ -1,0 +1,183 @@
+"""LZ4 as Kafka has it: one frame of independent blocks (Lz4BlockOutputStream, Lz4BlockInputStream).
+
+    04 22 4d 18    magic
+    flags          01 version, 1 blocks are independent, has block checksums, has content size, has content checksum, 00
+    block size     4 to 7 in bits 4-6: at most 64 KiB, 256 KiB, 1 MiB, 4 MiB a block
+    content size   8 bytes, if the flags say so
+    checksum       second byte of the XXH32 of the descriptor: flags to content size
+    blocks         { size (4 bytes, little-endian; high bit: not compressed), data, XXH32 of it if the flags say so }*
+    00 00 00 00    the end
+
+Kafka refuses blocks that depend on each other and stops behind the first frame. In messages of format 0 the checksum is
+wrong (taken over the magic, too); a reader of such messages ignores it.
+
+A compressed block is a row of sequences: a token (length of literals, length of the copy less 4; 15: more bytes follow,
+up to one that is not 255), the literals, and how far back to copy from (2 bytes).
+"""
+
+from .codecs import Corrupt, TooLarge, cramjam_or_none
+from .varint import Buffer
+
+_MAGIC = b"\x04\x22\x4d\x18"
+_DESCRIPTOR = b"\x60\x40"  # version 1, independent blocks of at most 64 KiB, nothing else
+_BLOCK_BYTES = 64 * 1024
+_NOT_COMPRESSED = 0x80000000
+
+
+def compress(data: Buffer, level: int | None = None, *, broken_checksum: bool = False) -> bytes:
+    """`data` as a frame; in blocks that are not compressed, without the package cramjam. Level 9 and None are fast."""
+    cramjam = cramjam_or_none()
+    pieces = [_MAGIC, _DESCRIPTOR, _header_checksum(_MAGIC + _DESCRIPTOR if broken_checksum else _DESCRIPTOR)]
+    for start in range(0, len(data), _BLOCK_BYTES):
+        block = bytes(data[start : start + _BLOCK_BYTES])
+        packed = block
+        if cramjam and level in (None, 9):
+            packed = bytes(cramjam.lz4.compress_block(block, store_size=False))
+        elif cramjam:
+            packed = bytes(
+                cramjam.lz4.compress_block(block, mode="high_compression", compression=level, store_size=False)
+            )
+        if len(packed) < len(block):
+            pieces += (len(packed).to_bytes(4, "little"), packed)
+        else:
+            pieces += ((len(block) | _NOT_COMPRESSED).to_bytes(4, "little"), block)
+    pieces.append(bytes(4))
+    return b"".join(pieces)
+
+
+def _header_checksum(descriptor: bytes) -> bytes:
+    return bytes((xxh32(descriptor) >> 8 & 255,))
+
+
+def decompress(data: Buffer, limit: int, *, any_checksum: bool = False) -> bytes:
+    """The content of a frame. Raises Corrupt or TooLarge."""
+    data = bytes(data)
+    block_bytes, has_checksums, position = _read_header(data, any_checksum)
+    pieces: list[bytes] = []
+    while True:
+        size = int.from_bytes(data[position : position + 4], "little")
+        is_compressed = size < _NOT_COMPRESSED
+        size &= _NOT_COMPRESSED - 1
+        if position + 4 + size > len(data):
+            raise Corrupt("it ends too early")
+        if size == 0:
+            return b"".join(pieces)
+        if size > block_bytes:
+            raise Corrupt(f"a block of {size} bytes where {block_bytes} are the most")
+        position += 4
+        block = data[position : position + size]
+        position += size
+        if has_checksums:
+            if int.from_bytes(data[position : position + 4], "little") != xxh32(block):
+                raise Corrupt("a block with a wrong checksum")
+            position += 4
+        piece = _decompress_block(block, block_bytes) if is_compressed else block
+        limit -= len(piece)
+        if limit < 0:
+            raise TooLarge
+        pieces.append(piece)
+
+
+def _read_header(data: bytes, any_checksum: bool) -> tuple[int, bool, int]:
+    """(most bytes of a block, have blocks checksums?, position of the first block)."""
+    if len(data) < 7 or data[:4] != _MAGIC:
+        raise Corrupt("no frame")
+    flags, block_size = data[4], data[5]
+    if flags & 0xE3 != 0x60 or block_size & 0x8F or block_size < 0x40:
+        raise Corrupt("a frame of a kind that Kafka does not take")
+    end = 14 if flags & 8 else 6
+    if not any_checksum and data[end : end + 1] != _header_checksum(data[4:end]):
+        raise Corrupt("a frame descriptor with a wrong checksum")
+    return 1 << 8 + (block_size >> 3), bool(flags & 16), end + 1
+
+
+def _decompress_block(block: bytes, most: int) -> bytes:
+    cramjam = cramjam_or_none()
+    if cramjam is None:
+        return _copy_out(block, most)
+    buffer = bytearray(most)
+    try:
+        size = cramjam.lz4.decompress_block_into(block, buffer)
+    except cramjam.DecompressionError as error:
+        raise Corrupt(str(error)) from None
+    return bytes(memoryview(buffer)[:size])
+
+
+def _length(block: bytes, position: int, length: int) -> tuple[int, int]:
+    """A length whose four bits were all set goes on in the following bytes."""
+    more = 255
+    while more == 255:
+        more = block[position]
+        position += 1
+        length += more
+    return length, position
+
+
+def _copy_out(block: bytes, most: int) -> bytes:
+    """The content of a compressed block, of at most `most` bytes."""
+    out = bytearray()
+    position, end = 0, len(block)
+    try:
+        while True:
+            token = block[position]
+            position += 1
+            length = token >> 4
+            if length == 15:
+                length, position = _length(block, position, length)
+            out += block[position : position + length]
+            position += length
+            if position == end:
+                break
+            distance = block[position] | block[position + 1] << 8
+            position += 2
+            length = token & 15
+            if length == 15:
+                length, position = _length(block, position, length)
+            length += 4
+            start = len(out) - distance
+            if start < 0 or distance == 0 or len(out) + length > most:
+                raise Corrupt("a copy of what is not there, or too much of it")
+            if distance >= length:
+                out += out[start : start + length]
+            else:  # what is copied grows while it is
+                out += (out[start:] * (length // distance + 1))[:length]
+    except IndexError:
+        raise Corrupt("a block that ends too early") from None
+    if len(out) > most:
+        raise Corrupt("a block that holds too much")
+    return bytes(out)
+
+
+_P1, _P2, _P3, _P4, _P5 = 2654435761, 2246822519, 3266489917, 668265263, 374761393
+_MASK = 0xFFFFFFFF
+
+
+def _rotated(number: int, bits: int) -> int:
+    return (number << bits | number >> 32 - bits) & _MASK
+
+
+def xxh32(data: bytes) -> int:
+    """The checksum XXH32 with seed 0."""
+    size = len(data)
+    position = 0
+    if size >= 16:
+        lanes = [_P1 + _P2 & _MASK, _P2, 0, -_P1 & _MASK]
+        for position in range(0, size - 15, 16):
+            for lane in range(4):
+                at = position + 4 * lane
+                word = int.from_bytes(data[at : at + 4], "little")
+                lanes[lane] = _rotated(lanes[lane] + word * _P2 & _MASK, 13) * _P1 & _MASK
+        position += 16
+        digest = sum(_rotated(lane, bits) for lane, bits in zip(lanes, (1, 7, 12, 18), strict=True))
+    else:
+        digest = _P5
+    digest = digest + size & _MASK
+    while position + 4 <= size:
+        word = int.from_bytes(data[position : position + 4], "little")
+        digest = _rotated(digest + word * _P3 & _MASK, 17) * _P4 & _MASK
+        position += 4
+    for byte in data[position:]:
+        digest = _rotated(digest + byte * _P5 & _MASK, 11) * _P1 & _MASK
+    digest = (digest ^ digest >> 15) * _P2 & _MASK
+    digest = (digest ^ digest >> 13) * _P3 & _MASK
+    return digest ^ digest >> 16
