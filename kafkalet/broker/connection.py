@@ -367,7 +367,7 @@ class Connection:
         """Something that must not happen has happened while this client was served: it loses its connection."""
         if not self._closed:
             asked = self._context and self._context.route
-            _LOG.error("%s: closed; a bug in the answer to %s", self, asked, exc_info=error or True)
+            _LOG.error("%s: closed; a bug in the answer to %s", str(self), asked, exc_info=error or True)
             self._close("")
 
     def abort(self, reason: str = "") -> None:
@@ -379,7 +379,7 @@ class Connection:
             return
         self._closed = self._blocked = True
         if reason:
-            _LOG.log(level, "%s: closed; %s", self, reason)
+            _LOG.log(level, "%s: closed; %s", str(self), reason)
         around = self._around
         if self._reading:
             around.loop.remove_reader(self._fd)

@@ -1,0 +1,144 @@
+"""ApiVersions: the versions of the node, the features of its release, and whom it refuses."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from kafkalet.broker.apis.api_versions import handle
+from kafkalet.broker.context import Context
+from kafkalet.broker.release import RELEASES, Release
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.errors import Code
+from kafkalet.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+
+SERVED = {Api.METADATA: (0, 12), Api.PRODUCE: (0, 9), Api.API_VERSIONS: (0, 4)}
+
+
+def ask(
+    version: int = 4,
+    release: str = "4.4",
+    name: str = "my-client",
+    software_version: str = "1.0",
+    cluster_id: str | None = None,
+    node_id: int = -1,
+) -> ApiVersionsResponse:
+    context = SimpleNamespace(
+        node=SimpleNamespace(api_versions=SERVED, node_id=3),
+        cluster=SimpleNamespace(metadata=SimpleNamespace(cluster_id="the-cluster")),
+        release=Release.of(release),
+        version=version,
+    )
+    request = ApiVersionsRequest(
+        client_software_name=name, client_software_version=software_version, cluster_id=cluster_id, node_id=node_id
+    )
+    response = handle(request, cast(Any, context))
+    return ApiVersionsResponse.decode(response.encode(version), version)
+
+
+def test_the_context_is_one_a_handler_gets() -> None:
+    assert {"node", "cluster", "release", "version"} <= set(Context.__slots__)
+
+
+@pytest.mark.parametrize("version", range(6))
+def test_the_versions_of_the_node_are_listed_by_key(version: int) -> None:
+    listed = [(key.api_key, key.min_version, key.max_version) for key in ask(version).api_keys]
+    assert listed == [(0, 0, 9), (3, 0, 12), (18, 0, 4)]
+
+
+@pytest.mark.parametrize("name", ["a", "a-b.c", "librdkafka", "0.9", "A1"])
+def test_legal_software_names(name: str) -> None:
+    assert ask(3, name=name).error_code == Code.NONE
+    assert ask(3, software_version=name).error_code == Code.NONE
+
+
+@pytest.mark.parametrize("name", ["", "a b", "-1", "a-", ".", "a\n", "ü", "a_b"])
+@pytest.mark.parametrize("version", [3, 4, 5])
+def test_an_illegal_software_name_is_an_invalid_request_without_versions(name: str, version: int) -> None:
+    for response in (ask(version, name=name), ask(version, software_version=name)):
+        assert response == ApiVersionsResponse(error_code=Code.INVALID_REQUEST, api_keys=[])
+
+
+def test_before_version_3_nobody_says_his_name() -> None:
+    assert ask(2, name="").error_code == Code.NONE
+
+
+@pytest.mark.parametrize(
+    ("cluster_id", "node_id", "code"),
+    [
+        (None, -1, Code.NONE),
+        ("the-cluster", 3, Code.NONE),
+        ("the-cluster", 99, Code.REBOOTSTRAP_REQUIRED),
+        ("another", 3, Code.REBOOTSTRAP_REQUIRED),
+        ("", 3, Code.REBOOTSTRAP_REQUIRED),
+        ("the-cluster", -1, Code.INVALID_REQUEST),
+        ("another", -1, Code.INVALID_REQUEST),
+        ("", -1, Code.INVALID_REQUEST),
+        (None, 3, Code.INVALID_REQUEST),
+        (None, -2, Code.INVALID_REQUEST),
+    ],
+)
+def test_a_client_that_means_another_broker_is_told_so(cluster_id: str | None, node_id: int, code: Code) -> None:
+    response = ask(5, cluster_id=cluster_id, node_id=node_id)
+    assert response.error_code == code
+    assert bool(response.api_keys) is (code is Code.NONE)
+
+
+def features(response: ApiVersionsResponse) -> tuple[dict[str, tuple[int, int]], dict[str, int], int]:
+    return (
+        {feature.name: (feature.min_version, feature.max_version) for feature in response.supported_features},
+        {feature.name: feature.max_version_level for feature in response.finalized_features},
+        response.finalized_features_epoch,
+    )
+
+
+def test_the_features_of_3_9_are_those_recorded() -> None:
+    assert features(ask(4, "3.9")) == (
+        {"kraft.version": (0, 1), "metadata.version": (1, 21)},
+        {"metadata.version": 21},
+        8,
+    )
+
+
+def test_the_features_of_4_4_are_those_recorded() -> None:
+    assert features(ask(4, "4.4")) == (
+        {
+            "group.version": (0, 1),
+            "kraft.version": (0, 1),
+            "metadata.version": (7, 33),
+            "share.version": (0, 2),
+            "streams.version": (0, 1),
+            "transaction.version": (0, 2),
+            "eligible.leader.replicas.version": (0, 1),
+        },
+        {
+            "group.version": 1,
+            "streams.version": 1,
+            "transaction.version": 2,
+            "eligible.leader.replicas.version": 1,
+            "share.version": 2,
+            "metadata.version": 33,
+        },
+        14,
+    )
+
+
+def test_before_version_4_features_that_start_at_0_are_left_out() -> None:
+    supported, finalized, _ = features(ask(3, "4.4"))
+    assert supported == {"metadata.version": (7, 33)}
+    assert len(finalized) == 6
+
+
+@pytest.mark.parametrize(("release", "epoch"), [("2.8", 0), ("3.2", 0), ("2.6", -1)])
+def test_clusters_with_zookeeper_have_no_features(release: str, epoch: int) -> None:
+    assert features(ask(3, release)) == ({}, {}, epoch)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_every_release_can_be_asked(release: str) -> None:
+    supported, finalized, _ = features(ask(4, release))
+    assert all(supported[name][0] <= level <= supported[name][1] for name, level in finalized.items())
+
+
+def test_the_newest_release_has_the_features_of_the_last_one() -> None:
+    assert features(ask(4, "newest")) == features(ask(4, RELEASES[-2]))

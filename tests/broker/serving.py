@@ -1,0 +1,151 @@
+"""A listener on a real socket whose requests are answered by a function of the test.
+
+What goes over the wire here are frames with any bytes in them: the connection does not look inside.
+"""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from types import TracebackType
+from typing import Any, Self
+
+from kafkalet.broker.connection import Connection
+from kafkalet.broker.context import Context
+from kafkalet.broker.listener import Listener
+from kafkalet.broker.purgatory import Delayed
+from kafkalet.broker.surroundings import Limits
+from kafkalet.clock import Clock, SystemClock
+from kafkalet.protocol.wire import Chunk
+from kafkalet.storage.files import FileRange
+
+Pieces = list[bytes | FileRange]
+Answer = bytes | Pieces | None | Delayed[Any]
+
+
+def frame(content: bytes) -> bytes:
+    return len(content).to_bytes(4, "big") + content
+
+
+def in_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """Run a test in an event loop of its own, for ten seconds at most."""
+
+    @wraps(test)
+    def run(*args: Any, **kwargs: Any) -> None:
+        async def limited() -> None:
+            async with asyncio.timeout(10):
+                await test(*args, **kwargs)
+
+        asyncio.run(limited())
+
+    return run
+
+
+class StubRouter:
+    """Stands where the router stands: gives each frame to `answer`, and frames what it gives."""
+
+    def __init__(self, answer: Callable[[bytes, Context], Answer]) -> None:
+        self.answer = answer
+        self.frames: list[bytes | bytearray] = []
+
+    def context(self, client: Connection, peer: tuple[str, int], listener: str) -> Any:
+        context = Context.__new__(Context)
+        context.client, context.peer, context.listener = client, peer, listener
+        context.client_id, context.route = "tester", "Test v0"
+        return context
+
+    def route(self, frame: bytes | bytearray, context: Context, out: list[Chunk]) -> int | Delayed[Any]:
+        self.frames.append(frame)
+        answer = self.answer(bytes(frame), context)
+        return answer if isinstance(answer, Delayed) else self.finish(answer, context, out)
+
+    def finish(self, answer: Any, context: Context, out: list[Chunk]) -> int:
+        if answer is None:
+            return 0
+        pieces = [answer] if isinstance(answer, bytes) else answer
+        size = sum(map(len, pieces))
+        out += [size.to_bytes(4, "big"), *pieces]
+        return size + 4
+
+
+class Client:
+    """A client of the test, in the same event loop."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+
+    @property
+    def socket(self) -> socket.socket:
+        sock: socket.socket = self.writer.get_extra_info("socket")
+        return sock
+
+    def send(self, *contents: bytes) -> None:
+        """Send frames with these contents."""
+        self.writer.write(b"".join(map(frame, contents)))
+
+    async def receive(self) -> bytes:
+        """The content of the next frame."""
+        return await self.reader.readexactly(int.from_bytes(await self.reader.readexactly(4), "big"))
+
+    async def ask(self, content: bytes) -> bytes:
+        self.send(content)
+        return await self.receive()
+
+    async def is_closed(self) -> bool:
+        """Wait for the other side to close; False where it sends something."""
+        try:
+            return await self.reader.read(1) == b""
+        except ConnectionError:
+            return True
+
+    async def close(self) -> None:
+        self.writer.close()
+        with contextlib.suppress(OSError):
+            await self.writer.wait_closed()
+
+    def reset(self) -> None:
+        """Go away without a farewell."""
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
+        self.writer.transport.abort()
+
+
+class Serving:
+    """A listener that accepts in the running loop, and its clients; all of it is closed at the end."""
+
+    def __init__(
+        self,
+        answer: Callable[[bytes, Context], Answer] = lambda content, context: content,
+        clock: Clock | None = None,
+        **limits: Any,
+    ) -> None:
+        self.router = StubRouter(answer)
+        self.limits = Limits(**limits)
+        self.listener = Listener(self.router, clock or SystemClock(), self.limits)  # type: ignore[arg-type]
+        self.clients: list[Client] = []
+        self.address = ("", 0)
+
+    async def __aenter__(self) -> Self:
+        self.address = self.listener.bind("127.0.0.1", 0)
+        self.listener.start(asyncio.get_running_loop())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.listener.close()
+        for client in self.clients:
+            await client.close()
+
+    async def connect(self) -> Client:
+        client = Client(*await asyncio.open_connection(*self.address, limit=1 << 26))
+        self.clients.append(client)
+        return client
+
+    async def settles(self, condition: Callable[[], bool], turns: int = 2000) -> bool:
+        """Whether a condition comes true within so many turns of the loop (a millisecond each)."""
+        for _ in range(turns):
+            if condition():
+                return True
+            await asyncio.sleep(0.001)
+        return False
