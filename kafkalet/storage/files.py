@@ -4,14 +4,16 @@ A broker may hold hundreds of logs with thousands of segments, and a process may
 descriptor: it is a name that gets one of a bounded number of descriptors when it is used. Reads and writes say at which
 position (pread, pwrite), so nothing is lost when a descriptor is closed in between and opened again.
 
-A `FileRange` is a piece of a file that a fetch sends with sendfile. It stays readable when its file is renamed or removed
-before it was sent: a removed file keeps its descriptor, outside the bound, until the last range of it is gone.
+A `FileRange` is a piece of a file that a fetch sends with sendfile. It stays readable when its file is renamed or
+removed before it was sent: a removed file keeps its descriptor, outside the bound, until the last range of it is gone.
 
-Whether bytes are forced to the disk is one decision in one place: a broker whose directory goes away with it never does.
+Whether bytes are forced to the disk is one decision in one place: a broker whose directory goes away with it never
+does.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 
 DEFAULT_MAX_OPEN = 256
@@ -47,6 +49,10 @@ class File:
         self._fd = -1
         self._used = False
         self._removed = False
+
+    def create(self) -> None:
+        """Make the file, empty, if it is not there; no descriptor is kept."""
+        os.close(os.open(self.path, _OPEN, 0o644))
 
     def fileno(self) -> int:
         """A descriptor that is good until the next use of any file of this pool."""
@@ -184,7 +190,13 @@ class Files:
                 self._open[oldest] = None
             else:
                 oldest.release()
-        fd = os.open(file.path, _OPEN, 0o644)
+        try:
+            fd = os.open(file.path, _OPEN, 0o644)
+        except OSError as error:
+            if error.errno != errno.EMFILE or not self._open:
+                raise
+            self.close()  # the sockets of this process are more than expected: files step back
+            fd = os.open(file.path, _OPEN, 0o644)
         self._open[file] = None
         return fd
 
@@ -199,26 +211,12 @@ class Files:
 
     def replace(self, path: str, data: Buffer) -> None:
         """Make `data` the whole content of the file `path`: a reader, or a crash, finds the old content or the new."""
-        temporary = path + ".tmp"
-        fd = os.open(temporary, _OPEN | os.O_TRUNC, 0o644)
-        try:
-            write_all(fd, data)
-            if self.durable:
-                os.fsync(fd)
-        finally:
-            os.close(fd)
-        os.replace(temporary, path)
-        self.sync_directory(os.path.dirname(path))
+        replace_file(path, data, durable=self.durable)
 
     def sync_directory(self, path: str) -> None:
         """Force the names in a directory to the disk."""
-        if not self.durable or os.name == "nt":
-            return
-        fd = os.open(path or ".", os.O_RDONLY)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+        if self.durable:
+            _sync_directory(path)
 
 
 def read_all(path: str) -> bytes:
@@ -227,7 +225,31 @@ def read_all(path: str) -> bytes:
         return file.read()
 
 
-def write_all(fd: int, data: Buffer) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]
+def replace_file(path: str, data: Buffer, *, durable: bool) -> None:
+    """Make `data` the whole content of the file `path`: a reader, or a crash, finds the old content or the new.
+
+    With `durable` the new content is on the disk afterwards.
+    """
+    temporary = path + ".tmp"
+    fd = os.open(temporary, _OPEN | os.O_TRUNC, 0o644)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(fd, view) :]
+        if durable:
+            os.fsync(fd)
+    finally:
+        os.close(fd)
+    os.replace(temporary, path)
+    if durable:
+        _sync_directory(os.path.dirname(path))
+
+
+def _sync_directory(path: str) -> None:
+    if os.name == "nt":
+        return
+    fd = os.open(path or ".", os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

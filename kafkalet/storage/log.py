@@ -1,62 +1,350 @@
-"""A log: the records of one partition, and who may see which of them.
+"""A log: the records of one partition (Kafka's UnifiedLog).
 
-    0 <= log_start_offset <= last_stable_offset <= high_watermark <= log_end_offset
+What carries it: the segments (local_log.py), the offsets that say who may see what (offsets.py), the producers'
+states, the leader epochs. What is decided elsewhere: whether records are acceptable (validation.py), which segments
+are old (retention.py), which offset belongs to a time (lookup.py), what is left after a crash (recovery.py).
 
-log_start_offset    moves up by retention and DeleteRecords, never back but by a truncation to below it
-log_end_offset      the next offset; moves up by append, back only by truncation
-high_watermark      what all in-sync replicas have; a consumer sees no further
-last_stable_offset  what read_committed sees: the first offset of the oldest open transaction, at most the high watermark
-
-Every change of these goes through a method of this module, which leaves the line above true.
+An append is decided before anything is written, in Kafka's order: the records themselves; the leader epoch; then,
+because the place of a transaction's first batch is kept, the segment; then the producers. A new segment may so be
+begun for an append that is refused by its producer's sequence after all, or that was there already. It stays, as in
+Kafka.
 """
 
 from __future__ import annotations
 
-from .values import Appended, Isolation, LogOffsetMetadata, Origin, ReadResult
+import logging
+from collections.abc import Sequence
+
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.records.batch import Batch
+
+from . import retention
+from .checkpoints import write_topic_id
+from .config import LogConfig
+from .epochs import UNDEFINED_EPOCH_OFFSET, EpochEntry, LeaderEpochs
+from .files import Buffer
+from .index import MAX_RELATIVE_OFFSET
+from .local_log import LocalLog
+from .offsets import LogOffsets
+from .producer_append import ProducerChange
+from .producers import ProducerStates
+from .replay import rebuild_producers
+from .replicated import accept_replicated
+from .segment import Segment
+from .validation import Accepted, validate
+from .values import UNKNOWN_OFFSET, Appended, Isolation, Origin, ReadResult
+from .verification import Guard
+
+_log = logging.getLogger(__name__)
 
 
-class Log:
-    """The log of one partition. Made by `LogDirectory.create_log` or found by `LogDirectory.load`."""
+class Log(LogOffsets):
+    """The log of one partition. Made or opened by `LogDirectory.get_or_create`."""
 
-    topic: str
-    partition: int
-    directory: str
-    topic_id: bytes | None
-    log_start_offset: int
-    recovery_point: int
+    __slots__ = ("_topic_id_is_written", "topic_id")
+
+    def __init__(
+        self,
+        topic: str,
+        partition: int,
+        topic_id: bytes | None,
+        local: LocalLog,
+        epochs: LeaderEpochs,
+        producers: ProducerStates,
+        log_start_offset: int,
+        *,
+        topic_id_is_written: bool,
+    ) -> None:
+        super().__init__(topic, partition, local, epochs, producers, log_start_offset)
+        self.topic_id = topic_id
+        self._topic_id_is_written = topic_id_is_written or topic_id is None
 
     @property
-    def high_watermark(self) -> int: ...
-    @property
-    def last_stable_offset(self) -> int: ...
-    @property
-    def first_unstable_offset(self) -> int | None: ...
-    @property
-    def log_end_offset(self) -> int: ...
-    @property
-    def size_bytes(self) -> int: ...
+    def directory(self) -> str:
+        return self.local.directory
 
-    def high_watermark_metadata(self) -> LogOffsetMetadata: ...
-    def last_stable_metadata(self) -> LogOffsetMetadata: ...
-    def log_end_metadata(self) -> LogOffsetMetadata: ...
-    def offset_metadata(self, offset: int) -> LogOffsetMetadata: ...
+    @property
+    def size_bytes(self) -> int:
+        """Of all entries on disk, those below the log start included."""
+        return self.local.segments.size_bytes
+
+    @property
+    def recovery_point(self) -> int:
+        """Everything below this offset has been forced to the disk."""
+        return self.local.recovery_point
+
+    # -- append
 
     def append_as_leader(
         self,
-        records: bytes | bytearray | memoryview,
+        records: Buffer,
         leader_epoch: int,
         origin: Origin = Origin.CLIENT,
-        produce_version: int | None = None,
-    ) -> Appended: ...
-    def append_as_follower(self, records: bytes | bytearray | memoryview) -> Appended: ...
-    def read(self, offset: int, max_bytes: int, isolation: Isolation, at_least_one: bool) -> ReadResult: ...
+        *,
+        guard: Guard | None = None,
+        transaction_version: int = 0,
+    ) -> Appended:
+        """Give entries offsets and `leader_epoch`, and put them at the end; or raise AppendRefused and append nothing.
 
-    def update_high_watermark(self, to: int) -> int: ...
-    def maybe_increment_high_watermark(self, to: int | LogOffsetMetadata) -> bool: ...
-    def maybe_increment_log_start_offset(self, to: int) -> bool: ...
-    def truncate_to(self, offset: int) -> bool: ...
-    def truncate_fully_and_start_at(self, offset: int, log_start_offset: int | None = None) -> None: ...
-    def apply_retention(self) -> int: ...
-    def roll(self) -> None: ...
-    def flush(self) -> None: ...
-    def close(self) -> None: ...
+        `records` is patched in place where it can be written to. `guard` and `transaction_version` are what
+        `ProducerStates.prepare` wants to know.
+        """
+        self.write_topic_id()
+        local = self.local
+        accepted = validate(
+            records,
+            local.config,
+            next_offset=local.end.offset,
+            leader_epoch=leader_epoch,
+            origin=origin,
+            now_ms=local.ground.clock.now_ms(),
+            partition=self.name,
+        )
+        return self._append(accepted, origin, guard, transaction_version)
+
+    def append_as_follower(self, records: Buffer) -> Appended:
+        """Put the leader's entries at the end, with the offsets and epochs they have. Gaps are fine.
+
+        Raises UnexpectedOffset for offsets that are there already or do not rise, KafkaError(CORRUPT_MESSAGE) for
+        damage.
+        """
+        self.write_topic_id()
+        return self._append(accept_replicated(records, self.log_end_offset, self.name), Origin.REPLICATION, None, 0)
+
+    def _append(self, accepted: Accepted, origin: Origin, guard: Guard | None, transaction_version: int) -> Appended:
+        batches = accepted.batches
+        if not batches:
+            return Appended(-1, -1, -1, -1, self.log_start_offset)
+        self._enter_epochs(batches)
+        segment = self._maybe_roll(accepted)
+        change = self.producers.prepare(
+            batches,
+            origin,
+            segment_base_offset=segment.base_offset,
+            position=segment.size_bytes,
+            guard=guard,
+            transaction_version=transaction_version,
+        )
+        leader_epoch = batches[-1].leader_epoch
+        if (old := change.duplicate) is not None:
+            return Appended(
+                old.first_offset,
+                old.last_offset,
+                old.timestamp,
+                old.timestamp,
+                self.log_start_offset,
+                leader_epoch,
+                duplicate=True,
+            )
+        self._take_in(accepted, change)
+        return Appended(
+            accepted.first_offset,
+            accepted.last_offset,
+            accepted.max_timestamp,
+            accepted.log_append_time_ms,
+            self.log_start_offset,
+            leader_epoch,
+            size_bytes=len(accepted.records),
+        )
+
+    def _enter_epochs(self, batches: Sequence[Batch]) -> None:
+        for batch in batches:
+            if batch.magic >= 2:
+                self.epochs.assign(batch.leader_epoch, batch.base_offset)
+            elif self.epochs.latest_epoch is not None:
+                # From here on the log cannot be truncated by epochs, only by the high watermark.
+                _log.warning("%s: entries of format %d came, leader epochs are forgotten", self.name, batch.magic)
+                self.epochs.clear()
+
+    def _maybe_roll(self, accepted: Accepted) -> Segment:
+        """The segment for these entries: the active one, or a new one that begins with their first offset."""
+        active, last_offset = self.local.segments.active, accepted.last_offset
+        if not active.should_roll(self.config, len(accepted.records), accepted.max_timestamp, last_offset):
+            return active
+        # Where the first offset is not known, an offset that is surely not above it: no entry spans more.
+        unknown = accepted.first_offset == UNKNOWN_OFFSET
+        return self.roll(last_offset - MAX_RELATIVE_OFFSET if unknown else accepted.first_offset)
+
+    def _take_in(self, accepted: Accepted, change: ProducerChange) -> None:
+        """Write what was decided, and move the log end offset behind it. Nothing in here refuses."""
+        local, last_offset = self.local, accepted.last_offset
+        local.append(accepted.records, last_offset, accepted.max_timestamp, accepted.offset_of_max_timestamp)
+        if change.appends:
+            for aborted in self.producers.commit(change):
+                local.segments.active.txn_index.append(aborted)
+        self.producers.end_offset = last_offset + 1
+        self._update_first_unstable()
+        if last_offset + 1 - local.recovery_point >= local.config.flush_messages:
+            self.flush()
+
+    def write_topic_id(self) -> None:
+        """Bring partition.metadata to the disk, if it is not there: records never lie in a log without a name."""
+        if not self._topic_id_is_written and self.topic_id is not None:
+            write_topic_id(self.local.ground.files, self.directory, self.topic_id)
+            self._topic_id_is_written = True
+
+    # -- read
+
+    def read(self, offset: int, max_bytes: int, isolation: Isolation, at_least_one: bool) -> ReadResult:
+        """The entries from the one on that holds `offset`, up to the end of its segment and of what `isolation` shows.
+
+        They end after `max_bytes`, wherever that cuts, but with `at_least_one` the first is whole. Nothing is found,
+        and that is no error, between what `isolation` shows and the log end. Raises KafkaError: OFFSET_OUT_OF_RANGE
+        outside of log start and log end, UNKNOWN_SERVER_ERROR for a negative `max_bytes`.
+        """
+        if offset < self.log_start_offset:
+            raise KafkaError(
+                Code.OFFSET_OUT_OF_RANGE,
+                f"Received request for offset {offset} for partition {self.name}, "
+                f"but we only have log segments starting from offset: {self.log_start_offset}.",
+            )
+        if isolation is Isolation.HIGH_WATERMARK:
+            limit = self.high_watermark_metadata()
+        elif isolation is Isolation.LAST_STABLE:
+            limit = self.last_stable_metadata()
+        else:
+            limit = self.local.end
+        return self.local.read(offset, max_bytes, at_least_one, limit, isolation is Isolation.LAST_STABLE)
+
+    # -- leader epochs
+
+    @property
+    def latest_epoch(self) -> int | None:
+        """The last leader epoch that wrote, or may write, here."""
+        return self.epochs.latest_epoch
+
+    def assign_epoch_start_offset(self, leader_epoch: int, offset: int) -> None:
+        """A leader of `leader_epoch` takes over at `offset`."""
+        self.epochs.assign(leader_epoch, offset)
+
+    def end_offset_for_epoch(self, leader_epoch: int) -> EpochEntry | None:
+        """The largest known epoch up to `leader_epoch` and where it ended; None where nothing is known."""
+        found = self.epochs.end_offset_for(leader_epoch, self.log_end_offset)
+        return None if found.start_offset == UNDEFINED_EPOCH_OFFSET else found
+
+    # -- roll, truncate, retain
+
+    def roll(self, expected_next_offset: int = 0) -> Segment:
+        """Begin a new segment at the log end, or at `expected_next_offset` where that is larger."""
+        segment = self.local.roll(expected_next_offset)
+        # The snapshot is to fit the segment, which may begin above the log end offset (a follower's gap).
+        self.producers.end_offset = segment.base_offset
+        self.producers.take_snapshot()
+        self._follow_end()
+        self._flush_to(segment.base_offset, segment.base_offset)
+        return segment
+
+    def truncate_to(self, offset: int) -> bool:
+        """Drop everything from `offset` on; the other three offsets come back where they have to. Returns whether there
+        was anything to drop. ValueError below 0."""
+        if offset < 0:
+            raise ValueError(f"{self.name} can not be truncated to {offset}")
+        if offset >= self.log_end_offset:
+            self.epochs.truncate_from_end(self.log_end_offset)  # an epoch in which this replica led, but wrote nothing
+            return False
+        if self.segments.first.base_offset > offset:
+            self.truncate_fully_and_start_at(offset)
+            return True
+        _log.info("%s: truncating to %d", self.name, offset)
+        self._drop_snapshots(self.local.truncate_to(offset))
+        self.epochs.truncate_from_end(offset)
+        self.log_start_offset = min(offset, self.log_start_offset)
+        self._rebuild_producers(offset)
+        self._follow_end()
+        self._update_first_unstable()
+        return True
+
+    def truncate_fully_and_start_at(self, offset: int, log_start_offset: int | None = None) -> None:
+        """Drop everything and go on at `offset`, with the log start there or at `log_start_offset`."""
+        _log.info("%s: dropping everything, to go on at %d", self.name, offset)
+        self.local.truncate_fully_and_start_at(offset)
+        self.epochs.clear()
+        self.producers.truncate_fully_and_start_at(offset)
+        self.log_start_offset = offset if log_start_offset is None else log_start_offset
+        self._rebuild_producers(offset)
+        self._set_high_watermark(self.local.end)
+
+    def _rebuild_producers(self, end_offset: int) -> None:
+        now_ms = self.local.ground.clock.now_ms()
+        rebuild_producers(self.producers, self.segments, self.log_start_offset, end_offset, self.config, now_ms)
+
+    def apply_retention(self) -> int:
+        """Delete the segments that are old, too many, or below the log start. Returns how many.
+
+        The log start offset moves to the first segment left. Where all have to go, a new one is begun before.
+        """
+        deleted = 0
+        for reason in retention.reasons(self.config):
+            expired = retention.deletable(
+                self.segments,
+                self.config,
+                reason,
+                log_start_offset=self.log_start_offset,
+                high_watermark=self.high_watermark,
+                log_end_offset=self.log_end_offset,
+                now_ms=self.local.ground.clock.now_ms(),
+            )
+            if expired:
+                deleted += len(expired)
+                self._delete_oldest(expired, reason)
+        return deleted
+
+    def tend(self) -> bool:
+        """What has to be done from time to time: forget silent producers, flush by `flush.ms`, give up old segments.
+
+        Returns whether the log start offset moved.
+        """
+        local, now_ms = self.local, self.local.ground.clock.now_ms()
+        self.producers.remove_expired(now_ms)
+        if now_ms - local.flushed_ms >= self.config.flush_ms:
+            self.flush()
+        before = self.log_start_offset
+        self.apply_retention()
+        return self.log_start_offset != before
+
+    def _delete_oldest(self, expired: list[Segment], reason: retention.Reason) -> None:
+        if len(expired) == len(self.segments):
+            self.roll()
+        first_left = self.segments.higher(expired[-1].base_offset)
+        assert first_left is not None, f"{self.name} would be without a segment"
+        self.maybe_increment_log_start_offset(first_left.base_offset)
+        self.local.delete_segments(expired, reason.value)
+        self._drop_snapshots(expired)
+
+    def _drop_snapshots(self, segments: list[Segment]) -> None:
+        self.producers.snapshots.remove_all(segment.base_offset for segment in segments)
+
+    # -- configuration and files
+
+    def reconfigure(self, config: LogConfig) -> None:
+        """Obey another configuration from now on. The active segment keeps its indexes' size and its jitter."""
+        self.local.config = config
+        self.epochs.reconfigure(supported=config.record_version == 2)
+        self._update_first_unstable()
+
+    def flush(self, *, also_empty: bool = False) -> None:
+        """Force everything to the disk; with `also_empty` the active segment even if nothing is in it."""
+        end = self.log_end_offset
+        self._flush_to(end + 1 if also_empty else end, end)
+
+    def _flush_to(self, offset: int, recovery_point: int) -> None:
+        if offset > self.local.recovery_point:
+            self.local.flush(offset)
+            self.local.mark_flushed(recovery_point)
+
+    def moved(self, directory: str) -> None:
+        """The directory has another name now."""
+        self.local.moved(directory)
+        self.epochs.moved(directory)
+        self.producers.snapshots.directory = directory
+
+    def close(self) -> None:
+        """Bring everything to the files, so that opening the log again need not read it."""
+        self.write_topic_id()
+        self.epochs.write()
+        self.producers.take_snapshot()
+        self.local.close()
+
+    def release(self) -> None:
+        """Give the descriptors back and leave the files as they are."""
+        self.local.release()

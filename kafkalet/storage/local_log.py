@@ -1,0 +1,272 @@
+"""The segments of a log as one sequence of entries: append, read, roll, truncate, flush (Kafka's LocalLog).
+
+Two offsets belong here. The log end offset is the next one to be given out; it is known with its place. The recovery
+point is the offset below which everything has been forced to the disk: after a crash, only what lies above it is
+checked. Who may see which offsets is no business of this module but of log.py.
+
+    recovery_point <= end.offset
+
+Segments leave in two steps: at once for readers, and from the disk after `file.delete.delay.ms`; in between their
+files are called *.deleted. Should the process end before, opening the directory deletes them.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable
+
+from kafkalet.clock import Clock
+from kafkalet.protocol.errors import Code, KafkaError
+
+from .config import LogConfig
+from .deletion import Deletions
+from .files import Buffer, Files
+from .index import IndexPool
+from .segment import DELETED, SUFFIXES, Segment, file_name
+from .segments import Segments
+from .values import AbortedTransaction, LogOffsetMetadata, ReadResult
+
+_log = logging.getLogger(__name__)
+
+
+class Ground:
+    """What the logs of a data directory stand on: their files, their time, and what is to be deleted later."""
+
+    __slots__ = ("clock", "deletions", "files", "index_pool")
+
+    def __init__(self, files: Files, clock: Clock) -> None:
+        self.files = files
+        self.clock = clock
+        self.index_pool = IndexPool()
+        self.deletions = Deletions(clock)
+
+
+class LocalLog:
+    """The segments in `directory`. At least one is there at any time."""
+
+    __slots__ = ("config", "directory", "end", "flushed_ms", "ground", "recovery_point", "segments")
+
+    def __init__(
+        self,
+        directory: str,
+        config: LogConfig,
+        segments: Segments,
+        recovery_point: int,
+        end_offset: int,
+        ground: Ground,
+    ) -> None:
+        self.directory = directory
+        self.config = config
+        self.segments = segments
+        self.recovery_point = recovery_point
+        self.ground = ground
+        self.flushed_ms = ground.clock.now_ms()
+        """When the recovery point was last moved."""
+        self.end = LogOffsetMetadata(end_offset, segments.active.base_offset, segments.active.size_bytes)
+
+    def update_end(self, offset: int) -> None:
+        """The next offset is `offset`, and the active segment ends there."""
+        active = self.segments.active
+        self.end = LogOffsetMetadata(offset, active.base_offset, active.size_bytes)
+        self.recovery_point = min(self.recovery_point, offset)
+
+    # -- append and roll
+
+    def append(self, data: Buffer, last_offset: int, max_timestamp: int, offset_of_max_timestamp: int) -> None:
+        """Write entries at the end of the active segment, which must be able to hold them."""
+        active = self.segments.active
+        active.append(data, last_offset, max_timestamp, offset_of_max_timestamp)
+        self.end = LogOffsetMetadata(last_offset + 1, active.base_offset, active.size_bytes)
+
+    def roll(self, expected_next_offset: int = 0) -> Segment:
+        """Begin a new segment at the log end, or at `expected_next_offset` where that is larger."""
+        base_offset = max(expected_next_offset, self.end.offset)
+        active = self.segments.active
+        if base_offset == active.base_offset and active.size_bytes == 0:
+            # An index without room for a single entry counts as full, so even an empty segment is rolled (KAFKA-6388).
+            segment = self.replace_active(base_offset)
+        elif base_offset <= active.base_offset:
+            raise AssertionError(f"{self.directory}: a new segment at {base_offset}, but the last begins at {active}")
+        else:
+            self._delete_strays(base_offset)
+            active.end_appends()
+            segment = self.new_segment(base_offset)
+            self.segments.add(segment)
+        self.update_end(self.end.offset)
+        return segment
+
+    def new_segment(self, base_offset: int) -> Segment:
+        """A new and empty segment, which is not part of the log yet."""
+        ground = self.ground
+        return Segment(
+            self.directory, base_offset, self.config, ground.files, ground.index_pool, ground.clock, new=True
+        )
+
+    def replace_active(self, base_offset: int) -> Segment:
+        """Delete the last segment and begin a new one in its stead; the log is never without a segment."""
+        old = self.segments.active
+        if base_offset == old.base_offset:
+            old.rename(DELETED)
+        segment = self.new_segment(base_offset)
+        self.segments.add(segment)
+        if base_offset != old.base_offset:
+            self.segments.remove(old)
+            old.rename(DELETED)
+        self._delete_later([old])
+        return segment
+
+    def _delete_strays(self, base_offset: int) -> None:
+        for suffix in SUFFIXES:
+            path = os.path.join(self.directory, file_name(base_offset, suffix))
+            if os.path.exists(path):
+                _log.warning("%s exists although a new segment begins there; it is deleted", path)
+                os.unlink(path)
+
+    # -- read
+
+    def read(
+        self, offset: int, max_bytes: int, at_least_one: bool, limit: LogOffsetMetadata, with_aborted: bool
+    ) -> ReadResult:
+        """What lies from the entry on that holds `offset`, up to `limit` and the end of its segment.
+
+        See `Segment.read`. Raises KafkaError(OFFSET_OUT_OF_RANGE) for an offset behind the log end or before the first
+        segment.
+        """
+        segment = self.segments.floor(offset)
+        if offset > self.end.offset or segment is None:
+            raise KafkaError(
+                Code.OFFSET_OUT_OF_RANGE,
+                f"Received request for offset {offset} for partition {os.path.basename(self.directory)}, "
+                f"but we only have log segments up to {self.end.offset}.",
+            )
+        nothing: list[AbortedTransaction] | None = [] if with_aborted else None
+        if offset == limit.offset:
+            return ReadResult(limit, b"", aborted=nothing)
+        if offset > limit.offset:
+            return ReadResult(self.offset_metadata(offset), b"", aborted=nothing)
+        while segment is not None:
+            found = segment.read(offset, max_bytes, _readable_bytes(segment, limit), at_least_one)
+            if found is not None:
+                return found._replace(aborted=self._aborted(offset, segment, found)) if with_aborted else found
+            # a hole at the end of the segment: compaction or a follower's gap
+            segment = self.segments.higher(segment.base_offset)
+        return ReadResult(self.end, b"", aborted=nothing)
+
+    def offset_metadata(self, offset: int) -> LogOffsetMetadata:
+        """The place of an offset, found in the log. Raises as `read`."""
+        return self.read(offset, 1, False, self.end, False).position
+
+    def entry_metadata(self, place: LogOffsetMetadata) -> LogOffsetMetadata:
+        """The first offset of the entry at that place, if there is one, with the place."""
+        segment = self.segments.get(place.segment_base_offset)
+        if segment is None or place.offset_only or place.offset >= self.end.offset:
+            return place
+        for _, head in segment.heads(place.position):
+            return place._replace(offset=head.base_offset)
+        return place
+
+    def _aborted(self, offset: int, segment: Segment, found: ReadResult) -> list[AbortedTransaction]:
+        """The aborted transactions that a reader of `found` has to know.
+
+        They are searched up to an offset that is surely behind what was read, not to its last: a client may get more
+        than it needs (LocalLog.addAbortedTransactions).
+        """
+        upper_bound = segment.offset_index.upper_bound(found.position.position + len(found.records))
+        if upper_bound is None:
+            higher = self.segments.higher(segment.base_offset)
+            upper_bound = higher.base_offset if higher is not None else self.end.offset
+        return self.aborted_transactions(offset, upper_bound, segment)
+
+    def aborted_transactions(self, offset: int, upper_bound: int, first: Segment) -> list[AbortedTransaction]:
+        """The transactions that reach into `offset` to `upper_bound`, from the indexes of `first` and its followers."""
+        search = first.txn_index.collect(offset, upper_bound)
+        aborted = search.aborted
+        if not search.complete:
+            for segment in self.segments.higher_ones(first.base_offset):
+                search = segment.txn_index.collect(offset, upper_bound)
+                aborted += search.aborted
+                if search.complete:
+                    break
+        return aborted
+
+    # -- truncate and delete
+
+    def truncate_to(self, offset: int) -> list[Segment]:
+        """Drop everything from `offset` on. Returns the segments that are gone as a whole."""
+        gone = [segment for segment in self.segments if segment.base_offset > offset]
+        self.delete_segments(gone, "the log was truncated")
+        self.segments.active.truncate_to(offset)
+        self.segments.active.begin_appends(self.config)
+        self.update_end(offset)
+        return gone
+
+    def truncate_fully_and_start_at(self, offset: int) -> list[Segment]:
+        """Drop everything and go on at `offset`. Returns the segments that are gone."""
+        gone = list(self.segments)
+        self.delete_segments(gone[:-1], "the log was truncated")
+        self.replace_active(offset)
+        self.update_end(offset)
+        return gone
+
+    def delete_segments(self, segments: Iterable[Segment], reason: str) -> None:
+        """Take segments out of the log, which must keep one, and delete their files later."""
+        segments = list(segments)
+        if not segments:
+            return
+        _log.info("%s: deleting %s because %s", self.directory, segments, reason)
+        for segment in segments:
+            self.segments.remove(segment)
+            segment.rename(DELETED)
+        self._delete_later(segments)
+
+    def _delete_later(self, segments: list[Segment]) -> None:
+        def delete() -> None:
+            for segment in segments:
+                segment.remove()
+
+        for segment in segments:
+            segment.release()
+        self.ground.deletions.later(self.directory, self.config.file_delete_delay_ms, delete)
+
+    # -- files
+
+    def flush(self, offset: int) -> None:
+        """Force the segments that hold anything from the recovery point up to `offset` (exclusive) to the disk."""
+        if self.recovery_point > offset:
+            return
+        flushed = self.segments.between(self.recovery_point, offset)
+        for segment in flushed:
+            segment.flush()
+        if any(segment.base_offset >= self.recovery_point for segment in flushed):
+            self.ground.files.sync_directory(self.directory)
+
+    def mark_flushed(self, offset: int) -> None:
+        """Everything below `offset` is on the disk."""
+        if offset > self.recovery_point:
+            self.recovery_point = offset
+            self.flushed_ms = self.ground.clock.now_ms()
+
+    def moved(self, directory: str) -> None:
+        """The directory has another name now."""
+        self.directory = directory
+        for segment in self.segments:
+            segment.moved(directory)
+
+    def close(self) -> None:
+        for segment in self.segments:
+            segment.close()
+
+    def release(self) -> None:
+        """Give the descriptors back without writing anything."""
+        for segment in self.segments:
+            segment.release()
+
+
+def _readable_bytes(segment: Segment, limit: LogOffsetMetadata) -> int | None:
+    """Up to which position `limit` lets a reader see a segment; None: it must see nothing, or we cannot say."""
+    if segment.base_offset < limit.segment_base_offset:
+        return segment.size_bytes
+    if segment.base_offset == limit.segment_base_offset and not limit.offset_only:
+        return limit.position
+    return None

@@ -1,0 +1,124 @@
+"""An offset for a time.
+
+A timestamp of 0 or more asks for the first record, in the order of offsets, that is as late or later and not deleted:
+
+1. the first segment whose largest timestamp is late enough; deleted records count, and later segments are never tried;
+2. in it the last entry of the time index that is not too late, by it a position, and from there the first entry of the
+log
+   whose largest timestamp is late enough;
+3. in that entry, decompressed where need be, the first record that is late enough and not below the log start offset;
+where
+   there is none, the entries behind it.
+
+Negative timestamps have names (ListOffsetsRequest). Sources: UnifiedLog.fetchOffsetByTimestamp and
+legacyFetchOffsetsBefore, LogSegment.findOffsetByTimestamp, FileRecords.searchForTimestamp.
+"""
+
+from __future__ import annotations
+
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.records.batch import Batch
+
+from .log import Log
+from .segment import Segment
+from .values import NO_LEADER_EPOCH, NO_TIMESTAMP, UNKNOWN_OFFSET, TimestampOffset
+
+LATEST = -1
+"""The log end offset (a broker tells consumers high watermark or last stable offset instead)."""
+EARLIEST = -2
+"""The log start offset."""
+MAX_TIMESTAMP = -3
+"""The first record with the largest timestamp, even if it is deleted (KIP-734)."""
+EARLIEST_LOCAL = -4
+"""The first offset that is not only in tiered storage (KIP-405): the log start offset, for there is no such storage."""
+LATEST_TIERED = -5
+"""The last offset in tiered storage (KIP-1005): none."""
+EARLIEST_PENDING_UPLOAD = -6
+"""The first offset that is not in tiered storage yet (KIP-1023): none is ever to be."""
+
+_NOT_TIERED = TimestampOffset(NO_TIMESTAMP, UNKNOWN_OFFSET, NO_LEADER_EPOCH)
+
+
+def find(log: Log, timestamp: int) -> TimestampOffset | None:
+    """The offset for `timestamp`, a time or one of the names above; None where no record is late enough.
+
+    The timestamp of the answer is that of the record found; -1 where none was looked for. Raises KafkaError:
+    UNSUPPORTED_FOR_MESSAGE_FORMAT where a time is asked of a log of format 0, which has none; UNSUPPORTED_VERSION for a
+    negative timestamp without a name.
+    """
+    if log.config.record_version == 0 and timestamp not in (EARLIEST, LATEST):
+        raise KafkaError(
+            Code.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+            f"Cannot search offsets based on timestamp because the message format of {log.name} has none",
+        )
+    if timestamp >= 0:
+        segment = log.segments.first_reaching(timestamp)
+        return None if segment is None else _search(segment, timestamp, log.log_start_offset)
+    if timestamp == LATEST:
+        return TimestampOffset(NO_TIMESTAMP, log.log_end_offset, _known(log.epochs.latest_epoch))
+    if timestamp in (EARLIEST, EARLIEST_LOCAL):
+        # The first epoch may begin above the log start: what lies below is of an older format and has none.
+        first = log.epochs.earliest
+        epoch = first.epoch if first is not None and first.start_offset <= log.log_start_offset else NO_LEADER_EPOCH
+        return TimestampOffset(NO_TIMESTAMP, log.log_start_offset, epoch)
+    if timestamp == MAX_TIMESTAMP:
+        return _latest_record(log)
+    if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+        return _NOT_TIERED
+    raise KafkaError(Code.UNSUPPORTED_VERSION, f"there is no special timestamp {timestamp}")
+
+
+def legacy_offsets_before(log: Log, timestamp: int, max_num_offsets: int, now_ms: int) -> list[int]:
+    """What ListOffsets v0 answers: up to `max_num_offsets` offsets at which segments start, the last first.
+
+    They are those of the segments that were last modified at `timestamp` or before; LATEST takes all, and the log end
+    offset before them; EARLIEST only the first. An offset below the log start is lifted there, so it can come more than
+    once. Record timestamps play no part. Raises KafkaError(UNKNOWN_SERVER_ERROR) for a negative number.
+    """
+    if max_num_offsets < 0:
+        raise KafkaError(Code.UNKNOWN_SERVER_ERROR, f"{max_num_offsets} offsets were asked for")
+    start = log.log_start_offset
+    times = [(max(segment.base_offset, start), segment.modified_ms) for segment in log.segments]
+    if log.segments.active.size_bytes > 0:
+        times.append((log.log_end_offset, now_ms))
+    if timestamp == LATEST:
+        count = len(times)
+    elif timestamp == EARLIEST:
+        count = 1
+    else:
+        count = next((at + 1 for at in reversed(range(len(times))) if times[at][1] <= timestamp), 0)
+    chosen = [offset for offset, _ in times[max(count - max_num_offsets, 0) : count]]
+    return sorted(chosen, reverse=True)
+
+
+def _search(segment: Segment, timestamp: int, log_start_offset: int) -> TimestampOffset | None:
+    """Steps 2 and 3."""
+    indexed = segment.time_index.lookup(timestamp)
+    position = segment.offset_index.lookup(max(indexed.offset, log_start_offset))
+    for at, head in segment.heads(position):
+        if head.max_timestamp >= timestamp and head.last_offset >= log_start_offset:
+            for record in segment.entry(at, head.size).records():
+                if record.timestamp >= timestamp and record.offset >= log_start_offset:
+                    return TimestampOffset(record.timestamp, record.offset, head.leader_epoch)
+    return None
+
+
+def _latest_record(log: Log) -> TimestampOffset | None:
+    segment = log.segments.with_largest_timestamp()
+    largest = segment.largest
+    for at, head in segment.heads(segment.offset_index.lookup(largest.offset)):
+        if head.max_timestamp == largest.timestamp:
+            return _first_with(segment.entry(at, head.size), largest.timestamp)
+    return None
+
+
+def _first_with(batch: Batch, timestamp: int) -> TimestampOffset | None:
+    """The first record of `batch` that has its largest timestamp (RecordBatch.offsetOfMaxTimestamp)."""
+    for record in batch.records():
+        if record.timestamp == timestamp:
+            return TimestampOffset(timestamp, record.offset, batch.leader_epoch)
+    return None
+
+
+def _known(epoch: int | None) -> int:
+    return NO_LEADER_EPOCH if epoch is None else epoch

@@ -1,0 +1,92 @@
+""".index: which position in the .log holds an offset.
+
+    entry    relative offset (int32)    position (int32)
+
+An entry names the last offset of an append and the position where that append begins, so the batch that holds an
+offset is found from the entry at or below it onwards. Entries are sparse: one for each `index.interval.bytes` of log.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+
+from .index import OutOfOrder, SortedIndex, as_bytes, words
+
+_WARM_ENTRIES = 8192 // 8
+
+
+class OffsetIndex(SortedIndex):
+    """Keys are relative offsets, values are positions."""
+
+    ENTRY_BYTES = 8
+    KEY_TYPE = "i"
+
+    __slots__ = ()
+
+    @property
+    def last_offset(self) -> int:
+        """Of the last entry; the base offset where there is none."""
+        self.load()
+        return self.base_offset + (self._keys[-1] if self._keys else 0)
+
+    def append(self, offset: int, position: int) -> None:
+        """An append that ends in `offset` begins at `position`. Raises OutOfOrder if `offset` is not above the last."""
+        assert not self.is_full, f"{self.path} is full with {len(self)} entries"
+        relative = offset - self.base_offset
+        if self._keys and relative <= self._keys[-1]:
+            raise OutOfOrder(f"offset {offset} after {self.last_offset} in {self.path}")
+        self._keys.append(relative)
+        self._values.append(position)
+
+    def lookup(self, offset: int) -> int:
+        """The position of the last entry at or below `offset`; 0 where there is none."""
+        if not self._is_loaded:
+            self.load()
+        slot = bisect_right(self._keys, offset - self.base_offset) - 1
+        return self._values[slot] if slot >= 0 else 0
+
+    def upper_bound(self, position: int) -> int | None:
+        """An offset that no data below `position` has, from an entry after it; None where there is none.
+
+        Not always the nearest: this is Kafka's search (`AbstractIndex.binarySearch`), which passes by an entry at
+        exactly `position` unless a probe happens to hit it, and looks at the last 1025 entries first. Clients see the
+        difference in the aborted transactions of a fetch.
+        """
+        if not self._is_loaded:
+            self.load()
+        positions = self._values
+        last = len(positions) - 1
+        if last < 0:
+            return None
+        first_warm = max(0, last - _WARM_ENTRIES)
+        if positions[first_warm] < position:
+            low, high = first_warm, last
+        elif positions[0] > position:
+            return self.base_offset + self._keys[0]
+        else:
+            low, high = 0, first_warm
+        while low < high:
+            middle = (low + high + 1) >> 1
+            if positions[middle] > position:
+                high = middle - 1
+            elif positions[middle] < position:
+                low = middle
+            else:
+                return self.base_offset + self._keys[middle]
+        return None if low == last else self.base_offset + self._keys[low + 1]
+
+    def truncate_to(self, offset: int) -> None:
+        """Drop the entries at and above `offset`."""
+        self.load()
+        self._keep(bisect_left(self._keys, offset - self.base_offset))
+
+    def _decode(self, data: bytes) -> tuple[array[int], array[int]]:
+        numbers = words(data)
+        return numbers[0::2], numbers[1::2]
+
+    def _encode(self, start: int) -> bytes:
+        numbers = array("i", bytes(self.ENTRY_BYTES * (len(self._keys) - start)))
+        numbers[0::2] = self._keys[start:]
+        numbers[1::2] = self._values[start:]
+        return as_bytes(numbers)

@@ -1,0 +1,319 @@
+"""Opening the log that lies in a directory (Kafka's LogLoader).
+
+First what an interrupted deletion or compaction left is tidied up, by the endings of names:
+
+    .deleted    was on its way out: delete it
+    .cleaned    a compaction that was not finished: delete it, and .swap files from its offset on
+    .swap       a finished compaction that was to replace segments: it replaces those it covers
+
+Then the segments are opened. After a clean stop that is all. After a crash every segment from the recovery point on is
+read: its indexes are built anew, and what follows its last whole and undamaged entry is cut off; if something was cut
+off, later segments go. A segment without its index file, or with an impossible transaction index, is treated so in any
+case. At last the leader epochs are cut to what is left, and the producers' states are brought to the log end.
+
+Whatever is found damaged is logged with the name of the file and the position.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable
+
+from kafkalet.protocol.errors import KafkaError
+
+from .checkpoints import CorruptCheckpoint, read_topic_id
+from .config import LogConfig
+from .epochs import LeaderEpochs
+from .index import OutOfOrder
+from .local_log import Ground, LocalLog
+from .log import Log
+from .producers import ProducerStates
+from .replay import rebuild_producers
+from .segment import DELETED, SUFFIXES, Segment
+from .segments import Segments
+from .txn_index import CorruptTransactionIndex
+
+_log = logging.getLogger(__name__)
+
+CLEANED = ".cleaned"
+SWAP = ".swap"
+
+_OpenSegment = Callable[[int, str], Segment]
+
+
+class OffsetOverflow(Exception):
+    """A segment holds an offset that is too far from its base: compaction before Kafka 2.0 could do that
+    (KAFKA-6264)."""
+
+
+def create_log(
+    directory: str, topic: str, partition: int, topic_id: bytes | None, config: LogConfig, ground: Ground
+) -> Log:
+    """A new and empty log in `directory`, which is made."""
+    os.mkdir(directory)
+    segments = Segments()
+    local = _local_log(directory, config, segments, ground, 0)
+    epochs = LeaderEpochs(ground.files, directory, supported=config.record_version == 2, new=True)
+    producers = ProducerStates(directory, ground.files)
+    log = Log(topic, partition, topic_id, local, epochs, producers, 0, topic_id_is_written=False)
+    if ground.files.durable:
+        log.write_topic_id()
+    return log
+
+
+def open_log(
+    directory: str,
+    topic: str,
+    partition: int,
+    topic_id: bytes | None,
+    config: LogConfig,
+    ground: Ground,
+    *,
+    clean: bool,
+    log_start_offset: int = 0,
+    recovery_point: int = 0,
+) -> Log:
+    """The log that lies in `directory`.
+
+    `clean` says that all logs were closed when the last broker stopped; the two offsets are from the checkpoints.
+    Raises OffsetOverflow.
+    """
+    return _Opening(directory, config, ground, clean, log_start_offset, recovery_point).open(topic, partition, topic_id)
+
+
+def _local_log(directory: str, config: LogConfig, segments: Segments, ground: Ground, base_offset: int) -> LocalLog:
+    """A new segment where there is none, and the log over them, to which no end has been found yet."""
+    if not len(segments):
+        segments.add(Segment(directory, base_offset, config, ground.files, ground.index_pool, ground.clock, new=True))
+    return LocalLog(directory, config, segments, 0, segments.active.base_offset, ground)
+
+
+class _Opening:
+    """One log on its way from files to a `Log`."""
+
+    def __init__(
+        self, directory: str, config: LogConfig, ground: Ground, clean: bool, log_start_offset: int, recovery_point: int
+    ) -> None:
+        self.directory = directory
+        self.config = config
+        self.ground = ground
+        self.clean = clean
+        self.log_start_offset = log_start_offset
+        self.recovery_point = recovery_point
+        self.segments = Segments()
+        self.epochs = LeaderEpochs(ground.files, directory, supported=config.record_version == 2)
+        self.producers = ProducerStates(directory, ground.files)
+
+    def open(self, topic: str, partition: int, topic_id: bytes | None) -> Log:
+        tidy(self.directory, self._segment)
+        self._open_segments()
+        if not self.clean:
+            self._recover_from_recovery_point()
+        end_offset = self._end_offset()
+        local = _local_log(self.directory, self.config, self.segments, self.ground, self.log_start_offset)
+        self.segments.active.begin_appends(self.config)
+        local.update_end(end_offset)
+        local.recovery_point = end_offset if self.clean else min(self.recovery_point, end_offset)
+        self.epochs.truncate_from_end(end_offset)
+        self.epochs.truncate_from_start(self.log_start_offset)
+        start = max(self.log_start_offset, self.segments.first.base_offset)
+        self.producers.snapshots.remove_stray(self.segments.base_offsets)
+        self._rebuild(self.producers, start, end_offset, after_clean_shutdown=self.clean)
+        written_id = self._written_topic_id()
+        return Log(
+            topic,
+            partition,
+            topic_id or written_id,
+            local,
+            self.epochs,
+            self.producers,
+            start,
+            topic_id_is_written=written_id is not None,
+        )
+
+    def _segment(self, base_offset: int, suffix: str = "") -> Segment:
+        ground = self.ground
+        return Segment(
+            self.directory,
+            base_offset,
+            self.config,
+            ground.files,
+            ground.index_pool,
+            ground.clock,
+            new=False,
+            suffix=suffix,
+        )
+
+    def _written_topic_id(self) -> bytes | None:
+        try:
+            return read_topic_id(self.directory)
+        except CorruptCheckpoint as error:
+            _log.warning("%s, it is written anew", error)
+            return None
+
+    def _open_segments(self) -> None:
+        names = set(os.listdir(self.directory))
+        for name in sorted(names):
+            stem, suffix = os.path.splitext(name)
+            if not stem.isdecimal() or suffix not in SUFFIXES:
+                continue
+            if suffix != ".log":
+                if stem + ".log" not in names:
+                    _log.warning("%s has no .log beside it and is deleted", os.path.join(self.directory, name))
+                    os.unlink(os.path.join(self.directory, name))
+                continue
+            segment = self._segment(int(stem))
+            if stem + ".index" not in names:
+                if self.clean or segment.base_offset < self.recovery_point:
+                    _log.error("%s has no .index beside it, which is built from it", segment.path)
+                self._recover(segment)
+            elif stem + ".txnindex" in names:
+                try:
+                    segment.txn_index.check()
+                except CorruptTransactionIndex as error:
+                    _log.warning("%s; the indexes are built anew from %s", error, segment.path)
+                    self._recover(segment)
+            self.segments.add(segment)
+
+    def _recover_from_recovery_point(self) -> None:
+        unflushed = [s for s in self.segments if s.base_offset >= self.recovery_point]
+        floor = self.segments.floor(self.recovery_point)
+        if floor is not None and floor not in unflushed:
+            unflushed.insert(0, floor)
+        for at, segment in enumerate(unflushed):
+            _log.info("Recovering %s", segment.path)
+            try:
+                truncated = self._recover(segment)
+            except (OutOfOrder, OSError) as error:
+                _log.warning("%s can not be recovered (%s), it is emptied", segment.path, error)
+                truncated = segment.truncate_to(segment.base_offset)
+            if truncated:
+                self._delete(unflushed[at + 1 :], f"{segment.path} before them was cut off at {segment.size_bytes}")
+                break
+
+    def _recover(self, segment: Segment) -> int:
+        """Build the indexes of a segment from its entries. Returns how many bytes behind the last good one were cut
+        off."""
+        producers = ProducerStates(self.directory, self.ground.files)
+        self._rebuild(producers, self.log_start_offset, segment.base_offset)
+        dropped = recover_segment(segment, producers, self.epochs)
+        producers.take_snapshot()
+        return dropped
+
+    def _rebuild(
+        self, producers: ProducerStates, start: int, end_offset: int, *, after_clean_shutdown: bool = False
+    ) -> None:
+        rebuild_producers(
+            producers,
+            self.segments,
+            start,
+            end_offset,
+            self.config,
+            self.ground.clock.now_ms(),
+            after_clean_shutdown=after_clean_shutdown,
+        )
+
+    def _end_offset(self) -> int:
+        """The log end offset; where that is below the log start, nothing that is left counts."""
+        if len(self.segments):
+            end_offset = self.segments.active.next_offset()
+            if end_offset >= self.log_start_offset:
+                return end_offset
+            self._delete(
+                list(self.segments),
+                f"the log ends at {end_offset}, before its start at {self.log_start_offset}: files are missing",
+            )
+            self.epochs.clear()
+            self.producers.truncate_fully_and_start_at(self.log_start_offset)
+        return self.log_start_offset
+
+    def _delete(self, segments: list[Segment], reason: str) -> None:
+        if segments:
+            _log.warning("%s: deleting %s because %s", self.directory, segments, reason)
+        for segment in segments:
+            self.segments.remove(segment)
+            self.producers.snapshots.remove(segment.base_offset)
+            segment.release()
+            segment.remove()
+
+
+def recover_segment(segment: Segment, producers: ProducerStates, epochs: LeaderEpochs) -> int:
+    """Read a segment whole, build its indexes anew and cut off what follows the last good entry (LogSegment.recover).
+
+    `producers`, which are at the segment's base offset, and `epochs` take in what is found. Returns how many bytes were
+    dropped. Raises OffsetOverflow; OutOfOrder where offsets do not rise.
+    """
+    segment.clear_indexes()
+    good_bytes = 0
+    try:
+        for position, batch in segment.entries():
+            batch.check_crc()
+            last_offset = batch.last_offset
+            if not segment.offset_index.can_hold(last_offset):
+                raise OffsetOverflow(f"{segment.path} holds offset {last_offset} at {position}")
+            segment.note(position, batch.size, last_offset, batch.max_timestamp, last_offset)
+            good_bytes = position + batch.size
+            if batch.magic >= 2:
+                latest = epochs.latest_epoch
+                if batch.leader_epoch >= 0 and (latest is None or batch.leader_epoch > latest):
+                    epochs.assign(batch.leader_epoch, batch.base_offset)
+                if batch.has_producer_id:
+                    for aborted in producers.replay([batch]):
+                        segment.txn_index.append(aborted)
+                producers.end_offset = last_offset + 1
+    except KafkaError as error:
+        _log.warning("%s is damaged at byte %d: %s", segment.path, good_bytes, error.message)
+    dropped = segment.size_bytes - good_bytes
+    if dropped:
+        _log.warning("%s: %d bytes from byte %d on are cut off", segment.path, dropped, good_bytes)
+        segment.cut(good_bytes)
+    segment.end_appends()
+    return dropped
+
+
+def tidy(directory: str, open_segment: _OpenSegment) -> None:
+    """Finish or undo what was under way when the last broker stopped (the passes before loading in LogLoader.load)."""
+    names = os.listdir(directory)
+    for name in _ending(names, DELETED):
+        _unlink(directory, name)
+    cleaned = _ending(names, CLEANED)
+    swaps = _ending(names, SWAP)
+    if cleaned:
+        first_cleaned = min(_offset_of(name) for name in cleaned)
+        for name in [name for name in swaps if _offset_of(name) >= first_cleaned]:
+            swaps.remove(name)
+            _unlink(directory, name)
+        for name in cleaned:
+            _unlink(directory, name)
+    if swaps:
+        _swap_in(directory, swaps, open_segment)
+
+
+def _swap_in(directory: str, swaps: list[str], open_segment: _OpenSegment) -> None:
+    logs = [open_segment(_offset_of(name), SWAP) for name in swaps if name.endswith(".log" + SWAP)]
+    if logs:
+        first, end = min(log.base_offset for log in logs), max(log.next_offset() for log in logs)
+        for log in logs:
+            _log.info("%s takes the place of the segments it was made from", log.path)
+            log.release()
+        for name in os.listdir(directory):
+            stem = name.split(".")[0]
+            if not name.endswith(SWAP) and stem.isdecimal() and first <= int(stem) < end:
+                _unlink(directory, name)
+    for name in swaps:
+        os.replace(os.path.join(directory, name), os.path.join(directory, name.removesuffix(SWAP)))
+
+
+def _ending(names: list[str], suffix: str) -> list[str]:
+    return [name for name in names if name.endswith(suffix)]
+
+
+def _offset_of(name: str) -> int:
+    return int(name.split(".")[0])
+
+
+def _unlink(directory: str, name: str) -> None:
+    path = os.path.join(directory, name)
+    _log.info("Deleting %s, a stray of what the last broker had begun", path)
+    os.unlink(path)

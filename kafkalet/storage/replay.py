@@ -1,0 +1,55 @@
+"""The producers' states, from the latest snapshot and the entries behind it (UnifiedLog.rebuildProducerState)."""
+
+from __future__ import annotations
+
+from .config import LogConfig
+from .producers import ProducerStates
+from .segment import Segment
+from .segments import Segments
+
+
+def rebuild_producers(
+    producers: ProducerStates,
+    segments: Segments,
+    log_start_offset: int,
+    end_offset: int,
+    config: LogConfig,
+    now_ms: int,
+    *,
+    after_clean_shutdown: bool = False,
+) -> None:
+    """Bring `producers` to the state at `end_offset`, and leave snapshots at the last two segments and there.
+
+    Entries are not read where there can be nothing to find: in message formats without producers, and after a clean
+    stop of a broker that took no snapshots yet.
+    """
+    bases = segments.base_offsets[-2:]
+    if config.record_version < 2 or (after_clean_shutdown and not producers.snapshots.offsets):
+        for offset in [*bases, end_offset]:
+            producers.end_offset = offset
+            producers.take_snapshot()
+        return
+    nothing_to_lose = producers.is_empty and producers.end_offset >= end_offset
+    producers.truncate_and_reload(log_start_offset, end_offset, now_ms)
+    if end_offset > producers.end_offset and not nothing_to_lose:
+        for segment in segments.between(producers.end_offset, end_offset):
+            start = max(segment.base_offset, producers.end_offset, log_start_offset)
+            producers.end_offset = start
+            if segment.base_offset in bases:
+                producers.take_snapshot()
+            _replay(producers, segment, start, end_offset)
+    producers.end_offset = end_offset
+    producers.take_snapshot()
+
+
+def _replay(producers: ProducerStates, segment: Segment, start: int, end_offset: int) -> None:
+    """Take in the entries of one segment from the one that holds `start` up to the one that holds `end_offset`."""
+    found = segment.locate(start)
+    if found is None:
+        return
+    for position, head in segment.heads(found[0]):
+        if head.last_offset >= end_offset:
+            break
+        if head.has_producer_id:
+            # only markers are looked into
+            producers.replay([segment.entry(position, head.size) if head.is_control else head])

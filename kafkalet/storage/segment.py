@@ -1,0 +1,342 @@
+"""A segment: one .log file and its three indexes.
+
+    00000000000000000042.log         the entries with offsets from 42 on, up to the base offset of the next segment
+    00000000000000000042.index       made at the next roll, flush or close, as is .timeindex
+    00000000000000000042.txnindex    made with the first aborted transaction
+
+Only the last segment of a log takes appends. It says when it has had enough (`should_roll`); it does not know the other
+segments, nor who may see what.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from kafkalet.clock import Clock
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.records.batch import Batch
+
+from . import scan
+from .config import LogConfig
+from .files import Buffer, FileRange, Files
+from .index import IndexPool
+from .offset_index import OffsetIndex
+from .time_index import TimeIndex
+from .txn_index import TransactionIndex
+from .values import NO_TIMESTAMP, LogOffsetMetadata, ReadResult, TimestampOffset
+
+DELETED = ".deleted"
+SUFFIXES = (".log", ".index", ".timeindex", ".txnindex")
+
+
+def file_name(offset: int, suffix: str) -> str:
+    """How Kafka names a file of a segment, or a snapshot: the offset in twenty digits."""
+    return f"{offset:020d}{suffix}"
+
+
+class Segment:
+    """One segment. Positions and sizes are bytes in its .log file."""
+
+    __slots__ = (
+        "_bytes_since_index_entry",
+        "_created_ms",
+        "_file",
+        "_first_timestamp",
+        "_interval_bytes",
+        "_is_modified",
+        "_jitter_ms",
+        "_largest",
+        "base_offset",
+        "clock",
+        "modified_ms",
+        "offset_index",
+        "size_bytes",
+        "time_index",
+        "txn_index",
+    )
+
+    def __init__(
+        self,
+        directory: str,
+        base_offset: int,
+        config: LogConfig,
+        files: Files,
+        pool: IndexPool,
+        clock: Clock,
+        *,
+        new: bool,
+        suffix: str = "",
+    ) -> None:
+        """A new, empty segment, or (`new` is False) the one that lies there."""
+        paths = [os.path.join(directory, file_name(base_offset, kind) + suffix) for kind in SUFFIXES]
+        self.base_offset = base_offset
+        self.clock = clock
+        self._file = files.file(paths[0])
+        max_index_bytes = config.segment_index_bytes
+        self.offset_index = OffsetIndex(files, pool, paths[1], base_offset, max_index_bytes, new=new)
+        self.time_index = TimeIndex(files, pool, paths[2], base_offset, max_index_bytes, new=new)
+        self.txn_index = TransactionIndex(files.file(paths[3]), base_offset)
+        self._interval_bytes = config.index_interval_bytes
+        self._jitter_ms = _jitter_ms(config)
+        self._bytes_since_index_entry = 0
+        self._first_timestamp: int | None = None
+        """The largest timestamp of the first append, by which the segment's age is counted; None: not known yet."""
+        self._largest: TimestampOffset | None = TimestampOffset(NO_TIMESTAMP, base_offset) if new else None
+        """The largest timestamp, and the last offset of the first entry that has it; None: look into the time index."""
+        self._created_ms = clock.now_ms()
+        self._is_modified = new
+        if new:
+            self._file.create()
+            self.size_bytes = 0
+            self.modified_ms = self._created_ms
+        else:
+            status = os.stat(paths[0])
+            self.size_bytes = status.st_size
+            self.modified_ms = status.st_mtime_ns // 1_000_000
+
+    def __repr__(self) -> str:
+        return f"<Segment at {self.base_offset}, {self.size_bytes} bytes>"
+
+    @property
+    def path(self) -> str:
+        """Of the .log file."""
+        return self._file.path
+
+    # -- timestamps
+
+    @property
+    def largest(self) -> TimestampOffset:
+        """The largest timestamp so far and the last offset of the first entry that has it; else (-1, base offset)."""
+        if self._largest is None:
+            self._largest = self.time_index.last_entry
+        return self._largest
+
+    @property
+    def largest_timestamp(self) -> int:
+        """The time by which the segment is searched and retained: without timestamps, that of its last modification."""
+        timestamp = self.largest.timestamp
+        return timestamp if timestamp >= 0 else self.modified_ms
+
+    @property
+    def first_timestamp(self) -> int:
+        """The largest timestamp of the first append (of the first entry, after a reopening); -1 where there is none."""
+        if self._first_timestamp is None:
+            for _, batch in self.heads():
+                self._first_timestamp = batch.max_timestamp
+                break
+        return NO_TIMESTAMP if self._first_timestamp is None else self._first_timestamp
+
+    # -- append and roll
+
+    def should_roll(self, config: LogConfig, size_bytes: int, max_timestamp: int, last_offset: int) -> bool:
+        """An append of `size_bytes` with these largest values has to go to a new segment (LogSegment.shouldRoll).
+
+        Age is counted in the time of the records: from the first to the new one. Only where the first has no timestamp
+        is it the time since the segment was made.
+        """
+        size = self.size_bytes
+        if size > config.segment_bytes - size_bytes:
+            return True
+        if size > 0:
+            first = self.first_timestamp
+            waited_ms = max_timestamp - first if first >= 0 else self.clock.now_ms() - self._created_ms
+            if waited_ms > max_segment_ms(config) - self._jitter_ms:
+                return True
+        return self.offset_index.is_full or self.time_index.is_full or not self.offset_index.can_hold(last_offset)
+
+    def append(self, data: Buffer, last_offset: int, max_timestamp: int, offset_of_max_timestamp: int) -> None:
+        """Write entries at the end: `last_offset` is the last in them, `offset_of_max_timestamp` the last offset of the
+        first entry that has `max_timestamp`."""
+        position = self.size_bytes
+        if not self.offset_index.can_hold(last_offset):
+            raise ValueError(f"offset {last_offset} does not fit into the segment at {self.base_offset}")
+        self._file.write(data, position)
+        size = len(data)
+        self.size_bytes = position + size
+        self._modified()
+        if position == 0:
+            self._first_timestamp = max_timestamp
+        self.note(position, size, last_offset, max_timestamp, offset_of_max_timestamp)
+
+    def note(self, position: int, size: int, last_offset: int, max_timestamp: int, offset_of_max: int) -> None:
+        """Take `size` bytes that begin at `position` into the indexes, if it is time for an entry."""
+        if max_timestamp > self.largest.timestamp:
+            self._largest = TimestampOffset(max_timestamp, offset_of_max)
+        if self._bytes_since_index_entry > self._interval_bytes:
+            self.offset_index.append(last_offset, position)
+            self.time_index.maybe_append(*self.largest[:2])
+            self._bytes_since_index_entry = 0
+        self._bytes_since_index_entry += size
+
+    def end_appends(self) -> None:
+        """The log was rolled: complete the indexes and bring them to their files."""
+        self.time_index.maybe_append(*self.largest[:2], closing=True)
+        self.flush_indexes()
+        self.offset_index.allow_unload()
+        self.time_index.allow_unload()
+
+    def begin_appends(self, config: LogConfig) -> None:
+        """The segment is the last one (again): keep the indexes, and let them grow."""
+        for index in (self.offset_index, self.time_index):
+            index.keep_loaded()
+            index.max_entries = config.segment_index_bytes // index.ENTRY_BYTES
+
+    # -- read
+
+    def heads(self, position: int = 0) -> Iterator[tuple[int, Batch]]:
+        """Position and header of each entry from the one at `position` on."""
+        return scan.heads(self._file, position, self.size_bytes)
+
+    def entries(self, position: int = 0) -> Iterator[tuple[int, Batch]]:
+        """Position and entry of each from the one at `position` on, whole."""
+        return scan.entries(self._file, position, self.size_bytes)
+
+    def entry(self, position: int, size: int) -> Batch:
+        return scan.entry(self._file, position, size)
+
+    def locate(self, offset: int) -> tuple[int, Batch] | None:
+        """Position and header of the first entry that ends at `offset` or later; None where all end before it."""
+        for position, batch in self.heads(self.offset_index.lookup(offset)):
+            if batch.last_offset >= offset:
+                return position, batch
+        return None
+
+    def read(self, offset: int, max_bytes: int, max_position: int | None, at_least_one: bool) -> ReadResult | None:
+        """What lies here from the entry on that holds `offset` (or is the first behind it); None where all lies before
+        it.
+
+        The bytes end at `max_position` (None: nothing may be read) and after `max_bytes`, wherever that cuts; only with
+        `at_least_one` is the first entry whole, however large. Raises KafkaError(UNKNOWN_SERVER_ERROR) for a negative
+        `max_bytes`.
+        """
+        if max_bytes < 0:
+            raise KafkaError(
+                Code.UNKNOWN_SERVER_ERROR, f"Invalid max size {max_bytes} for log read from segment {self}"
+            )
+        found = self.locate(offset)
+        if found is None:
+            return None
+        position, batch = found
+        metadata = LogOffsetMetadata(offset, self.base_offset, position)
+        limit = max(max_bytes, batch.size) if at_least_one else max_bytes
+        if limit == 0 or max_position is None:
+            return ReadResult(metadata, b"")
+        length = min(max_position - position, limit)
+        return ReadResult(metadata, FileRange(self._file, position, length) if length > 0 else b"", limit < batch.size)
+
+    def next_offset(self) -> int:
+        """The offset behind the last entry, found by reading from the last index entry on."""
+        offset = self.base_offset
+        for _, batch in self.heads(self.offset_index.lookup(self.offset_index.last_offset)):
+            offset = batch.next_offset
+        return offset
+
+    # -- cut
+
+    def truncate_to(self, offset: int) -> int:
+        """Drop everything from the entry that holds `offset` on. Returns the number of bytes dropped."""
+        found = self.locate(offset)
+        self.offset_index.truncate_to(offset)
+        self.time_index.truncate_to(offset)
+        self.txn_index.truncate_to(offset)
+        dropped = 0 if found is None else self.cut(found[0])
+        if self.size_bytes == 0:
+            self._created_ms = self.clock.now_ms()
+            self._first_timestamp = None
+        self._bytes_since_index_entry = 0
+        if self.largest.timestamp >= 0:
+            self._largest = self._find_largest()
+        return dropped
+
+    def cut(self, size_bytes: int) -> int:
+        """Drop the bytes from position `size_bytes` on. Returns how many."""
+        dropped = self.size_bytes - size_bytes
+        if dropped > 0:
+            self._file.truncate(size_bytes)
+            self.size_bytes = size_bytes
+            self._modified()
+        return dropped
+
+    def clear_indexes(self) -> None:
+        """Forget the indexes, which are to be built again from the entries (`note`)."""
+        self.offset_index.clear()
+        self.time_index.clear()
+        self.txn_index.reset()
+        self._largest = TimestampOffset(NO_TIMESTAMP, self.base_offset)
+        self._bytes_since_index_entry = 0
+
+    def _modified(self) -> None:
+        self.modified_ms = self.clock.now_ms()
+        self._is_modified = True
+
+    def _find_largest(self) -> TimestampOffset:
+        largest = self.time_index.last_entry
+        for _, batch in self.heads(self.offset_index.lookup(largest.offset)):
+            if batch.max_timestamp > largest.timestamp:
+                largest = TimestampOffset(batch.max_timestamp, batch.last_offset)
+        return largest
+
+    # -- files
+
+    def flush_indexes(self) -> None:
+        self.offset_index.flush()
+        self.time_index.flush()
+
+    def flush(self) -> None:
+        """Force everything to the disk."""
+        self._file.sync()
+        self.flush_indexes()
+        self.txn_index.flush()
+
+    def close(self) -> None:
+        """Complete the indexes, write them, and give the descriptors back. Reading opens them again."""
+        if self._largest is not None:
+            self.time_index.maybe_append(*self._largest[:2], closing=True)
+        self.flush_indexes()
+        self.release()
+        if self._is_modified:  # by the clock we were given, which is not always that of the file system
+            os.utime(self._file.path, ns=(self.modified_ms * 1_000_000,) * 2)
+            self._is_modified = False
+
+    def release(self) -> None:
+        """Give the descriptors back without writing anything."""
+        self._file.close()
+        self.txn_index.close()
+        self.offset_index.forget()
+        self.time_index.forget()
+
+    def rename(self, suffix: str) -> None:
+        """Append `suffix` to the names of the files."""
+        self._file.rename(self._file.path + suffix)
+        self.offset_index.rename(self.offset_index.path + suffix)
+        self.time_index.rename(self.time_index.path + suffix)
+        self.txn_index.rename(self.txn_index.path + suffix)
+
+    def moved(self, directory: str) -> None:
+        """The directory has another name now."""
+        self._file.moved(os.path.join(directory, os.path.basename(self._file.path)))
+        for index in (self.offset_index, self.time_index):
+            index.path = os.path.join(directory, os.path.basename(index.path))
+        self.txn_index.rename(os.path.join(directory, os.path.basename(self.txn_index.path)))
+
+    def remove(self) -> None:
+        """Delete the files. Ranges of the .log that were read before stay readable."""
+        self._file.remove()
+        self.offset_index.remove()
+        self.time_index.remove()
+        self.txn_index.remove()
+
+
+def max_segment_ms(config: LogConfig) -> int:
+    """How much time one segment may hold: a compacted log also rolls by `max.compaction.lag.ms`."""
+    if config.is_compacted and config.max_compaction_lag_ms > 0:
+        return min(config.max_compaction_lag_ms, config.segment_ms)
+    return config.segment_ms
+
+
+def _jitter_ms(config: LogConfig) -> int:
+    """A random part of `segment.jitter.ms`, so that logs that were made together do not roll together."""
+    if not config.segment_jitter_ms:
+        return 0
+    return int.from_bytes(os.urandom(4), "big") % min(config.segment_jitter_ms, config.segment_ms)

@@ -1,0 +1,113 @@
+"""The segments of a log, in the order of their offsets.
+
+At any time the one with the largest base offset takes the appends. Largest timestamps are kept as running maxima, so
+that the first segment that reaches a time is found by bisection, however many there are.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+
+from .segment import Segment
+
+
+class Segments:
+    """Segments by base offset. All but the active one have their final size and largest timestamp."""
+
+    __slots__ = ("_bases", "_peaks", "_segments")
+
+    def __init__(self) -> None:
+        self._bases: list[int] = []
+        self._segments: list[Segment] = []
+        self._peaks: list[int] = []
+        """For the first so many segments, none of them active: the largest timestamp up to there."""
+
+    def __len__(self) -> int:
+        return len(self._segments)
+
+    def __iter__(self) -> Iterator[Segment]:
+        return iter(tuple(self._segments))
+
+    def __contains__(self, base_offset: int) -> bool:
+        return self.get(base_offset) is not None
+
+    @property
+    def active(self) -> Segment:
+        return self._segments[-1]
+
+    @property
+    def first(self) -> Segment:
+        return self._segments[0]
+
+    @property
+    def base_offsets(self) -> list[int]:
+        return list(self._bases)
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(segment.size_bytes for segment in self._segments)
+
+    def get(self, base_offset: int) -> Segment | None:
+        """The segment with exactly that base offset."""
+        at = bisect_left(self._bases, base_offset)
+        return self._segments[at] if at < len(self._bases) and self._bases[at] == base_offset else None
+
+    def floor(self, offset: int) -> Segment | None:
+        """The last segment with a base offset at or below `offset`."""
+        at = bisect_right(self._bases, offset) - 1
+        return self._segments[at] if at >= 0 else None
+
+    def lower(self, offset: int) -> Segment | None:
+        """The last segment with a base offset below `offset`."""
+        at = bisect_left(self._bases, offset) - 1
+        return self._segments[at] if at >= 0 else None
+
+    def higher(self, offset: int) -> Segment | None:
+        """The first segment with a base offset above `offset`."""
+        at = bisect_right(self._bases, offset)
+        return self._segments[at] if at < len(self._segments) else None
+
+    def higher_ones(self, offset: int) -> Iterator[Segment]:
+        """All segments with a base offset above `offset`."""
+        return iter(self._segments[bisect_right(self._bases, offset) :])
+
+    def between(self, start: int, end: int) -> list[Segment]:
+        """From the segment that holds `start` to the last one with a base offset below `end`; none where both are
+        equal."""
+        assert start <= end, f"segments from {start} to {end}"
+        if start == end:
+            return []
+        first = max(bisect_right(self._bases, start) - 1, 0)
+        return self._segments[first : bisect_left(self._bases, end)]
+
+    def add(self, segment: Segment) -> None:
+        """Put a segment in its place; one with the same base offset goes."""
+        at = bisect_left(self._bases, segment.base_offset)
+        if at < len(self._bases) and self._bases[at] == segment.base_offset:
+            self._segments[at] = segment
+        else:
+            self._bases.insert(at, segment.base_offset)
+            self._segments.insert(at, segment)
+        del self._peaks[at:]
+
+    def remove(self, segment: Segment) -> None:
+        """Take a segment out; its files stay."""
+        at = bisect_left(self._bases, segment.base_offset)
+        assert self._segments[at] is segment, f"{segment} is not in this log"
+        del self._bases[at], self._segments[at]
+        del self._peaks[max(min(at, len(self._segments) - 1), 0) :]  # the last one left is active now
+
+    def first_reaching(self, timestamp: int) -> Segment | None:
+        """The first segment whose largest timestamp is `timestamp` or later."""
+        peaks, segments = self._peaks, self._segments
+        for segment in segments[len(peaks) : -1]:
+            peaks.append(max(segment.largest_timestamp, peaks[-1] if peaks else segment.largest_timestamp))
+        at = bisect_left(peaks, timestamp)
+        if at < len(peaks):
+            return segments[at]
+        return self.active if segments and self.active.largest_timestamp >= timestamp else None
+
+    def with_largest_timestamp(self) -> Segment:
+        """The first of those with the largest timestamp of all."""
+        return max(self._segments, key=lambda segment: segment.largest.timestamp)
