@@ -12,8 +12,8 @@
 A message with a codec is a wrapper: its value is a message set, compressed. Its offset is that of the last message
 inside, so that a broker can skip it without a look inside. In format 0 the messages inside have absolute offsets; in
 format 1 (KIP-31) relative ones, 0, 1, 2, ..., so that a broker need not touch them; and a wrapper with log append time
-speaks for all of them (KIP-32). A producer's wrapper may have offset 0, whatever is inside: then the inner offsets stand
-as they are.
+speaks for all of them (KIP-32). A wrapper from a producer may have offset 0, whatever is inside: then the inner offsets
+stand as they are.
 """
 
 from struct import Struct
