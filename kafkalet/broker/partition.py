@@ -132,15 +132,10 @@ class Partition:
 
     # Writing
 
-    def append(
-        self,
-        records: bytearray | memoryview | bytes,
-        origin: Origin = Origin.CLIENT,
-        produce_version: int | None = None,
-    ) -> Appended:
+    def append(self, records: bytearray | memoryview | bytes, origin: Origin = Origin.CLIENT) -> Appended:
         """Append as the leader, and move the high watermark where no other replica has to come first."""
         log = self.log_for(None)
-        appended = log.append_as_leader(records, self.leader_epoch, origin, produce_version)
+        appended = log.append_as_leader(records, self.leader_epoch, origin)
         if not appended.duplicate:
             self.advance_high_watermark()
             self.changed(self)
@@ -210,7 +205,7 @@ class Partition:
         """
         if transactional_id is not None and self.release.verifies_transactions:
             self._verify_transaction(records)
-        return self.append(records, Origin.CLIENT, version)
+        return self.append(records, Origin.CLIENT)
 
     def _verify_transaction(self, records: bytearray | memoryview | bytes) -> None:
         for batch in batches(records):

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
-from kafkalet.protocol.records.batch import Batch, batches
+from kafkalet.protocol.records.batch import Batch
 from kafkalet.storage.log import Log
 
 T = TypeVar("T")
@@ -57,7 +57,7 @@ class LogView:
 
         def look() -> list[SegmentView]:
             return [
-                SegmentView(segment.base_offset, segment.size, segment.largest_timestamp)
+                SegmentView(segment.base_offset, segment.size_bytes, segment.largest.timestamp)
                 for segment in self._log.segments
             ]
 
@@ -70,7 +70,7 @@ class LogView:
         """Every batch on disk, also those below the log start offset that were not deleted yet; all are read."""
 
         def look() -> list[Batch]:
-            return [batch for segment in self._log.segments for batch in batches(segment.read_all())]
+            return [batch for segment in self._log.segments for _, batch in segment.entries()]
 
         found = self._call(look)
         assert isinstance(found, list)
