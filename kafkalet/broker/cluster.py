@@ -21,7 +21,6 @@ from kafkalet.clock import Clock, SystemClock, Timer
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.storage.config import LogConfig
 from kafkalet.storage.directory import LogDirectory
-from kafkalet.storage.log import Log
 
 from .config import BrokerConfig
 from .home import Home
@@ -29,7 +28,7 @@ from .leadership import Leadership
 from .metadata import Endpoint, MetadataImage, PartitionState, TopicState, check_topic_name, new_topic_id, spread
 from .node import Node
 from .partition import Partition
-from .producer_ids import BLOCK, ProducerIds
+from .producer_ids import ProducerIds
 from .receiving import ReceiveBuffer
 from .release import NEWEST, Release
 from .running import Running
@@ -45,7 +44,7 @@ class NewTopic(NamedTuple):
 
     name: str
     partitions: int = -1
-    config: Mapping[str, str] = {}  # noqa: RUF012 - never written to
+    config: Mapping[str, str] = {}
     replication_factor: int = -1
 
 
@@ -110,6 +109,13 @@ class Cluster(Running):
         """A view of the leader's log. UNKNOWN_TOPIC_OR_PARTITION where there is none."""
         leader = self.call(lambda: self.leadership.leader_of(topic, partition))
         return LogView(leader.log, self.call)
+
+    def produce(self, topic: str, partition: int, records: bytes | bytearray) -> int:
+        """Append record batches, as built by `kafkalet.protocol.records.build`, to a partition; the first offset.
+
+        They are checked as those of any producer. Raises KafkaError.
+        """
+        return self.call(lambda: self.leadership.leader_of(topic, partition).append(bytearray(records)).first_offset)
 
     # Topics
 
@@ -301,12 +307,12 @@ class Cluster(Running):
     def _take_in_topics(self) -> None:
         """Open the logs of the topics that the metadata names, and of those that only their folders tell of."""
         for node in self.nodes.values():
-            for topic, index, topic_id in node.directory.found():
-                if topic not in self.metadata.topics:
-                    self.metadata.add_topic(TopicState(topic, topic_id or new_topic_id(), [], {}))
-                state = self.metadata.topics[topic]
-                while len(state.partitions) <= index:
-                    state.partitions.append(PartitionState(len(state.partitions), [node.node_id]))
+            for name, index, topic_id in node.directory.found():
+                if name not in self.metadata.topics:
+                    self.metadata.add_topic(TopicState(name, topic_id or new_topic_id(), [], {}))
+                partitions = self.metadata.topics[name].partitions
+                while len(partitions) <= index:
+                    partitions.append(PartitionState(len(partitions), [node.node_id]))
         for topic in self.metadata.topics.values():
             for partition in topic.partitions:
                 self._host(topic, partition)
@@ -364,10 +370,12 @@ class Cluster(Running):
         self._timers.append(self.clock.call_later(first_ms, run))
 
     def _tend_logs(self) -> None:
-        """What the log manager does from time to time: drop old segments, forget old producers, flush."""
+        """What the log manager does from time to time: drop old segments, forget old producers, note how far it is."""
+        now_ms = self.clock.now_ms()
         for node in self.nodes.values():
             for partition in list(node.partitions.values()):
-                if partition.log.tend():
+                partition.log.producers.remove_expired(now_ms)
+                if partition.log.apply_retention():
                     self.leadership.changed(partition)
             node.directory.checkpoint()
 

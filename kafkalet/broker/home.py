@@ -83,9 +83,8 @@ class Home:
 
 def _temporary() -> str:
     """A new directory of our own where the system keeps temporary files (the work of tempfile, without its import)."""
-    base = next(
-        (path for name in ("TMPDIR", "TEMP", "TMP") if (path := os.environ.get(name)) and os.path.isdir(path)), "/tmp"
-    )
+    places = [os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")] + ["/tmp", os.getcwd()]  # noqa: S108
+    base = next(place for place in places if place and os.path.isdir(place))
     path = os.path.join(base, f"kafkalet-{os.getpid()}-{os.urandom(6).hex()}")
     os.mkdir(path, 0o700)
     return path

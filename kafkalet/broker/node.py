@@ -11,7 +11,7 @@ from typing import Any
 from kafkalet.clock import Clock
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, KafkaError
-from kafkalet.protocol.releases import versions_of
+from kafkalet.protocol.releases import advertised
 from kafkalet.storage.config import LogConfig
 from kafkalet.storage.directory import LogDirectory
 
@@ -51,7 +51,7 @@ class Node:
         self.directory = directory
         self.clock = clock
         self.api_versions: Mapping[Api, tuple[int, int]] = {
-            api: versions for api, versions in versions_of(release.name).items() if api in SERVED
+            api: (versions.low, versions.high) for api, versions in advertised(release.name).items() if api in SERVED
         }
         """The APIs that clients are told of, with their lowest and highest version."""
         self.purgatory = Purgatory(clock, loop.call_soon)
@@ -72,7 +72,7 @@ class Node:
     def close(self) -> None:
         """Cut off the clients, write what is not written yet, and close the data directory."""
         self.listener.close()
-        self.directory.close()
+        self.directory.close(discard=not self.directory.ground.files.durable)
         self.partitions.clear()
 
     @property

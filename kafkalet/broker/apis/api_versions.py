@@ -16,6 +16,7 @@ from kafkalet.broker.context import Context
 from kafkalet.broker.features import finalized_epoch, finalized_features, supported_features
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kafkalet.protocol.releases import advertised
 
 _LEGAL_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 _NO_NODE = -1
@@ -29,7 +30,8 @@ def handle(request: ApiVersionsRequest, context: Context) -> ApiVersionsResponse
         error_code=Code.NONE,
         api_keys=[
             ApiVersionsResponse.ApiVersion(api_key=api, min_version=lowest, max_version=highest)
-            for api, (lowest, highest) in sorted(context.node.api_versions.items())
+            for api, (lowest, highest) in advertised(context.release.name).items()
+            if api in context.node.api_versions
         ],
     )
     if context.version >= 3:

@@ -7,12 +7,11 @@ named twice counts once, with its last offset.
 Source: kafka.server.ReplicaManager.deleteRecords, DelayedDeleteRecords.
 """
 
+from kafkalet.broker.context import Context
+from kafkalet.broker.partition import Partition
+from kafkalet.broker.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
-
-from ..context import Context
-from ..partition import Partition
-from ..purgatory import Delayed
 
 Answer = DeleteRecordsResponse.Topic.Partition
 Key = tuple[str, int]

@@ -3,11 +3,10 @@
 Source: kafka.server.KafkaApis.handleDescribeProducersRequest, Partition.activeProducerState.
 """
 
+from kafkalet.broker.context import Context
+from kafkalet.broker.metadata import check_topic_name
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.describe_producers import DescribeProducersRequest, DescribeProducersResponse
-
-from ..context import Context
-from ..metadata import check_topic_name
 
 Answer = DescribeProducersResponse.Topic.Partition
 NONE = -1
@@ -36,7 +35,7 @@ def _describe(topic: str, index: int, context: Context) -> Answer:
         partition_index=index,
         error_code=Code.NONE,
         active_producers=[
-            Answer.ProducerState(
+            Answer.Producer(
                 producer_id=entry.producer_id,
                 producer_epoch=entry.producer_epoch,
                 last_sequence=entry.last_sequence,

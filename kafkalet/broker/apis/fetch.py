@@ -19,16 +19,16 @@ Source: kafka.server.KafkaApis.handleFetchRequest, ReplicaManager.fetchMessages 
 
 from typing import NamedTuple
 
+from kafkalet.broker.context import Context
+from kafkalet.broker.fetch_sessions import Asked, FetchContext, Key, Told
+from kafkalet.broker.partition import Partition, Read
+from kafkalet.broker.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafkalet.protocol.wire import ZERO_UUID
 from kafkalet.storage.values import Isolation, LogOffsetMetadata
 
-from ..context import Context
-from ..fetch_sessions import Asked, FetchContext, Key, Told
-from ..partition import Partition, Read
-from ..purgatory import Delayed
-from .fetch_conversion import convert
+from .fetch_conversion import convert, refused
 
 AnswerTopic = FetchResponse.Topic
 Answer = FetchResponse.Topic.Partition
@@ -327,7 +327,7 @@ class _Fetch:
     def _respond(self, found: dict[Key, Found]) -> FetchResponse:
         answers = {key: one.answer for key, one in found.items()}
         for key, code in self.refused.items():
-            answers[key] = _refused(key[2], code)
+            answers[key] = refused(key[2], code)
         error, session_id, keys = self.session.settle(
             {
                 key: Told(
@@ -340,11 +340,13 @@ class _Fetch:
                 for key, answer in answers.items()
             }
         )
-        asked = dict(self.readable) if self.context.version <= 3 else {}
+        offsets = {key: asked.fetch_offset for key, asked in self.readable} if self.context.version < 10 else {}
         topics: list[AnswerTopic] = []
         last: tuple[str, bytes | None] | None = None
         for key in keys:
-            answer = convert(answers[key], key[0], key in asked and asked[key].fetch_offset, self.context)
+            answer = answers[key]
+            if key in offsets:
+                answer = convert(answer, key[0], offsets[key], self.context, from_follower=self.replica_id >= 0)
             if last != key[:2]:
                 last = key[:2]
                 topics.append(AnswerTopic(topic=key[0], topic_id=key[1] or ZERO_UUID, partitions=[]))
@@ -375,21 +377,8 @@ class _Fetch:
             topics = [
                 AnswerTopic(
                     topic=topic.topic,
-                    partitions=[_refused(partition.partition, code, records) for partition in topic.partitions],
+                    partitions=[refused(partition.partition, code, records) for partition in topic.partitions],
                 )
                 for topic in self.request.topics
             ]
         return FetchResponse(error_code=code, session_id=self.request.session_id, responses=topics)
-
-
-def _refused(index: int, code: Code, records: bytes | None = b"") -> Answer:
-    """The answer for a partition that was not read (FetchResponse.partitionResponse)."""
-    return Answer(
-        partition_index=index,
-        error_code=code,
-        high_watermark=UNKNOWN,
-        last_stable_offset=UNKNOWN,
-        log_start_offset=UNKNOWN,
-        aborted_transactions=[],
-        records=records,
-    )

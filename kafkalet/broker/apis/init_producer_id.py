@@ -9,10 +9,9 @@ answers COORDINATOR_NOT_AVAILABLE; an empty transactional id is INVALID_REQUEST.
 Source: kafka.coordinator.transaction.TransactionCoordinator.handleInitProducerId.
 """
 
+from kafkalet.broker.context import Context
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-
-from ..context import Context
 
 NONE = -1
 

@@ -5,12 +5,14 @@ v1+     one offset by time (>= 0: the first record at or after it) or by a speci
 v2+     isolation level: read_committed asks for the last stable offset instead of the high watermark
 v4+     leader epochs: the request is fenced by them, the answer carries them
 
-Checks come in this order: named twice, a special time that this version does not know, unknown partition, leader epoch,
-lookup. Brokers and debugging clients (replica id other than -1) see the log to its end, whatever isolation they ask for.
+Checks come in this order: named twice, a special time that this version does not know, unknown partition, leader
+epoch, lookup. Brokers and debugging clients (replica id other than -1) see the log to its end, whatever isolation they
+ask for.
 
 Source: kafka.server.KafkaApis.handleListOffsetRequest, ReplicaManager.fetchOffset.
 """
 
+from kafkalet.broker.context import Context
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from kafkalet.storage.lookup import (
@@ -22,8 +24,6 @@ from kafkalet.storage.lookup import (
     MAX_TIMESTAMP,
 )
 from kafkalet.storage.values import Isolation
-
-from ..context import Context
 
 Asked = ListOffsetsRequest.Topic.Partition
 Answer = ListOffsetsResponse.Topic.Partition

@@ -15,12 +15,11 @@ Source: kafka.server.KafkaApis.handleTopicMetadataRequest, KRaftMetadataCache.
 
 import logging
 
+from kafkalet.broker.context import Context
+from kafkalet.broker.metadata import INTERNAL_TOPICS, NO_LEADER, PartitionState, TopicState, check_topic_name
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafkalet.protocol.wire import ZERO_UUID
-
-from ..context import Context
-from ..metadata import INTERNAL_TOPICS, NO_LEADER, PartitionState, TopicState, check_topic_name
 
 log = logging.getLogger(__name__)
 

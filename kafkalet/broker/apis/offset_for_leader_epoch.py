@@ -7,13 +7,12 @@ leader answers, whoever asks.
 Source: kafka.server.ReplicaManager.lastOffsetForLeaderEpoch.
 """
 
+from kafkalet.broker.context import Context
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
 )
-
-from ..context import Context
 
 Asked = OffsetForLeaderEpochRequest.Topic.Partition
 Answer = OffsetForLeaderEpochResponse.Topic.Partition

@@ -14,17 +14,17 @@ named twice counts once, with its last records.
 Source: kafka.server.KafkaApis.handleProduceRequest, ReplicaManager.appendRecords, DelayedProduce.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
+from kafkalet.broker.context import Context
+from kafkalet.broker.partition import Partition
+from kafkalet.broker.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kafkalet.protocol.records.batch import batches
-from kafkalet.protocol.wire import Chunk
-from kafkalet.storage.validation import RecordsRefused, ValidationFailed, check_produced
-
-from ..context import Context
-from ..partition import Partition
-from ..purgatory import Delayed
+from kafkalet.protocol.wire import Buffer
+from kafkalet.storage.refusals import RecordsRefused, ValidationFailed
+from kafkalet.storage.validation import check_produced
 
 Answer = ProduceResponse.Topic.Partition
 Key = tuple[str, bytes, int]
@@ -65,24 +65,24 @@ def handle(request: ProduceRequest, context: Context) -> ProduceResponse | Delay
     )
 
 
-def _records_by_partition(request: ProduceRequest, context: Context) -> dict[Key, Chunk | None]:
+def _records_by_partition(request: ProduceRequest, context: Context) -> dict[Key, Buffer | None]:
     by_id = context.version >= 13
-    records: dict[Key, Chunk | None] = {}
+    records: dict[Key, Buffer | None] = {}
     for topic in request.topic_data:
         name = topic.name
         if by_id:
             known = context.cluster.metadata.topic_by_id(topic.topic_id)
             name = "" if known is None else known.name
         for partition in topic.partition_data:
-            records[name, topic.topic_id, partition.index] = partition.records
+            records[name, topic.topic_id, partition.index] = cast(Buffer | None, partition.records)
     return records
 
 
-def _is_transactional(chunk: Chunk) -> bool:
+def _is_transactional(chunk: Buffer) -> bool:
     return any(batch.is_transactional for batch in batches(chunk))
 
 
-def _append(key: Key, chunk: Chunk, request: ProduceRequest, context: Context, pending: dict[Key, Pending]) -> Answer:
+def _append(key: Key, chunk: Buffer, request: ProduceRequest, context: Context, pending: dict[Key, Pending]) -> Answer:
     name, _, index = key
     state = context.cluster.metadata.partition(name, index)
     if state is None:
@@ -137,7 +137,7 @@ def _records_refused(key: Key, refusal: RecordsRefused, log_start_offset: int) -
 
 
 def _null_records(
-    records: dict[Key, Chunk | None], request: ProduceRequest, context: Context
+    records: dict[Key, Buffer | None], request: ProduceRequest, context: Context
 ) -> ProduceResponse | Delayed[ProduceResponse] | None:
     """Null records break Kafka's handler: 3.9 and older never answer, and serve that connection no more."""
     if context.release.leaves_null_records_unanswered:
