@@ -55,10 +55,7 @@ class Routed(Protocol):
 
     @property
     def api_versions(self) -> Mapping[Any, tuple[int, int]]:
-        """The APIs it advertises, each with its lowest and highest version."""
-
-    @property
-    def release(self) -> Any: ...
+        """The APIs it serves, each with its lowest and highest version."""
 
 
 class _Route:
@@ -160,17 +157,15 @@ class Router:
         api = BY_KEY.get(key)
         if api is None:
             raise CloseConnection(f"no API has the key {key}")
-        advertised = self.node.api_versions.get(api)
-        if advertised is None:
+        served = self.node.api_versions.get(api)
+        if served is None:
             if api.client_facing and api not in SERVED:
                 self._lament(api)
             raise CloseConnection(f"{api} is not served")
-        lowest, highest = advertised
-        if api is Api.PRODUCE and not self.node.release.serves_old_message_sets:
-            lowest = 3  # KAFKA-18659: 4.x advertises from 0 for the sake of old librdkafka, and serves from 3
+        lowest, highest = served
         if not lowest <= version <= highest:
             if api is Api.API_VERSIONS:
-                return _unsupported_api_versions(version, advertised)
+                return _unsupported_api_versions(version, served)
             raise CloseConnection(f"{api} v{version} is not served, only v{lowest} to v{highest}")
         handle: Handler = import_module(f"{__package__}.apis.{api.module}").handle
         route = self._routes[number] = _Route(api, version, request_type(api).decode, handle)
@@ -183,11 +178,11 @@ class Router:
             _LOG.error("%s (API %d) IS NOT IMPLEMENTED by kafkalet: a client that needs it will not work", api, api)
 
 
-def _unsupported_api_versions(version: int, advertised: tuple[int, int]) -> _Route:
+def _unsupported_api_versions(version: int, served: tuple[int, int]) -> _Route:
     """The way of an ApiVersions in a version that is not served. Such a route is made anew each time."""
     from kafkalet.protocol.messages.api_versions import ApiVersionsResponse
 
-    lowest, highest = advertised
+    lowest, highest = served
     own = ApiVersionsResponse.ApiVersion(api_key=Api.API_VERSIONS, min_version=lowest, max_version=highest)
     answer = ApiVersionsResponse(
         error_code=Code.UNSUPPORTED_VERSION,

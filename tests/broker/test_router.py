@@ -28,13 +28,13 @@ from kafkalet.protocol.wire import Chunk
 class Node:
     """As much of a broker as the router asks of one."""
 
-    def __init__(self, release: str = "newest") -> None:
+    def __init__(self) -> None:
         self.api_versions: dict[Api, tuple[int, int]] = {
             Api.LIST_OFFSETS: (1, 11),
             Api.PRODUCE: (0, 13),
             Api.API_VERSIONS: (0, 4),
         }
-        self.release = Release.of(release)
+        self.release = Release.of()
         self.clock = ManualClock()
         self.cluster = SimpleNamespace(metadata=SimpleNamespace(cluster_id="C"))
         self.node_id = 1
@@ -51,8 +51,8 @@ class Client:
 class Routing:
     """A router whose handlers are those of a test."""
 
-    def __init__(self, release: str = "newest") -> None:
-        self.node = Node(release)
+    def __init__(self) -> None:
+        self.node = Node()
         self.router = Router(self.node)
         self.context = self.router.context(Client(), ("127.0.0.1", 5), "PLAINTEXT")
         self.handlers: dict[str, Callable[[Any, Context], Any]] = {}
@@ -218,27 +218,6 @@ def test_its_answers_have_response_header_0_in_every_version(routing: Routing) -
     routing.handlers["api_versions"] = lambda request, context: ApiVersionsResponse(error_code=0, api_keys=[])
     _, wire = routing.route(header(18, 3) + b"\x00\x02x\x02x\x00")
     assert ApiVersionsResponse.decode(wire[8:], 3).error_code == 0
-
-
-# Produce
-
-
-@pytest.mark.parametrize(("release", "lowest"), [("3.9", 0), ("4.4", 3), ("newest", 0)])
-def test_4_x_advertises_produce_from_0_and_serves_it_from_3(
-    monkeypatch: pytest.MonkeyPatch, release: str, lowest: int
-) -> None:
-    routing = Routing(release)
-    monkeypatch.setattr(router_module, "import_module", routing.import_module)
-    routing.handlers["produce"] = lambda request, context: None
-    for version in range(4):
-        frame = (
-            header(0, version) + (b"\xff\xff" if version >= 3 else b"") + b"\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00"
-        )
-        if version < lowest:
-            with pytest.raises(CloseConnection, match=f"Produce v{version} is not served, only v3"):
-                routing.route(frame)
-        else:
-            assert routing.route(frame) == (0, b"")
 
 
 # Answers
