@@ -6,11 +6,11 @@ offset on; a compressed one becomes one wrapper with all its records. zstd is re
 
 An answer announces its size before anything but the first batch has been converted, and Kafka announces the size of
 the unconverted data, or that of the first converted batch if it is larger. What is converted is cut off there, in the
-middle of a message if it comes to that, and the next fetch goes on; what is missing is filled up with messages that claim
-to be longer than the answer, which consumers drop like any that is cut off. If all data vanished in the conversion,
-twelve bytes of such a message remain. Chunks of 128 KiB are converted at a time, which shows where one of them holds
-zstd: it is dropped whole. And when the first batch vanishes, the second one is sent twice, for Kafka, having converted it
-ahead, skips one batch and not two. All of this is kept.
+middle of a message if it comes to that, and the next fetch goes on; what is missing is filled up with messages that
+claim to be longer than the answer, which consumers drop like any that is cut off. If all data vanished in the
+conversion, twelve bytes of such a message remain. Chunks of 128 KiB are converted at a time, which shows where one of
+them holds zstd: it is dropped whole. And when the first batch vanishes, the second one is sent twice, for Kafka, having
+converted it ahead, skips one batch and not two. All of this is kept.
 
 Up, on produce (LogValidator.buildRecordsAndAssignOffsets), and down again where a topic's message.format.version is
 old: records get new offsets and a batch, or messages, of the format of the log.
