@@ -14,9 +14,8 @@ import tempfile
 from collections.abc import Callable, Iterator
 from typing import IO
 
-from kafkalet.protocol.records.build import build_batch
-
 from kafkalet.protocol.errors import KafkaError
+from kafkalet.protocol.records.build import build_batch
 from kafkalet.protocol.records.record import Record
 from kafkalet.storage.config import LogConfig
 from kafkalet.storage.refusals import RecordsRefused

@@ -120,7 +120,7 @@ class RecordFile:
             if line.isspace():
                 continue
             try:
-                yield _from_json(number, decode(line))
+                yield _from_json(number, decode(line.rstrip()))
             except json.JSONDecodeError as error:
                 raise LoadError(self.path, number, f"is not JSON: {error.msg} at column {error.colno}") from None
             except (UnicodeEncodeError, RecursionError) as error:

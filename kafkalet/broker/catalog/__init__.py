@@ -19,7 +19,7 @@ from kafkalet.properties import Property, Type
 Version = tuple[int, ...]
 
 # Properties of one listener, and of one authentication mechanism in it.
-_OF_LISTENER = re.compile(r"listener\.name\.[^.]*\.(?:[a-z0-9-]+\.)?(?=sasl|ssl|max|num|connections|principal)")
+_OF_LISTENER = re.compile(r"listener\.name\.[^.]*\.(?:[a-z0-9-]+\.)??(?=sasl|ssl|max|num|connections|principal)")
 
 # Dynamic ones that may differ from broker to broker only (`DynamicBrokerConfig.PerBrokerConfigs`).
 _PER_BROKER = re.compile(r"ssl\.|sasl\.|listeners$|advertised\.listeners$|listener\.|principal\.builder\.class$")

@@ -1,0 +1,94 @@
+"""`kafkalet.storage.config`: properties of a topic become what its logs obey."""
+
+import pytest
+
+from kafkalet.properties import InvalidProperty
+from kafkalet.storage.config import LogConfig, LogRules, UnknownProperty, attribute_of, record_version
+from kafkalet.storage.topic_properties import HOUR_MS, MAX_LONG, topic_properties
+
+OLD = LogRules((2, 8), lifts_unstable_to_log_start=True, honours_message_format=True)
+LAST_3 = LogRules((3, 9), lifts_unstable_to_log_start=True)
+NOT_HELD = {"message.format.version", "message.timestamp.difference.max.ms", "internal.segment.bytes"}
+
+
+def test_nothing_given_is_kafkas_default() -> None:
+    assert LogConfig.of({}) == LogConfig()
+
+
+def test_the_defaults_of_the_class_are_those_of_the_table() -> None:
+    config = LogConfig()
+    for property_ in topic_properties((4, 4)):
+        if property_.name not in NOT_HELD:
+            held = getattr(config, attribute_of(property_.name))
+            expected = property_.default_value()
+            assert held == (frozenset(expected) if isinstance(held, frozenset) else expected), property_.name  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("rules", [OLD, LAST_3, LogRules()], ids=["2.8", "3.9", "4.4"])
+def test_every_property_of_a_release_can_be_given_its_default(rules: LogRules) -> None:
+    texts = {p.name: p.default for p in topic_properties(rules.version) if p.default is not None}
+    assert LogConfig.of(texts, rules) == LogConfig.of({}, rules)
+
+
+def test_given_properties_are_parsed() -> None:
+    config = LogConfig.of({"retention.ms": "1000", "cleanup.policy": "compact, delete", "preallocate": "TRUE"})
+    assert config.retention_ms == 1000
+    assert config.cleanup_policy == {"compact", "delete"}
+    assert config.is_compacted
+    assert config.deletes_old_segments
+    assert config.preallocate is True
+
+
+def test_an_unknown_name_is_refused_in_kafkas_words() -> None:
+    with pytest.raises(UnknownProperty, match=r"^Unknown topic config name: retention\.mss$"):
+        LogConfig.of({"retention.mss": "1000"})
+
+
+def test_compaction_lags_must_not_contradict_each_other() -> None:
+    with pytest.raises(InvalidProperty, match=r"min\.compaction\.lag\.ms.*conflict"):
+        LogConfig.of({"min.compaction.lag.ms": "10", "max.compaction.lag.ms": "9"})
+    assert LogConfig.of({"min.compaction.lag.ms": "9", "max.compaction.lag.ms": "9"}).max_compaction_lag_ms == 9
+
+
+def test_internal_segment_bytes_goes_below_the_bound_of_segment_bytes() -> None:
+    with pytest.raises(InvalidProperty, match="at least 1048576"):
+        LogConfig.of({"segment.bytes": "100"})
+    assert LogConfig.of({"segment.bytes": "1048576", "internal.segment.bytes": "100"}).segment_bytes == 100
+    assert LogConfig.of({"segment.bytes": "100"}, LAST_3).segment_bytes == 100
+
+
+def test_timestamps_from_the_future_are_bounded_since_4_0() -> None:
+    assert LogConfig.of({}).message_timestamp_after_max_ms == HOUR_MS
+    assert LogConfig.of({}, LAST_3).message_timestamp_after_max_ms == MAX_LONG
+
+
+def test_the_old_bound_of_timestamps_counts_on_both_sides_unless_they_have_their_own() -> None:
+    config = LogConfig.of({"message.timestamp.difference.max.ms": "7", "message.timestamp.after.max.ms": "9"}, LAST_3)
+    assert config.message_timestamp_before_max_ms == 7
+    assert config.message_timestamp_after_max_ms == 9
+
+
+@pytest.mark.parametrize(
+    ("format_version", "version"),
+    [("0.8.2", 0), ("0.9.0", 0), ("0.10.0", 1), ("0.10.2-IV0", 1), ("0.11.0", 2), ("1.0", 2), ("2.8-IV1", 2)],
+)
+def test_the_format_on_disk_follows_message_format_version(format_version: str, version: int) -> None:
+    assert record_version(format_version) == version
+    assert LogConfig.of({"message.format.version": format_version}, OLD).record_version == version
+
+
+def test_the_format_on_disk_is_the_releases_own_by_default() -> None:
+    assert LogConfig.of({}, LogRules((0, 9), honours_message_format=True)).record_version == 0
+    assert LogConfig.of({}, LogRules((0, 10, 1), honours_message_format=True)).record_version == 1
+    assert LogConfig.of({}, OLD).record_version == 2
+
+
+def test_message_format_version_is_accepted_and_ignored_from_3_0_on() -> None:
+    assert LogConfig.of({"message.format.version": "0.9.0"}, LAST_3).record_version == 2
+    with pytest.raises(UnknownProperty):
+        LogConfig.of({"message.format.version": "0.9.0"})
+
+
+def test_rules_of_the_release_come_along() -> None:
+    assert LogConfig.of({}, LAST_3).lifts_unstable_to_log_start
+    assert not LogConfig.of({}).lifts_unstable_to_log_start

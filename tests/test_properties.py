@@ -1,0 +1,134 @@
+"""`kafkalet.properties`: texts become values as Kafka reads them, and refusals say what Kafka says."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafkalet.properties import (
+    InvalidProperty,
+    Property,
+    PropertySet,
+    Type,
+    at_least,
+    between,
+    one_of,
+    read_properties,
+)
+
+
+@pytest.mark.parametrize(
+    ("type_", "text", "value"),
+    [
+        (Type.BOOLEAN, " TRUE ", True),
+        (Type.BOOLEAN, "False", False),
+        (Type.INT, "+5", 5),
+        (Type.INT, " -2147483648", -(1 << 31)),
+        (Type.LONG, "9223372036854775807", (1 << 63) - 1),
+        (Type.SHORT, "32767", 32767),
+        (Type.DOUBLE, "1e-1", 0.1),
+        (Type.LIST, "delete , compact", ("delete", "compact")),
+        (Type.LIST, "", ()),
+        (Type.STRING, " gzip ", "gzip"),
+    ],
+)
+def test_texts_are_read_as_kafka_reads_them(type_: Type, text: str, value: object) -> None:
+    assert type_.parse("p", text) == value
+
+
+@pytest.mark.parametrize(
+    ("type_", "text", "reason"),
+    [
+        (Type.BOOLEAN, "yes", "Expected value to be either true or false"),
+        (Type.BOOLEAN, "", "Expected value to be either true or false"),
+        (Type.INT, "2147483648", "Not a number of type INT"),
+        (Type.INT, "1.5", "Not a number of type INT"),
+        (Type.INT, "", "Not a number of type INT"),
+        (Type.INT, "1_000", "Not a number of type INT"),
+        (Type.INT, "٣", "Not a number of type INT"),
+        (Type.SHORT, "32768", "Not a number of type SHORT"),
+        (Type.LONG, "9223372036854775808", "Not a number of type LONG"),
+        (Type.DOUBLE, "x", "Not a number of type DOUBLE"),
+    ],
+)
+def test_a_text_that_is_no_such_value_is_refused(type_: Type, text: str, reason: str) -> None:
+    with pytest.raises(InvalidProperty) as refused:
+        type_.parse("some.name", text)
+    assert str(refused.value) == f"Invalid value {text} for configuration some.name: {reason}"
+
+
+@pytest.mark.parametrize(
+    ("property_", "text", "message"),
+    [
+        (
+            Property("a", Type.INT, "1", at_least(1)),
+            "0",
+            "Invalid value 0 for configuration a: Value must be at least 1",
+        ),
+        (
+            Property("a", Type.INT, "1", between(1, 17)),
+            " 18 ",
+            "Invalid value 18 for configuration a: Value must be no more than 17",
+        ),
+        (
+            Property("a", Type.STRING, "x", one_of("x", "y")),
+            "X",
+            "Invalid value X for configuration a: String must be one of: x, y",
+        ),
+        (
+            Property("a", Type.LIST, "x", one_of("x", "y")),
+            "x,z",
+            "Invalid value z for configuration a: String must be one of: x, y",
+        ),
+    ],
+)
+def test_a_refusal_names_the_property_the_value_and_what_is_allowed(
+    property_: Property, text: str, message: str
+) -> None:
+    with pytest.raises(InvalidProperty) as refused:
+        property_.parse(text)
+    assert str(refused.value) == message
+
+
+def test_bounds_are_allowed_values() -> None:
+    assert Property("a", Type.INT, "1", between(1, 3)).parse("1") == 1
+    assert Property("a", Type.INT, "1", between(1, 3)).parse("3") == 3
+
+
+def test_a_set_parses_what_it_has_and_tells_what_it_has_not() -> None:
+    properties = PropertySet([Property("a", Type.INT, "1"), Property("b", Type.STRING, None)])
+    assert properties.parse({"b": "x", "c": "?"}) == {"b": "x"}
+    assert properties.unknown({"b": "x", "c": "?"}) == ["c"]
+    assert [property_.name for property_ in properties] == ["a", "b"]
+    assert properties["a"].default_value() == 1
+    assert properties["b"].default_value() is None
+
+
+@pytest.mark.parametrize(
+    ("text", "properties"),
+    [
+        ("a=1\nb = 2\n", {"a": "1", "b": "2"}),
+        ("# comment\n! comment\n\n  a.b.c:x y  ", {"a.b.c": "x y  "}),
+        ("a one two", {"a": "one two"}),
+        ("a", {"a": ""}),
+        ("a=", {"a": ""}),
+        ("a=1\na=2", {"a": "2"}),
+        ("hosts=one,\\\n    two,\\\n    three\nb=1", {"hosts": "one,two,three", "b": "1"}),
+        ("a=b=c", {"a": "b=c"}),
+        ("a\\=b=c", {"a=b": "c"}),
+        ("path=C\\:\\\\x\\ty", {"path": "C:\\x\ty"}),
+        ("a=\\u00e4b", {"a": "äb"}),
+        ("a=1\\\\\nb=2", {"a": "1\\", "b": "2"}),
+        ("a = # no comment", {"a": "# no comment"}),
+        ("a=1\r\nb=2\r\n", {"a": "1", "b": "2"}),
+    ],
+)
+def test_a_properties_file_is_read_as_java_reads_it(text: str, properties: dict[str, str]) -> None:
+    assert read_properties(text) == properties
+
+
+@given(st.text())
+def test_any_text_is_a_properties_file_or_a_value_error(text: str) -> None:
+    try:
+        read_properties(text)
+    except ValueError:
+        assert "\\u" in text
