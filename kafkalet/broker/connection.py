@@ -4,8 +4,8 @@
                  (receiving)                            │        (sending)
                                                         └── all that one turn of the loop brought, in one send
 
-It owns a non-blocking socket on the event loop's `add_reader` and `add_writer`: no stream, no transport, and no task or
-future per request, because these cost more than the request itself.
+It owns a non-blocking socket on the event loop's `add_reader` and `add_writer`. There is no stream, no transport, and no
+task or future per request: these cost more than the request itself.
 
 A connection is *blocked* while the next request may not be served:
 
@@ -18,7 +18,7 @@ What arrives meanwhile is kept up to PENDING_BYTES; then nothing is read any mor
 client that sends and never reads costs a bounded amount of memory, and one that goes away while its answer waits is
 noticed, and its wait is cancelled.
 
-A connection that ends in an orderly way ends silently. Any other end is one line in the log.
+An orderly end is silent. Any other end is one line in the log.
 """
 
 import logging
@@ -206,7 +206,7 @@ class Connection:
         if not isinstance(answer, int):
             self._delayed = answer
             self._blocked = True
-            answer.then(self._answered, self._failed)
+            answer.then(self._answered, self._bug)
             return 0
         return answer
 
@@ -223,10 +223,6 @@ class Connection:
             return
         self._send(out, size)
         self._go_on()
-
-    def _failed(self, error: Exception) -> None:
-        self._delayed = None
-        self._bug(error)
 
     # Blocked, and on again.
 
@@ -266,22 +262,23 @@ class Connection:
         if self._ended is None:
             self._set_reading(True)
         else:
-            self._close(self._reason_of_end())
+            self._close_after_end()
 
     def _sends_no_more(self, reason: str) -> None:
         """The client has closed its side, or is gone. What it sent before that is still served."""
         self._ended = reason
         if self._delayed is not None or not self._blocked:
-            self._close(self._reason_of_end())
+            self._close_after_end()
         else:
             self._set_reading(False)
 
-    def _reason_of_end(self) -> str:
+    def _close_after_end(self) -> None:
         if self._partial is not None:
-            return f"the client went away in a frame of {self._partial.size} bytes, of which {len(self._partial)} came"
-        if self._rest and not self._blocked:
-            return f"the client went away in a frame of which {len(self._rest)} bytes came"
-        return self._ended or ""
+            self._close(f"gone in the middle of a frame, after {len(self._partial)} of {self._partial.size} bytes")
+        elif self._rest and not self._blocked:
+            self._close(f"gone in the middle of a frame, after {len(self._rest)} bytes")
+        else:
+            self._close(self._ended or "", logging.INFO)
 
     def _set_reading(self, reading: bool) -> None:
         if reading is not self._reading and not self._closed:
