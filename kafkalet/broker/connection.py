@@ -4,8 +4,8 @@
                  (receiving)                            │        (sending)
                                                         └── all that one turn of the loop brought, in one send
 
-It owns a non-blocking socket on the event loop's `add_reader` and `add_writer`. There is no stream, no transport, and no
-task or future per request: these cost more than the request itself.
+It owns a non-blocking socket on the event loop's `add_reader` and `add_writer`. There is no stream, no transport, and
+no task or future per request: these cost more than the request itself.
 
 A connection is *blocked* while the next request may not be served:
 
