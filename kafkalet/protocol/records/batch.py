@@ -27,12 +27,12 @@ from enum import IntEnum
 from struct import Struct
 
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.wire import Buffer
 
 from . import legacy
 from .codecs import LIMIT, Codec, decompress
 from .crc32c import PATCH_FROM, crc32c, crc32c_patch
 from .record import Record, decode_records
-from .varint import Buffer
 from .walk import Walked, walk_records
 
 HEADER = Struct(">qiibIhiqqqhii")

@@ -13,8 +13,7 @@ from enum import IntEnum
 from types import ModuleType
 
 from kafkalet.protocol.errors import Code, KafkaError
-
-from .varint import Buffer
+from kafkalet.protocol.wire import Buffer
 
 LIMIT = 256 * 1024 * 1024
 """How many bytes a batch may hold decompressed unless the caller says otherwise."""

@@ -21,6 +21,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.wire import Buffer
 
 from .batch import (
     HEADER_SIZE,
@@ -37,7 +38,6 @@ from .batch import (
 from .build import build_batch, build_message_set
 from .codecs import Codec
 from .record import Record
-from .varint import Buffer
 
 CHUNK_BYTES = 128 * 1024
 """So much unconverted data is converted at a time (LazyDownConversionRecordsSend.MAX_READ_SIZE)."""

@@ -17,7 +17,7 @@ from itertools import pairwise
 from struct import unpack
 from typing import Protocol
 
-from .varint import Buffer
+from kafkalet.protocol.wire import Buffer
 
 
 def _tables() -> list[list[int]]:

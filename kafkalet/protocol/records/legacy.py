@@ -20,10 +20,10 @@ from struct import Struct
 from typing import NamedTuple
 
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.wire import Buffer
 
 from .codecs import Codec, decompress
 from .record import Record, invalid
-from .varint import Buffer
 
 _HEADER = Struct(">qiIbb")
 _INT32 = Struct(">i")

@@ -16,8 +16,10 @@ Raw snappy is a varint, the size of the data, and then literals and copies of wh
     xxxxxx11 oooo       copy of x + 1 bytes from o back (32 bits)
 """
 
+from kafkalet.protocol.wire import Buffer
+
 from .codecs import Corrupt, TooLarge, cramjam_or_none
-from .varint import Buffer, encode_unsigned
+from .varint import encode_unsigned
 
 _MAGIC = b"\x82SNAPPY\0"
 _HEADER = _MAGIC + b"\0\0\0\1\0\0\0\1"

@@ -7,10 +7,7 @@ varlong 64 bits in at most ten. What is longer is refused; what is shorter than 
 `record.py` has the one- and two-byte cases inlined and comes here for the others.
 """
 
-from typing import TypeAlias
-
-Buffer: TypeAlias = bytes | bytearray | memoryview
-"""Bytes in memory; a memoryview has to be contiguous and of format "B"."""
+from kafkalet.protocol.wire import Buffer
 
 
 def encode_unsigned(number: int) -> bytes:

@@ -9,9 +9,11 @@ than it collects, the exact one starts again from the first record.
 
 from typing import NamedTuple
 
+from kafkalet.protocol.wire import Buffer
+
 from .record import check_nothing_left, invalid, read_record, wrapped
 from .runs import TIMESTAMP_BYTES, Run, Unusual, read_long, sweep
-from .varint import Buffer, VarintTooLong, read_varint, read_varlong
+from .varint import VarintTooLong, read_varint, read_varlong
 
 
 class Walked(NamedTuple):
