@@ -25,7 +25,7 @@ from struct import Struct, error
 from typing import Any, Protocol
 
 from kafkalet.protocol.api import BY_KEY, Api
-from kafkalet.protocol.compiler import skip_tags
+from kafkalet.protocol.tags import skip_tags
 from kafkalet.protocol.errors import Code, DecodeError, ProtocolError
 from kafkalet.protocol.frame import has_response_tags
 from kafkalet.protocol.messages import request_type

@@ -20,10 +20,10 @@ from struct import Struct, error
 from typing import NamedTuple
 
 from .api import BY_KEY, Api
-from .compiler import skip_tags
 from .errors import DecodeError
 from .schema import Request, Response
-from .wire import Buffer, Chunk
+from .tags import Frame, skip_tags
+from .wire import Chunk
 
 _FIXED = Struct(">hhih")
 _SIZE_AND_ID = Struct(">ii")
@@ -39,7 +39,7 @@ class RequestHeader(NamedTuple):
     client_id: str | None
 
     @classmethod
-    def decode(cls, frame: Buffer) -> "tuple[RequestHeader, int]":
+    def decode(cls, frame: Frame) -> "tuple[RequestHeader, int]":
         """Read the header of a frame (without its size); also give where the message begins."""
         try:
             key, version, correlation_id, length = _FIXED.unpack_from(frame)
@@ -97,7 +97,7 @@ def request_frame(request: Request, version: int, correlation_id: int, client_id
     return pieces
 
 
-def decode_response_header(api: Api, version: int, frame: Buffer) -> tuple[int, int]:
+def decode_response_header(api: Api, version: int, frame: Frame) -> tuple[int, int]:
     """The correlation id of a response frame (without its size), and where its message begins."""
     if len(frame) < 4:
         raise DecodeError(f"response header in {len(frame)} bytes")

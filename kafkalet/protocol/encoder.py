@@ -1,0 +1,173 @@
+"""Writes `encode(o, out)` for one version of a message.
+
+The source appends pieces to a list with `w`; lengths and counts go through `n`. There are two ways to write it. The
+usual one knows that no struct has tags beyond its declaration, so empty tag sections are pad bytes of the `struct` call
+before them, for free. The *keeping* one looks at each struct for tags that a decoder kept; it is not needed before some
+peer has sent such tags.
+"""
+
+from collections.abc import Callable
+from struct import pack
+from typing import Any, TypeAlias
+
+from .fields import Field
+from .source import Codec, layout
+from .tags import ONE_BYTE, RUNTIME
+from .wire import Chunk
+
+Encode: TypeAlias = Callable[[Any, list[Chunk]], None]
+
+
+def encoder(cls: Any, version: int, keeping: bool) -> Encode:
+    """Write the function that encodes `version` of the message `cls`."""
+    codec = (_KeepingEncoder if keeping else _Encoder)(version, version in cls.FLEXIBLE)
+    codec.source("w = out.append")
+    codec.struct(cls, "o")
+    codec.flush()
+    codec.source.values |= RUNTIME | {"ONE_BYTE": ONE_BYTE, "pack": pack}
+    title = f"{cls.__name__} v{version} encode"
+    built: Encode = codec.source.build("encode(o, out)", f"{title} keeping tags" if keeping else title)
+    return built
+
+
+class _Encoder(Codec):
+    def __init__(self, version: int, flexible: bool) -> None:
+        super().__init__(version, flexible)
+        self.append, self.list = "w", "out"
+
+    def write(self, expression: str, code: str) -> None:
+        self.run.append((expression, code))
+
+    def flush(self) -> None:
+        if self.run:
+            self.source(f"{self.append}({self.packed()})")
+
+    def packed(self) -> str:
+        expressions, codes = self.take_run()
+        if not expressions:
+            return repr(bytes(len(codes)))
+        return f"{self.source.bind(f'pack_{codes}', layout(codes).pack)}({', '.join(expressions)})"
+
+    def write_length(self, code: str) -> None:
+        """Write the length in `n`, which is -1 for null."""
+        if self.flexible:
+            self.flush()
+            self.source("n += 1")
+            self.source(f"{self.append}(ONE_BYTE[n] if n < 128 else write_uvarint(n))")
+        else:
+            self.write("n", code)
+            self.flush()
+
+    def struct(self, cls: type[Any], expression: str) -> None:
+        inline, tagged, _ = self.split(cls.FIELDS)
+        for field in inline:
+            self.value(field, f"{expression}.{field.name}")
+        if self.flexible:
+            self.tags(tagged, expression)
+
+    def value(self, field: Field, expression: str) -> None:
+        if field.array:
+            self.array(field, expression)
+        elif field.struct:
+            self.nested(field, field.struct, expression)
+        elif field.wire and field.wire.code:
+            self.write(expression, field.wire.code)
+        elif field.wire:
+            encode = ".encode()" if field.wire.name == "string" else ""
+            self.sized(expression, encode, self.version in field.nullable, field.wire.length)
+
+    def sized(self, expression: str, encode: str, nullable: bool, code: str) -> None:
+        if nullable:
+            self.source(f"b = {expression}")
+            self.source("if b is None: b = b''; n = -1")
+            self.source(f"else: b = b{encode}; n = len(b)" if encode else "else: n = len(b)")
+        else:
+            self.source(f"b = {expression}{encode}; n = len(b)")
+        self.write_length(code)
+        self.source(f"{self.append}(b)")
+
+    def nested(self, field: Field, cls: type[Any], expression: str) -> None:
+        if self.version not in field.nullable:
+            self.struct(cls, expression)
+            return
+        self.flush()
+        self.source(f"if {expression} is None: {self.append}(b'\\xff')")
+        with self.source.block("else:"):
+            self.write("1", "b")
+            self.struct(cls, expression)
+            self.flush()
+
+    def array(self, field: Field, expression: str) -> None:
+        self.level += 1
+        items, item = f"a{self.level}", f"o{self.level}"
+        self.source(f"{items} = {expression}")
+        if self.version in field.nullable:
+            self.source(f"if {items} is None: {items} = (); n = -1")
+            self.source(f"else: n = len({items})")
+        else:
+            self.source(f"n = len({items})")
+        self.write_length("i")
+        if field.wire and field.wire.name == "uuid":
+            self.source(f"{self.list} += {items}")
+        elif field.wire and field.wire.code:
+            self.source(f"{self.append}(pack(f'>{{len({items})}}{field.wire.code}', *{items}))")
+        elif field.struct and (packed := self.fixed(field.struct, item)):
+            self.source(f"{self.list} += [{packed} for {item} in {items}]")
+        else:
+            with self.source.block(f"for {item} in {items}:"):
+                if field.struct:
+                    self.struct(field.struct, item)
+                elif field.wire:
+                    self.sized(item, ".encode()" if field.wire.name == "string" else "", False, field.wire.length)
+                self.flush()
+        self.level -= 1
+
+    def fixed(self, cls: type[Any], expression: str) -> str:
+        """The expression that packs a struct whose size never changes, "" for any other struct."""
+        trial = type(self)(self.version, self.flexible)
+        trial.struct(cls, expression)
+        if trial.source.lines or not trial.run:
+            return ""
+        self.run += trial.run
+        return self.packed()
+
+    def tags(self, fields: list[Field], expression: str) -> None:
+        """Write the tagged fields that are not at their default."""
+        if not fields:
+            self.write("", "x")
+            return
+        self.flush()
+        self.source(f"if not ({' or '.join(self.given(field, expression) for field in fields)}): {self.append}(b'\\0')")
+        with self.source.block("else:"):
+            self.level += 1
+            tags = self.tag_values(fields, expression)
+            self.source(f"{self.append}(tag_section({tags}, {{}}))")
+            self.level -= 1
+
+    def given(self, field: Field, expression: str) -> str:
+        """The condition that a tagged field is not at its default."""
+        return f"{expression}.{field.name} " + ("is not None" if field.default is None else f"!= {field.default!r}")
+
+    def tag_values(self, fields: list[Field], expression: str) -> str:
+        """Collect the tags that are given, each with its encoded value, in a list; give its name."""
+        tags, pieces = f"t{self.level}", f"s{self.level}"
+        outer = self.append, self.list
+        self.source(f"{tags} = []")
+        for field in fields:
+            with self.source.block(f"if {self.given(field, expression)}:"):
+                self.append, self.list = f"w{self.level}", pieces
+                self.source(f"{pieces} = []; {self.append} = {pieces}.append")
+                self.value(field, f"{expression}.{field.name}")
+                self.flush()
+                self.source(f"{tags}.append(({field.tag}, b''.join({pieces})))")
+        self.append, self.list = outer
+        return tags
+
+
+class _KeepingEncoder(_Encoder):
+    def tags(self, fields: list[Field], expression: str) -> None:
+        self.flush()
+        self.level += 1
+        tags = self.tag_values(fields, expression)
+        self.source(f"{self.append}(tag_section({tags}, {expression}.unknown_tags))")
+        self.level -= 1
