@@ -48,7 +48,7 @@ def read_tag(data: Frame, at: int) -> tuple[int, int, int]:
     tag, at = read_uvarint(data, at)
     size, at = read_uvarint(data, at)
     if size > len(data) - at:
-        raise DecodeError(f"tag {tag} of {size} bytes where {len(data) - at} are left")
+        raise DecodeError(f"tag {tag}: {size - len(data) + at} bytes too few")
     return tag, at, at + size
 
 
