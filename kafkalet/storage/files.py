@@ -13,12 +13,14 @@ does.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 
 DEFAULT_MAX_OPEN = 256
 _BINARY = getattr(os, "O_BINARY", 0)  # Windows would translate line ends
-_OPEN = os.O_RDWR | os.O_CREAT | _BINARY | getattr(os, "O_CLOEXEC", 0)
+_READ = os.O_RDONLY | _BINARY | getattr(os, "O_CLOEXEC", 0)
+_OPEN = _READ | os.O_RDWR | os.O_CREAT
 
 Buffer = bytes | bytearray | memoryview
 
@@ -57,6 +59,8 @@ class File:
     def fileno(self) -> int:
         """A descriptor that is good until the next use of any file of this pool."""
         if self._fd < 0:
+            if self._removed:
+                raise FileNotFoundError(f"{self.path} was removed")
             self._fd = self._pool.admit(self)
         self._used = True
         return self._fd
@@ -106,14 +110,17 @@ class File:
         self.path = path
 
     def remove(self) -> None:
-        """Unlink it. Ranges of it stay readable until they are dropped."""
+        """Unlink it, if it is there. Ranges of it stay readable until they are dropped (but not on Windows)."""
         if self._removed:
             return
-        if os.name != "nt":
-            self.fileno()
+        if os.name == "nt":
+            self.close()
         self._pool.dismiss(self)
         self._removed = True
-        os.unlink(self.path)
+        with contextlib.suppress(FileNotFoundError):
+            if self._fd < 0 and os.name != "nt":
+                self._fd = os.open(self.path, _READ)
+            os.unlink(self.path)
 
     def close(self) -> None:
         """Give the descriptor back; the next use opens the file again."""

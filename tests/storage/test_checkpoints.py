@@ -1,0 +1,74 @@
+"""The small text files: Kafka's formats, and what is no such file."""
+
+from pathlib import Path
+
+import pytest
+
+from kafkalet.storage import checkpoints
+from kafkalet.storage.checkpoints import CorruptCheckpoint
+from kafkalet.storage.files import Files
+
+FILES = Files(durable=False)
+
+
+def test_offsets_are_written_as_kafka_writes_them(tmp_path: Path) -> None:
+    path = str(tmp_path / "recovery-point-offset-checkpoint")
+    checkpoints.write_offsets(FILES, path, {("orders", 0): 1200, ("my.topic-x", 11): 0})
+    assert Path(path).read_text() == "0\n2\norders 0 1200\nmy.topic-x 11 0\n"
+    assert checkpoints.read_offsets(path) == {("orders", 0): 1200, ("my.topic-x", 11): 0}
+
+
+def test_epochs_are_written_as_kafka_writes_them(tmp_path: Path) -> None:
+    path = str(tmp_path / "leader-epoch-checkpoint")
+    checkpoints.write_epochs(FILES, path, [(0, 0), (3, 950)])
+    assert Path(path).read_text() == "0\n2\n0 0\n3 950\n"
+    assert checkpoints.read_epochs(path) == [(0, 0), (3, 950)]
+
+
+def test_no_file_and_an_empty_one_hold_nothing(tmp_path: Path) -> None:
+    (tmp_path / "empty").write_text("")
+    assert checkpoints.read_offsets(str(tmp_path / "none")) == {}
+    assert checkpoints.read_offsets(str(tmp_path / "empty")) == {}
+    assert checkpoints.read_epochs(str(tmp_path / "none")) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1\n0\n", "0\n", "0\nx\n", "0\n2\na 0 1\n", "0\n1\na 0\n", "0\n1\na b 1\n", "0\n1\na 0 x\n", "0\n0\na 0 1\n", "\x00"],
+)
+def test_other_content_is_corrupt(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a").write_text(text)
+    with pytest.raises(CorruptCheckpoint, match="a has|a promises|a ends"):
+        checkpoints.read_offsets(str(tmp_path / "a"))
+
+
+def test_the_topic_id_is_written_as_kafka_writes_it(tmp_path: Path) -> None:
+    topic_id = bytes.fromhex("5d2a1b3c4d5e4f60718293a4b5c6d7fb")
+    checkpoints.write_topic_id(FILES, str(tmp_path), topic_id)
+    assert (tmp_path / "partition.metadata").read_text() == "version: 0\ntopic_id: XSobPE1eT2BxgpOktcbX-w"
+    assert checkpoints.read_topic_id(str(tmp_path)) == topic_id
+    assert checkpoints.read_topic_id(str(tmp_path / "none")) is None
+
+
+@pytest.mark.parametrize("text", ["", "version: 1\ntopic_id: XSobPE1eT2BxgpOktcbX-w", "version: 0\ntopic_id: abc"])
+def test_a_broken_partition_metadata_is_corrupt(tmp_path: Path, text: str) -> None:
+    (tmp_path / "partition.metadata").write_text(text)
+    with pytest.raises(CorruptCheckpoint):
+        checkpoints.read_topic_id(str(tmp_path))
+
+
+def test_meta_properties_are_java_properties(tmp_path: Path) -> None:
+    written = {"node.id": "1", "directory.id": "abc-_d", "version": "1", "cluster.id": "MkU3OEVBNTcwNTJENDM2Qk"}
+    checkpoints.write_meta_properties(FILES, str(tmp_path), written)
+    assert checkpoints.read_meta_properties(str(tmp_path)) == written
+    (tmp_path / "meta.properties").write_text("#Fri Nov 21 13:43:01 UTC 2025\n!x\n\nbroker.id=0\ncluster.id=a\\=b\n")
+    assert checkpoints.read_meta_properties(str(tmp_path)) == {"broker.id": "0", "cluster.id": "a=b"}
+    assert checkpoints.read_meta_properties(str(tmp_path / "none")) == {}
+
+
+def test_the_mark_of_a_clean_shutdown_is_used_up_by_asking(tmp_path: Path) -> None:
+    assert not checkpoints.take_clean_shutdown(str(tmp_path))
+    checkpoints.mark_clean_shutdown(FILES, str(tmp_path))
+    assert (tmp_path / ".kafka_cleanshutdown").read_text() == '{"version":0,"brokerEpoch":-1}'
+    assert checkpoints.take_clean_shutdown(str(tmp_path))
+    assert not checkpoints.take_clean_shutdown(str(tmp_path))

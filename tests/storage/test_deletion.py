@@ -1,0 +1,51 @@
+"""What is deleted later."""
+
+from kafkalet.clock import ManualClock, SystemClock
+from kafkalet.storage.deletion import Deletions
+
+
+def test_a_deletion_happens_when_its_time_has_come() -> None:
+    clock, done = ManualClock(), []
+    Deletions(clock).later("a", 100, lambda: done.append(1))
+    clock.advance(99)
+    assert not done
+    clock.advance(1)
+    assert done == [1]
+
+
+def test_the_deletions_of_a_directory_can_be_hurried_and_happen_once() -> None:
+    clock, done = ManualClock(), []
+    deletions = Deletions(clock)
+    deletions.later("a", 100, lambda: done.append("a1"))
+    deletions.later("a", 200, lambda: done.append("a2"))
+    deletions.later("b", 100, lambda: done.append("b"))
+    deletions.hurry("a")
+    assert done == ["a1", "a2"]
+    deletions.hurry("a")
+    clock.advance(1000)
+    assert done == ["a1", "a2", "b"]
+
+
+def test_all_can_be_hurried() -> None:
+    clock, done = ManualClock(), []
+    deletions = Deletions(clock)
+    deletions.later("a", 100, lambda: done.append("a"))
+    deletions.later("b", 100, lambda: done.append("b"))
+    deletions.hurry_all()
+    clock.advance(1000)
+    assert done == ["a", "b"]
+
+
+def test_all_can_be_forgotten() -> None:
+    clock, done = ManualClock(), []
+    deletions = Deletions(clock)
+    deletions.later("a", 100, lambda: done.append("a"))
+    deletions.cancel_all()
+    clock.advance(1000)
+    assert not done
+
+
+def test_without_a_loop_that_calls_later_it_is_done_at_once() -> None:
+    done = []
+    Deletions(SystemClock()).later("a", 100, lambda: done.append(1))
+    assert done == [1]

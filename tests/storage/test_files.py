@@ -1,0 +1,210 @@
+"""Files without a descriptor of their own, and ranges of them that outlive a rename and a removal."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kafkalet.storage import files as module
+from kafkalet.storage.files import FileRange, Files, read_all, replace_file
+
+
+@pytest.fixture
+def files() -> Iterator[Files]:
+    pool = Files(durable=False, max_open=3)
+    yield pool
+    pool.close()
+
+
+def open_descriptors(directory: Path) -> list[str]:
+    links = (f"/proc/self/fd/{fd}" for fd in os.listdir("/proc/self/fd"))
+    return [os.readlink(link) for link in links if os.path.lexists(link) and str(directory) in os.readlink(link)]
+
+
+def test_a_file_is_made_by_its_first_use(files: Files, tmp_path: Path) -> None:
+    file = files.file(str(tmp_path / "a"))
+    assert not (tmp_path / "a").exists()
+    file.write(b"abc", 0)
+    assert (tmp_path / "a").read_bytes() == b"abc"
+
+
+def test_create_makes_the_file_and_keeps_no_descriptor(files: Files, tmp_path: Path) -> None:
+    files.file(str(tmp_path / "a")).create()
+    assert (tmp_path / "a").exists()
+    assert open_descriptors(tmp_path) == []
+
+
+def test_writes_go_to_their_position(files: Files, tmp_path: Path) -> None:
+    file = files.file(str(tmp_path / "a"))
+    file.write(b"abcdef", 0)
+    file.write(bytearray(b"XY"), 2)
+    file.write(memoryview(b"Z"), 6)
+    assert file.read(100, 0) == b"abXYefZ"
+    assert file.read(2, 5) == b"fZ"
+    assert file.read(5, 7) == b""
+
+
+def test_a_write_that_the_system_cuts_short_is_continued(
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = os.pwrite
+    monkeypatch.setattr(module, "_pwrite", lambda fd, data, position: whole(fd, bytes(data[:2]), position))
+    file = files.file(str(tmp_path / "a"))
+    file.write(b"abcdefg", 1)
+    assert file.read(100, 1) == b"abcdefg"
+
+
+def test_a_read_that_the_system_cuts_short_is_continued(
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = os.pread
+    monkeypatch.setattr(module, "_pread", lambda fd, length, position: whole(fd, min(length, 2), position))
+    file = files.file(str(tmp_path / "a"))
+    file.write(b"abcdefg", 0)
+    assert file.read(5, 1) == b"bcdef"
+    assert file.read(50, 4) == b"efg"
+
+
+def test_without_pread_and_pwrite_seeking_does_the_same(tmp_path: Path) -> None:
+    fd = os.open(tmp_path / "a", os.O_RDWR | os.O_CREAT)
+    assert module._seek_and_write(fd, b"abcdef", 3) == 6
+    assert module._seek_and_read(fd, 3, 5) == b"cde"
+    os.close(fd)
+
+
+def test_no_more_descriptors_are_open_than_allowed(files: Files, tmp_path: Path) -> None:
+    many = [files.file(str(tmp_path / str(number))) for number in range(10)]
+    for file in many:
+        file.write(file.path.encode(), 0)
+    assert files.open_count == 3
+    assert len(open_descriptors(tmp_path)) == 3
+    assert [file.read(1000, 0).decode() for file in many] == [file.path for file in many]
+
+
+def test_a_file_that_is_used_again_and_again_keeps_its_descriptor(files: Files, tmp_path: Path) -> None:
+    hot = files.file(str(tmp_path / "hot"))
+    hot.write(b"", 0)
+    for number in range(10):
+        files.file(str(tmp_path / str(number))).write(b"", 0)
+        hot.fileno()
+    assert str(tmp_path / "hot") in open_descriptors(tmp_path)
+
+
+def test_files_step_back_where_the_process_has_too_many_descriptors(
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = files.file(str(tmp_path / "first"))
+    first.write(b"x", 0)
+    real, failures = os.open, [OSError(24, "Too many open files")]
+
+    def scarce(path: str, *rest: int) -> int:
+        if failures:
+            raise failures.pop()
+        return real(path, *rest)
+
+    monkeypatch.setattr(module.os, "open", scarce)
+    files.file(str(tmp_path / "second")).write(b"y", 0)
+    assert files.open_count == 1
+    assert first.read(1, 0) == b"x"
+
+
+def test_a_range_is_a_piece_with_a_length(files: Files, tmp_path: Path) -> None:
+    file = files.file(str(tmp_path / "a"))
+    file.write(b"0123456789", 0)
+    piece = FileRange(file, 2, 6)
+    assert len(piece) == 6
+    assert piece.read() == b"234567"
+    assert piece.slice(1, 3).read() == b"345"
+    assert piece.slice(4, 100).read() == b"67"
+    assert len(piece.slice(100, 5)) == 0
+    assert os.pread(piece.fileno(), 6, piece.position) == b"234567"
+    assert "position=2" in repr(piece)
+
+
+def test_a_range_is_readable_after_the_file_was_renamed(files: Files, tmp_path: Path) -> None:
+    file = files.file(str(tmp_path / "a"))
+    file.write(b"0123456789", 0)
+    piece = FileRange(file, 2, 6)
+    file.close()
+    file.rename(str(tmp_path / "b"))
+    assert piece.read() == b"234567"
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_range_is_readable_after_the_directory_was_renamed(files: Files, tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    file = files.file(str(tmp_path / "d" / "a"))
+    file.write(b"0123456789", 0)
+    piece = FileRange(file, 2, 6)
+    file.close()
+    (tmp_path / "d").rename(tmp_path / "e")
+    file.moved(str(tmp_path / "e" / "a"))
+    assert piece.read() == b"234567"
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_a_range_is_readable_after_the_file_was_removed(files: Files, tmp_path: Path, is_open: bool) -> None:
+    file = files.file(str(tmp_path / "a"))
+    file.write(b"0123456789", 0)
+    piece = FileRange(file, 2, 6)
+    if not is_open:
+        file.close()
+    file.remove()
+    assert not (tmp_path / "a").exists()
+    for number in range(10):
+        files.file(str(tmp_path / str(number))).write(b"", 0)
+    files.close()
+    assert piece.read() == b"234567"
+    assert not (tmp_path / "a").exists()
+
+
+def test_the_descriptor_of_a_removed_file_goes_with_its_last_range(files: Files, tmp_path: Path) -> None:
+    file = files.file(str(tmp_path / "a"))
+    file.write(b"0123456789", 0)
+    piece = FileRange(file, 2, 6)
+    file.remove()
+    del file
+    assert len(open_descriptors(tmp_path)) == 1
+    del piece
+    assert open_descriptors(tmp_path) == []
+
+
+def test_removing_twice_and_removing_what_is_gone_does_no_harm(files: Files, tmp_path: Path) -> None:
+    file = files.file(str(tmp_path / "a"))
+    file.write(b"x", 0)
+    file.remove()
+    file.remove()
+    gone = files.file(str(tmp_path / "nowhere" / "b"))
+    gone.remove()
+
+
+def test_truncate_and_size(files: Files, tmp_path: Path) -> None:
+    file = files.file(str(tmp_path / "a"))
+    file.write(b"0123456789", 0)
+    file.truncate(4)
+    assert file.size() == 4
+    file.write(b"x", 4)
+    assert file.read(10, 0) == b"0123x"
+
+
+@pytest.mark.parametrize("durable", [True, False])
+def test_only_a_durable_pool_forces_to_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, durable: bool) -> None:
+    forced: list[int] = []
+    monkeypatch.setattr(module.os, "fsync", forced.append)
+    files = Files(durable=durable)
+    file = files.file(str(tmp_path / "a"))
+    file.write(b"x", 0)
+    file.sync()
+    files.replace(str(tmp_path / "b"), b"y")
+    files.sync_directory(str(tmp_path))
+    files.close()
+    assert len(forced) == (4 if durable else 0)  # the file, the new content, its directory, the directory
+
+
+def test_replace_leaves_the_old_or_the_new_content(tmp_path: Path) -> None:
+    path = str(tmp_path / "a")
+    replace_file(path, b"old", durable=False)
+    replace_file(path, b"newer", durable=True)
+    assert read_all(path) == b"newer"
+    assert os.listdir(tmp_path) == ["a"]

@@ -1,0 +1,110 @@
+""".timeindex: Kafka's file format, its rules for entries, lookups."""
+
+import struct
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafkalet.storage.files import Files
+from kafkalet.storage.index import IndexPool, OutOfOrder
+from kafkalet.storage.time_index import TimeIndex
+
+BASE = 40
+
+
+def index(directory: Path, entries: list[tuple[int, int]] = [], max_bytes: int = 1 << 20) -> TimeIndex:  # noqa: B006
+    made = TimeIndex(Files(), IndexPool(), str(directory / "0.timeindex"), BASE, max_bytes, new=True)
+    for timestamp, offset in entries:
+        made.maybe_append(timestamp, offset)
+    return made
+
+
+def reopened(directory: Path) -> TimeIndex:
+    return TimeIndex(Files(), IndexPool(), str(directory / "0.timeindex"), BASE, 1 << 20, new=False)
+
+
+def test_lookup_finds_the_last_entry_at_or_before(tmp_path: Path) -> None:
+    made = index(tmp_path, [(1000, 45), (2000, 60)])
+    assert made.lookup(1000) == (1000, 45, -1)
+    assert made.lookup(1999) == (1000, 45, -1)
+    assert made.lookup(2**62) == (2000, 60, -1)
+
+
+def test_lookup_before_the_first_entry_is_the_base(tmp_path: Path) -> None:
+    assert index(tmp_path, [(1000, 45)]).lookup(999) == (-1, BASE, -1)
+    assert index(tmp_path).lookup(999) == (-1, BASE, -1)
+
+
+def test_an_entry_with_the_timestamp_of_the_last_is_left_out(tmp_path: Path) -> None:
+    made = index(tmp_path, [(1000, 45), (1000, 46)])
+    assert len(made) == 1
+    assert made.last_entry == (1000, 45, -1)
+
+
+def test_no_timestamp_makes_no_entry(tmp_path: Path) -> None:
+    assert len(index(tmp_path, [(-1, 45)])) == 0
+
+
+def test_time_and_offset_must_not_fall(tmp_path: Path) -> None:
+    made = index(tmp_path, [(1000, 45)])
+    with pytest.raises(OutOfOrder):
+        made.maybe_append(999, 46)
+    with pytest.raises(OutOfOrder):
+        made.maybe_append(1001, 44)
+
+
+def test_the_last_entry_is_kept_free_for_the_roll(tmp_path: Path) -> None:
+    made = index(tmp_path, max_bytes=24)
+    assert not made.is_full
+    made.maybe_append(1000, 41)
+    assert made.is_full
+    with pytest.raises(AssertionError):
+        made.maybe_append(2000, 42)
+    made.maybe_append(2000, 42, closing=True)
+    assert len(made) == 2
+
+
+@pytest.mark.parametrize(("offset", "left"), [(40, 0), (45, 0), (46, 1), (60, 1), (61, 2), (100, 2)])
+def test_truncation_drops_entries_at_and_above_the_offset(tmp_path: Path, offset: int, left: int) -> None:
+    made = index(tmp_path, [(1000, 45), (2000, 60)])
+    made.truncate_to(offset)
+    assert len(made) == left
+
+
+def test_the_file_is_kafkas(tmp_path: Path) -> None:
+    index(tmp_path, [(1_700_000_000_000, 45), (1_700_000_000_001, 60)]).flush()
+    expected = struct.pack(">qiqi", 1_700_000_000_000, 5, 1_700_000_000_001, 20)
+    assert (tmp_path / "0.timeindex").read_bytes() == expected
+
+
+def test_the_zero_entry_of_a_single_record_of_1970_is_an_entry(tmp_path: Path) -> None:
+    made = index(tmp_path, [(0, BASE)])
+    made.flush()
+    assert reopened(tmp_path).last_entry == (0, BASE, -1)
+
+
+def test_zeros_that_kafka_allocates_ahead_are_no_entries(tmp_path: Path) -> None:
+    (tmp_path / "0.timeindex").write_bytes(struct.pack(">qi", 1000, 5) + bytes(12 * 100))
+    assert len(reopened(tmp_path)) == 1
+
+
+entries = st.lists(st.tuples(st.integers(1, 2**40), st.integers(1, 1000)), max_size=50).map(
+    lambda steps: [
+        (sum(s[0] for s in steps[: n + 1]), BASE + sum(s[1] for s in steps[: n + 1])) for n in range(len(steps))
+    ]
+)
+
+
+@given(entries=entries, wanted=st.integers(-1, 2**46))
+def test_what_was_written_is_read(
+    tmp_path_factory: pytest.TempPathFactory, entries: list[tuple[int, int]], wanted: int
+) -> None:
+    directory = tmp_path_factory.mktemp("index")
+    made = index(directory, entries)
+    made.flush()
+    found = reopened(directory)
+    assert len(found) == len(entries)
+    expected = max((entry for entry in entries if entry[0] <= wanted), default=(-1, BASE))
+    assert found.lookup(wanted)[:2] == made.lookup(wanted)[:2] == expected
