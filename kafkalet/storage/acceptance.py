@@ -1,0 +1,70 @@
+"""What a batch has to be before anybody looks at its records, and what comes out when all has passed."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kafkalet.protocol.errors import Code
+from kafkalet.protocol.records.batch import Batch
+
+from .config import LogConfig
+from .files import Buffer
+from .refusals import refusal
+
+NO_OFFSET = -1
+NO_TIMESTAMP = -1
+
+
+class Accepted(NamedTuple):
+    """Batches that may be written as they are now."""
+
+    records: Buffer
+    """The bytes to write; empty if nothing was sent."""
+    batches: Sequence[Batch]
+    """Views of `records`."""
+    first_offset: int
+    last_offset: int
+    """-1, as is `first_offset`, if nothing was sent."""
+    max_timestamp: int
+    """-1 without one."""
+    offset_of_max_timestamp: int
+    """The last offset of the entry that has it, for the time index; -1 without one."""
+    log_append_time_ms: int
+    """When the batches were accepted, if that is the time of their records (LogAppendTime); else -1."""
+
+
+NOTHING = Accepted(b"", (), NO_OFFSET, NO_OFFSET, NO_TIMESTAMP, NO_OFFSET, NO_TIMESTAMP)
+
+
+def check_size(size: int, config: LogConfig) -> None:
+    """Raises MESSAGE_TOO_LARGE for a batch that the topic does not take."""
+    if size > config.max_message_bytes:
+        raise refusal(
+            Code.MESSAGE_TOO_LARGE, f"a batch has {size} bytes where max.message.bytes is {config.max_message_bytes}"
+        )
+
+
+def check_segment_size(size: int, config: LogConfig) -> None:
+    """Raises RECORD_LIST_TOO_LARGE for an append that no segment of the log can hold."""
+    if size > config.segment_bytes:
+        raise refusal(
+            Code.RECORD_LIST_TOO_LARGE, f"an append of {size} bytes where segment.bytes is {config.segment_bytes}"
+        )
+
+
+def check_header(batch: Batch) -> None:
+    """Raises INVALID_RECORD for a batch that no producer may send (LogValidator.validateBatch)."""
+    count = batch.count
+    if batch.magic >= 2 and (count <= 0 or count != batch.last_offset_delta + 1):
+        raise refusal(Code.INVALID_RECORD, f"{count} records do not have the offsets 0 to {batch.last_offset_delta}")
+    if batch.is_control:
+        raise refusal(Code.INVALID_RECORD, "producers may not write control records")
+    if batch.has_producer_id and batch.base_sequence < 0:
+        raise refusal(
+            Code.INVALID_RECORD, f"producer {batch.producer_id} has a negative sequence, {batch.base_sequence}"
+        )
+
+
+def check_alone(batches: Sequence[Batch], compressed: bool) -> None:
+    """Raises INVALID_RECORD for a second entry where the first is a batch or a wrapper."""
+    if len(batches) > 1 and (compressed or batches[0].magic >= 2):
+        raise refusal(Code.INVALID_RECORD, f"{len(batches)} batches where there may be one")

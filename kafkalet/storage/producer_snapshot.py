@@ -1,0 +1,161 @@
+"""Snapshots: what a log remembers of its producers, on disk, so that opening it need not read all of it.
+
+    00000000000000000042.snapshot     the state that the records below offset 42 have made
+
+One is taken whenever a segment begins, and at a clean stop; the state at any other offset is the latest snapshot below
+it plus the records in between. Kafka's ProducerSnapshot, version 1, big endian:
+
+    version int16 (1) | crc uint32 | number of entries int32 | entries
+
+    entry   producer id int64 | producer epoch int16 | last sequence int32 | last offset int64 | offset delta int32
+            | timestamp int64 | coordinator epoch int32 | first offset of the open transaction int64 (-1: none)
+
+The checksum is CRC-32C over what follows it. Of the batches only the last one is written (last offset -1: none).
+"""
+
+import os
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from struct import Struct
+from struct import error as StructError
+
+from kafkalet.protocol.records.crc32c import crc32c
+
+from .files import Files, read_all
+from .producer_entry import BatchMetadata, ProducerEntry
+
+SUFFIX = ".snapshot"
+DELETED = ".deleted"
+VERSION = 1
+_HEADER = Struct(">hIi")
+_CRC_COVERS_FROM = 6
+_ENTRY = Struct(">qhiqiqiq")
+_NUMBER = Struct(">i")
+
+
+class CorruptSnapshot(Exception):
+    """These bytes are no snapshot; the one before is used in its place."""
+
+
+def encode(entries: Collection[ProducerEntry]) -> bytes:
+    """The content of a snapshot file."""
+    body = bytearray(_NUMBER.pack(len(entries)))
+    for entry in entries:
+        body += _ENTRY.pack(
+            entry.producer_id,
+            entry.producer_epoch,
+            entry.last_sequence,
+            entry.last_data_offset,
+            entry.last_offset_delta,
+            entry.last_timestamp,
+            entry.coordinator_epoch,
+            -1 if entry.open_since is None else entry.open_since,
+        )
+    return _HEADER.pack(VERSION, crc32c(body), len(entries)) + body[_NUMBER.size :]
+
+
+def decode(data: bytes) -> list[ProducerEntry]:
+    """The entries of a snapshot file. Raises CorruptSnapshot."""
+    try:
+        version, crc, count = _HEADER.unpack_from(data)
+    except StructError:
+        raise CorruptSnapshot(f"{len(data)} bytes are less than a header") from None
+    if version != VERSION:
+        raise CorruptSnapshot(f"unknown version {version}")
+    if crc != crc32c(data[_CRC_COVERS_FROM:]):
+        raise CorruptSnapshot("the checksum is wrong")
+    if count < 0 or len(data) < _HEADER.size + count * _ENTRY.size:
+        raise CorruptSnapshot(f"{len(data)} bytes are not {count} entries")
+    body = memoryview(data)[_HEADER.size : _HEADER.size + count * _ENTRY.size]
+    return [_entry(*fields) for fields in _ENTRY.iter_unpack(body)]
+
+
+def _entry(
+    producer_id: int,
+    producer_epoch: int,
+    last_sequence: int,
+    last_offset: int,
+    offset_delta: int,
+    timestamp: int,
+    coordinator_epoch: int,
+    open_since: int,
+) -> ProducerEntry:
+    return ProducerEntry(
+        producer_id,
+        producer_epoch,
+        coordinator_epoch,
+        timestamp,
+        open_since if open_since >= 0 else None,
+        (BatchMetadata(last_sequence, last_offset, offset_delta, timestamp),) if last_offset >= 0 else (),
+    )
+
+
+class Snapshots:
+    """The snapshot files in the directory of one log, by their offsets."""
+
+    __slots__ = ("_files", "_offsets", "directory")
+
+    def __init__(self, directory: str, files: Files) -> None:
+        self.directory = directory
+        self._files = files
+        self._offsets = _offsets_in(directory)
+
+    @property
+    def offsets(self) -> list[int]:
+        """In ascending order."""
+        return self._offsets
+
+    def path(self, offset: int) -> str:
+        return os.path.join(self.directory, f"{offset:020d}{SUFFIX}")
+
+    def write(self, offset: int, entries: Collection[ProducerEntry]) -> None:
+        """Take a snapshot at `offset`, in the place of one that is there."""
+        self._files.replace(self.path(offset), encode(entries))
+        if offset not in self._offsets:
+            self._offsets.append(offset)
+            self._offsets.sort()
+
+    def read(self, offset: int) -> list[ProducerEntry]:
+        """Raises CorruptSnapshot, and FileNotFoundError where there is none."""
+        return decode(read_all(self.path(offset)))
+
+    def remove(self, offset: int) -> None:
+        """Delete the snapshot at `offset`, if there is one."""
+        if offset in self._offsets:
+            self._offsets.remove(offset)
+            _unlink(self.path(offset))
+
+    def set_aside(self, offset: int) -> str | None:
+        """Rename the snapshot at `offset` for a deletion later on. Returns its path then, None where there is none."""
+        if offset not in self._offsets:
+            return None
+        self._offsets.remove(offset)
+        path = self.path(offset)
+        os.replace(path, path + DELETED)
+        return path + DELETED
+
+    def remove_all(self, offsets: Iterable[int]) -> None:
+        for offset in list(offsets):
+            self.remove(offset)
+
+    def remove_stray(self, base_offsets: Iterable[int]) -> None:
+        """Delete the snapshots to which no segment belongs, but not the one of a clean stop, which is the largest and
+        lies above all segments (ProducerStateManager.removeStraySnapshots)."""
+        kept = set(base_offsets)
+        self._offsets = _offsets_in(self.directory)
+        strays = [offset for offset in self._offsets if offset not in kept]
+        if strays and (not kept or strays[-1] > max(kept)):
+            strays.pop()
+        self.remove_all(strays)
+
+
+def _offsets_in(directory: str) -> list[int]:
+    if not os.path.isdir(directory):
+        return []
+    stems = (name.removesuffix(SUFFIX) for name in os.listdir(directory) if name.endswith(SUFFIX))
+    return sorted(int(stem) for stem in stems if stem.isdecimal())
+
+
+def _unlink(path: str) -> None:
+    with suppress(FileNotFoundError):  # gone is gone
+        os.unlink(path)

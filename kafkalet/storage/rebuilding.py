@@ -1,0 +1,161 @@
+"""Appends that cannot keep their bytes: another codec (compression.type), or another format than the log's.
+
+    formats 0 and 1, from Produce v0 to v2     one batch of format 2, of all messages of the request
+    any format, where a release still honours  the log's format; headers and producer ids do not fit into formats 0
+    message.format.version                     and 1
+    old formats in a log of that format        the messages as they came, with other offsets and timestamps; a wrapper
+                                               is kept if the messages inside are numbered 0, 1, 2, ...
+
+The records are decoded, checked as `validation.py` says, numbered, and encoded again.
+"""
+
+from collections.abc import Sequence
+
+from kafkalet.protocol.errors import Code
+from kafkalet.protocol.records import convert, legacy
+from kafkalet.protocol.records.batch import Batch, TimestampType, batches
+from kafkalet.protocol.records.codecs import LIMIT, Codec
+from kafkalet.protocol.records.record import Record
+
+from .acceptance import NO_OFFSET, NO_TIMESTAMP, Accepted, check_alone, check_header, check_segment_size, check_size
+from .config import LogConfig
+from .record_errors import RecordRules
+from .refusals import refusal
+from .values import Origin
+
+
+def rebuild(
+    sent: Sequence[Batch],
+    config: LogConfig,
+    source: Codec,
+    target: Codec,
+    rules: RecordRules,
+    *,
+    next_offset: int,
+    leader_epoch: int,
+    origin: Origin,
+    now_ms: int,
+) -> Accepted:
+    """Check the records of `sent` and write them as the log wants them. Raises AppendRefused and KafkaError."""
+    check_alone(sent, source is not Codec.NONE)
+    first = sent[0]
+    records: list[Record] = []
+    for batch in sent:
+        if batch.magic != first.magic:
+            raise refusal(Code.INVALID_RECORD, f"a batch of format {batch.magic} after one of format {first.magic}")
+        if origin is Origin.CLIENT:
+            check_header(batch)
+        _check_fits(batch, config.record_version)
+        records += _checked_records(batch, rules)
+    if _keeps_its_bytes(first, records, source, target, config):
+        return _renumber(sent, records, config, next_offset, now_ms)
+    return _write(first, records, config, target, next_offset, leader_epoch, now_ms)
+
+
+def _check_fits(batch: Batch, record_version: int) -> None:
+    if record_version < 2 and (batch.is_transactional or batch.has_producer_id):
+        raise refusal(
+            Code.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+            f"format {record_version} has no room for a producer id or a transaction",
+        )
+
+
+def _checked_records(batch: Batch, rules: RecordRules) -> list[Record]:
+    """The records of one entry; messages inside a wrapper have checksums of their own."""
+    is_old = batch.magic < 2
+    records = legacy.decode_message(batch.view(), LIMIT, check_inner_crcs=True) if is_old else batch.records()
+    rules.check_records(records, batch.timestamp_type is TimestampType.LOG_APPEND_TIME)
+    return records
+
+
+def _keeps_its_bytes(first: Batch, records: Sequence[Record], source: Codec, target: Codec, config: LogConfig) -> bool:
+    """Old formats in a log of the same format: whether nothing has to change but offsets and timestamps."""
+    if first.magic != config.record_version or first.magic == 2 or source is not target:
+        return False
+    if source is Codec.NONE:
+        return True
+    return first.magic == 1 and all(record.offset == index for index, record in enumerate(records))
+
+
+def _renumber(
+    sent: Sequence[Batch], records: Sequence[Record], config: LogConfig, next_offset: int, now_ms: int
+) -> Accepted:
+    """Messages, or one wrapper, of an old format, patched in a copy."""
+    size = sent[-1].end
+    check_segment_size(size, config)
+    buffer = bytearray(memoryview(sent[0].buffer)[:size])
+    stamps = config.stamps_append_time
+    last_offset = next_offset + len(records) - 1
+    max_timestamp, offset_of_max_timestamp = NO_TIMESTAMP, NO_OFFSET
+    is_wrapper = sent[0].codec is not Codec.NONE
+    timestamps = (
+        [max(record.timestamp for record in records)] if is_wrapper else [record.timestamp for record in records]
+    )
+    for index, (batch, sent_timestamp) in enumerate(zip(sent, timestamps, strict=True)):
+        offset = last_offset if is_wrapper else next_offset + index
+        legacy.set_offset(buffer, batch.position, offset)
+        if batch.magic:
+            timestamp = now_ms if stamps else sent_timestamp
+            legacy.set_timestamp(buffer, batch.position, stamps, timestamp)
+            if timestamp > max_timestamp:
+                max_timestamp, offset_of_max_timestamp = timestamp, offset
+    return Accepted(
+        buffer,
+        list(batches(buffer)),
+        next_offset,
+        last_offset,
+        max_timestamp,
+        offset_of_max_timestamp,
+        now_ms if stamps else NO_TIMESTAMP,
+    )
+
+
+def _write(
+    first: Batch,
+    records: Sequence[Record],
+    config: LogConfig,
+    target: Codec,
+    next_offset: int,
+    leader_epoch: int,
+    now_ms: int,
+) -> Accepted:
+    """The records in the log's format and codec."""
+    stamps = config.stamps_append_time
+    append_time = now_ms if stamps else NO_TIMESTAMP
+    written = convert.rebuild(
+        records,
+        config.record_version,
+        base_offset=next_offset,
+        timestamp_type=TimestampType.LOG_APPEND_TIME if stamps else TimestampType.CREATE_TIME,
+        append_time=append_time,
+        codec=target,
+        level=_level(target, config),
+        leader_epoch=leader_epoch,
+        producer_id=first.producer_id,
+        producer_epoch=first.producer_epoch,
+        base_sequence=first.base_sequence,
+        is_transactional=first.is_transactional,
+    )
+    entries = list(batches(written.data))
+    for entry in entries:
+        check_size(entry.size, config)
+    check_segment_size(len(written.data), config)
+    return Accepted(
+        written.data,
+        entries,
+        next_offset,
+        next_offset + len(records) - 1,
+        written.max_timestamp,
+        written.offset_of_max_timestamp,
+        append_time,
+    )
+
+
+def _level(codec: Codec, config: LogConfig) -> int | None:
+    """How hard to compress (KIP-390); None for a codec that has no levels."""
+    levels = {
+        Codec.GZIP: config.compression_gzip_level,
+        Codec.LZ4: config.compression_lz4_level,
+        Codec.ZSTD: config.compression_zstd_level,
+    }
+    return levels.get(codec)

@@ -1,0 +1,107 @@
+"""What can be wrong with single records, and the words in which the producer is told (LogValidator.validateRecord).
+
+    no key, where the topic is compacted                        INVALID_RECORD
+    a timestamp too far from now, where it is the producer's    INVALID_TIMESTAMP
+    the timestamp type LogAppendTime, which is not for the producer to claim: where the topic stamps itself, and where
+    such a record has no timestamp                              INVALID_TIMESTAMP
+
+A record has at most one error, and a batch with any is refused whole: with INVALID_TIMESTAMP if there is one of those,
+else with INVALID_RECORD. -1 stands for no timestamp and is always in bounds.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from kafkalet.protocol.errors import Code
+from kafkalet.protocol.records.record import Record, wrapped
+from kafkalet.protocol.records.walk import Walked
+
+from .config import LogConfig
+from .refusals import RecordError, RecordsRefused
+from .topic_properties import MAX_LONG
+
+NO_TIMESTAMP = -1
+SHOWN = 3
+"""So many errors are repeated in the text for the whole batch."""
+
+
+class RecordRules:
+    """What a topic asks of every record at some moment. `partition` is its name in the texts."""
+
+    __slots__ = ("_config", "_now_ms", "_partition", "earliest", "latest", "needs_key")
+
+    def __init__(self, config: LogConfig, now_ms: int, partition: str) -> None:
+        self._config = config
+        self._now_ms = now_ms
+        self._partition = partition
+        self.needs_key = config.is_compacted
+        self.earliest: int | None = None
+        """Bounds for the producer's timestamps, inclusive; None: no bound."""
+        self.latest: int | None = None
+        if not config.stamps_append_time:
+            if config.message_timestamp_before_max_ms < MAX_LONG:
+                self.earliest = now_ms - config.message_timestamp_before_max_ms
+            if config.message_timestamp_after_max_ms < MAX_LONG:
+                self.latest = now_ms + config.message_timestamp_after_max_ms
+
+    def without_key(self, index: int) -> RecordError:
+        return RecordError(
+            index, f"Compacted topic cannot accept message without key in topic partition {self._partition}"
+        )
+
+    def out_of_range(self, index: int, offset: int, timestamp: int) -> RecordError:
+        earliest = wrapped(self._now_ms - self._config.message_timestamp_before_max_ms)
+        latest = wrapped(self._now_ms + self._config.message_timestamp_after_max_ms)
+        return RecordError(
+            index,
+            f"Timestamp {timestamp} of message with offset {offset} is out of range."
+            f" The timestamp should be within [{earliest}, {latest}]",
+        )
+
+    def check_walked(self, walked: Walked) -> None:
+        """Raises RecordsRefused for what a walk found, with these bounds and needs."""
+        if walked.null_keys or walked.bad_timestamps:
+            keyless = [self.without_key(index) for index in walked.null_keys]
+            late = [self.out_of_range(*bad) for bad in walked.bad_timestamps if bad[0] not in walked.null_keys]
+            refuse(keyless, late)
+
+    def check_records(self, records: Iterable[Record], claims_append_time: bool, kind: str = "DefaultRecord") -> None:
+        """Raises RecordsRefused for what is wrong with decoded records. `claims_append_time`: so says their batch."""
+        keyless, late = [], []
+        for index, record in enumerate(records):
+            timestamp = record.timestamp
+            if self.needs_key and record.key is None:
+                keyless.append(self.without_key(index))
+            elif not self._config.stamps_append_time and timestamp != NO_TIMESTAMP:
+                if (self.earliest is not None and timestamp < self.earliest) or (
+                    self.latest is not None and timestamp > self.latest
+                ):
+                    late.append(self.out_of_range(index, record.offset, timestamp))
+            elif claims_append_time:
+                late.append(_wrong_type(index, record, kind))
+        if keyless or late:
+            refuse(keyless, late)
+
+
+def _wrong_type(index: int, record: Record, kind: str) -> RecordError:
+    key_bytes, value_bytes = len(record.key or b""), len(record.value or b"")
+    return RecordError(
+        index,
+        f"Invalid timestamp type in message {kind}(offset={record.offset}, timestamp={record.timestamp},"
+        f" key={key_bytes} bytes, value={value_bytes} bytes). Producer should not set timestamp type to LogAppendTime.",
+    )
+
+
+def refuse(records: Sequence[RecordError], timestamps: Sequence[RecordError]) -> None:
+    """Raises RecordsRefused for records that are invalid and records whose timestamps are: together at least one."""
+    errors = sorted([*records, *timestamps])
+    if timestamps:
+        raise RecordsRefused(
+            Code.INVALID_TIMESTAMP, "One or more records have been rejected due to invalid timestamp", errors
+        )
+    shown = ", ".join(f"RecordError(batchIndex={index}, message='{text}')" for index, text in errors[:SHOWN])
+    raise RecordsRefused(
+        Code.INVALID_RECORD,
+        f"One or more records have been rejected due to {len(errors)} record errors in total,"
+        f" and only showing the first three errors at most: [{shown}]",
+        errors,
+    )

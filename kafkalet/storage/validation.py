@@ -1,0 +1,234 @@
+"""What may be appended: the checks of a leader, and the offsets, times and format that it gives to what passes.
+
+    check_produced     what a Produce request may carry in one partition (ProduceRequest.validateRecords)
+    validate           what the log takes from clients and coordinators (UnifiedLog.analyzeAndValidateRecords,
+                       LogValidator), in Kafka's order:
+
+        each batch     base offset 0 (format 2, clients)      INVALID_RECORD
+                       at most max.message.bytes, as sent     MESSAGE_TOO_LARGE
+                       checksum                               CORRUPT_MESSAGE
+                       a codec that exists                    UNKNOWN_SERVER_ERROR
+        together       one batch, but for old formats         INVALID_RECORD
+        the header     count, last offset delta, no control   INVALID_RECORD
+                       flag, no negative sequence (clients)
+        the records    well-formed, as many as the count      INVALID_RECORD
+                       keys where the topic is compacted      INVALID_RECORD, the records named
+                       timestamps in bounds (CreateTime)      INVALID_TIMESTAMP, the records named
+        the result     at most max.message.bytes, if rebuilt  MESSAGE_TOO_LARGE
+                       at most segment.bytes                  RECORD_LIST_TOO_LARGE
+
+Nothing is changed before all of this has passed. Then a batch that needs no other codec and no other format is patched
+where it lies: base offset and leader epoch are outside the checksum; the timestamp type and the largest timestamp,
+which is not the producer's to say, are written only if they are wrong. All else is built anew (rebuilding.py).
+
+Records of no length are no error: nothing is appended, and the base offset in the answer is -1. They come only from
+Produce v0 to v2; v3 and later refuse them. Null records are the broker's business.
+"""
+
+from collections.abc import Sequence
+
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.records.batch import (
+    HEADER_SIZE,
+    LOG_APPEND_TIME,
+    Batch,
+    TimestampType,
+    assign,
+    batches,
+    set_max_timestamp,
+)
+from kafkalet.protocol.records.codecs import Codec
+from kafkalet.protocol.records.varint import VarintTooLong, read_varint
+from kafkalet.protocol.records.walk import Walked, walk_records
+
+from .acceptance import (
+    NO_OFFSET,
+    NO_TIMESTAMP,
+    NOTHING,
+    Accepted,
+    check_alone,
+    check_header,
+    check_segment_size,
+    check_size,
+)
+from .config import LogConfig
+from .files import Buffer
+from .rebuilding import rebuild
+from .record_errors import RecordRules
+from .refusals import AppendRefused, refusal
+from .values import Origin
+
+FORMAT = 2
+ONE_BATCH_SINCE = 3
+ZSTD_SINCE = 7
+"""Versions of Produce (KIP-98, KIP-110)."""
+CODECS = {"uncompressed": Codec.NONE, "gzip": Codec.GZIP, "snappy": Codec.SNAPPY, "lz4": Codec.LZ4, "zstd": Codec.ZSTD}
+"""The values of compression.type but for `producer`, which keeps what was sent."""
+
+
+def validate(
+    records: Buffer,
+    config: LogConfig,
+    *,
+    next_offset: int,
+    leader_epoch: int,
+    origin: Origin,
+    now_ms: int,
+    partition: str = "",
+) -> Accepted:
+    """Check `records` and give them offsets from `next_offset` on; a cut-off last batch is left out.
+
+    `partition` is the name of the partition for texts that go to the producer. A bytearray, or a view of one, is
+    patched in place. Raises AppendRefused; the records are then as they were.
+    """
+    try:
+        sent = _analyze(records, config, origin)
+        if not sent:
+            return NOTHING
+        first = sent[0]
+        source = _source_codec(sent)
+        target = CODECS.get(config.compression_type, source)
+        if first.is_control and source is Codec.NONE:
+            target = source  # markers are not compressed, whatever the topic wants
+        rules = RecordRules(config, now_ms, partition)
+        if first.magic == FORMAT == config.record_version and source is target:
+            check_alone(sent, compressed=True)
+            if origin is Origin.CLIENT:
+                check_header(first)
+            return _place(first, config, rules, next_offset, leader_epoch, now_ms)
+        return rebuild(
+            sent,
+            config,
+            source,
+            target,
+            rules,
+            next_offset=next_offset,
+            leader_epoch=leader_epoch,
+            origin=origin,
+            now_ms=now_ms,
+        )
+    except AppendRefused:
+        raise
+    except KafkaError as error:
+        raise refusal(error.code, error.message or error.code.name) from error
+
+
+def _analyze(records: Buffer, config: LogConfig, origin: Origin) -> list[Batch]:
+    """The complete batches in `records`, each for itself as it should be."""
+    sent = []
+    for batch in batches(records):
+        if batch.magic >= FORMAT and batch.base_offset != 0 and origin is Origin.CLIENT:
+            raise refusal(Code.INVALID_RECORD, f"the base offset should be 0, but it is {batch.base_offset}")
+        check_size(batch.size, config)
+        batch.check_crc()
+        sent.append(batch)
+    return sent
+
+
+def _source_codec(sent: Sequence[Batch]) -> Codec:
+    """What the producer compressed with; of several batches the last one that is compressed counts."""
+    source = Codec.NONE
+    for batch in sent:
+        source = batch.codec or source
+    return source
+
+
+def _place(
+    batch: Batch, config: LogConfig, rules: RecordRules, next_offset: int, leader_epoch: int, now_ms: int
+) -> Accepted:
+    """The way of almost every batch: walked, and patched where it lies."""
+    codec = batch.codec
+    walked = _walk(batch, codec, rules, config)
+    if batch.attributes & LOG_APPEND_TIME and (config.stamps_append_time or batch.max_timestamp == NO_TIMESTAMP):
+        rules.check_records(batch.records(), True, "PartialDefaultRecord" if codec else "DefaultRecord")
+    rules.check_walked(walked)
+    if codec and not walked.offsets_in_order:
+        # Kafka wants to build the batch anew, and finds that it has not kept the keys and values for that.
+        raise refusal(Code.UNKNOWN_SERVER_ERROR, "the offsets in a compressed batch are not 0, 1, 2, ...")
+    check_segment_size(batch.size, config)
+
+    buffer, position = _writable(batch)
+    last_offset = next_offset + batch.count - 1
+    assign(buffer, position, last_offset - batch.last_offset_delta, leader_epoch)
+    if config.stamps_append_time:
+        max_timestamp, log_append_time_ms = now_ms, now_ms
+        set_max_timestamp(buffer, position, TimestampType.LOG_APPEND_TIME, now_ms)
+    else:
+        max_timestamp, log_append_time_ms = walked.max_timestamp, NO_TIMESTAMP
+        set_max_timestamp(buffer, position, TimestampType.CREATE_TIME, max_timestamp)
+    placed = Batch(buffer, position)
+    return Accepted(
+        buffer if len(buffer) == placed.size else placed.view(),
+        (placed,),
+        next_offset,
+        last_offset,
+        max_timestamp,
+        last_offset if codec or max_timestamp != NO_TIMESTAMP else NO_OFFSET,
+        log_append_time_ms,
+    )
+
+
+def _walk(batch: Batch, codec: Codec, rules: RecordRules, config: LogConfig) -> Walked:
+    """Look at every record, decompressing where needed, and decode none."""
+    if batch.count < 0:
+        raise refusal(Code.INVALID_RECORD, f"a batch has {batch.count} records")
+    buffer, start, end = batch.buffer, batch.position + HEADER_SIZE, batch.end
+    if codec:
+        buffer = batch.payload()
+        start, end = 0, len(buffer)
+        if end > config.max_decompressed_message_bytes:
+            _check_record_sizes(buffer, batch.count, config.max_decompressed_message_bytes)
+    return walk_records(
+        buffer,
+        start,
+        end,
+        batch.count,
+        batch.base_timestamp,
+        append_time=batch.max_timestamp if batch.attributes & LOG_APPEND_TIME else None,
+        report_null_keys=rules.needs_key,
+        earliest=rules.earliest,
+        latest=rules.latest,
+        lengths_count=not codec,
+    )
+
+
+def _writable(batch: Batch) -> tuple[bytearray | memoryview, int]:
+    """A buffer that may be patched, and the place of the batch in it."""
+    buffer = batch.buffer
+    if isinstance(buffer, bytes) or (isinstance(buffer, memoryview) and buffer.readonly):
+        return bytearray(batch.view()), 0
+    return buffer, batch.position
+
+
+def _check_record_sizes(payload: Buffer, count: int, limit: int) -> None:
+    """Raises INVALID_RECORD for a record that is larger than max.decompressed.message.bytes (since 4.4)."""
+    position = 0
+    try:
+        for _ in range(count):
+            size, position = read_varint(payload, position)
+            if not 0 <= size <= limit:
+                raise refusal(Code.INVALID_RECORD, f"a record of {size} bytes where the maximum is {limit}")
+            position += size
+    except (IndexError, VarintTooLong):
+        return  # the walk over the records says what is wrong
+
+
+def check_produced(records: Buffer, version: int) -> None:
+    """Raise unless a request of Produce `version` may carry these records (ProduceRequest.validateRecords).
+
+    Since v3 that is exactly one batch of format 2, which since v7 may be compressed with zstd; a cut-off rest is
+    ignored. Before v3 everything may come. The answer has log start offset -1 and no text. Raises KafkaError.
+    """
+    if version < ONE_BATCH_SINCE:
+        return
+    entries = batches(records)
+    try:
+        first = next(entries, None)
+        if first is None or first.magic != FORMAT:
+            raise KafkaError(Code.INVALID_RECORD)
+        if version < ZSTD_SINCE and first.codec is Codec.ZSTD:
+            raise KafkaError(Code.UNSUPPORTED_COMPRESSION_TYPE)
+        if next(entries, None) is not None:
+            raise KafkaError(Code.INVALID_RECORD)
+    except KafkaError as error:
+        raise KafkaError(error.code) from None
