@@ -1,0 +1,311 @@
+"""`kafkalet.cli`: what the command line understands, and how a served broker begins and ends."""
+
+import os
+import pty
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from kafkalet.broker.cluster import NewTopic
+from kafkalet.cli import SERVE_OPTIONS, Serve, UsageError, main, parse, parse_address, parse_topic
+from kafkalet.version import VERSION
+
+COMMAND = [sys.executable, "-m", "kafkalet", "serve", "--listen", "127.0.0.1:0"]
+READY = re.compile(r"kafkalet ready bootstrap=((?:[^,: ]+:\d+)(?:,[^,: ]+:\d+)*)\n")
+
+
+# Reading the command line
+
+
+def test_an_option_takes_its_value_after_a_space_or_an_equals_sign() -> None:
+    assert parse(["--brokers", "3", "--listen=h:1"], SERVE_OPTIONS) == {"brokers": ["3"], "listen": ["h:1"]}
+
+
+def test_a_value_may_have_equals_signs_of_its_own() -> None:
+    assert parse(["--set=a=b=c", "--set", "d=e"], SERVE_OPTIONS) == {"set": ["a=b=c", "d=e"]}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--nope", "1"], "unknown option --nope; try --help"),
+        (["nope"], "unknown argument nope; try --help"),
+        (["--listen"], "--listen needs a value: --listen HOST:PORT"),
+        (["--listen", "a:1", "--listen", "b:1"], "--listen is given twice"),
+        (["--listen", "9092x"], "--listen 9092x: not HOST:PORT with a port from 0 to 65535"),
+        (["--listen", "h:70000"], "--listen h:70000: not HOST:PORT with a port from 0 to 65535"),
+        (["--advertise", "h:0"], "--advertise h:0: not HOST:PORT with a port from 1 to 65535"),
+        (["--brokers", "0"], "--brokers 0: not a number from 1 up"),
+        (["--brokers", "many"], "--brokers many: not a number from 1 up"),
+        (["--topic", "t:x"], "--topic t:x: not NAME[:PARTITIONS[:KEY=VALUE,...]]"),
+        (["--topic", "t:1:x"], "--topic t:1:x: x is not KEY=VALUE"),
+        (["--topic", ":1"], "--topic :1: not NAME[:PARTITIONS[:KEY=VALUE,...]]"),
+        (["--set", "num.partitions"], "--set num.partitions: not KEY=VALUE"),
+        (["--load", "flights.csv"], "--load flights.csv: not TOPIC=FILE"),
+        (["--log-level", "loud"], "--log-level loud: not one of debug, info, warning, error"),
+        (["--config", "/no/such/file"], "--config /no/such/file: No such file or directory"),
+    ],
+)
+def test_a_bad_option_is_named_with_what_is_allowed(arguments: list[str], message: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        Serve.of(arguments)
+    assert str(refused.value) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("127.0.0.1:9092", ("127.0.0.1", 9092)),
+        (":9092", ("", 9092)),
+        ("[::1]:9092", ("::1", 9092)),
+        ("localhost:0", ("localhost", 0)),
+    ],
+)
+def test_addresses(text: str, address: tuple[str, int]) -> None:
+    assert parse_address("--listen", text) == address
+
+
+@pytest.mark.parametrize(
+    ("text", "topic"),
+    [
+        ("t", NewTopic("t", -1, {})),
+        ("t:3", NewTopic("t", 3, {})),
+        ("t:3:retention.ms=5", NewTopic("t", 3, {"retention.ms": "5"})),
+        ("t::retention.ms=5", NewTopic("t", -1, {"retention.ms": "5"})),
+        (
+            "t:1:cleanup.policy=compact,delete,segment.ms=9",
+            NewTopic("t", 1, {"cleanup.policy": "compact,delete", "segment.ms": "9"}),
+        ),
+        (
+            "t:1:leader.replication.throttled.replicas=0:1",
+            NewTopic("t", 1, {"leader.replication.throttled.replicas": "0:1"}),
+        ),
+    ],
+)
+def test_topics(text: str, topic: NewTopic) -> None:
+    assert parse_topic(text) == topic
+
+
+def test_properties_of_the_command_line_come_before_those_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "server.properties").write_text("num.partitions=2\nlog.retention.ms=5\n")
+    told = Serve.of(["--set", "num.partitions=3", "--config", str(tmp_path / "server.properties")])
+    assert told.properties == {"num.partitions": "3", "log.retention.ms": "5"}
+
+
+def test_listeners_of_a_properties_file_count_unless_listen_is_given(tmp_path: Path) -> None:
+    path = tmp_path / "server.properties"
+    path.write_text("listeners=PLAINTEXT://:1234\nadvertised.listeners=PLAINTEXT://broker:5678\n")
+    told = Serve.of(["--config", str(path)])
+    assert (told.address, told.advertise) == (("", 1234), ("broker", 5678))
+    assert Serve.of(["--config", str(path), "--listen", "h:1"]).address == ("h", 1)
+    assert Serve.of([]).address == ("127.0.0.1", 9092)
+
+
+# Commands that end at once
+
+
+def test_help_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in ([], ["--help"], ["serve", "--help"]):
+        assert main(arguments) == 0
+        shown = capsys.readouterr().out
+        assert [option.name for option in SERVE_OPTIONS if option.name not in shown] == []
+        assert max(map(len, shown.splitlines())) <= 100
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"kafkalet {VERSION}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "line"),
+    [
+        (["fly"], 2, "kafkalet: unknown command fly; try --help\n"),
+        (["serve", "--nope"], 2, "kafkalet: unknown option --nope; try --help\n"),
+        (
+            ["serve", "--set", "num.partitions=0"],
+            2,
+            "kafkalet: Invalid value 0 for configuration num.partitions: Value must be at least 1\n",
+        ),
+        (["serve", "--topic", "a b"], 2, "kafkalet: Topic name is invalid: "),
+        (["serve", "--topic", "t:1:retention.ms=x"], 2, "kafkalet: Invalid value x for configuration retention.ms"),
+        (["serve", "--topic", "t:1:retention.mss=1"], 2, "kafkalet: Unknown topic config name: retention.mss\n"),
+        (["serve", "--kafka-version", "7.7"], 2, "kafkalet: Kafka 7.7 cannot be emulated; known are 0.8.2, "),
+    ],
+)
+def test_what_cannot_be_understood_is_one_line_on_stderr(arguments: list[str], status: int, line: str) -> None:
+    done = run(*arguments, "--listen", "127.0.0.1:0") if arguments[0] == "serve" else run(*arguments)
+    assert done.returncode == status
+    assert done.stdout == ""
+    assert done.stderr.startswith(line)
+    assert done.stderr.count("\n") == 1
+
+
+def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "kafkalet", *arguments], capture_output=True, text=True, timeout=30, check=False
+    )
+
+
+# Serving
+
+
+@contextmanager
+def serving(*arguments: str, environment: dict[str, str] | None = None) -> "Iterator[subprocess.Popen[str]]":
+    """A broker in a process of its own; it is killed at the end if it still runs."""
+    with subprocess.Popen(
+        [*COMMAND, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | (environment or {}),
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def ready(process: "subprocess.Popen[str]") -> list[tuple[str, int]]:
+    """Wait for the line that says that it serves, and give the addresses in it."""
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    found = READY.fullmatch(line)
+    assert found is not None, (line, process.stderr.read() if process.stderr and not line else "")
+    addresses = [address.rpartition(":") for address in found[1].split(",")]
+    return [(host, int(port)) for host, _, port in addresses]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+def test_a_signal_ends_it_cleanly_within_a_second(number: signal.Signals, tmp_path: Path) -> None:
+    with serving("--topic", "t:3", environment={"TMPDIR": str(tmp_path)}) as process:
+        [address] = ready(process)
+        with socket.create_connection(address):
+            begun = time.monotonic()
+            process.send_signal(number)
+            out, _ = process.communicate(timeout=10)
+            assert time.monotonic() - begun < 1
+    assert process.returncode == 0
+    assert out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_line_on_stdout_names_every_broker() -> None:
+    with serving("--brokers", "3") as process:
+        addresses = ready(process)
+        assert len(set(addresses)) == 3
+        for address in addresses:
+            socket.create_connection(address).close()
+
+
+def test_advertise_is_what_clients_are_told() -> None:
+    with serving("--advertise", "broker.example:1234") as process:
+        assert ready(process) == [("broker.example", 1234)]
+
+
+def test_a_taken_port_is_one_line_and_status_1() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = run("serve", "--listen", f"127.0.0.1:{port}")
+    assert done.returncode == 1
+    assert done.stderr == f"kafkalet: cannot listen on 127.0.0.1:{port}: Address already in use\n"
+    assert done.stdout == ""
+
+
+def test_a_data_directory_that_cannot_be_made_is_one_line_and_status_1(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = run("serve", "--listen", "127.0.0.1:0", "--data-dir", str(tmp_path / "file" / "dir"))
+    assert done.returncode == 1
+    assert done.stderr == f"kafkalet: {tmp_path}/file/dir: Not a directory\n"
+
+
+def test_a_data_directory_is_kept(tmp_path: Path) -> None:
+    with serving("--data-dir", str(tmp_path), "--topic", "kept:2") as process:
+        ready(process)
+        process.terminate()
+        process.communicate(timeout=10)
+    assert {"kept-0", "kept-1"} <= {path.name for path in tmp_path.iterdir()}
+
+
+def test_an_unknown_property_is_a_warning_on_stderr() -> None:
+    with serving("--set", "num.partitionz=3") as process:
+        ready(process)
+        process.terminate()
+        _, errors = process.communicate(timeout=10)
+    assert "WARNING" in errors
+    assert "num.partitionz" in errors
+
+
+def test_log_level_error_keeps_quiet() -> None:
+    with serving("--set", "num.partitionz=3", "--log-level", "error") as process:
+        ready(process)
+        process.terminate()
+        _, errors = process.communicate(timeout=10)
+    assert errors == ""
+
+
+def test_files_are_loaded_before_it_is_ready(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"key": "k", "value": "v"}\n' * 10)
+    with serving("--load", f"t={tmp_path}/a.jsonl", "--data-dir", str(tmp_path / "data")) as process:
+        ready(process)
+        process.terminate()
+        _, errors = process.communicate(timeout=10)
+    assert f"loaded 10 records from {tmp_path}/a.jsonl into topic t\n" in errors
+    assert "\r" not in errors, "progress is for terminals"
+    assert (tmp_path / "data" / "t-0" / "00000000000000000000.log").stat().st_size > 100
+
+
+def test_a_bad_line_in_a_file_is_one_line_and_status_1(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"value": "v"}\n' * 3000 + "{\n")
+    done = run("serve", "--listen", "127.0.0.1:0", "--load", f"t={tmp_path}/a.jsonl", "--log-level", "error")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith(f"kafkalet: {tmp_path}/a.jsonl:3001: is not JSON: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_file_that_is_not_there_is_one_line_and_status_1(tmp_path: Path) -> None:
+    done = run("serve", "--listen", "127.0.0.1:0", "--load", f"t={tmp_path}/none.csv")
+    assert done.returncode == 1
+    assert done.stderr == f"kafkalet: --load {tmp_path}/none.csv: No such file or directory\n"
+
+
+def test_a_signal_ends_a_load(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"key": "k", "value": "v"}\n' * 500_000)
+    with serving("--load", f"t={path}", environment={"TMPDIR": str(tmp_path)}) as process:
+        while not list(tmp_path.glob("kafkalet-*")):
+            time.sleep(0.01)
+        begun = time.monotonic()
+        process.terminate()
+        out, _ = process.communicate(timeout=10)
+        assert time.monotonic() - begun < 1
+    assert (process.returncode, out) == (0, "")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_progress_is_shown_on_a_terminal(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"value": "v"}\n' * 10_000)
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [*COMMAND, "--load", f"t={tmp_path}/a.jsonl"], stdout=subprocess.PIPE, stderr=theirs, text=True
+    ) as process:
+        os.close(theirs)
+        try:
+            ready(process)
+            shown = b""
+            while b"loaded 10000 records" not in shown and select.select([ours], [], [], 10)[0]:
+                shown += os.read(ours, 65536)
+        finally:
+            process.terminate()
+            os.close(ours)
+    assert b"records, 100 %" in shown
