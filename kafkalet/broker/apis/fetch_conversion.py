@@ -64,14 +64,14 @@ def _format_for(version: int, config: LogConfig) -> int | None:
 
 
 def _down(answer: Answer, to_format: int, fetch_offset: int) -> Answer:
-    from kafkalet.protocol.records.convert import down_convert
+    from kafkalet.protocol.records.convert import down_converted
 
     records = answer.records
     if records is None or not len(records):
         return answer
     data = records.read() if isinstance(records, FileRange) else bytes(records)
     try:
-        answer.records = down_convert(data, to_format, fetch_offset)
+        answer.records = down_converted(data, to_format, fetch_offset)
     except KafkaError as error:
         return refused(answer.partition_index, error.code, None)
     return answer
