@@ -165,7 +165,8 @@ class Asking:
     def producer(self, name: str = "P1") -> str:
         """A producer id without a transactional id."""
         body = {"transactional_id": None, "transaction_timeout_ms": 60000}
-        self.setup("InitProducerId", 3, body, bind={name: "producer_id", name.replace("P", "E"): "producer_epoch"})
+        bind = {name: "producer_id", name.replace("P", "E"): "producer_epoch"}
+        self.setup("InitProducerId", 3, body, bind=bind, retry_errors=[14, 15, 16, 51])
         return f"${name}"
 
     def transaction(self, topic: str, name: str = "X1", partitions: Sequence[int] = (0,)) -> Step:

@@ -24,7 +24,7 @@ from . import questions
 from .asking import QUESTIONS, Asking, Question
 from .matching import IGNORED, MINUTES_MS
 from .replay import replay
-from .scenario import Player, Server
+from .scenario import Player, Server, SetupFailed
 
 HERE = Path(__file__).parent
 NODES = {"leader_id", "controller_id", "node_id", "replica_nodes", "isr_nodes", "broker_id", "coordinator_id"}
@@ -56,7 +56,7 @@ class Placeholders:
     @staticmethod
     def is_telling(name: str, value: Any) -> bool:
         """Whether a value can be recognised: epochs and small numbers cannot."""
-        return isinstance(value, str) or (isinstance(value, int) and (name.startswith(("P", "S")) and value > 0))
+        return isinstance(value, str) or (isinstance(value, int) and name.startswith(("P", "S")))
 
     def of(self, value: Any, key: str = "") -> Any:
         match value:
@@ -73,7 +73,8 @@ class Placeholders:
             case str() if key == "cluster_id":
                 return "$CLUSTER"
             case int() if key in ("producer_id", "session_id"):
-                return self.names.get(value, value)
+                name = self.names.get(value, "")
+                return name if name.startswith(f"${key[0].upper()}") else value
             case str():
                 return self.names.get(value, value)
         return value
@@ -111,7 +112,12 @@ def main(arguments: list[str] | None = None) -> int:
         wanted = options.release in question.releases and options.match in question.name
         if not wanted or server.lacks(question.needs):
             continue
-        scenario = record(question, server, options.release)
+        try:
+            scenario = record(question, server, options.release)
+        except SetupFailed as failure:
+            print(f"FAILED {question.name}: {failure}")
+            failed += 1
+            continue
         if options.show:
             show(scenario)
         else:
