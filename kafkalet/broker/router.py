@@ -13,23 +13,25 @@ What Kafka does where it cannot answer (SocketServer, RequestHeader.parse, Reque
   (since 2.4, KIP-511) the versions of ApiVersions; its body is not looked at.
 * Any other unknown API, unserved version, or message that cannot be read closes the connection.
 * Bytes after a complete message are ignored.
+* A refusal that fits no single part of the answer refuses all of it (KafkaApis.handleError, getErrorResponse): a
+  KafkaError that leaves a handler goes to `refuse` of the same module. Where there is none it is a bug.
 
 Three hooks are None until somebody needs them: `gate` (authentication), `intercept` (fault injection), `throttle`
 (quotas).
 """
 
 import logging
+import struct
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from struct import Struct, error
 from typing import Any, Protocol
 
 from kafkalet.protocol.api import BY_KEY, Api
-from kafkalet.protocol.tags import skip_tags
-from kafkalet.protocol.errors import Code, DecodeError, ProtocolError
+from kafkalet.protocol.errors import Code, DecodeError, KafkaError, ProtocolError
 from kafkalet.protocol.frame import has_response_tags
 from kafkalet.protocol.messages import request_type
 from kafkalet.protocol.schema import Request, Response
+from kafkalet.protocol.tags import skip_tags
 from kafkalet.protocol.wire import Chunk
 
 from .apis import SERVED
@@ -38,12 +40,13 @@ from .purgatory import Delayed
 
 _LOG = logging.getLogger(__name__)
 
-_HEADER = Struct(">iih")  # API key and version in one, correlation id, length of the client id
-_SIZE_AND_ID = Struct(">ii")
-_SIZE_ID_AND_TAGS = Struct(">iix")
+_HEADER = struct.Struct(">iih")  # API key and version in one, correlation id, length of the client id
+_SIZE_AND_ID = struct.Struct(">ii")
+_SIZE_ID_AND_TAGS = struct.Struct(">iix")
 
 Answer = Response | Delayed[Response] | None
 Handler = Callable[[Any, Context], Answer]
+Refusal = Callable[[Any, Context, KafkaError], Answer]
 
 
 class CloseConnection(ProtocolError):
@@ -61,13 +64,21 @@ class Routed(Protocol):
 class _Route:
     """One version of one API: how its requests are read, who answers them, and how the answers are written."""
 
-    __slots__ = ("api", "close_frame", "decode", "flexible", "handle", "header_size", "version")
+    __slots__ = ("api", "close_frame", "decode", "flexible", "handle", "header_size", "refuse", "version")
 
-    def __init__(self, api: Api, version: int, decode: Callable[[Any, int, int], Any], handle: Handler) -> None:
+    def __init__(
+        self,
+        api: Api,
+        version: int,
+        decode: Callable[[Any, int, int], Any],
+        handle: Handler,
+        refuse: Refusal | None = None,
+    ) -> None:
         self.api = api
         self.version = version
         self.decode = decode
         self.handle = handle
+        self.refuse = refuse
         self.flexible = version in api.flexible
         tagged = has_response_tags(api, version)
         self.close_frame = (_SIZE_ID_AND_TAGS if tagged else _SIZE_AND_ID).pack
@@ -103,7 +114,7 @@ class Router:
         """
         try:
             number, correlation_id, length = _HEADER.unpack_from(frame)
-        except error as problem:
+        except struct.error as problem:
             raise CloseConnection(f"request header in {len(frame)} bytes: {problem}") from problem
         route = self._routes.get(number)
         if route is None:
@@ -125,10 +136,15 @@ class Router:
         if self.gate is not None:
             self.gate(route.api, context)
         request = route.decode(frame, route.version, end)
-        if self.intercept is None:
-            answer = route.handle(request, context)
-        else:
-            answer = self.intercept(request, context, route.handle)
+        try:
+            if self.intercept is None:
+                answer = route.handle(request, context)
+            else:
+                answer = self.intercept(request, context, route.handle)
+        except KafkaError as refused:
+            if route.refuse is None:
+                raise
+            answer = route.refuse(request, context, refused)
         if isinstance(answer, Delayed):
             if answer.is_waiting:
                 return answer
@@ -167,8 +183,9 @@ class Router:
             if api is Api.API_VERSIONS:
                 return _unsupported_api_versions(version, served)
             raise CloseConnection(f"{api} v{version} is not served, only v{lowest} to v{highest}")
-        handle: Handler = import_module(f"{__package__}.apis.{api.module}").handle
-        route = self._routes[number] = _Route(api, version, request_type(api).decode, handle)
+        module = import_module(f"{__package__}.apis.{api.module}")
+        refuse = getattr(module, "refuse", None)
+        route = self._routes[number] = _Route(api, version, request_type(api).decode, module.handle, refuse)
         return route
 
     def _lament(self, api: Api) -> None:

@@ -17,7 +17,7 @@ from kafkalet.broker.release import Release
 from kafkalet.broker.router import CloseConnection, Router
 from kafkalet.clock import ManualClock
 from kafkalet.protocol.api import Api
-from kafkalet.protocol.errors import Code, DecodeError
+from kafkalet.protocol.errors import Code, DecodeError, KafkaError
 from kafkalet.protocol.frame import RequestHeader, decode_response_header, request_frame
 from kafkalet.protocol.messages.api_versions import ApiVersionsResponse
 from kafkalet.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
@@ -57,10 +57,11 @@ class Routing:
         self.context = self.router.context(Client(), ("127.0.0.1", 5), "PLAINTEXT")
         self.handlers: dict[str, Callable[[Any, Context], Any]] = {}
         self.asked: list[Any] = []
+        self.refuse: Callable[[Any, Context, KafkaError], Any] | None = None
 
     def import_module(self, name: str) -> Any:
         name = name.rpartition(".")[2]
-        return SimpleNamespace(handle=self.handlers.get(name, self.handle))
+        return SimpleNamespace(handle=self.handlers.get(name, self.handle), refuse=self.refuse)
 
     def handle(self, request: Any, context: Context) -> Any:
         self.asked.append((request, context.api, context.version, context.correlation_id, context.client_id))
@@ -259,6 +260,28 @@ def test_a_bug_in_a_handler_comes_through(routing: Routing) -> None:
     routing.handlers["list_offsets"] = bug
     with pytest.raises(ZeroDivisionError):
         routing.route(ask())
+
+
+def test_a_refusal_of_the_whole_request_is_put_in_words_by_its_module(routing: Routing) -> None:
+    def handle(request: Any, context: Context) -> None:
+        raise KafkaError(Code.CORRUPT_MESSAGE, "broken")
+
+    def refuse(request: Any, context: Context, error: KafkaError) -> ListOffsetsResponse:
+        return ListOffsetsResponse(topics=[], throttle_time_ms=error.code)
+
+    routing.handlers["list_offsets"] = handle
+    routing.refuse = refuse
+    _, wire = routing.route(ask(5))
+    assert ListOffsetsResponse.decode(wire[8:], 5).throttle_time_ms == Code.CORRUPT_MESSAGE
+
+
+def test_a_refusal_that_no_module_can_put_in_words_is_a_bug(routing: Routing) -> None:
+    def handle(request: Any, context: Context) -> None:
+        raise KafkaError(Code.CORRUPT_MESSAGE, "broken")
+
+    routing.handlers["list_offsets"] = handle
+    with pytest.raises(KafkaError):
+        routing.route(ask(5))
 
 
 def test_a_module_is_imported_once(routing: Routing, monkeypatch: pytest.MonkeyPatch) -> None:

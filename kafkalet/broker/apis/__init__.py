@@ -3,8 +3,12 @@
     def handle(request: ListOffsetsRequest, context: Context) -> ListOffsetsResponse
 
 A handler is a plain function. It returns its answer, a `Delayed` of it where the request has to wait (purgatory.py),
-or None where the client expects none (produce with acks=0). The router imports a module on the first request of its
-API, so that a broker starts without them.
+or None where the client expects none (produce with acks=0). Where a refusal can concern the request as a whole, a
+function beside it says how:
+
+    def refuse(request: ProduceRequest, context: Context, error: KafkaError) -> ProduceResponse | None
+
+The router imports a module on the first request of its API, so that a broker starts without them.
 """
 
 from kafkalet.protocol.api import Api

@@ -21,7 +21,7 @@ from kafkalet.broker.partition import Partition
 from kafkalet.broker.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.produce import ProduceRequest, ProduceResponse
-from kafkalet.protocol.records.batch import batches
+from kafkalet.protocol.records.batch import ATTRIBUTES_AT, LENGTH_AT, MAGIC_AT, MIN_LENGTH, TRANSACTIONAL, batches
 from kafkalet.protocol.wire import Buffer
 from kafkalet.storage.refusals import RecordsRefused, ValidationFailed
 from kafkalet.storage.validation import check_produced
@@ -78,8 +78,24 @@ def _records_by_partition(request: ProduceRequest, context: Context) -> dict[Key
     return records
 
 
+def refuse(request: ProduceRequest, context: Context, error: KafkaError) -> ProduceResponse | None:
+    """Every partition is refused, as by a first batch whose head is broken (ProduceRequest.getErrorResponse)."""
+    keys = _records_by_partition(request, context)
+    return _answer({key: _refused(key, error.code, error.message) for key in keys}, request, context)
+
+
 def _is_transactional(chunk: Buffer) -> bool:
-    return any(batch.is_transactional for batch in batches(chunk))
+    """Whether the first batch is, which is all that Kafka looks at (RequestUtils.hasTransactionalRecords).
+
+    One that is no batch at all is refused here, with the whole request; one that is too short later, by itself.
+    """
+    try:
+        first = next(batches(chunk), None)
+    except KafkaError:
+        if chunk[MAGIC_AT] != 2 or int.from_bytes(chunk[LENGTH_AT:MAGIC_AT][:4], "big", signed=True) < MIN_LENGTH:
+            raise
+        return bool(chunk[ATTRIBUTES_AT + 1] & TRANSACTIONAL)
+    return first is not None and first.is_transactional
 
 
 def _append(key: Key, chunk: Buffer, request: ProduceRequest, context: Context, pending: dict[Key, Pending]) -> Answer:
