@@ -1,0 +1,27 @@
+"""`python -m tests.fuzz`: see the package."""
+
+import argparse
+import sys
+
+from .campaign import Found, run
+from .corpus import corpus
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description="Send broken frames to a broker.")
+    parser.add_argument("--inputs", type=int, default=100_000, help="how many (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="of the chance that breaks them (default: %(default)s)")
+    parser.add_argument("--keep-going", action="store_true", help="collect the bugs instead of ending with the first")
+    options = parser.parse_args()
+    print(f"{len(corpus()):,} frames to begin with", flush=True)
+    found: dict[str, Found] = {}
+    try:
+        print(run(options.inputs, options.seed, progress=True, found=found if options.keep_going else None))
+    except Found as end:
+        found["end"] = end
+    for bug in found.values():
+        print(f"seed {options.seed}: {bug}\n", file=sys.stderr)
+    return 1 if found else 0
+
+
+sys.exit(main())

@@ -1,0 +1,70 @@
+"""The frames to start from: every request of the transcripts in every version it fits, and an empty one of every API.
+
+What transcripts bind from earlier answers is not known here: topics become those of the campaign, numbers become 1.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from kafkalet.broker.apis import SERVED
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.errors import ProtocolError
+from kafkalet.protocol.frame import RequestHeader
+from tests.golden import messages
+from tests.golden.matching import resolve
+from tests.golden.replay import HERE, load
+
+TOPICS = ("fuzz-0", "fuzz-1", "fuzz-2")
+LARGEST = 6000
+"""Longer frames make no better beginnings, only slower ones."""
+
+Frame = bytes
+
+
+class _Names(dict[str, Any]):
+    """Stands for whatever a transcript binds."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __missing__(self, name: str) -> Any:
+        return "00112233-4455-6677-8899-aabbccddeeff" if name.endswith(".id") else 1
+
+
+def build(api: Api, version: int, body: dict[str, Any]) -> Frame:
+    """A request as a frame without its size."""
+    return RequestHeader(api, version, 1, "fuzz").encode() + messages.encode(api.title, version, body)
+
+
+@cache
+def corpus() -> tuple[Frame, ...]:
+    frames: dict[Frame, None] = {}
+    for frame in _all():
+        if len(frame) <= LARGEST:
+            frames[frame] = None
+    return tuple(frames)
+
+
+def _all() -> Iterator[Frame]:
+    for api in sorted(SERVED):
+        for version in range(api.versions.low, api.versions.high + 1):
+            yield build(api, version, {})
+    for path in sorted(HERE.glob("*/*.json")):
+        yield from _of_scenario(load(path)["steps"])
+
+
+def _of_scenario(steps: list[dict[str, Any]]) -> Iterator[Frame]:
+    names = _Names()
+    for step in steps:
+        if step["op"] == "let":
+            names[step["name"]] = TOPICS[len(names) % len(TOPICS)] if isinstance(step["value"], str) else step["value"]
+        elif step["op"] == "raw":
+            yield bytes.fromhex(step["hex"])
+        elif "api" in step and messages.APIS[step["api"]] in SERVED:
+            api, body = messages.APIS[step["api"]], resolve(step["body"], names)
+            for version in {step["version"], api.versions.low, api.versions.high}:
+                try:
+                    yield build(api, version, body)
+                except (ProtocolError, ValueError, TypeError):
+                    continue  # the body does not fit this version, or a name stands where only a real value would do
