@@ -45,6 +45,7 @@ class Release(NamedTuple):
             version=self.version,
             lifts_unstable_to_log_start=self.version < (4, 0),
             honours_message_format=self.version < (3, 0),
+            refuses_claimed_append_time=self.version < (3, 6),
         )
 
     # ListOffsets

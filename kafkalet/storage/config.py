@@ -26,6 +26,8 @@ class LogRules(NamedTuple):
     lifts_unstable_to_log_start: bool = False
     # message.format.version decides the format on disk (KIP-724 ended it).
     honours_message_format: bool = False
+    # A batch that claims LogAppendTime is refused by all topics, not only by those that stamp it themselves.
+    refuses_claimed_append_time: bool = False
 
 
 NEWEST = LogRules()
@@ -88,8 +90,9 @@ class LogConfig(NamedTuple):
     remote_copy_lag_bytes: int = -1
     errors_deadletterqueue_group_enable: bool = False
 
-    # A rule of the emulated release, see LogRules.
+    # Rules of the emulated release, see LogRules.
     lifts_unstable_to_log_start: bool = False
+    refuses_claimed_append_time: bool = False
 
     @property
     def is_compacted(self) -> bool:
@@ -125,7 +128,11 @@ class LogConfig(NamedTuple):
             attributes.setdefault(attribute_of(AFTER_MAX_MS), MAX_LONG)
         if rules.honours_message_format:
             attributes["record_version"] = record_version(str(format_version))
-        return cls(**attributes, lifts_unstable_to_log_start=rules.lifts_unstable_to_log_start)
+        return cls(
+            **attributes,
+            lifts_unstable_to_log_start=rules.lifts_unstable_to_log_start,
+            refuses_claimed_append_time=rules.refuses_claimed_append_time,
+        )
 
 
 def attribute_of(name: str) -> str:

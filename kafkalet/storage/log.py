@@ -19,6 +19,7 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import Batch
 
 from . import retention
+from .acceptance import Accepted
 from .checkpoints import write_topic_id
 from .config import LogConfig
 from .epochs import UNDEFINED_EPOCH_OFFSET, EpochEntry, LeaderEpochs
@@ -31,7 +32,7 @@ from .producers import ProducerStates
 from .replay import rebuild_producers
 from .replicated import accept_replicated
 from .segment import Segment
-from .validation import Accepted, validate
+from .validation import validate
 from .values import UNKNOWN_OFFSET, Appended, Isolation, Origin, ReadResult
 from .verification import Guard
 

@@ -6,14 +6,15 @@
     old formats in a log of that format        the messages as they came, with other offsets and timestamps; a wrapper
                                                is kept if the messages inside are numbered 0, 1, 2, ...
 
-The records are decoded, checked as `validation.py` says, numbered, and encoded again.
+The records are decoded, checked as `validation.py` says, numbered, and encoded again. What may be sent but Kafka's
+builder of batches will not write is UNKNOWN_SERVER_ERROR: timestamps below -1, a producer id without an epoch.
 """
 
 from collections.abc import Sequence
 
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.records import convert, legacy
-from kafkalet.protocol.records.batch import Batch, TimestampType, batches
+from kafkalet.protocol.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, Batch, TimestampType, batches
 from kafkalet.protocol.records.codecs import LIMIT, Codec
 from kafkalet.protocol.records.record import Record
 
@@ -64,7 +65,7 @@ def _checked_records(batch: Batch, rules: RecordRules) -> list[Record]:
     """The records of one entry; messages inside a wrapper have checksums of their own."""
     is_old = batch.magic < 2
     records = legacy.decode_message(batch.view(), LIMIT, check_inner_crcs=True) if is_old else batch.records()
-    rules.check_records(records, batch.timestamp_type is TimestampType.LOG_APPEND_TIME)
+    rules.check_records(records, claim_append_time=batch.timestamp_type is TimestampType.LOG_APPEND_TIME)
     return records
 
 
@@ -120,6 +121,7 @@ def _write(
     now_ms: int,
 ) -> Accepted:
     """The records in the log's format and codec."""
+    _check_producer(first)
     stamps = config.stamps_append_time
     append_time = now_ms if stamps else NO_TIMESTAMP
     written = convert.rebuild(
@@ -149,6 +151,20 @@ def _write(
         written.offset_of_max_timestamp,
         append_time,
     )
+
+
+def _check_producer(first: Batch) -> None:
+    """A new batch is written only for a producer that makes sense (MemoryRecordsBuilder.validateProducerState)."""
+    if first.producer_id == NO_PRODUCER_ID:
+        makes_sense = not first.is_transactional
+    else:
+        makes_sense = first.producer_epoch != NO_PRODUCER_EPOCH and first.base_sequence >= 0
+    if not makes_sense:
+        raise refusal(
+            Code.UNKNOWN_SERVER_ERROR,
+            f"no batch can be written for producer {first.producer_id} with epoch {first.producer_epoch} and sequence"
+            f" {first.base_sequence}",
+        )
 
 
 def _level(codec: Codec, config: LogConfig) -> int | None:

@@ -2,8 +2,8 @@
 
     no key, where the topic is compacted                        INVALID_RECORD
     a timestamp too far from now, where it is the producer's    INVALID_TIMESTAMP
-    the timestamp type LogAppendTime, which is not for the producer to claim: where the topic stamps itself, and where
-    such a record has no timestamp                              INVALID_TIMESTAMP
+    the timestamp type LogAppendTime, which is not for the producer to claim: where the topic stamps records itself, and
+    where there is no timestamp; before Kafka 3.6 everywhere    INVALID_TIMESTAMP
 
 A record has at most one error, and a batch with any is refused whole: with INVALID_TIMESTAMP if there is one of those,
 else with INVALID_RECORD. -1 stands for no timestamp and is always in bounds.
@@ -64,30 +64,43 @@ class RecordRules:
             late = [self.out_of_range(*bad) for bad in walked.bad_timestamps if bad[0] not in walked.null_keys]
             refuse(keyless, late)
 
-    def check_records(self, records: Iterable[Record], claims_append_time: bool, kind: str = "DefaultRecord") -> None:
-        """Raises RecordsRefused for what is wrong with decoded records. `claims_append_time`: so says their batch."""
+    def refuses_append_time(self, timestamp: int) -> bool:
+        """Whether a record with this timestamp may not be of a batch that claims LogAppendTime."""
+        config = self._config
+        return config.stamps_append_time or timestamp == NO_TIMESTAMP or config.refuses_claimed_append_time
+
+    def check_records(self, records: Iterable[Record], *, claim_append_time: bool, skimmed: bool = False) -> None:
+        """Raises RecordsRefused for what is wrong with decoded records.
+
+        `claim_append_time`: so says their batch; `skimmed`: Kafka reads of them no more than a walk does.
+        """
         keyless, late = [], []
         for index, record in enumerate(records):
             timestamp = record.timestamp
             if self.needs_key and record.key is None:
                 keyless.append(self.without_key(index))
-            elif not self._config.stamps_append_time and timestamp != NO_TIMESTAMP:
-                if (self.earliest is not None and timestamp < self.earliest) or (
-                    self.latest is not None and timestamp > self.latest
-                ):
-                    late.append(self.out_of_range(index, record.offset, timestamp))
-            elif claims_append_time:
-                late.append(_wrong_type(index, record, kind))
+            elif not self._is_in_bounds(timestamp):
+                late.append(self.out_of_range(index, record.offset, timestamp))
+            elif claim_append_time and self.refuses_append_time(timestamp):
+                late.append(_wrong_type(index, record, skimmed))
         if keyless or late:
             refuse(keyless, late)
 
+    def _is_in_bounds(self, timestamp: int) -> bool:
+        return timestamp == NO_TIMESTAMP or (
+            (self.earliest is None or timestamp >= self.earliest) and (self.latest is None or timestamp <= self.latest)
+        )
 
-def _wrong_type(index: int, record: Record, kind: str) -> RecordError:
-    key_bytes, value_bytes = len(record.key or b""), len(record.value or b"")
+
+def _wrong_type(index: int, record: Record, skimmed: bool) -> RecordError:
+    null = -1 if skimmed else 0
+    key_bytes = null if record.key is None else len(record.key)
+    value_bytes = null if record.value is None else len(record.value)
     return RecordError(
         index,
-        f"Invalid timestamp type in message {kind}(offset={record.offset}, timestamp={record.timestamp},"
-        f" key={key_bytes} bytes, value={value_bytes} bytes). Producer should not set timestamp type to LogAppendTime.",
+        f"Invalid timestamp type in message {'Partial' if skimmed else ''}DefaultRecord(offset={record.offset},"
+        f" timestamp={record.timestamp}, key={key_bytes} bytes, value={value_bytes} bytes)."
+        " Producer should not set timestamp type to LogAppendTime.",
     )
 
 

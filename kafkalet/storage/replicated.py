@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from kafkalet.protocol.records.batch import batches
 
+from .acceptance import NOTHING, Accepted
 from .files import Buffer
-from .validation import NOTHING, Accepted
 from .values import NO_TIMESTAMP, UNKNOWN_OFFSET
 
 

@@ -1,5 +1,6 @@
 """What may be appended: the checks of a leader, and the offsets, times and format that it gives to what passes.
 
+    is_transactional   what a whole Produce request is refused for, or needs a transactional id for
     check_produced     what a Produce request may carry in one partition (ProduceRequest.validateRecords)
     validate           what the log takes from clients and coordinators (UnifiedLog.analyzeAndValidateRecords,
                        LogValidator), in Kafka's order:
@@ -29,8 +30,16 @@ from collections.abc import Sequence
 
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import (
+    ATTRIBUTES_AT,
     HEADER_SIZE,
+    INT32,
+    LENGTH_AT,
     LOG_APPEND_TIME,
+    LOG_OVERHEAD,
+    MAGIC_AT,
+    MIN_LENGTH,
+    PRODUCER_ID_AT,
+    TRANSACTIONAL,
     Batch,
     TimestampType,
     assign,
@@ -59,6 +68,7 @@ from .refusals import AppendRefused, refusal
 from .values import Origin
 
 FORMAT = 2
+PRODUCER_EPOCH_AT = PRODUCER_ID_AT + 8
 ONE_BATCH_SINCE = 3
 ZSTD_SINCE = 7
 """Versions of Produce (KIP-98, KIP-110)."""
@@ -139,8 +149,8 @@ def _place(
     """The way of almost every batch: walked, and patched where it lies."""
     codec = batch.codec
     walked = _walk(batch, codec, rules, config)
-    if batch.attributes & LOG_APPEND_TIME and (config.stamps_append_time or batch.max_timestamp == NO_TIMESTAMP):
-        rules.check_records(batch.records(), True, "PartialDefaultRecord" if codec else "DefaultRecord")
+    if batch.attributes & LOG_APPEND_TIME and rules.refuses_append_time(batch.max_timestamp):
+        rules.check_records(batch.records(), claim_append_time=True, skimmed=codec is not Codec.NONE)
     rules.check_walked(walked)
     if codec and not walked.offsets_in_order:
         # Kafka wants to build the batch anew, and finds that it has not kept the keys and values for that.
@@ -232,3 +242,22 @@ def check_produced(records: Buffer, version: int) -> None:
             raise KafkaError(Code.INVALID_RECORD)
     except KafkaError as error:
         raise KafkaError(error.code) from None
+
+
+def is_transactional(records: Buffer) -> bool:
+    """Whether these records ask for a transactional id: what the first batch says (RequestUtils).
+
+    Kafka asks that of all partitions before it looks at any, so a KafkaError from here is the answer for each partition
+    of the request, with its text and log start offset -1: CORRUPT_MESSAGE for a first batch whose length or magic
+    cannot be; UNKNOWN_SERVER_ERROR for a batch of format 2 that ends before the producer id.
+    """
+    try:
+        first = next(batches(records), None)
+    except KafkaError:
+        size = LOG_OVERHEAD + INT32.unpack_from(records, LENGTH_AT)[0]
+        if size < LOG_OVERHEAD + MIN_LENGTH or records[MAGIC_AT] != FORMAT:
+            raise
+        if size < PRODUCER_EPOCH_AT:
+            raise KafkaError(Code.UNKNOWN_SERVER_ERROR) from None
+        return records[ATTRIBUTES_AT + 1] & TRANSACTIONAL != 0  # check_produced refuses it
+    return first is not None and first.is_transactional

@@ -13,9 +13,9 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import Batch, TimestampType, batches
 from kafkalet.protocol.records.codecs import Codec
 from kafkalet.storage.acceptance import Accepted
-from kafkalet.storage.config import LogConfig
+from kafkalet.storage.config import LogConfig, LogRules
 from kafkalet.storage.refusals import AppendRefused, RecordsRefused, ValidationFailed
-from kafkalet.storage.validation import check_produced, validate
+from kafkalet.storage.validation import check_produced, is_transactional, validate
 from kafkalet.storage.values import Origin
 
 NOW = T0 + 10_000
@@ -333,13 +333,15 @@ def test_append_time_topics_do_not_look_at_timestamps() -> None:
     accept(produced(record(5)), APPEND_TIME._replace(message_timestamp_before_max_ms=1000))
 
 
-@pytest.mark.parametrize(("codec", "kind"), [("none", "DefaultRecord"), ("gzip", "PartialDefaultRecord")])
-def test_append_time_is_not_for_the_producer_to_claim(codec: str, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("codec", "kind", "null"), [("none", "DefaultRecord", 0), ("gzip", "PartialDefaultRecord", -1)]
+)
+def test_append_time_is_not_for_the_producer_to_claim(codec: str, kind: str, null: int) -> None:
     refusal = refused(produced(0, 1, ts_type="append", codec=codec), APPEND_TIME)
     assert isinstance(refusal, RecordsRefused)
     assert (refusal.code, len(refusal.record_errors)) == (Code.INVALID_TIMESTAMP, 2)
     assert refusal.record_errors[1].message == (
-        f"Invalid timestamp type in message {kind}(offset=1, timestamp={T0 + 1}, key=0 bytes, value=1 bytes)."
+        f"Invalid timestamp type in message {kind}(offset=1, timestamp={T0 + 1}, key={null} bytes, value=1 bytes)."
         " Producer should not set timestamp type to LogAppendTime."
     )
 
@@ -347,6 +349,13 @@ def test_append_time_is_not_for_the_producer_to_claim(codec: str, kind: str) -> 
 def test_a_claimed_append_time_needs_a_time() -> None:
     data = produced(0, ts_type="append", set={"max_ts": -1})
     assert errors(data, LogConfig()) == (Code.INVALID_TIMESTAMP, [0])
+
+
+def test_before_3_6_no_topic_believes_a_claimed_append_time() -> None:
+    config = LogConfig.of({}, LogRules((3, 5), refuses_claimed_append_time=True))
+    data = produced(0, 1, ts_type="append")
+    assert errors(data, config) == (Code.INVALID_TIMESTAMP, [0, 1])
+    assert errors(data, config._replace(compression_type="gzip")) == (Code.INVALID_TIMESTAMP, [0, 1])
 
 
 # Coordinators
@@ -421,6 +430,21 @@ def test_a_rebuilt_batch_counts_again() -> None:
 def test_a_rebuilt_batch_has_no_negative_timestamps() -> None:
     config = LogConfig(compression_type="gzip")
     assert refused(produced(record(-5)), config).code == Code.UNKNOWN_SERVER_ERROR
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"producer_id": 7, "producer_epoch": -1, "base_sequence": 0},
+        {"producer_id": -5, "producer_epoch": 0, "base_sequence": -1},
+        {"transactional": True},
+    ],
+    ids=str,
+)
+def test_a_rebuilt_batch_has_a_producer_that_makes_sense(fields: dict[str, Any]) -> None:
+    data = produced(0, **fields)
+    assert refused(data, LogConfig(compression_type="gzip")).code == Code.UNKNOWN_SERVER_ERROR
+    accept(data)
 
 
 def test_a_rebuilt_batch_is_checked_like_any_other() -> None:
@@ -587,6 +611,41 @@ def test_what_a_request_may_carry(data: bytes, version: int, code: Code | None) 
         with pytest.raises(KafkaError) as caught:
             check_produced(data, version)
         assert (caught.value.code, caught.value.message) == (code, None)
+
+
+@pytest.mark.parametrize(
+    ("data", "code", "has_text"),
+    [
+        (produced(0, set={"magic": 3}), Code.CORRUPT_MESSAGE, True),
+        (produced(0, set={"magic": -1}), Code.CORRUPT_MESSAGE, True),
+        (produced(0, set={"length": 13}), Code.CORRUPT_MESSAGE, True),
+        (produced(0, set={"length": -5}), Code.CORRUPT_MESSAGE, True),
+        (produced(0, set={"length": 14}), Code.UNKNOWN_SERVER_ERROR, False),
+        (produced(0, set={"length": 38}), Code.UNKNOWN_SERVER_ERROR, False),
+    ],
+)
+def test_a_first_batch_that_spoils_the_whole_request(data: bytes, code: Code, has_text: bool) -> None:
+    with pytest.raises(KafkaError) as caught:
+        is_transactional(data)
+    assert (caught.value.code, caught.value.message is not None) == (code, has_text)
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"", False),
+        (produced(0)[:-1], False),
+        (produced(0), False),
+        (produced(0, transactional=True), True),
+        (produced(0) + produced(0, transactional=True), False),
+        (produced(0) + b"\xff" * 20, False),
+        (message_set(1, 0), False),
+        (produced(0, set={"length": 39}), False),
+        (produced(0, set={"length": 48}, transactional=True), True),
+    ],
+)
+def test_the_first_batch_says_whether_a_request_is_transactional(data: bytes, expected: bool) -> None:
+    assert is_transactional(data) is expected
 
 
 # Whatever is sent
