@@ -1,0 +1,1 @@
+"""Speed figures, side by side with Apache Kafka in the same run: `python -m benchmarks`."""

@@ -1,0 +1,79 @@
+"""`make bench`: kafkalet beside Apache Kafka 3.9, in one run, medians of five.
+
+    python -m benchmarks [ROW ...] [--runs 5] [--seconds 1] [--alone]
+
+Apache Kafka comes from the script that the behaviour tests use (`make oracle`: Java, Maven); without it, or with
+--alone, only kafkalet is measured and the table says so. Brokers and load share this machine, so look at the ratios.
+"""
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from statistics import median
+
+from . import brokers, lookup, startup
+from .load import ROWS
+
+
+@contextmanager
+def running(alone: bool) -> Iterator[dict[str, brokers.Running]]:
+    """The brokers to measure, by name."""
+    started: dict[str, brokers.Running] = {}
+    try:
+        started["kafkalet"] = brokers.start_kafkalet()
+        if not alone and (kafka := brokers.start_kafka()) is not None:
+            started["Kafka 3.9"] = kafka
+        yield started
+    finally:
+        for broker in started.values():
+            broker.stop()
+
+
+def measure(broker: brokers.Running, row: str, seconds: float) -> float:
+    command = [sys.executable, "-m", "benchmarks.load", broker.address, row, str(seconds)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    if done.returncode:
+        raise SystemExit(f"{row}: {done.stderr.strip() or done.stdout.strip()}")
+    return float(done.stdout)
+
+
+def show(row: str, unit: str, figures: dict[str, float]) -> None:
+    columns = "".join(f"{figure:>14,.1f}" if figure < 100 else f"{figure:>14,.0f}" for figure in figures.values())
+    print(f"{row:<40}{unit:<12}{columns}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.splitlines()[0])
+    parser.add_argument("rows", nargs="*", help="only rows with this in their names")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument("--alone", action="store_true", help="without Apache Kafka")
+    options = parser.parse_args()
+    wanted = [row for row in ROWS if not options.rows or any(part in row for part in options.rows)]
+    with running(options.alone) as started:
+        print(f"{'':<52}" + "".join(f"{name:>14}" for name in started), flush=True)
+        if not options.rows:
+            show("start, process to first answer", "ms", {name: broker.start_ms for name, broker in started.items()})
+            show("memory, idle", "MiB", {name: broker.memory_mib() for name, broker in started.items()})
+        for broker in started.values():
+            brokers.make_topics(broker)
+            brokers.fill(broker, 64 << 20)  # also what warms a JVM up
+        for row in wanted:
+            figures = {name: [] for name in started}  # type: dict[str, list[float]]
+            for _ in range(options.runs):
+                for name, broker in started.items():
+                    figures[name].append(measure(broker, row, options.seconds))
+            show(row, ROWS[row][0], {name: median(values) for name, values in figures.items()})
+        if not options.rows:
+            for broker in started.values():
+                brokers.fill(broker, 1 << 30)
+            show("memory after another 1 GiB", "MiB", {name: broker.memory_mib() for name, broker in started.items()})
+    if not options.rows:
+        startup.main(options.runs)
+        lookup.main()
+
+
+if __name__ == "__main__":
+    main()

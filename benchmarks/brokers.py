@@ -1,0 +1,113 @@
+"""The brokers under test, each in a process of its own: started, filled, weighed and stopped."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.messages import request_type
+
+from .load import SMALL_TOPIC, TOPIC, ask, produce_request
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class Running(NamedTuple):
+    """A broker that serves at `address`."""
+
+    address: str
+    pid: int
+    start_ms: float
+    stop: Callable[[], None]
+
+    def memory_mib(self) -> float:
+        """What it holds in memory (resident)."""
+        for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS"):
+                return int(line.split()[1]) / 1024
+        raise SystemExit(f"process {self.pid} has gone")
+
+    def connect(self) -> socket.socket:
+        host, _, port = self.address.rpartition(":")
+        return socket.create_connection((host, int(port)))
+
+
+def start_kafkalet() -> Running:
+    begun = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kafkalet", "serve", "--listen", "127.0.0.1:0", "--log-level", "error"],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
+    assert process.stdout is not None
+    ready = process.stdout.readline()
+    start_ms = (time.perf_counter() - begun) * 1000
+
+    def stop() -> None:
+        process.send_signal(signal.SIGTERM)
+        process.wait(10)
+        assert process.stdout is not None
+        process.stdout.close()
+
+    return Running(ready.strip().rpartition("=")[2], process.pid, start_ms, stop)
+
+
+def start_kafka() -> Running | None:
+    """Apache Kafka 3.9 by the script that $KAFKALET_ORACLE names; None, with the reason, where that is not possible."""
+    script = os.environ.get("KAFKALET_ORACLE") or str(ROOT.parent / "shared" / "oracle" / "oracle")
+    if not Path(script).is_file():
+        print("without Apache Kafka: $KAFKALET_ORACLE names no script that starts it", file=sys.stderr)
+        return None
+    done = subprocess.run([script, "start", "3.9"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        print(f"without Apache Kafka: {done.stderr.strip()}", file=sys.stderr)
+        return None
+    told = json.loads(done.stdout)
+    address = told["bootstrap"]
+    port = address.rpartition(":")[2]
+    return Running(
+        address,
+        int(told["pids"][-1] if isinstance(told["pids"], list) else told["pids"]),
+        told["startup_s"] * 1000,
+        lambda: subprocess.run([script, "stop", "--port", port], capture_output=True, check=False) and None,
+    )
+
+
+def make_topics(broker: Running) -> None:
+    """Let the broker make the topics of the benchmarks, and wait until they are there."""
+    metadata = request_type(Api.METADATA)
+    topics = [metadata.Topic(name=name) for name in (TOPIC, SMALL_TOPIC)]  # type: ignore[attr-defined]
+    deadline = time.monotonic() + 30
+    with broker.connect() as sock:
+        while any(topic.error_code for topic in ask(sock, metadata(topics=topics), Api.METADATA, 4).topics):
+            if time.monotonic() > deadline:
+                raise SystemExit(f"{broker.address} does not make the topics")
+        _produce(sock, produce_request(1024, SMALL_TOPIC))
+
+
+def fill(broker: Running, size: int) -> None:
+    """Produce `size` bytes in batches of 1 MB."""
+    request = produce_request(1_000_000)
+    with broker.connect() as sock:
+        for _ in range(size // len(request) + 1):
+            _produce(sock, request)
+
+
+def _produce(sock: socket.socket, request: bytes) -> None:
+    sock.sendall(request)
+    _exactly(sock, int.from_bytes(_exactly(sock, 4), "big"))
+
+
+def _exactly(sock: socket.socket, count: int) -> bytes:
+    data = b""
+    while len(data) < count:
+        data += sock.recv(count - len(data))
+    return data

@@ -1,0 +1,208 @@
+"""The load of the benchmarks: raw requests over sockets, built once and sent again and again.
+
+A client library would measure itself. Here a request is a frame that is ready before the clock starts, and an answer is
+counted by its size; a few requests are in flight on each connection all the time. Run in a process of its own:
+
+    python -m benchmarks.load HOST:PORT ROW SECONDS      prints the figure
+"""
+
+import selectors
+import socket
+import sys
+import time
+from collections.abc import Callable
+from struct import pack, unpack_from
+from typing import Any
+
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.messages import request_type, response_type
+from kafkalet.protocol.records.batch import Record
+from kafkalet.protocol.records.build import build_batch
+
+MB = 1_000_000
+TOPIC = "bench"
+SMALL_TOPIC = "bench-small"  # batches of one record: the first batch of an answer comes whole, however large
+RECORD_BYTES = 1024
+RECEIVE_BYTES = 1 << 20
+
+
+def frame(request: Any, api: Api, version: int) -> bytes:
+    """A request ready to be sent."""
+    head = pack(">hhih", api, version, 7, 5) + b"bench"
+    if version in api.flexible:
+        head += b"\0"
+    body = head + request.encode(version)
+    return pack(">i", len(body)) + body
+
+
+def ask(sock: socket.socket, request: Any, api: Api, version: int) -> Any:
+    """Send one request and read its answer."""
+    sock.sendall(frame(request, api, version))
+    data = bytearray()
+    while len(data) < 4 or len(data) < 4 + unpack_from(">i", data)[0]:
+        received = sock.recv(RECEIVE_BYTES)
+        if not received:
+            raise SystemExit(f"the broker closed the connection on {api}")
+        data += received
+    flexible = version in api.flexible and api is not Api.API_VERSIONS
+    return response_type(api).decode(bytes(data[4:]), version, 5 if flexible else 4)
+
+
+class Pipe:
+    """A connection with a number of requests in flight; answers are counted, not looked at."""
+
+    def __init__(self, address: tuple[str, int], request: bytes, in_flight: int) -> None:
+        self.socket = socket.create_connection(address)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+        self.request = request
+        self.in_flight = in_flight
+        self.answers = 0
+        self.bytes = 0
+        self.buffer = bytearray(RECEIVE_BYTES)
+        self.head = b""
+        self.missing = 0  # bytes of the present answer that have not come yet
+
+    def begin(self) -> None:
+        for _ in range(self.in_flight):
+            self.socket.sendall(self.request)
+
+    def receive(self) -> None:
+        """Take what has come, and send a request for each answer that is complete."""
+        count = self.socket.recv_into(self.buffer)
+        if not count:
+            raise SystemExit("the broker closed a connection")
+        self.bytes += count
+        complete = at = 0
+        while at < count:
+            if self.missing:
+                step = min(self.missing, count - at)
+                self.missing -= step
+                at += step
+            else:
+                step = min(4 - len(self.head), count - at)
+                self.head += self.buffer[at : at + step]
+                at += step
+                if len(self.head) < 4:
+                    break
+                (self.missing,) = unpack_from(">i", self.head)
+                self.head = b""
+            if not self.missing and not self.head:
+                complete += 1
+        if complete:
+            self.answers += complete
+            self.socket.sendall(self.request * complete)
+
+
+def run(
+    address: tuple[str, int], request: bytes, connections: int, in_flight: int, seconds: float
+) -> tuple[float, float]:
+    """Answers and received bytes a second."""
+    pipes = [Pipe(address, request, in_flight) for _ in range(connections)]
+    selector = selectors.DefaultSelector()
+    for pipe in pipes:
+        selector.register(pipe.socket, selectors.EVENT_READ, pipe)
+    for pipe in pipes:
+        pipe.begin()
+    begun = now = time.perf_counter()
+    while now - begun < seconds:
+        for key, _ in selector.select():
+            key.data.receive()
+        now = time.perf_counter()
+    answers, received = sum(pipe.answers for pipe in pipes), sum(pipe.bytes for pipe in pipes)
+    for pipe in pipes:
+        pipe.socket.close()
+    selector.close()
+    return answers / (now - begun), received / (now - begun)
+
+
+# Requests, in versions that Apache Kafka 3.9 and kafkalet both serve
+
+
+def list_offsets() -> bytes:
+    types = request_type(Api.LIST_OFFSETS)
+    partition = types.Topic.Partition(partition_index=0, timestamp=-1)  # type: ignore[attr-defined]
+    topic = types.Topic(name=TOPIC, partitions=[partition])  # type: ignore[attr-defined]
+    return frame(types(replica_id=-1, topics=[topic]), Api.LIST_OFFSETS, 7)
+
+
+def fetch_request(offset: int, max_bytes: int, name: str = TOPIC) -> Any:
+    types = request_type(Api.FETCH)
+    partition = types.Topic.Partition(partition=0, fetch_offset=offset, partition_max_bytes=max_bytes)  # type: ignore[attr-defined]
+    topic = types.Topic(topic=name, partitions=[partition])  # type: ignore[attr-defined]
+    return types(max_wait_ms=500, min_bytes=1, max_bytes=max_bytes, topics=[topic])
+
+
+def produce_request(batch_bytes: int, name: str = TOPIC) -> bytes:
+    records = [
+        Record(index, 1_700_000_000_000 + index, None, bytes([65 + index % 26]) * (RECORD_BYTES - 8), ())
+        for index in range(max(batch_bytes // RECORD_BYTES, 1))
+    ]
+    types = request_type(Api.PRODUCE)
+    partition = types.Topic.Partition(index=0, records=build_batch(records))  # type: ignore[attr-defined]
+    topic = types.Topic(name=name, partition_data=[partition])  # type: ignore[attr-defined]
+    return frame(types(acks=1, timeout_ms=10_000, topic_data=[topic]), Api.PRODUCE, 7)
+
+
+def consume(address: tuple[str, int], seconds: float) -> float:
+    """Read the log from its start, a fetch of 1 MiB after the other, going on at the offset after the last batch."""
+    with socket.create_connection(address) as sock:
+        offset, received = 0, 0
+        begun = now = time.perf_counter()
+        while now - begun < seconds:
+            answer = ask(sock, fetch_request(offset, 1 << 20), Api.FETCH, 11)
+            records = answer.responses[0].partitions[0].records
+            received += len(records)
+            at, before = 0, offset
+            while at + 61 <= len(records):
+                base, size = unpack_from(">qi", records, at)
+                if at + 12 + size > len(records):
+                    break
+                offset = base + unpack_from(">i", records, at + 23)[0] + 1
+                at += 12 + size
+            if offset == before:
+                offset = 0
+            now = time.perf_counter()
+    return received / (now - begun) / MB
+
+
+def rate(connections: int, in_flight: int, request: Callable[[], bytes]) -> Callable[[tuple[str, int], float], float]:
+    return lambda address, seconds: run(address, request(), connections, in_flight, seconds)[0]
+
+
+def received(request: Callable[[], bytes]) -> Callable[[tuple[str, int], float], float]:
+    return lambda address, seconds: run(address, request(), 1, 1, seconds)[1] / MB
+
+
+def sent(batch_bytes: int) -> Callable[[tuple[str, int], float], float]:
+    def measure(address: tuple[str, int], seconds: float) -> float:
+        request = produce_request(batch_bytes)
+        return run(address, request, 1, 5, seconds)[0] * len(request) / MB
+
+    return measure
+
+
+def fetch(max_bytes: int, name: str = TOPIC) -> Callable[[], bytes]:
+    return lambda: frame(fetch_request(0, max_bytes, name), Api.FETCH, 11)
+
+
+ROWS: dict[str, tuple[str, Callable[[tuple[str, int], float], float]]] = {
+    "produce 1 KiB records, 1 MB batches": ("MB/s", sent(1_000_000)),
+    "produce 1 KiB records, 16 KiB batches": ("MB/s", sent(16_384)),
+    "consume 1 KiB records": ("MB/s", consume),
+    "Fetch of 1 MiB, 1 connection": ("MB/s", received(fetch(1 << 20))),
+    "ListOffsets, 1 connection": ("requests/s", rate(1, 1, list_offsets)),
+    "ListOffsets, 8 connections x 4": ("requests/s", rate(8, 4, list_offsets)),
+    "Fetch of 1 KiB, 1 connection": ("requests/s", rate(1, 1, fetch(1024, SMALL_TOPIC))),
+    "Fetch of 1 KiB, 8 connections x 4": ("requests/s", rate(8, 4, fetch(1024, SMALL_TOPIC))),
+}
+
+
+def main() -> None:
+    address, row, seconds = sys.argv[1:]
+    host, _, port = address.rpartition(":")
+    print(ROWS[row][1]((host, int(port)), float(seconds)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""Timestamp lookup in a log of a thousand batches and in one of a million: only a logarithm may grow with the log."""
+
+import time
+
+import kafkalet
+from kafkalet.protocol.records.batch import Record
+from kafkalet.protocol.records.build import build_batch
+from kafkalet.storage.lookup import find
+
+START_MS = 1_700_000_000_000
+SEARCHES = 2000
+
+
+def lookup_us(batches: int) -> float:
+    """Microseconds for a lookup, over timestamps all along a log of so many one-record batches."""
+    with kafkalet.Broker(config={"log.retention.ms": "-1"}, topics=["t"]) as broker:
+        log = broker.log("t")._log
+        at = 0
+        while at < batches:
+            count = min(1000, batches - at)
+
+            def append(first: int = at, count: int = count) -> None:
+                for index in range(first, first + count):
+                    log.append_as_leader(bytearray(build_batch([Record(0, START_MS + index, None, b"value", ())])), 0)
+
+            broker.call(append)
+            at += count
+
+        def search() -> float:
+            log.maybe_increment_high_watermark(log.log_end_offset)
+            targets = [START_MS + batches * step // SEARCHES for step in range(SEARCHES)]
+            begun = time.perf_counter()
+            for target in targets:
+                found = find(log, target)
+                assert found is not None
+                assert found.timestamp == target
+            return (time.perf_counter() - begun) / SEARCHES * 1e6
+
+        broker.call(search)
+        return broker.call(search)
+
+
+def main() -> None:
+    for batches in (1_000, 1_000_000):
+        print(f"{f'timestamp lookup, {batches:,} batches':<40}{'us':<12}{lookup_us(batches):>14.1f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
