@@ -47,7 +47,12 @@ LINGER_0 = b"\x01\0\0\0\0\0\0\0"
 BROKER = """
 import sys
 import kafkalet
-config = {"auto.create.topics.enable": "false", "socket.request.max.bytes": "10000000", "connections.max.idle.ms": "-1"}
+config = {
+    "auto.create.topics.enable": "false",
+    "log.retention.ms": "-1",
+    "socket.request.max.bytes": "10000000",
+    "connections.max.idle.ms": "-1",
+}
 topics = sys.argv[1:]
 with kafkalet.Broker(config=config, topics=topics) as broker:
     print(broker.bootstrap_servers, flush=True)
@@ -128,8 +133,8 @@ class Broker:
         try:
             for connection in (self.honest, stranger):
                 connection.timeout_s = ANSWER_S
-                if self.stored(connection) != self.canary:
-                    raise Found("what was stored has changed")
+                if (stored := self.stored(connection)) != self.canary:
+                    raise Found(f"what was stored has changed: it was {self.canary}, it is {stored}")
         except (OSError, TimeoutError) as error:
             raise Found(f"the broker does not answer an honest client: {error!r}") from error
         finally:

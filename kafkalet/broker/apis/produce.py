@@ -92,7 +92,8 @@ def _is_transactional(chunk: Buffer) -> bool:
     try:
         first = next(batches(chunk), None)
     except KafkaError:
-        if chunk[MAGIC_AT] != 2 or int.from_bytes(chunk[LENGTH_AT:MAGIC_AT][:4], "big", signed=True) < MIN_LENGTH:
+        length = int.from_bytes(chunk[LENGTH_AT : LENGTH_AT + 4], "big", signed=True)
+        if length < MIN_LENGTH or chunk[MAGIC_AT] != 2:
             raise
         return bool(chunk[ATTRIBUTES_AT + 1] & TRANSACTIONAL)
     return first is not None and first.is_transactional
