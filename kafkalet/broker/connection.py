@@ -34,7 +34,7 @@ from .context import Context
 from .purgatory import Delayed
 from .receiving import PARTIAL_BYTES, Partial, check_size
 from .router import CloseConnection
-from .sending import JOIN_BYTES, FileTooShort, Outbox
+from .sending import JOIN_BYTES, FileTooShort, Outbox, join
 from .surroundings import Surroundings
 
 _LOG = logging.getLogger(__name__)
@@ -297,26 +297,22 @@ class Connection:
         if self._outbox is not None:
             self._outbox.extend(out)
             return
-        if size <= JOIN_BYTES:
-            try:
-                data = b"".join(out)  # type: ignore[arg-type]
-            except TypeError:  # a range of a file is among them
-                pass
-            else:
-                self._send_bytes(data)
-                return
-        self._outbox = Outbox(out)
-        self._write()
-
-    def _send_bytes(self, data: bytes) -> None:
+        if size > JOIN_BYTES:
+            self._outbox = Outbox(out)
+            self._write()
+            return
         try:
+            data = join(out, size)
             sent = self._socket.send(data)
         except (BlockingIOError, InterruptedError):
             sent = 0
+        except FileTooShort as error:
+            self._close(str(error))
+            return
         except OSError as error:
             self._lost(error)
             return
-        if sent < len(data):
+        if sent < size:
             self._outbox = Outbox([memoryview(data)[sent:]])
             self._await_writable()
 

@@ -26,6 +26,17 @@ class FileTooShort(Exception):
     """A file range ends before its length: the log was truncated under an answer that is on its way."""
 
 
+def join(pieces: list[Chunk], size: int) -> bytes:
+    """All pieces, `size` bytes together (JOIN_BYTES or little more), as one."""
+    try:
+        return b"".join(pieces)  # type: ignore[arg-type]
+    except TypeError:  # ranges of files are among them
+        data = b"".join([piece.read() if isinstance(piece, FileRange) else piece for piece in pieces])  # type: ignore[misc]
+    if len(data) < size:
+        raise FileTooShort(f"files are {size - len(data)} bytes shorter than the ranges of them that were to be sent")
+    return data
+
+
 class Outbox:
     """The pieces that have not been sent yet, in order."""
 

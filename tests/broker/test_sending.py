@@ -120,7 +120,7 @@ def test_everything_arrives_in_order(sendfile: object, data: st.DataObject, file
         in_memory = data.draw(st.booleans())
         pieces.append(CONTENT[position : position + size] if in_memory else FileRange(file, position, size))
     expected = b"".join(piece if isinstance(piece, bytes) else piece.read() for piece in pieces)
-    turn = data.draw(st.sampled_from([1, 5_000, 1 << 20]))
+    turn = data.draw(st.sampled_from([500, 5_000, 1 << 20]))
     ours, theirs = socket.socketpair()
     with ours, theirs, pytest.MonkeyPatch.context() as patch:
         patch.setattr(sending, "_sendfile", sendfile)
