@@ -59,7 +59,10 @@ def scenario(
     group: str, doc: str, releases: tuple[str, ...] = ("3.9", "4.4"), **needs: Any
 ) -> "Callable[[Callable[[Asking], None]], Callable[[Asking], None]]":
     def register(write: "Callable[[Asking], None]") -> "Callable[[Asking], None]":
-        QUESTIONS.append(Question(f"more_{write.__name__}", group, doc, needs, releases, write))
+        question = Question(f"more_{write.__name__}", group, doc, needs, releases, write)
+        if any(other.name == question.name for other in QUESTIONS):
+            raise ValueError(f"two scenarios are called {question.name}")
+        QUESTIONS.append(question)
         return write
 
     return register

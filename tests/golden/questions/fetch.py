@@ -16,7 +16,7 @@ def fetch_mid_batch(ask: Asking) -> None:
         t = ask.topic(codec)
         ask.produce(t, batch(10, 20, 30, codec=codec))
         ask.produce(t, batch(40, 50, codec=codec))
-        for offset in (0, 1, 2, 3, 4, 5):
+        for offset in (0, 1, 3, 4, 5):
             ask.fetch(f"{codec} offset {offset}", at(t, offset))
 
 

@@ -58,7 +58,7 @@ def fetch_big_batch(ask: Asking) -> None:
     ask.produce_each(t, [filled(0, 100), filled(1, 50_000), filled(2, 100)])
     ask.produce(t, filled(0, 100), partition=1)
     for offset in range(3):
-        for limit in (1, 300, 50_069, 50_072, 50_500):
+        for limit in (1, 300, 50_072, 50_500):
             ask.fetch(f"offset {offset}, {limit} bytes", at(t, offset, 0, limit), at(t, 0, 1))
             ask.fetch(f"offset {offset}, {limit} in all", at(t, offset), at(t, 0, 1), max_bytes=limit)
 

@@ -211,8 +211,8 @@ def lo_empty_requests(ask: Asking) -> None:
 def lo_replica_ids(ask: Asking) -> None:
     t = ask.topic()
     ask.produce(t, batch(10, 20))
-    for version in (1, 2, 5, 7):
-        for replica in (-1, -2, -3, 0, 1, 5, 2147483647):
+    for version in (1, 7):
+        for replica in (-1, -2, -3, 0, 1, 2147483647):
             for ts in (LATEST, EARLIEST, T0 + 15, T0 + 25):
                 name = f"v{version} replica {replica} {ts - T0 if ts > 0 else ts}"
                 ask.offsets(name, t, ts, version, replica_id=replica)
