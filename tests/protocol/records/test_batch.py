@@ -1,0 +1,217 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.records.batch import (
+    HEADER_SIZE,
+    Batch,
+    TimestampType,
+    assign,
+    batches,
+    increment_sequence,
+    set_max_timestamp,
+)
+from kafkalet.protocol.records.build import build_batch, build_message_set, numbered
+from kafkalet.protocol.records.codecs import Codec
+from kafkalet.protocol.records.crc32c import PATCH_FROM
+from kafkalet.protocol.records.record import Record
+from kafkalet.protocol.records.walk import Walked
+
+from .strategies import NOW, damaged, record_lists
+
+THREE = numbered([(NOW, b"k", b"a", ()), (NOW + 9, None, b"b", (("h", None),)), (NOW + 2, b"", None, ())])
+
+
+def test_a_batch_shows_its_header() -> None:
+    data = build_batch(
+        THREE,
+        base_offset=0,
+        codec=Codec.GZIP,
+        leader_epoch=7,
+        producer_id=1 << 40,
+        producer_epoch=3,
+        base_sequence=20,
+        is_transactional=True,
+    )
+    batch = Batch(b"before" + data, 6)
+    assert (batch.magic, batch.size, batch.position, batch.end) == (2, len(data), 6, 6 + len(data))
+    assert (batch.base_offset, batch.last_offset, batch.next_offset, batch.last_offset_delta) == (0, 2, 3, 2)
+    assert (batch.leader_epoch, batch.codec, batch.count) == (7, Codec.GZIP, 3)
+    assert (batch.timestamp_type, batch.base_timestamp, batch.max_timestamp) == (0, NOW, NOW + 9)
+    assert (batch.producer_id, batch.producer_epoch, batch.base_sequence, batch.last_sequence) == (1 << 40, 3, 20, 22)
+    assert (batch.is_transactional, batch.is_control, batch.has_producer_id) == (True, False, True)
+    assert batch.to_bytes() == bytes(batch.view()) == data
+
+
+def test_a_batch_without_producer_has_no_sequence() -> None:
+    batch = Batch(build_batch(THREE))
+    assert (batch.has_producer_id, batch.producer_id, batch.producer_epoch) == (False, -1, -1)
+    assert batch.last_sequence == -1
+
+
+@pytest.mark.parametrize(("magic", "timestamp"), [(0, -1), (1, NOW + 9)])
+def test_a_wrapper_shows_what_it_says_itself(magic: int, timestamp: int) -> None:
+    plain = [record._replace(headers=(), offset=record.offset + 40) for record in THREE]
+    batch = Batch(build_message_set(magic, plain, codec=Codec.GZIP, base_offset=40))
+    assert (batch.magic, batch.base_offset, batch.last_offset, batch.next_offset) == (magic, 42, 42, 43)
+    assert (batch.max_timestamp, batch.count, batch.codec) == (timestamp, -1, Codec.GZIP)
+    assert (batch.producer_id, batch.leader_epoch, batch.last_sequence) == (-1, -1, -1)
+    assert (batch.is_transactional, batch.is_control, batch.has_producer_id) == (False, False, False)
+
+
+def test_format_0_has_no_timestamp_type() -> None:
+    types = [Batch(build_message_set(magic, THREE[:1])).timestamp_type for magic in (0, 1)]
+    assert types == [TimestampType.NO_TIMESTAMP_TYPE, TimestampType.CREATE_TIME]
+
+
+def test_a_message_that_is_no_wrapper_counts_one() -> None:
+    assert Batch(build_message_set(1, THREE[:1])).count == 1
+
+
+@settings(deadline=None)
+@given(record_lists(max_groups=3), st.sampled_from(list(Codec)))
+def test_the_records_of_a_batch_come_back(records: list[Record], codec: Codec) -> None:
+    batch = Batch(build_batch(records, codec=codec))
+    batch.check_crc()
+    assert batch.records() == records
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+def test_a_walk_goes_through_compression(codec: Codec) -> None:
+    assert Batch(build_batch(THREE, codec=codec)).walk(report_null_keys=True) == Walked(NOW + 9, 1, True, [1], [])
+
+
+def test_under_log_append_time_the_batch_speaks_for_its_records() -> None:
+    batch = Batch(build_batch(THREE, timestamp_type=TimestampType.LOG_APPEND_TIME, append_time=5))
+    assert batch.timestamp_type is TimestampType.LOG_APPEND_TIME
+    assert [record.timestamp for record in batch.records()] == [5, 5, 5]
+    assert batch.walk(latest=4).bad_timestamps == [(0, 0, 5), (1, 1, 5), (2, 2, 5)]
+
+
+def test_a_codec_that_does_not_exist_is_an_unknown_server_error() -> None:
+    data = bytearray(build_batch(THREE))
+    data[22] |= 5
+    with pytest.raises(KafkaError) as refusal:
+        Batch(data).records()
+    assert refusal.value.code is Code.UNKNOWN_SERVER_ERROR
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_a_changed_byte_changes_the_checksum(data: st.DataObject) -> None:
+    original = build_batch(THREE)
+    changed = bytearray(original)
+    changed[data.draw(st.integers(21, len(original) - 1))] ^= data.draw(st.integers(1, 255))
+    with pytest.raises(KafkaError) as refusal:
+        Batch(changed).check_crc()
+    assert refusal.value.code is Code.CORRUPT_MESSAGE
+
+
+class TestBatches:
+    def test_complete_entries_are_walked_in_order(self) -> None:
+        one, two = build_message_set(1, THREE), build_batch(THREE, base_offset=0)
+        positions = [batch.position for batch in batches(one + two + two)]
+        assert positions[-2:] == [len(one), len(one + two)]
+        assert len(positions) == 5
+
+    def test_only_the_given_part_is_walked(self) -> None:
+        data = build_batch(THREE)
+        found = list(batches(b"xx" + data * 3, 2 + len(data), 2 + 2 * len(data)))
+        assert [batch.position for batch in found] == [2 + len(data)]
+
+    @pytest.mark.parametrize("have", [0, 1, 11, 12, 16, 17, 60, 61, 70])
+    def test_a_cut_off_entry_at_the_end_is_left_out(self, have: int) -> None:
+        data = build_batch(THREE)
+        assert len(list(batches(data + data[:have]))) == 1
+
+    def test_a_length_below_the_minimum_is_corrupt_even_where_nothing_follows(self) -> None:
+        with pytest.raises(KafkaError) as refusal:
+            list(batches(bytes(8) + (13).to_bytes(4, "big")))
+        assert refusal.value.code is Code.CORRUPT_MESSAGE
+
+    def test_a_negative_length_is_corrupt(self) -> None:
+        with pytest.raises(KafkaError):
+            list(batches(bytes(8) + b"\xff\xff\xff\xff" + bytes(50)))
+
+    @pytest.mark.parametrize("magic", [3, 127, 128, 255])
+    def test_an_unknown_magic_is_corrupt(self, magic: int) -> None:
+        data = bytearray(build_batch(THREE))
+        data[16] = magic
+        with pytest.raises(KafkaError) as refusal:
+            list(batches(data))
+        assert refusal.value.code is Code.CORRUPT_MESSAGE
+
+    def test_a_batch_without_room_for_its_header_is_corrupt(self) -> None:
+        data = bytearray(build_batch(THREE))[:60]
+        data[8:12] = (48).to_bytes(4, "big")
+        with pytest.raises(KafkaError) as refusal:
+            list(batches(data))
+        assert refusal.value.code is Code.CORRUPT_MESSAGE
+
+    @settings(deadline=None)
+    @given(st.data())
+    def test_anything_is_entries_or_corrupt(self, data: st.DataObject) -> None:
+        good = build_message_set(1, THREE) + build_batch(THREE) + build_message_set(0, THREE, codec=Codec.GZIP)
+        try:
+            for batch in batches(data.draw(damaged(good))):
+                batch.records()
+        except KafkaError:
+            pass
+
+
+class TestPatching:
+    def test_a_place_in_the_log_leaves_the_checksum_valid(self) -> None:
+        data = bytearray(b"xxx" + build_batch(THREE))
+        assign(data, 3, 1 << 50, 12)
+        batch = Batch(data, 3)
+        batch.check_crc()
+        assert (batch.base_offset, batch.leader_epoch, batch.records()[2].offset) == ((1 << 50), 12, (1 << 50) + 2)
+
+    @pytest.mark.parametrize("size", [10, PATCH_FROM + 10])
+    def test_times_are_set_with_the_checksum_whatever_the_size(self, size: int) -> None:
+        data = bytearray(b"xxx" + build_batch([Record(0, NOW, None, bytes(size))]))
+        set_max_timestamp(memoryview(data), 3, TimestampType.LOG_APPEND_TIME, 99)
+        batch = Batch(data, 3)
+        batch.check_crc()
+        assert (batch.timestamp_type, batch.max_timestamp, batch.base_timestamp) == (1, 99, NOW)
+
+    def test_the_type_can_be_taken_back(self) -> None:
+        data = bytearray(build_batch(THREE, timestamp_type=TimestampType.LOG_APPEND_TIME, append_time=5))
+        set_max_timestamp(data, 0, TimestampType.CREATE_TIME, NOW + 9)
+        assert bytes(data) == build_batch(THREE)
+
+    def test_without_a_change_nothing_is_touched(self) -> None:
+        data = bytearray(build_batch(THREE))
+        data[22] |= 0x80  # a bit without a meaning
+        before = bytes(data)
+        set_max_timestamp(data, 0, TimestampType.CREATE_TIME, NOW + 9)
+        assert bytes(data) == before
+
+    def test_a_change_clears_bits_without_a_meaning(self) -> None:
+        data = bytearray(build_batch(THREE, is_transactional=True, producer_id=1, producer_epoch=0, base_sequence=0))
+        data[21:23] = b"\xff\x90"
+        set_max_timestamp(data, 0, TimestampType.CREATE_TIME, NOW)
+        assert data[21:23] == b"\x00\x10"
+
+
+def test_sequences_go_on_with_zero_behind_the_largest() -> None:
+    largest = (1 << 31) - 1
+    assert [increment_sequence(largest - 1, 1), increment_sequence(largest, 1), increment_sequence(largest, 5)] == [
+        largest,
+        0,
+        4,
+    ]
+
+
+def test_a_delete_horizon_lies_in_the_base_timestamp() -> None:
+    batch = Batch(build_batch(THREE, delete_horizon_ms=NOW - 5))
+    assert (batch.delete_horizon_ms, Batch(build_batch(THREE)).delete_horizon_ms) == (NOW - 5, None)
+    assert batch.records() == THREE
+
+
+def test_an_empty_batch_keeps_its_offsets() -> None:
+    batch = Batch(build_batch([], base_offset=10, last_offset=14, max_timestamp=NOW))
+    batch.check_crc()
+    assert (batch.size, batch.count, batch.base_offset, batch.last_offset) == (HEADER_SIZE, 0, 10, 14)
+    assert (batch.base_timestamp, batch.max_timestamp, batch.records()) == (-1, NOW, [])

@@ -1,0 +1,145 @@
+import gzip
+import zlib
+from contextlib import suppress
+
+import cramjam
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.records import codecs, lz4, snappy
+from kafkalet.protocol.records.codecs import Codec, compress, decompress
+
+from .strategies import damaged
+
+COMPRESSING = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD]
+TEXT = b"a record much like the one before it; " * 4000
+
+contents = st.one_of(
+    st.binary(max_size=300),
+    st.builds(lambda piece, times: piece * times, st.binary(min_size=1, max_size=40), st.integers(1, 4000)),
+)
+
+
+@pytest.fixture
+def without_cramjam(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (codecs, snappy, lz4):
+        monkeypatch.setattr(module, "cramjam_or_none", lambda: None)
+
+
+@settings(deadline=None)
+@given(st.sampled_from(list(Codec)), contents, st.sampled_from([0, 1, 2]))
+def test_what_was_compressed_comes_back(codec: Codec, content: bytes, magic: int) -> None:
+    assert decompress(codec, compress(codec, content, magic=magic), magic=magic) == content
+
+
+@pytest.mark.parametrize("codec", COMPRESSING)
+@pytest.mark.parametrize("kind", [bytearray, memoryview])
+def test_any_buffer_is_taken(codec: Codec, kind: type) -> None:
+    assert decompress(codec, kind(compress(codec, kind(TEXT)))) == TEXT
+
+
+@pytest.mark.parametrize("codec", COMPRESSING)
+def test_compressing_saves_space(codec: Codec) -> None:
+    assert len(compress(codec, TEXT)) < len(TEXT) / 10
+
+
+@pytest.mark.parametrize(("codec", "level"), [(Codec.GZIP, 1), (Codec.GZIP, 9), (Codec.LZ4, 12), (Codec.ZSTD, 19)])
+def test_levels_are_taken(codec: Codec, level: int) -> None:
+    assert decompress(codec, compress(codec, TEXT, level)) == TEXT
+
+
+@pytest.mark.parametrize("codec", COMPRESSING)
+def test_more_than_the_limit_is_refused(codec: Codec) -> None:
+    compressed = compress(codec, TEXT)
+    assert decompress(codec, compressed, len(TEXT)) == TEXT
+    with pytest.raises(KafkaError) as refusal:
+        decompress(codec, compressed, len(TEXT) - 1)
+    assert refusal.value.code is Code.MESSAGE_TOO_LARGE
+
+
+@pytest.mark.parametrize("codec", COMPRESSING)
+def test_a_bomb_is_refused(codec: Codec) -> None:
+    bomb = compress(codec, bytes(20 << 20))
+    with pytest.raises(KafkaError) as refusal:
+        decompress(codec, bomb, 1 << 20)
+    assert refusal.value.code is Code.MESSAGE_TOO_LARGE
+
+
+@pytest.mark.parametrize("codec", COMPRESSING)
+@pytest.mark.parametrize("data", [b"", b"\5", b"garbage that is no stream", b"\xff" * 40])
+def test_garbage_is_an_unknown_server_error(codec: Codec, data: bytes) -> None:
+    with pytest.raises(KafkaError) as refusal:
+        decompress(codec, data, 1 << 20)
+    assert refusal.value.code in (Code.UNKNOWN_SERVER_ERROR, Code.MESSAGE_TOO_LARGE)
+
+
+@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.LZ4, Codec.ZSTD])
+def test_a_cut_off_stream_is_an_unknown_server_error(codec: Codec) -> None:
+    compressed = compress(codec, TEXT)
+    for size in (len(compressed) - 1, len(compressed) // 2, 6):
+        with pytest.raises(KafkaError) as refusal:
+            decompress(codec, compressed[:size])
+        assert refusal.value.code is Code.UNKNOWN_SERVER_ERROR
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.data(), st.sampled_from(COMPRESSING))
+def test_damaged_streams_are_read_or_refused_but_nothing_else(data: st.DataObject, codec: Codec) -> None:
+    stream = data.draw(damaged(compress(codec, TEXT[:500])))
+    with suppress(KafkaError):
+        decompress(codec, stream, 1 << 20)
+
+
+def test_zstd_without_the_extra_names_it(without_cramjam: None) -> None:
+    for work in (compress, decompress):
+        with pytest.raises(KafkaError, match=r"pip install kafkalet\[codecs\]") as refusal:
+            work(Codec.ZSTD, b"")
+        assert refusal.value.code is Code.UNSUPPORTED_COMPRESSION_TYPE
+
+
+@pytest.mark.parametrize("number", [5, 6, 7])
+def test_other_numbers_are_no_codec(number: int) -> None:
+    with pytest.raises(KafkaError) as refusal:
+        Codec.of(number)
+    assert refusal.value.code is Code.UNKNOWN_SERVER_ERROR
+
+
+class TestGzip:
+    def test_other_readers_read_it(self) -> None:
+        assert gzip.decompress(compress(Codec.GZIP, TEXT)) == TEXT
+
+    def test_the_header_is_javas(self) -> None:
+        assert compress(Codec.GZIP, b"")[:10].hex() == "1f8b08000000000000ff"
+
+    def test_members_are_joined_and_what_follows_them_is_dropped(self) -> None:
+        assert decompress(Codec.GZIP, gzip.compress(b"one ") + gzip.compress(b"two") + b"rest") == b"one two"
+
+    def test_the_limit_is_for_all_members_together(self) -> None:
+        with pytest.raises(KafkaError):
+            decompress(Codec.GZIP, gzip.compress(b"1234") * 3, 11)
+
+    def test_zlib_without_gzip_is_refused(self) -> None:
+        with pytest.raises(KafkaError):
+            decompress(Codec.GZIP, zlib.compress(b"x"))
+
+    def test_a_wrong_checksum_is_refused(self) -> None:
+        data = bytearray(gzip.compress(b"one"))
+        data[-6] ^= 1
+        with pytest.raises(KafkaError):
+            decompress(Codec.GZIP, data)
+
+
+class TestZstd:
+    def test_frames_are_joined_and_others_skipped(self) -> None:
+        skipped = b"\x50\x2a\x4d\x18\x03\0\0\0abc"
+        frames = bytes(cramjam.zstd.compress(b"one ")) + skipped + bytes(cramjam.zstd.compress(b"two"))
+        assert decompress(Codec.ZSTD, frames) == b"one two"
+
+    @pytest.mark.parametrize("size", [0, 1, 255, 256, 70_000, 1_000_000])
+    def test_frames_that_do_not_tell_their_size_are_read(self, size: int) -> None:
+        compressor = cramjam.zstd.Compressor()
+        compressor.compress(bytes(range(256)) * (size // 256) + b"x" * (size % 256))
+        data = bytes(compressor.finish())
+        assert len(decompress(Codec.ZSTD, data)) == size

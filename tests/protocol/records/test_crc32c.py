@@ -1,0 +1,87 @@
+import random
+import subprocess
+import sys
+
+import crc32c as package
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafkalet.protocol.records import crc32c as ours
+
+CHECKED_SIZES = [
+    *range(200),
+    858,
+    859,
+    860,
+    3002,
+    4095,
+    4096,
+    11278,
+    39951,
+    39952,
+    73348,
+    73349,
+    73350,
+    218520,
+    1 << 20,
+]
+
+
+@pytest.mark.parametrize("function", [ours.crc32c, ours.crc32c_pure, ours.crc32c_table])
+def test_the_check_value_of_the_standard(function: ours.Checksum) -> None:
+    assert function(b"123456789") == 0xE3069283
+
+
+@pytest.mark.parametrize("size", CHECKED_SIZES)
+def test_folding_agrees_with_the_package_at_every_width_of_its_chain(size: int) -> None:
+    data = random.Random(size).randbytes(size)
+    assert ours.crc32c_pure(data) == package.crc32c(data)
+
+
+@given(st.binary(max_size=2000), st.integers(0, 0xFFFFFFFF))
+def test_all_ways_agree_and_continue(data: bytes, value: int) -> None:
+    expected = package.crc32c(data, value)
+    assert ours.crc32c_pure(data, value) == ours.crc32c_table(data, value) == ours.crc32c(data, value) == expected
+
+
+@given(st.binary(max_size=300), st.binary(max_size=300))
+def test_two_parts_are_combined(first: bytes, second: bytes) -> None:
+    combined = ours.crc32c_combine(ours.crc32c(first), ours.crc32c(second), len(second))
+    assert combined == ours.crc32c(first + second)
+
+
+@pytest.mark.parametrize("tail_size", [0, 1, 255, 256, 65536, (1 << 24) + 5])
+def test_a_patch_is_a_new_checksum(tail_size: int) -> None:
+    chance = random.Random(tail_size)
+    head, old, new, tail = (chance.randbytes(size) for size in (30, 22, 22, tail_size))
+    crc = ours.crc32c(head + old + tail)
+    assert ours.crc32c_patch(crc, old, new, tail_size) == ours.crc32c(head + new + tail)
+
+
+@pytest.mark.parametrize("size", [20, 500, 5000, 200_000])
+def test_all_kinds_of_buffers_are_taken(size: int) -> None:
+    data = random.Random(size).randbytes(size)
+    expected = package.crc32c(data)
+    for buffer in (bytearray(data), memoryview(data), memoryview(bytearray(data))):
+        assert ours.crc32c_pure(buffer) == ours.crc32c(buffer) == expected
+
+
+def test_without_the_package_folding_takes_over() -> None:
+    program = (
+        "import sys; from importlib.machinery import PathFinder\n"
+        "find = PathFinder.find_spec\n"
+        "PathFinder.find_spec = classmethod(lambda cls, name, *rest: None if name == 'crc32c' else find(name, *rest))\n"
+        "from kafkalet.protocol.records.crc32c import BACKEND, crc32c\n"
+        "print(BACKEND, crc32c(b'123456789') == 0xE3069283)"
+    )
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert output == "pure True\n"
+
+
+def test_the_package_is_found_without_its_slow_import() -> None:
+    program = (
+        "import sys; from kafkalet.protocol.records.crc32c import BACKEND; print(BACKEND, 'crc32c' in sys.modules)"
+    )
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert output == "crc32c False\n"

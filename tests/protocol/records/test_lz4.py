@@ -1,0 +1,144 @@
+import aiokafka.codec
+import cramjam
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kafkalet.protocol.records import lz4
+from kafkalet.protocol.records.codecs import Corrupt, TooLarge
+
+from .strategies import damaged
+from .test_codecs import TEXT, contents
+
+LIMIT = 1 << 24
+
+
+@pytest.fixture
+def without_cramjam(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lz4, "cramjam_or_none", lambda: None)
+
+
+def in_python(data: bytes) -> bytes:
+    """What the reader without cramjam makes of it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lz4, "cramjam_or_none", lambda: None)
+        return lz4.decompress(data, LIMIT)
+
+
+@settings(deadline=None)
+@given(contents)
+def test_the_reader_in_python_reads_what_the_library_wrote(content: bytes) -> None:
+    assert in_python(lz4.compress(content)) == content
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.data())
+def test_both_readers_agree_about_damaged_data(data: st.DataObject) -> None:
+    frame = data.draw(damaged(lz4.compress(TEXT[:300]), 11))
+    try:
+        expected: object = lz4.decompress(frame, LIMIT)
+    except (Corrupt, TooLarge) as error:
+        expected = type(error)
+    try:
+        read: object = in_python(frame)
+    except (Corrupt, TooLarge) as error:
+        read = type(error)
+    assert read == expected
+
+
+def test_without_the_library_blocks_are_stored(without_cramjam: None) -> None:
+    assert lz4.decompress(lz4.compress(TEXT), LIMIT) == TEXT
+    assert lz4.compress(b"abc").hex() == "04224d18" + "604082" + "03000080" + "616263" + "00000000"
+
+
+@pytest.mark.parametrize("content", [b"", b"abc", TEXT, bytes(200_000)])
+def test_other_readers_read_it(content: bytes) -> None:
+    assert bytes(cramjam.lz4.decompress(lz4.compress(content))) == content
+    assert aiokafka.codec.lz4_decode(lz4.compress(content)) == content
+
+
+def test_blocks_that_do_not_shrink_are_stored() -> None:
+    content = bytes(range(256)) * 2
+    incompressible = bytes(byte * 7 & 255 for byte in range(256))
+    assert incompressible in lz4.compress(incompressible)
+    assert len(lz4.compress(content)) < len(content)
+
+
+def test_the_old_checksum_is_written_and_ignored_for_format_0() -> None:
+    broken = lz4.compress(TEXT, broken_checksum=True)
+    assert lz4.decompress(broken, LIMIT, any_checksum=True) == TEXT
+    assert lz4.decompress(lz4.compress(TEXT), LIMIT, any_checksum=True) == TEXT
+    with pytest.raises(Corrupt):
+        lz4.decompress(broken, LIMIT)
+
+
+def frame(flags: int, block_size: int, rest: bytes, extra: bytes = b"") -> bytes:
+    descriptor = bytes((flags, block_size)) + extra
+    return b"\x04\x22\x4d\x18" + descriptor + bytes((lz4.xxh32(descriptor) >> 8 & 255,)) + rest
+
+
+STORED = b"\x03\0\0\x80abc"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(frame(0x60, 0x40, STORED + bytes(4)), id="plain"),
+        pytest.param(frame(0x68, 0x70, STORED + bytes(4), bytes(8)), id="with a content size"),
+        pytest.param(frame(0x64, 0x50, STORED + bytes(4) + b"????"), id="with a content checksum"),
+        pytest.param(
+            frame(0x70, 0x60, STORED + lz4.xxh32(b"abc").to_bytes(4, "little") + bytes(4)), id="with block checksums"
+        ),
+        pytest.param(frame(0x60, 0x40, STORED + bytes(4) + b"what follows"), id="with something behind it"),
+    ],
+)
+def test_frames_of_all_kinds_are_read(data: bytes) -> None:
+    assert lz4.decompress(data, LIMIT) == b"abc"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(frame(0x40, 0x40, STORED + bytes(4)), id="blocks that depend on each other"),
+        pytest.param(frame(0xA0, 0x40, STORED + bytes(4)), id="another version"),
+        pytest.param(frame(0x61, 0x40, STORED + bytes(4)), id="reserved flags"),
+        pytest.param(frame(0x60, 0x30, STORED + bytes(4)), id="a block size that does not exist"),
+        pytest.param(frame(0x60, 0xC0, STORED + bytes(4)), id="a reserved block size bit"),
+        pytest.param(frame(0x70, 0x40, STORED + bytes(8)), id="a wrong block checksum"),
+        pytest.param(frame(0x60, 0x40, STORED), id="no end"),
+        pytest.param(frame(0x60, 0x40, b"\1\0\1\x80" + bytes(70_000)), id="a block that is too large"),
+        pytest.param(b"\x05" + frame(0x60, 0x40, bytes(4))[1:], id="another magic"),
+    ],
+)
+def test_other_frames_are_refused(data: bytes) -> None:
+    with pytest.raises(Corrupt):
+        lz4.decompress(data, LIMIT)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        pytest.param(b"\x10a\x01", id="a copy that is cut off"),
+        pytest.param(b"\x10a\x02\x00", id="a copy from before the beginning"),
+        pytest.param(b"\x10a\x00\x00\x00", id="a copy from nowhere"),
+        pytest.param(b"\xf0", id="a length that is missing"),
+        pytest.param(b"\x50abc", id="literals beyond the end"),
+        pytest.param(b"\x1fa\x01\x00" + b"\xff" * 300 + b"\x00\x00", id="more than a block may hold"),
+    ],
+)
+def test_broken_blocks_are_refused(block: bytes, without_cramjam: None) -> None:
+    with pytest.raises(Corrupt):
+        lz4.decompress(frame(0x60, 0x40, len(block).to_bytes(4, "little") + block + bytes(4)), LIMIT)
+
+
+@pytest.mark.parametrize(
+    ("data", "digest"),
+    [
+        (b"", 0x02CC5D05),
+        (b"a", 0x550D7456),
+        (b"abc", 0x32D153FF),
+        (b"Nobody inspects the spammish repetition", 0xE2293B2F),
+    ],
+)
+def test_xxh32_has_its_known_values(data: bytes, digest: int) -> None:
+    assert lz4.xxh32(data) == digest

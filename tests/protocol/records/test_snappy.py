@@ -1,0 +1,116 @@
+import aiokafka.codec
+import cramjam
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kafkalet.protocol.records import snappy
+from kafkalet.protocol.records.codecs import Corrupt, TooLarge
+
+from .strategies import damaged
+from .test_codecs import TEXT, contents
+
+LIMIT = 1 << 24
+
+
+@pytest.fixture
+def without_cramjam(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snappy, "cramjam_or_none", lambda: None)
+
+
+def in_python(data: bytes) -> bytes:
+    """What the reader without cramjam makes of it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(snappy, "cramjam_or_none", lambda: None)
+        return snappy.decompress(data, LIMIT)
+
+
+@settings(deadline=None)
+@given(contents)
+def test_the_reader_in_python_reads_what_the_library_wrote(content: bytes) -> None:
+    assert in_python(bytes(cramjam.snappy.compress_raw(content))) == content
+    assert in_python(snappy.compress(content)) == content
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.data())
+def test_both_readers_agree_about_damaged_data(data: st.DataObject) -> None:
+    raw = data.draw(damaged(bytes(cramjam.snappy.compress_raw(TEXT[:300]))))
+    try:
+        expected: object = snappy.decompress(raw, LIMIT)
+    except (Corrupt, TooLarge) as error:
+        expected = type(error)
+    try:
+        read: object = in_python(raw)
+    except (Corrupt, TooLarge) as error:
+        read = type(error)
+    assert read == expected
+
+
+def test_without_the_library_literals_are_written(without_cramjam: None) -> None:
+    assert snappy.decompress(snappy.compress(TEXT), LIMIT) == TEXT
+    assert snappy.compress(b"abc").hex() == "82534e41505059000000000100000001" + "00000007" + "03f40200616263"
+
+
+def test_other_readers_read_the_literals(without_cramjam: None) -> None:
+    assert aiokafka.codec.snappy_decode(snappy.compress(TEXT)) == TEXT
+
+
+def test_blocks_of_32_kib_are_framed_as_snappy_java_does() -> None:
+    framed = snappy.compress(bytes(100_000))
+    assert framed[:16] == b"\x82SNAPPY\0" + b"\0\0\0\1\0\0\0\1"
+    first_size = int.from_bytes(framed[16:20], "big")
+    assert cramjam.snappy.decompress_raw_len(framed[20 : 20 + first_size]) == 32768
+    assert aiokafka.codec.snappy_decode(framed) == bytes(100_000)
+
+
+def test_raw_snappy_is_read() -> None:
+    assert snappy.decompress(bytes(cramjam.snappy.compress_raw(TEXT)), LIMIT) == TEXT
+
+
+def test_streams_one_after_the_other_are_read() -> None:
+    assert snappy.decompress(snappy.compress(b"one ") + snappy.compress(b"two"), LIMIT) == b"one two"
+
+
+def test_the_limit_is_for_all_blocks_together() -> None:
+    with pytest.raises(TooLarge):
+        snappy.decompress(snappy.compress(bytes(100_000)), 99_999)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(b"\x82SNAPPY\0", id="a header that is cut off"),
+        pytest.param(b"\x82SNAPPY\0\0\0\0\2\0\0\0\2", id="a later version"),
+        pytest.param(b"\x82SNAPPY\0\0\0\0\1\0\0\0\1\0\0\0\x09\0", id="a block beyond the end"),
+        pytest.param(b"\x82SNAPPY\0\0\0\0\1\0\0\0\1\xff\xff\xff\xff", id="a block of negative size"),
+    ],
+)
+def test_broken_frames_are_refused(data: bytes) -> None:
+    with pytest.raises(Corrupt):
+        snappy.decompress(data, LIMIT)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        pytest.param(b"\x03\x08ab", id="a literal beyond the end"),
+        pytest.param(b"\x05\x00a\x02\x02\x00", id="a copy from before the beginning"),
+        pytest.param(b"\x05\x00a\x02\x00\x00", id="a copy from nowhere"),
+        pytest.param(b"\x05\x00a\x02\x01", id="a copy that is cut off"),
+        pytest.param(b"\x02\x00a", id="less than announced"),
+        pytest.param(b"\x01\x04ab", id="more than announced"),
+        pytest.param(b"\xff\xff\xff\xff\xff\x01", id="a size that is no varint"),
+    ],
+)
+def test_broken_blocks_are_refused(raw: bytes, without_cramjam: None) -> None:
+    with pytest.raises(Corrupt):
+        snappy.decompress(raw, 1 << 40)
+
+
+def test_long_literals_and_far_copies_are_read(without_cramjam: None) -> None:
+    block = bytes(range(256)) * 300
+    raw = b"\x80\xda\x04" + b"\xf8" + (len(block) - 1).to_bytes(3, "little") + block
+    assert snappy.decompress(raw.replace(b"\x80\xda\x04", b"\x80\xd8\x04", 1), LIMIT) == block
+    far = b"\x88\xd8\x04" + raw[3:] + b"\x1f" + len(block).to_bytes(4, "little")
+    assert snappy.decompress(far, LIMIT) == block + block[:8]
