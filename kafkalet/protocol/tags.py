@@ -82,7 +82,7 @@ def keep_tag(struct: Any, tag: int, value: Frame) -> None:
 def check_tag(tag: int, at: int, end: int) -> None:
     """A known tag has to be as long as it says it is."""
     if at != end:
-        raise DecodeError(f"tag {tag} is {end - at} bytes longer than its value")
+        raise DecodeError(f"tag {tag} ends {abs(end - at)} bytes {'after' if end > at else 'before'} its value")
 
 
 def tag_section(known: list[tuple[int, bytes]], unknown: dict[int, bytes]) -> bytes:

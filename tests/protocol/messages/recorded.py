@@ -1,0 +1,72 @@
+"""Frames that Kafka's own Java classes encoded, of releases 4.4.0 and 3.9.2.
+
+`vectors/messages.json` has two of every version of every request and response: one full of values, one with nulls and
+empty arrays wherever they may be. Those that kio lacks carry their values too, as Kafka's JSON converters put them.
+`vectors/unknown_tags.json` has messages with tags that nobody declared.
+"""
+
+import base64
+import json
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kafkalet.protocol.api import BY_TITLE
+from kafkalet.protocol.messages import request_type, response_type
+from kafkalet.protocol.schema import Request, Response, Struct
+
+VECTORS = Path(__file__).parent.parent / "vectors"
+
+
+class Recorded(NamedTuple):
+    name: str
+    version: int
+    data: bytes
+    values: dict[str, Any] | None
+
+    @property
+    def message(self) -> type[Request] | type[Response]:
+        if self.name.endswith("Request"):
+            return request_type(BY_TITLE[self.name.removesuffix("Request")])
+        return response_type(BY_TITLE[self.name.removesuffix("Response")])
+
+
+def recorded(file: str) -> list[Recorded]:
+    return [
+        Recorded(name, version, bytes.fromhex(data), values[0] if values else None)
+        for name, version, data, *values in json.loads((VECTORS / file).read_text(encoding="utf-8"))
+    ]
+
+
+def as_kafka_puts_it(struct: Struct, version: int) -> dict[str, Any]:
+    """The values of a struct as Kafka's JSON converters give them. Records are left out there."""
+    values = {}
+    for field in struct.FIELDS:
+        value = getattr(struct, field.name)
+        if version not in field.versions or (field.tag is not None and value == field.default):
+            continue
+        one = _struct(version) if field.struct else _scalar(field.wire.name if field.wire else "")
+        if value is not None:
+            value = [one(each) for each in value] if field.array else one(value)
+        values[_camel_case(field.name)] = value
+    return values
+
+
+def _struct(version: int) -> Any:
+    return lambda value: as_kafka_puts_it(value, version)
+
+
+def _scalar(kind: str) -> Any:
+    match kind:
+        case "uuid":
+            return lambda value: base64.urlsafe_b64encode(value).decode().rstrip("=")
+        case "bytes":
+            return lambda value: base64.b64encode(value).decode()
+        case "records":
+            return lambda value: ""
+        case _:
+            return lambda value: value
+
+
+def _camel_case(name: str) -> str:
+    return re.sub(r"_(\w)", lambda match: match[1].upper(), name)

@@ -1,0 +1,45 @@
+"""What Kafka's Java classes wrote is read, and written again byte for byte."""
+
+from collections import defaultdict
+
+import pytest
+
+from kafkalet.protocol.api import Api
+
+from .recorded import Recorded, as_kafka_puts_it, recorded
+
+MESSAGES = recorded("messages.json")
+BY_API = defaultdict(list)
+for vector in MESSAGES:
+    BY_API[vector.message.API].append(vector)
+
+
+@pytest.mark.parametrize("api", [api for api in Api if api.client_facing], ids=str)
+def test_recorded_messages_are_encoded_byte_for_byte_as_they_were(api: Api) -> None:
+    for vector in BY_API[api]:
+        assert vector.message.decode(vector.data, vector.version).encode(vector.version) == vector.data, vector
+
+
+@pytest.mark.parametrize("api", [api for api in Api if api.client_facing], ids=str)
+def test_every_version_was_recorded(api: Api) -> None:
+    versions = {(vector.name, vector.version) for vector in BY_API[api]}
+    assert len(versions) == 2 * (api.versions.high - api.versions.low + 1)
+
+
+@pytest.mark.parametrize(
+    "vector",
+    [vector for vector in MESSAGES if vector.values],
+    ids=lambda vector: f"{vector.name}-v{vector.version}",
+)
+def test_values_are_those_that_java_sees(vector: Recorded) -> None:
+    message = vector.message.decode(vector.data, vector.version)
+    assert as_kafka_puts_it(message, vector.version) == vector.values
+
+
+def test_tags_that_nobody_declared_are_written_again() -> None:
+    kept = 0
+    for vector in recorded("unknown_tags.json"):
+        message = vector.message.decode(vector.data, vector.version)
+        kept += "unknown_tags" in repr(message)
+        assert message.encode(vector.version) == vector.data, vector
+    assert kept > 100

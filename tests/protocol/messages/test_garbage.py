@@ -1,0 +1,71 @@
+"""Whatever comes from the network is a message or a DecodeError, and never slow or large."""
+
+import time
+import tracemalloc
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kafkalet.protocol.errors import DecodeError
+from kafkalet.protocol.schema import Message
+
+from .recorded import Recorded, recorded
+from .values import message_versions
+
+VERSIONS = list(message_versions())
+VECTORS = recorded("messages.json")
+
+MANY = settings(max_examples=600, deadline=None, database=None)
+
+
+def decode(message: type[Message], data: bytes | bytearray, version: int) -> Message | None:
+    try:
+        return message.decode(data, version)
+    except DecodeError:
+        return None
+
+
+@MANY
+@given(st.sampled_from(VERSIONS), st.binary(max_size=80))
+def test_random_bytes(of: tuple[type[Message], int], data: bytes) -> None:
+    decode(of[0], data, of[1])
+
+
+@MANY
+@given(st.sampled_from(VECTORS), st.data())
+def test_changed_bytes(vector: Recorded, data: st.DataObject) -> None:
+    changed = bytearray(vector.data)
+    positions = st.integers(0, max(len(changed) - 1, 0))
+    for at, byte in data.draw(
+        st.lists(st.tuples(positions, st.sampled_from([0, 1, 127, 128, 255]) | st.integers(0, 255)), max_size=4)
+    ):
+        changed[at : at + 1] = bytes((byte,))
+    message = decode(vector.message, changed, vector.version)
+    if message is not None:
+        again = message.encode(vector.version)
+        assert vector.message.decode(again, vector.version).encode(vector.version) == again
+
+
+def test_every_truncation_is_refused() -> None:
+    for vector in VECTORS[::7]:
+        for size in range(len(vector.data)):
+            with pytest.raises(DecodeError):
+                vector.message.decode(vector.data[:size], vector.version)
+
+
+@pytest.mark.parametrize("size", [b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff\x07", b"\xff\xff\xff\xff\x0f", b"\x80" * 9])
+def test_huge_counts_neither_allocate_nor_take_time(size: bytes) -> None:
+    for message, version in VERSIONS:
+        decode(message, b"", version)  # compiled now, not below
+    tracemalloc.start()
+    started = time.process_time()
+    for message, version in VERSIONS:
+        for lead in range(12):
+            decode(message, bytes(lead) + size * 3, version)
+            decode(message, b"\x02" * lead + size * 3, version)
+    taken = time.process_time() - started
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1_000_000
+    assert taken < 10, f"{taken} s for {24 * len(VERSIONS)} attempts"

@@ -1,0 +1,193 @@
+"""Each wire type, plain and compact, and each way in which bytes can fail to be it."""
+
+from typing import Any
+
+import pytest
+
+from kafkalet.protocol.errors import DecodeError
+from kafkalet.protocol.schema import Message, Struct, field
+from kafkalet.protocol.wire import (
+    Bool,
+    Bytes,
+    Float64,
+    Int8,
+    Int16,
+    Int32,
+    Int64,
+    String,
+    UInt16,
+    UInt32,
+    Uuid,
+)
+
+PLAIN, COMPACT = 0, 1
+
+
+class Pair(Struct):
+    name: String
+    number: Int8
+
+
+def one(annotation: Any) -> type[Message]:
+    """A message of one field `x`, with version 0 plain and version 1 compact."""
+
+    class One(Message, versions="0-1", flexible="1+"):
+        x: annotation
+
+    return One
+
+
+@pytest.mark.parametrize(
+    ("annotation", "data", "value"),
+    [
+        (Bool, "01", True),
+        (Bool, "00", False),
+        (Int8, "ff", -1),
+        (Int16, "8000", -32768),
+        (UInt16, "8000", 32768),
+        (Int32, "fffffffe", -2),
+        (UInt32, "fffffffe", 0xFFFFFFFE),
+        (Int64, "8000000000000000", -(1 << 63)),
+        (Float64, "3ff8000000000000", 1.5),
+        (Uuid, "00112233445566778899aabbccddeeff", bytes.fromhex("00112233445566778899aabbccddeeff")),
+    ],
+)
+def test_fixed_types(annotation: Any, data: str, value: Any) -> None:
+    cls: Any = one(annotation)
+    assert cls.decode(bytes.fromhex(data), PLAIN) == cls(x=value)
+    assert cls.decode(bytes.fromhex(data) + b"\0", COMPACT) == cls(x=value)
+    assert cls(x=value).encode(PLAIN).hex() == data
+
+
+@pytest.mark.parametrize(
+    ("annotation", "plain", "compact", "value"),
+    [
+        (String, "0002c3a9", "03c3a9", "é"),
+        (String, "0000", "01", ""),
+        (String | None, "ffff", "00", None),
+        (Bytes, "000000020102", "030102", b"\1\2"),
+        (Bytes | None, "ffffffff", "00", None),
+        (list[Int32], "0000000200000001ffffffff", "0300000001ffffffff", [1, -1]),
+        (list[Int32] | None, "ffffffff", "00", None),
+        (list[Bool], "000000020100", "030100", [True, False]),
+        (list[String], "0000000200016100016200"[:-2], "0302610262", ["a", "b"]),
+        (list[Uuid], "00000001" + "ab" * 16, "02" + "ab" * 16, [b"\xab" * 16]),
+        (list[Pair], "0000000100016105", "0202610500", [Pair(name="a", number=5)]),
+        (Pair, "00016105", "02610500", Pair(name="a", number=5)),
+        (Pair | None, "0100016105", "0102610500", Pair(name="a", number=5)),
+        (Pair | None, "ff", "ff", None),
+    ],
+)
+def test_types_with_a_length(annotation: Any, plain: str, compact: str, value: Any) -> None:
+    cls: Any = one(annotation)
+    for version, data in ((PLAIN, plain), (COMPACT, compact + "00")):
+        for frame in (bytes.fromhex(data), bytearray.fromhex(data)):
+            assert cls.decode(frame, version) == cls(x=value)
+        assert cls(x=value).encode(version).hex() == data
+
+
+LENGTHS = [String, Bytes, list[Int32], list[String], list[Pair], list[Uuid]]
+
+
+@pytest.mark.parametrize("annotation", LENGTHS)
+def test_null_is_refused_where_the_schema_has_none(annotation: Any) -> None:
+    cls = one(annotation)
+    with pytest.raises(DecodeError, match="x of length -1"):
+        cls.decode(b"\xff" * 4, PLAIN)
+    with pytest.raises(DecodeError, match="x of length -1"):
+        cls.decode(b"\0\0", COMPACT)
+
+
+@pytest.mark.parametrize("annotation", LENGTHS)
+def test_a_length_below_null_is_refused(annotation: Any) -> None:
+    cls = one(annotation | None)
+    data = b"\xff\xfe" if annotation is String else b"\xff\xff\xff\xfe"
+    with pytest.raises(DecodeError, match="x of length -2"):
+        cls.decode(data, PLAIN)
+
+
+@pytest.mark.parametrize("annotation", LENGTHS)
+@pytest.mark.parametrize("length", ["7fffffff", "00000009"])
+def test_a_length_that_outruns_the_data_is_refused(annotation: Any, length: str) -> None:
+    cls = one(annotation)
+    with pytest.raises(DecodeError):
+        cls.decode(bytes.fromhex(length[4:] if annotation is String else length) + b"\0\0\0", PLAIN)
+
+
+@pytest.mark.parametrize("annotation", LENGTHS)
+@pytest.mark.parametrize("length", ["ffffffff07", "09", "ffffffff7f"])
+def test_a_compact_length_that_outruns_the_data_is_refused(annotation: Any, length: str) -> None:
+    with pytest.raises(DecodeError):
+        one(annotation).decode(bytes.fromhex(length) + b"\1\1\1", COMPACT)
+
+
+@pytest.mark.parametrize("annotation", LENGTHS)
+def test_a_length_of_more_than_five_bytes_is_refused(annotation: Any) -> None:
+    with pytest.raises(DecodeError, match="more than five bytes"):
+        one(annotation).decode(b"\x80" * 5 + b"\1\0\0", COMPACT)
+
+
+def test_a_null_in_an_array_is_refused() -> None:
+    with pytest.raises(DecodeError, match="x of length -1"):
+        one(list[String]).decode(b"\0\0\0\1\xff\xff", PLAIN)
+    with pytest.raises(DecodeError, match="x of length -1"):
+        one(list[String]).decode(b"\2\0\0", COMPACT)
+
+
+def test_bytes_that_are_no_utf_8_are_refused() -> None:
+    with pytest.raises(DecodeError, match="utf-8"):
+        one(String).decode(b"\0\2\xc3\x28", PLAIN)
+
+
+def test_bytes_do_not_change_with_the_frame() -> None:
+    cls: Any = one(list[Uuid])
+    frame = bytearray(b"\0\0\0\1" + bytes(16))
+    decoded = cls.decode(frame, PLAIN)
+    frame[4:] = b"x" * 16
+    assert decoded.x == [bytes(16)]
+    assert hash(decoded.x[0])
+
+
+class Tagged(Message, versions="0", flexible="0+"):
+    a: String = field(tag=1, default="")
+    b: list[Int32] = field(tag=3, default=[])
+    c: Pair | None = field(tag=4, default=None)
+    d: String | None = field(tag=5, default=None, nullable="0+")
+
+
+@pytest.mark.parametrize(
+    ("data", "value"),
+    [
+        ("00", Tagged()),
+        ("0101020278", Tagged(a="x")),
+        ("020102027803050200000007", Tagged(a="x", b=[7])),
+        ("01040402780500", Tagged(c=Pair(name="x", number=5))),
+        ("0105020278", Tagged(d="x")),
+        ("020305020000000701020278", Tagged(a="x", b=[7])),
+    ],
+    ids=["none", "one", "two", "struct", "nullable", "out of order"],
+)
+def test_tagged_fields(data: str, value: Tagged) -> None:
+    assert Tagged.decode(bytes.fromhex(data), 0) == value
+
+
+def test_tagged_fields_at_their_defaults_are_left_out() -> None:
+    assert Tagged(a="", b=[], c=None).encode(0) == b"\0"
+
+
+@pytest.mark.parametrize(
+    "data",
+    ["01", "0101", "0101030278", "010103027800", "0101010278", "0201020278", "01090501"],
+    ids=["no tag", "no size", "size beyond", "value too short", "value too long", "count beyond", "unknown beyond"],
+)
+def test_a_malformed_tag_section_is_refused(data: str) -> None:
+    with pytest.raises(DecodeError):
+        Tagged.decode(bytes.fromhex(data), 0)
+
+
+def test_tags_of_both_kinds_are_written_in_order() -> None:
+    message = Tagged(a="x", b=[7])
+    message.unknown_tags = {0: b"u", 2: b"v", 9: b"w"}
+    data = "050001750102027802017603050200000007090177"
+    assert message.encode(0).hex() == data
+    assert Tagged.decode(bytes.fromhex(data), 0) == message

@@ -1,0 +1,247 @@
+import copy
+import threading
+from typing import Any
+
+import pytest
+
+from kafkalet.protocol.errors import DecodeError, EncodeError, UnsupportedVersion
+from kafkalet.protocol.messages.fetch import FetchRequest
+from kafkalet.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+from kafkalet.protocol.schema import Message, Struct, field
+from kafkalet.protocol.wire import Bytes, Int32, Records, String
+
+
+class Note(Message, versions="0-3", flexible="2+"):
+    class Line(Struct):
+        text: String
+        number: Int32 = field("1+", default=-1)
+
+    title: String | None = field(nullable="1+")
+    lines: list[Line]
+    author: String | None = field("2+", tag=0, default=None)
+    head: Line | None = field("3", default=None)
+    page: Int32 = field("1-2", default=7)
+
+
+def note(**values: Any) -> Note:
+    return Note(**({"title": "t", "lines": []} | values))
+
+
+def test_a_bare_field_has_to_be_given() -> None:
+    with pytest.raises(TypeError, match="title"):
+        Note(lines=[])  # type: ignore[call-arg]
+
+
+def test_fields_are_given_by_name() -> None:
+    with pytest.raises(TypeError):
+        Note("t", [])  # type: ignore[call-arg]
+
+
+def test_a_field_that_nobody_declared_is_refused() -> None:
+    with pytest.raises(TypeError, match="titel"):
+        note(titel="t")
+    with pytest.raises(AttributeError):
+        note().titel = "t"  # type: ignore[attr-defined]
+
+
+def test_absent_fields_are_at_their_defaults_after_decoding() -> None:
+    decoded = Note.decode(note(page=9, lines=[Note.Line(text="x", number=3)]).encode(0), 0)
+    assert decoded == note(lines=[Note.Line(text="x")])
+    assert decoded.page == 7
+
+
+def test_a_list_by_default_is_new_each_time() -> None:
+    first, second = (
+        FetchRequest(max_wait_ms=0, min_bytes=0, topics=[]),
+        FetchRequest(max_wait_ms=0, min_bytes=0, topics=[]),
+    )
+    first.forgotten_topics_data.append(FetchRequest.ForgottenTopic(partitions=[1]))
+    assert second.forgotten_topics_data == []
+    decoded = FetchRequest.decode(second.encode(4), 4)
+    assert decoded.forgotten_topics_data is not FetchRequest.decode(second.encode(4), 4).forgotten_topics_data
+
+
+def test_a_field_that_some_version_lacks_needs_a_default() -> None:
+    with pytest.raises(TypeError, match=r"Broken\.x: some versions lack it"):
+
+        class Broken(Struct):
+            x: Int32 = field("1+")
+
+
+def test_a_tagged_field_needs_a_default() -> None:
+    with pytest.raises(TypeError, match=r"Broken\.x: some versions lack it"):
+
+        class Broken(Struct):
+            x: Int32 = field(tag=0)
+
+
+def test_a_field_is_a_wire_type_or_a_struct() -> None:
+    with pytest.raises(TypeError, match=r"Broken\.x: <class 'int'> is neither"):
+
+        class Broken(Struct):
+            x: int
+
+
+def test_only_versions_that_exist_are_encoded_and_decoded() -> None:
+    with pytest.raises(UnsupportedVersion, match="Note has versions 0-3, not 4"):
+        note().encode(4)
+    with pytest.raises(UnsupportedVersion):
+        Note.decode(b"", -1)
+
+
+def test_equal_structs_have_equal_fields() -> None:
+    assert note(lines=[Note.Line(text="x")]) == note(lines=[Note.Line(text="x")])
+    assert note(lines=[Note.Line(text="x")]) != note(lines=[Note.Line(text="y")])
+
+
+def test_structs_of_other_classes_are_never_equal() -> None:
+    assert ListOffsetsRequest.Topic(name="t", partitions=[]) != ListOffsetsResponse.Topic(name="t", partitions=[])
+    assert note() != "note"
+
+
+def test_structs_change_so_they_have_no_hash() -> None:
+    with pytest.raises(TypeError):
+        hash(note())
+
+
+def test_a_struct_prints_as_it_is_made() -> None:
+    assert repr(Note.Line(text="x", number=3)) == "Note.Line(text='x', number=3)"
+
+
+def test_null_where_the_version_has_none_is_refused() -> None:
+    assert Note.decode(note(title=None).encode(1), 1).title is None
+    with pytest.raises(EncodeError, match="Note v0"):
+        note(title=None).encode(0)
+
+
+@pytest.mark.parametrize(
+    ("values", "version"),
+    [
+        ({"title": 3}, 0),
+        ({"title": "x" * 40000}, 1),
+        ({"title": "\ud800"}, 2),
+        ({"lines": None}, 2),
+        ({"lines": ["x"]}, 2),
+        ({"page": 1 << 31}, 1),
+        ({"page": None}, 1),
+    ],
+)
+def test_a_value_that_does_not_fit_its_field_is_refused(values: dict[str, Any], version: int) -> None:
+    with pytest.raises(EncodeError, match=f"Note v{version}: "):
+        note(**values).encode(version)
+
+
+def test_lost_names_what_a_version_would_drop() -> None:
+    full = note(
+        author="me",
+        page=9,
+        head=Note.Line(text="h", number=5),
+        lines=[Note.Line(text="x"), Note.Line(text="y", number=2)],
+    )
+    assert full.lost(0) == ["lines[1].number", "author", "head", "page"]
+    assert full.lost(1) == ["author", "head"]
+    assert full.lost(2) == ["head"]
+    assert full.lost(3) == ["page"]
+
+
+def test_nothing_is_lost_of_what_is_at_its_default() -> None:
+    assert note(lines=[Note.Line(text="x")]).lost(0) == []
+
+
+def test_lost_looks_into_structs_that_are_there() -> None:
+    class Sheet(Message, versions="0-1"):
+        top: Note.Line
+        below: Note.Line | None
+
+    line = Note.Line(text="x", number=3)
+    assert Sheet(top=line, below=None).lost(0) == ["top.number"]
+    assert Sheet(top=line, below=line).lost(0) == ["top.number", "below.number"]
+
+
+def tagged() -> Note:
+    """A line with the unknown tag 6, in a note with the known tag 0 and the unknown tag 9."""
+    line = bytes.fromhex("0278 00000009 01 06026869")
+    return Note.decode(bytes.fromhex("0274 02") + line + bytes.fromhex("00000007 02 00020261 0903787878"), 2)
+
+
+def test_unknown_tags_survive_where_they_were() -> None:
+    found = tagged()
+    assert found.author == "a"
+    assert found.lines[0].unknown_tags == {6: b"hi"}
+    assert found.unknown_tags == {9: b"xxx"}
+
+
+def test_without_unknown_tags_there_are_none() -> None:
+    assert note().unknown_tags == {}
+
+
+def test_a_version_without_tags_drops_unknown_ones() -> None:
+    assert Note.decode(tagged().encode(1), 1).unknown_tags == {}
+
+
+def test_structs_are_equal_and_printed_with_their_unknown_tags() -> None:
+    ours, theirs = note(), note()
+    theirs.unknown_tags = {9: b"xxx"}
+    assert ours != theirs
+    assert repr(theirs).endswith("page=7, unknown_tags={9: b'xxx'})")
+
+
+def test_parts_moved_to_another_message_keep_their_unknown_tags() -> None:
+    line = Note.Line(text="x")
+    line.unknown_tags = {6: b"hi"}
+    assert Note.decode(note(lines=[line]).encode(2), 2).lines[0].unknown_tags == {6: b"hi"}
+
+
+def test_copies_have_unknown_tags_too() -> None:
+    line = Note.Line(text="x")
+    line.unknown_tags = {6: b"hi"}
+    assert copy.deepcopy(note(lines=[line])) == note(lines=[line])
+
+
+def test_records_that_are_null_are_not_records_that_are_empty() -> None:
+    class Batch(Message, versions="0-1", flexible="1+"):
+        records: Records | None
+        key: Bytes | None
+
+    for version in (0, 1):
+        for records in (None, b"", b"x"):
+            decoded = Batch.decode(Batch(records=records, key=records).encode(version), version)
+            assert decoded.records == records
+            assert decoded.key == records
+
+
+def test_records_are_views_of_what_was_received() -> None:
+    class Batch(Message, versions="0"):
+        records: Records
+
+    frame = bytearray(Batch(records=b"abc").encode(0))
+    decoded = Batch.decode(frame, 0)
+    assert isinstance(decoded.records, memoryview)
+    decoded.records[0] = ord("x")
+    assert frame[-3:] == b"xbc"
+
+
+def test_what_follows_a_message_is_not_looked_at() -> None:
+    assert Note.decode(note().encode(0) + b"more", 0) == note()
+
+
+def test_a_message_may_begin_anywhere() -> None:
+    assert Note.decode(b"head" + note().encode(2), 2, 4) == note()
+
+
+def test_a_refused_message_is_named_with_its_version_and_size() -> None:
+    with pytest.raises(DecodeError, match="Note v2 in 3 bytes"):
+        Note.decode(b"\1\2x", 2)
+
+
+def test_threads_may_compile_the_same_version_at_once() -> None:
+    class Fresh(Message, versions="0"):
+        number: Int32
+
+    seen: list[bytes] = []
+    threads = [threading.Thread(target=lambda: seen.append(Fresh(number=3).encode(0))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == [b"\0\0\0\3"] * 8
