@@ -154,6 +154,7 @@ class Connection:
         self._partial = None
         out: list[Chunk] = []
         self._send(out, self._answer(frame, out))
+        self._around.buffer.give_back(frame)
         if self._blocked:
             self._go_on()
 
@@ -190,11 +191,11 @@ class Connection:
 
     def _keep(self, start: int, end: int, size: int) -> None:
         """Keep these bytes of the receive buffer: requests not served yet, or the beginning of a frame of `size`."""
-        view = self._around.buffer.view
+        buffer = self._around.buffer
         if self._blocked or end - start < PARTIAL_BYTES:
-            self._rest = bytes(view[start:end])
+            self._rest = bytes(buffer.view[start:end])
         else:
-            self._partial = Partial(size, view[start + 4 : end])
+            self._partial = buffer.begin(size, start + 4, end)
 
     def _answer(self, frame: bytes | bytearray, out: list[Chunk]) -> int:
         """Serve one request. Its answer is appended to `out`, and its size given; 0 where there is none yet."""

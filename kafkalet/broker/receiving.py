@@ -18,6 +18,8 @@ PARTIAL_BYTES = 4096
 """From so much of an unfinished frame on it gets memory of its own."""
 GROWTH = 4
 """A partial frame has at most so many times the memory that was filled already."""
+SPARE_BYTES = 4 * 1024 * 1024
+"""The memory of one large frame, up to this, is kept for the next."""
 
 
 def check_size(size: int, limit: int) -> None:
@@ -31,11 +33,12 @@ def check_size(size: int, limit: int) -> None:
 class ReceiveBuffer:
     """The memory that all connections of one event loop receive into."""
 
-    __slots__ = ("data", "view")
+    __slots__ = ("_spare", "data", "view")
 
     def __init__(self, size: int = RECEIVE_BYTES) -> None:
         self.data = bytearray(size)
         self.view = memoryview(self.data)
+        self._spare: bytearray | None = None
 
     def frame(self, start: int, stop: int) -> bytes | bytearray:
         """A copy of a frame. That of a produce request can be written: its batches are patched where they lie."""
@@ -44,36 +47,55 @@ class ReceiveBuffer:
             return data[start:stop]
         return bytes(self.view[start:stop])
 
+    def begin(self, size: int, start: int, stop: int) -> "Partial":
+        """A frame of `size` bytes begins with these bytes of the buffer; the rest will be received in place."""
+        head = self.view[start:stop]
+        spare = self._spare
+        if spare is None or not len(spare) // 2 < size <= 2 * len(spare):
+            return Partial(size, bytearray(head), len(head))
+        self._spare = None
+        del spare[size:]
+        spare += bytes(size - len(spare))
+        spare[: len(head)] = head
+        return Partial(size, spare, len(head))
+
+    def give_back(self, frame: bytes | bytearray) -> None:
+        """A frame was served. Its memory serves for the next of about its size, unless somebody still looks at it.
+
+        Fresh memory of that size costs the kernel more than receiving into it does.
+        """
+        if isinstance(frame, bytearray) and PARTIAL_BYTES < len(frame) <= SPARE_BYTES:
+            try:
+                frame.append(0)  # refused while there is a view of it
+            except BufferError:
+                return
+            self._spare = frame
+
 
 class Partial:
     """A large frame that is coming in."""
 
-    __slots__ = ("_data", "_filled", "_size")
+    __slots__ = ("_data", "_filled", "size")
 
-    def __init__(self, size: int, head: memoryview) -> None:
-        self._size = size
-        self._filled = len(head)
-        self._data = bytearray(head)
+    def __init__(self, size: int, data: bytearray, filled: int) -> None:
+        self.size = size  # how many bytes it will have
+        self._data = data
+        self._filled = filled
 
     def __len__(self) -> int:
         """How many bytes have come."""
         return self._filled
 
-    @property
-    def size(self) -> int:
-        """How many bytes it will have."""
-        return self._size
-
     def room(self) -> memoryview:
         """Where the next bytes belong. To be let go of before the next call."""
         if self._filled == len(self._data):
-            self._data += bytes(min(self._size, GROWTH * self._filled) - self._filled)
+            self._data += bytes(min(self.size, GROWTH * self._filled) - self._filled)
         return memoryview(self._data)[self._filled :]
 
     def received(self, count: int) -> bytes | bytearray | None:
         """`count` bytes were written to `room`: the frame, if that was all of it."""
         self._filled += count
-        if self._filled < self._size:
+        if self._filled < self.size:
             return None
         data, self._data = self._data, bytearray()
         return data if data[:2] == b"\0\0" else bytes(data)

@@ -42,7 +42,7 @@ def test_a_partial_frame_is_put_together_whatever_the_pieces(
     frame: bytes, sizes: list[int], data: st.DataObject
 ) -> None:
     at = data.draw(st.integers(1, len(frame) - 1))
-    partial = Partial(len(frame), memoryview(frame)[:at])
+    partial = Partial(len(frame), bytearray(frame[:at]), at)
     whole: bytes | bytearray | None = None
     turn = 0
     while whole is None:
@@ -59,8 +59,61 @@ def test_a_partial_frame_is_put_together_whatever_the_pieces(
 
 
 def test_a_partial_frame_takes_memory_for_what_came_not_for_what_is_promised() -> None:
-    partial = Partial(2**31 - 1, memoryview(bytes(5000)))
+    partial = Partial(2**31 - 1, bytearray(5000), 5000)
     room = partial.room()
     assert len(room) == (GROWTH - 1) * 5000
     room.release()
     assert sys.getsizeof(partial._data) < 2 * GROWTH * 5000
+
+
+def receive(buffer: ReceiveBuffer, content: bytes, head: int) -> bytes | bytearray:
+    """Have `content` come in two parts."""
+    buffer.data[:head] = content[:head]
+    partial = buffer.begin(len(content), 0, head)
+    whole = None
+    while whole is None:
+        at = len(partial)
+        room = partial.room()
+        count = min(len(room), len(content) - at)
+        room[:count] = content[at : at + count]
+        room.release()
+        whole = partial.received(count)
+    return whole
+
+
+@given(st.lists(st.tuples(st.integers(4097, 30_000), st.booleans(), st.booleans()), max_size=12))
+def test_frames_are_whole_whether_or_not_their_memory_served_before(frames: list[tuple[int, bool, bool]]) -> None:
+    buffer = ReceiveBuffer(40_000)
+    looking: list[tuple[memoryview, bytes]] = []
+    for number, (size, is_produce, somebody_looks) in enumerate(frames):
+        content = (b"\0\0" if is_produce else b"\0\1") + bytes([number]) * (size - 2)
+        frame = receive(buffer, content, size // 2)
+        assert frame == content
+        if somebody_looks:
+            looking.append((memoryview(frame), content))
+        buffer.give_back(frame)
+    for view, content in looking:
+        assert view == content
+
+
+def test_the_memory_of_a_served_frame_serves_again() -> None:
+    buffer = ReceiveBuffer(40_000)
+    frame = receive(buffer, bytes(20_000), 5000)
+    buffer.give_back(frame)
+    assert receive(buffer, bytes(21_000), 5000) is frame
+
+
+def test_memory_that_somebody_still_looks_at_does_not() -> None:
+    buffer = ReceiveBuffer(40_000)
+    frame = receive(buffer, bytes(20_000), 5000)
+    view = memoryview(frame)
+    buffer.give_back(frame)
+    assert receive(buffer, bytes(20_000), 5000) is not frame
+    view.release()
+
+
+def test_memory_is_not_kept_for_frames_of_another_size() -> None:
+    buffer = ReceiveBuffer(40_000)
+    frame = receive(buffer, bytes(20_000), 5000)
+    buffer.give_back(frame)
+    assert receive(buffer, bytes(5000), 4500) is not frame
