@@ -114,7 +114,10 @@ class Player:
         wanted = resolve(step["equals"], self.names)
         answer = None
         while time.monotonic() < deadline:
-            answer = self.connection(step.get("conn", "main")).ask(step["api"], step["version"], self.body(step))
+            try:
+                answer = self.connection(step.get("conn", "main")).ask(step["api"], step["version"], self.body(step))
+            except (Closed, NoAnswer) as error:
+                raise SetupFailed(f"{step['api']} v{step['version']}: {type(error).__name__}") from error
             if at_path(answer, step["path"]) == wanted:
                 return
             time.sleep(PAUSE_S)

@@ -159,7 +159,7 @@ def fetch_compression_type(ask: Asking) -> None:
         ask.fetch(f"{kind} v11", at(t))
         for version in (4, 9, 10):
             if version in ask.versions("Fetch"):
-                ask.fetch(f"{kind} v{version} from 2", at(t, 2, max_bytes=100), version=version)
+                ask.fetch(f"{kind} v{version} from 2", at(t, 2, max_bytes=1), version=version, max_bytes=1)
 
 
 @scenario("fetch", "The log start moved into a batch, behind it, and to the end.")
