@@ -60,6 +60,7 @@ class Listener:
         self._connections: dict[int, Connection] = {}
         self._by_host: dict[str, int] = {}
         self._accepting = False
+        self._is_full = False
         self._out_of_descriptors = False
         self._retry: TimerHandle | None = None
         self._idle_check: Timer | None = None
@@ -140,15 +141,13 @@ class Listener:
     def _on_acceptable(self) -> None:
         for _ in range(ACCEPTS_PER_TURN):
             if len(self._connections) >= self.limits.max_connections:
-                _LOG.warning(
-                    "%s: max.connections=%d are open, nobody is accepted until one closes", self.name, len(self)
-                )
-                self._set_accepting(False)
+                self._wait_for_one_to_leave()
                 return
             assert self._socket is not None
             try:
                 client, address = self._socket.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                self._is_full = False  # nobody waits any more
                 return
             except OSError as error:
                 if error.errno not in _NO_DESCRIPTORS:
@@ -157,6 +156,12 @@ class Listener:
                 return
             self._out_of_descriptors = False
             self._admit(client, address)
+
+    def _wait_for_one_to_leave(self) -> None:
+        if not self._is_full:
+            self._is_full = True
+            _LOG.warning("%s: max.connections=%d are open, nobody is let in until one closes", self.name, len(self))
+        self._set_accepting(False)
 
     def _pause(self, error: OSError) -> None:
         """There is nothing left to accept with. The listening socket stays readable, so it must not be watched now."""
