@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from kafkalet.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from kafkalet.broker.cluster import Broker, Cluster, NewTopic
+    from kafkalet.broker.cluster import Broker, Cluster
+    from kafkalet.broker.new_topics import NewTopic
     from kafkalet.clock import ManualClock
 
 __all__ = ["Broker", "Cluster", "ManualClock", "NewTopic", "__version__"]
@@ -20,7 +21,7 @@ _HOMES = {
     "Broker": "kafkalet.broker.cluster",
     "Cluster": "kafkalet.broker.cluster",
     "ManualClock": "kafkalet.clock",
-    "NewTopic": "kafkalet.broker.cluster",
+    "NewTopic": "kafkalet.broker.new_topics",
 }
 
 

@@ -17,8 +17,9 @@ import sys
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import NamedTuple
 
-from kafkalet.broker.cluster import Cluster, NewTopic
+from kafkalet.broker.cluster import Cluster
 from kafkalet.broker.home import HomeDamaged
+from kafkalet.broker.new_topics import NewTopic
 from kafkalet.broker.release import NEWEST, RELEASES, UnknownRelease
 from kafkalet.properties import InvalidProperty, read_properties
 from kafkalet.protocol.errors import KafkaError

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from kafkalet.broker.cluster import NewTopic
+from kafkalet.broker.new_topics import NewTopic
 from kafkalet.cli import SERVE_OPTIONS, Serve, UsageError, main, parse, parse_address, parse_topic
 from kafkalet.version import VERSION
 

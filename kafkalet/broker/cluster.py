@@ -15,17 +15,16 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
 
 from kafkalet.clock import Clock, SystemClock, Timer
 from kafkalet.protocol.errors import Code, KafkaError
-from kafkalet.storage.config import LogConfig
 from kafkalet.storage.directory import LogDirectory
 
 from .config import BrokerConfig
 from .home import Home
 from .leadership import Leadership
-from .metadata import Endpoint, MetadataImage, PartitionState, TopicState, check_topic_name, new_topic_id, spread
+from .metadata import Endpoint, MetadataImage, PartitionState, TopicState, new_topic_id
+from .new_topics import NewTopic, place_topic
 from .node import Node
 from .partition import Partition
 from .producer_ids import ProducerIds
@@ -37,15 +36,6 @@ from .views import LogView
 log = logging.getLogger(__name__)
 
 FIRST_NODE_ID = 1
-
-
-class NewTopic(NamedTuple):
-    """A topic to be made when a cluster starts. Counts of -1 stand for the brokers' defaults."""
-
-    name: str
-    partitions: int = -1
-    config: Mapping[str, str] = {}
-    replication_factor: int = -1
 
 
 class Cluster(Running):
@@ -78,8 +68,7 @@ class Cluster(Running):
         if brokers < 1:
             raise ValueError(f"a cluster has at least one broker, not {brokers}")
         self.release = Release.of(kafka_version)
-        self._static_config = dict(config or {})
-        self.config = BrokerConfig(self._static_config, self.release)
+        self.config = BrokerConfig(config, self.release)
         """The defaults of the whole cluster; each node has a configuration of its own on top."""
         self.clock: Clock = clock or SystemClock()
         self.metadata = MetadataImage("")
@@ -131,38 +120,13 @@ class Cluster(Running):
 
         `assignments` names the replicas of each partition instead, the leader first. Raises KafkaError with the code
         that CreateTopics answers: INVALID_TOPIC_EXCEPTION, TOPIC_ALREADY_EXISTS, INVALID_PARTITIONS,
-        INVALID_REPLICATION_FACTOR, INVALID_CONFIG.
+        INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT, INVALID_CONFIG.
         """
         self.call(lambda: self._create_topic(name, partitions, replication_factor, dict(config or {}), assignments))
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic and its logs. UNKNOWN_TOPIC_OR_PARTITION where there is none."""
         self.call(lambda: self._delete_topic(name))
-
-    def check_new_topic(
-        self,
-        name: str,
-        partitions: int,
-        replication_factor: int,
-        config: Mapping[str, str],
-        assignments: list[list[int]] | None,
-    ) -> list[list[int]]:
-        """The replicas of each partition of a topic that may be made; raises as `create_topic` does."""
-        check_topic_name(name)
-        if name in self.metadata.topics:
-            raise KafkaError(Code.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
-        if other := self.metadata.collides_with(name):
-            raise KafkaError(Code.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {other}")
-        self.config.log_config(config)
-        if assignments is not None:
-            return assignments
-        if partitions == -1:
-            partitions = self.config.num_partitions
-        if partitions <= 0:
-            raise KafkaError(Code.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value.")
-        if replication_factor == -1:
-            replication_factor = self.config.default_replication_factor
-        return spread(partitions, replication_factor, self.nodes)
 
     def _create_topic(
         self,
@@ -172,7 +136,8 @@ class Cluster(Running):
         config: dict[str, str],
         assignments: list[list[int]] | None,
     ) -> TopicState:
-        replicas = self.check_new_topic(name, partitions, replication_factor, config, assignments)
+        wanted = NewTopic(name, partitions, config, replication_factor)
+        replicas = place_topic(wanted, assignments, self.metadata, self.config)
         states = [PartitionState(index, list(nodes)) for index, nodes in enumerate(replicas)]
         topic = TopicState(name, new_topic_id(), states, config)
         self.metadata.add_topic(topic)
@@ -208,15 +173,28 @@ class Cluster(Running):
 
     def apply_config(self, topic: TopicState) -> None:
         """Let the logs of a topic obey its configuration as it is now."""
-        config = self._log_config(topic)
         for node in self.nodes.values():
+            config = node.config.log_config(topic.config)
             for state in topic.partitions:
                 if (partition := node.partitions.get((topic.name, state.index))) is not None:
                     partition.log.reconfigure(config)
         self.save()
 
-    def _log_config(self, topic: TopicState) -> LogConfig:
-        return self.config.log_config(topic.config)
+    def apply_broker_config(self) -> None:
+        """Let the brokers and all logs obey the properties of brokers that the metadata holds now."""
+        self.config.reconfigure(self.metadata.broker_config.get(None, {}), {})
+        for node in self.nodes.values():
+            self._configure(node.node_id, node.config)
+            node.apply_config()
+        for topic in self.metadata.topics.values():
+            self.apply_config(topic)
+        self.save()
+
+    def _configure(self, node_id: int, config: BrokerConfig) -> BrokerConfig:
+        """Bring the configuration of a broker in line with the metadata."""
+        changed = self.metadata.broker_config
+        config.reconfigure(changed.get(None, {}), changed.get(node_id, {}))
+        return config
 
     # Brokers
 
@@ -260,6 +238,9 @@ class Cluster(Running):
             self.metadata, next_producer_id = saved
             self.producer_ids = ProducerIds(next_producer_id, self._reserve_producer_ids)
             self.leadership = Leadership(self.metadata, self.nodes, self.clock)
+        else:
+            self.metadata.broker_config[None] = self.config.cluster_wide_at_first()
+        self.config.reconfigure(self.metadata.broker_config.get(None, {}), {})
         for node_id in range(FIRST_NODE_ID, FIRST_NODE_ID + self._brokers):
             self._open_node(node_id, loop)
         if not self.metadata.cluster_id:
@@ -291,7 +272,7 @@ class Cluster(Running):
             cluster_id=self.metadata.cluster_id or None,
             node_id=node_id,
         )
-        config = BrokerConfig(self._static_config, self.release)
+        config = self._configure(node_id, self.config.for_broker())
         node = Node(node_id, self, self.metadata, config, self.release, directory, self.clock, loop, self._buffer)
         self.nodes[node_id] = node
         host, port = self._address
@@ -319,10 +300,9 @@ class Cluster(Running):
 
     def _host(self, topic: TopicState, state: PartitionState) -> None:
         """Open the replicas of a partition and let its leader lead."""
-        config = self._log_config(topic)
         for node_id in state.replicas:
             if (node := self.nodes.get(node_id)) is not None:
-                node.host(topic, state, config, self.leadership.changed)
+                node.host(topic, state, node.config.log_config(topic.config), self.leadership.changed)
         self.leadership.begin(topic, state)
 
     def _stop_node(self, node_id: int) -> None:
@@ -339,7 +319,7 @@ class Cluster(Running):
         node = self._open_node(node_id, self._loop)
         for topic, state in self.metadata.all_partitions():
             if node_id in state.replicas:
-                node.host(topic, state, self._log_config(topic), self.leadership.changed)
+                node.host(topic, state, node.config.log_config(topic.config), self.leadership.changed)
         self.leadership.node_came(node_id)
         node.listener.start(self._loop)
         self.save()

@@ -223,6 +223,12 @@ class BrokerConfig:
             self.cluster_wide, self.per_broker = before
             raise
 
+    def cluster_wide_at_first(self) -> dict[str, str]:
+        """The cluster-wide properties of a new cluster."""
+        if not self.release.keeps_min_isr_in_cluster:
+            return {}
+        return {"min.insync.replicas": self.static.get("min.insync.replicas", "1")}
+
     def given(self) -> dict[str, str]:
         """Every property that was given, with the value that counts."""
         return {**self.static, **self.cluster_wide, **self.per_broker}
@@ -297,7 +303,23 @@ def _topic_defaults(values: Mapping[str, Value], version: Version) -> dict[str, 
 
 
 def as_text(value: Value) -> str:
-    """A value as Kafka writes it."""
+    """A value as Java writes it."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, float):
+        return _java_double(value)
     return ",".join(value) if isinstance(value, tuple) else str(value)
+
+
+def _java_double(value: float) -> str:
+    """`0.5`, `1.0E-4`, `1.7976931348623157E308` (Double.toString)."""
+    if value == 0 or 1e-3 <= abs(value) < 1e7 or value != value or abs(value) == float("inf"):
+        return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(str(value), str(value))
+    mantissa, _, exponent = f"{value!r}".partition("e")
+    if not exponent:  # Python goes on without an exponent for longer than Java does
+        digits = f"{value:.17e}"
+        for precision in range(17):
+            if float(digits := f"{value:.{precision}e}") == value:
+                break
+        mantissa, _, exponent = digits.partition("e")
+    return f"{mantissa if '.' in mantissa else mantissa + '.0'}E{int(exponent)}"

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from kafkalet.broker.cluster import Broker, NewTopic
+from kafkalet.broker.cluster import Broker
 from kafkalet.broker.load import BATCH_RECORDS, load
+from kafkalet.broker.new_topics import NewTopic
 from kafkalet.broker.partitioner import partition_of
 from kafkalet.broker.record_files import Columns, LoadError
 from kafkalet.clock import ManualClock

@@ -1,0 +1,52 @@
+"""Replicas that somebody assigns by hand: what Kafka's controller takes (ReplicationControlManager)."""
+
+from collections.abc import Container, Sequence
+
+from kafkalet.protocol.errors import Code, KafkaError
+
+
+def check_assignments(
+    partitions: Sequence[Sequence[int]], brokers: Container[int], replication_factor: int | None = None
+) -> None:
+    """Raise INVALID_REPLICA_ASSIGNMENT unless each partition has as many different, known brokers as the others.
+
+    `replication_factor` is the number that earlier partitions have, None where these are the first.
+    """
+    for replicas in partitions:
+        if not replicas:
+            raise _refused("The manual partition assignment includes an empty replica list.")
+        _check_brokers(replicas, brokers)
+        if len(replicas) != (replication_factor or len(replicas)):
+            raise _refused(
+                f"The manual partition assignment includes a partition with {len(replicas)} replica(s), but this is "
+                f"not consistent with previous partitions, which have {replication_factor} replica(s)."
+            )
+        replication_factor = len(replicas)
+
+
+def _check_brokers(replicas: Sequence[int], brokers: Container[int]) -> None:
+    seen = set()
+    for broker in sorted(replicas):
+        if broker not in brokers:
+            raise _refused(
+                f"The manual partition assignment includes broker {broker}, but no such broker is registered."
+            )
+        if broker in seen:
+            raise _refused(f"The manual partition assignment includes the broker {broker} more than once.")
+        seen.add(broker)
+
+
+def in_order(by_partition: Sequence[tuple[int, Sequence[int]]]) -> list[list[int]]:
+    """The replicas of partitions 0, 1, ...; INVALID_REPLICA_ASSIGNMENT where one is missing or there twice."""
+    replicas: dict[int, list[int]] = {}
+    for partition, brokers in by_partition:
+        if partition in replicas:
+            raise _refused(f"Found multiple manual partition assignments for partition {partition}")
+        replicas[partition] = list(brokers)
+    if any(partition not in replicas for partition in range(len(replicas))):
+        raise _refused("partitions should be a consecutive 0-based integer sequence")
+    return [replicas[partition] for partition in range(len(replicas))]
+
+
+def _refused(message: str) -> KafkaError:
+    return KafkaError(Code.INVALID_REPLICA_ASSIGNMENT, message)

@@ -1,0 +1,63 @@
+"""Topics that are to be made: whether they may be, and on which brokers.
+
+The checks come in the order of Kafka's controller (ReplicationControlManager.createTopics): the name, the
+configuration, then replicas and partitions.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kafkalet.properties import InvalidProperty
+from kafkalet.protocol.errors import Code, KafkaError
+
+from .assignments import check_assignments
+from .config import BrokerConfig
+from .metadata import MetadataImage, check_topic_name, spread
+
+
+class NewTopic(NamedTuple):
+    """A topic to be made. Counts of -1 stand for the brokers' defaults."""
+
+    name: str
+    partitions: int = -1
+    config: Mapping[str, str] = {}
+    replication_factor: int = -1
+
+
+def place_topic(
+    wanted: NewTopic, assignments: list[list[int]] | None, metadata: MetadataImage, config: BrokerConfig
+) -> list[list[int]]:
+    """The replicas of each partition of a topic that may be made, the leader first.
+
+    `assignments` are such replicas by the wish of somebody; the counts of `wanted` then do not matter. Raises
+    KafkaError with the code that CreateTopics answers.
+    """
+    check_name(wanted.name, metadata)
+    try:
+        config.log_config(wanted.config)
+    except InvalidProperty as error:
+        raise KafkaError(Code.INVALID_CONFIG, str(error)) from error
+    if assignments is not None:
+        check_assignments(assignments, metadata.endpoints)
+        return assignments
+    partitions, replication_factor = wanted.partitions, wanted.replication_factor
+    if replication_factor < -1 or replication_factor == 0:
+        raise KafkaError(
+            Code.INVALID_REPLICATION_FACTOR, "Replication factor must be larger than 0, or -1 to use the default value."
+        )
+    if partitions < -1 or partitions == 0:
+        raise KafkaError(Code.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value.")
+    if partitions == -1:
+        partitions = config.num_partitions
+    if replication_factor == -1:
+        replication_factor = config.default_replication_factor
+    return spread(partitions, replication_factor, metadata.endpoints)
+
+
+def check_name(name: str, metadata: MetadataImage) -> None:
+    """INVALID_TOPIC_EXCEPTION and TOPIC_ALREADY_EXISTS."""
+    check_topic_name(name)
+    if name in metadata.topics:
+        raise KafkaError(Code.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+    if other := metadata.collides_with(name):
+        raise KafkaError(Code.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {other}")
