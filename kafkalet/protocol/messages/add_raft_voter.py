@@ -1,4 +1,7 @@
-"""AddRaftVoter (80):"""
+"""AddRaftVoter (80): add a controller to the voters of the metadata log (KIP-853).
+
+v1  whether to answer when the change is committed, or before (KIP-1186)
+"""
 
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.schema import Request, Response, Struct, field

@@ -1,4 +1,7 @@
-"""DescribeShareGroupOffsets (90):"""
+"""DescribeShareGroupOffsets (90): where share groups are in partitions (KIP-932).
+
+v1  how far behind they are (KIP-1226)
+"""
 
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.schema import Request, Response, Struct, field

@@ -1,4 +1,7 @@
-"""ReadShareGroupStateSummary (87):"""
+"""ReadShareGroupStateSummary (87): where share partitions begin, without their records (KIP-932).
+
+v1  how many deliveries are complete (KIP-1226)
+"""
 
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.schema import Request, Response, Struct, field

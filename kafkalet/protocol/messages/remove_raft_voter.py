@@ -1,4 +1,4 @@
-"""RemoveRaftVoter (81):"""
+"""RemoveRaftVoter (81): remove a controller from the voters of the metadata log (KIP-853)."""
 
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.schema import Request, Response

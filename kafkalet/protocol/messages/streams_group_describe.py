@@ -1,4 +1,7 @@
-"""StreamsGroupDescribe (89):"""
+"""StreamsGroupDescribe (89): state, topology and members of streams groups (KIP-1071).
+
+v1  description of the topology, if asked for; assignor
+"""
 
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.schema import Request, Response, Struct, field

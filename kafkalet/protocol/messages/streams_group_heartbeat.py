@@ -1,4 +1,7 @@
-"""StreamsGroupHeartbeat (88):"""
+"""StreamsGroupHeartbeat (88): be a member of a streams group: join, stay, leave (KIP-1071).
+
+v1  a recovery lag of 64 bits; whether the broker wants a description of the topology
+"""
 
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.schema import Request, Response, Struct, field
@@ -53,7 +56,7 @@ class StreamsGroupHeartbeatRequest(Request, api=Api.STREAMS_GROUP_HEARTBEAT):
 
     group_id: String
     member_id: String
-    member_epoch: Int32
+    member_epoch: Int32  # 0 to join, -1 to leave, -2 to leave for a restart
     endpoint_information_epoch: Int32
     instance_id: String | None = None
     rack_id: String | None = None

@@ -1,4 +1,4 @@
-"""StreamsGroupTopologyDescriptionUpdate (93):"""
+"""StreamsGroupTopologyDescriptionUpdate (93): a member describes the topology of its streams group."""
 
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.schema import Request, Response, Struct

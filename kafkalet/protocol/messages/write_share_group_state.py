@@ -1,4 +1,7 @@
-"""WriteShareGroupState (85):"""
+"""WriteShareGroupState (85): a leader keeps the state of its share partitions (KIP-932).
+
+v1  how many deliveries are complete (KIP-1226)
+"""
 
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.schema import Request, Response, Struct, field
