@@ -202,7 +202,8 @@ class _Decoding:
         key: bytes | None
         value: bytes | None
         headers: Headers
-        for _ in range(index, until):
+        first = base_offset + index
+        for usual, offset in zip(range(2 * index, 2 * until, 2), range(first, first + until - index), strict=True):
             size = payload[p]
             if size < 128:
                 p += 1
@@ -229,7 +230,8 @@ class _Decoding:
                 delta = c << 7 | delta & 127
             else:
                 delta, p = read_long(payload, p)
-            offset = base_offset + (~(delta >> 1) if delta & 1 else delta >> 1)
+            if delta != usual:
+                offset = base_offset + (~(delta >> 1) if delta & 1 else delta >> 1)
             b = payload[p]
             if b < 128:
                 p += 1

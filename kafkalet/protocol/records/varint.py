@@ -28,7 +28,10 @@ def encode(number: int) -> bytes:
     """`number`, which fits in 64 signed bits, as a varint (or varlong: they look the same)."""
     if 0 <= number < 8192:
         return SMALL[number]
-    return encode_unsigned(number << 1 if number >= 0 else ~number << 1 | 1)
+    unsigned = number << 1 if number >= 0 else ~number << 1 | 1
+    if 1 << 14 <= unsigned < 1 << 21:
+        return bytes((unsigned & 127 | 128, unsigned >> 7 & 127 | 128, unsigned >> 14))
+    return encode_unsigned(unsigned)
 
 
 def size_of(number: int) -> int:

@@ -106,7 +106,7 @@ class _Walking:
     def one_by_one(self, p: int, index: int, until: int) -> int:  # noqa: C901
         """What would be a function is written out: a call costs as much as the field it reads."""
         buffer, largest, seen = self.buffer, self.largest, self.seen
-        for i in range(index, until):
+        for offset in range(2 * index, 2 * until, 2):
             size = buffer[p]
             if size < 128:
                 p += 1
@@ -129,7 +129,7 @@ class _Walking:
                 if b & 1:
                     raise Unusual
                 largest = b
-                self.index_of_largest = i
+                self.index_of_largest = offset >> 1
             b = buffer[p]
             if b < 128:
                 p += 1
@@ -138,7 +138,7 @@ class _Walking:
                 b = c << 7 | b & 127
             else:
                 b, p = read_long(buffer, p)
-            if b != i << 1:
+            if b != offset:
                 raise Unusual
             b = buffer[p]
             if b < 128:
@@ -169,16 +169,17 @@ class _Walking:
         return p
 
     def take_run(self, run: Run, index: int) -> None:
-        deltas = run.timestamps()
-        largest = max(deltas)
         if run.has_negative_timestamp():
             self.seen |= 1
+            deltas = run.timestamps()
             largest = max((delta for delta in deltas if not delta & 1), default=-1)
             if largest == self.largest == -1:
                 raise Unusual
+            first = deltas.index(largest) if largest > -1 else 0
+        else:
+            largest, first = run.largest_timestamp()
         if largest > self.largest:
-            self.largest = largest
-            self.index_of_largest = index + deltas.index(largest)
+            self.largest, self.index_of_largest = largest, index + first
         if run.shape.key is None:
             self.has_null_key = True
 
