@@ -11,7 +11,7 @@ from typing import Any
 from kafkalet.clock import Clock
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, KafkaError
-from kafkalet.protocol.releases import advertised
+from kafkalet.protocol.releases import versions_of
 from kafkalet.storage.config import LogConfig
 from kafkalet.storage.directory import LogDirectory
 
@@ -51,9 +51,9 @@ class Node:
         self.directory = directory
         self.clock = clock
         self.api_versions: Mapping[Api, tuple[int, int]] = {
-            api: (versions.low, versions.high) for api, versions in advertised(release.name).items() if api in SERVED
+            api: (versions.low, versions.high) for api, versions in versions_of(release.name).items() if api in SERVED
         }
-        """The APIs that clients are told of, with their lowest and highest version."""
+        """The APIs that are served, with their lowest and highest version."""
         self.purgatory = Purgatory(clock, loop.call_soon)
         self.fetch_sessions = FetchSessions(clock, config.max_incremental_fetch_session_cache_slots)
         self.partitions: dict[tuple[str, int], Partition] = {}

@@ -82,6 +82,11 @@ class Release(NamedTuple):
         """An error of the whole Fetch leaves the records null; since 4.0 they are empty."""
         return self.version < (4, 0)
 
+    @property
+    def tells_followers_where_leaders_are(self) -> bool:
+        """Fetch v16 names node endpoints to followers too; since 4.0 only to consumers."""
+        return self.version < (4, 0)
+
     # Produce
 
     @property

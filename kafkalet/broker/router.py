@@ -122,7 +122,7 @@ class Router:
             route = self._resolve(number)
         try:
             end = 10 + length if length > 0 else 10  # below zero is null; -1 by the protocol, any other in Kafka too
-            context.client_id = str(frame[10:end], "utf-8")
+            context.client_id = str(frame[10:end], "utf-8", "replace")  # as Java reads it
             if route.flexible:
                 end = skip_tags(frame, end) if frame[end] else end + 1
             if end > len(frame):

@@ -56,17 +56,15 @@ class _Decoder(Codec):
     @contextmanager
     def unless_null(self, field: Field, target: str) -> Generator[None, None, None]:
         if self.version in field.nullable:
-            with self.source.block("if n < 0:"):
-                self.refuse_negative(field, "n < -1")
-                self.source(f"{target} = None")
+            self.source(f"if n < 0: {target} = None")  # any length below zero, as Kafka's generated readers have it
             with self.source.block("else:"):
                 yield
         else:
-            self.refuse_negative(field, "n < 0")
+            self.refuse_negative(field)
             yield
 
-    def refuse_negative(self, field: Field, condition: str) -> None:
-        self.source(f"if {condition}: raise DecodeError(f'{field.name} of length {{n}}')")
+    def refuse_negative(self, field: Field) -> None:
+        self.source(f"if n < 0: raise DecodeError(f'{field.name} of length {{n}}')")
 
     def struct(self, cls: type[Any], target: str) -> None:
         """Make an instance at `target` and fill it."""
@@ -97,7 +95,7 @@ class _Decoder(Codec):
     def sized(self, kind: str, target: str) -> None:
         match kind:
             case "string":
-                self.source(f"{target} = data[p:(p := p + n)].decode()")
+                self.source(f"{target} = data[p:(p := p + n)].decode('utf-8', 'replace')")  # as Java reads it
             case "bytes":
                 self.source(f"{target} = bytes(data[p:(p := p + n)])")
             case _:  # records
@@ -131,7 +129,7 @@ class _Decoder(Codec):
                 self.struct(field.struct, element)
             elif field.wire:
                 self.read_length(field.wire.length)
-                self.refuse_negative(field, "n < 0")
+                self.refuse_negative(field)
                 self.sized(field.wire.name, element)
             self.source(f"a{self.level}.append({element})")
         self.level -= 1

@@ -181,9 +181,8 @@ class _Fetch:
             one = self._read_partition(key, asked, limits, min(asked.max_bytes, left), at_least_one, first_time)
             found[key] = one
             answer_now = answer_now or one.answer_now
-            if one.size > 0:
-                at_least_one = False
-                left = max(0, left - one.size)
+            at_least_one = at_least_one and one.size == 0
+            left = max(0, left - one.size)  # also where nothing was read: a negative limit is one only for the first
         return found, answer_now
 
     def _read_partition(
@@ -358,6 +357,8 @@ class _Fetch:
     def _endpoints(self, answers: dict[Key, Answer]) -> list[FetchResponse.NodeEndpoint]:
         """Where the leaders are that the answer names (KIP-951)."""
         if self.context.version < 16:
+            return []
+        if self.replica_id >= 0 and not self.context.release.tells_followers_where_leaders_are:
             return []
         leaders = {answer.current_leader.leader_id for answer in answers.values() if answer.current_leader is not None}
         endpoints = self.context.cluster.metadata.endpoints

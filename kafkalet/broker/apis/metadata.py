@@ -37,8 +37,8 @@ def handle(request: MetadataRequest, context: Context) -> MetadataResponse:
     asked = request.topics
     if asked is None or (context.version == 0 and not asked):
         topics = [_known(topic, request, context) for topic in metadata.topics.values()]
-    elif refusal := _refusal(request, context.version):
-        topics = refusal
+    elif refusal := _refusal(asked, context.version):
+        return _refuse_all(asked, refusal)
     elif ids := {topic.topic_id for topic in asked if topic.topic_id != ZERO_UUID}:
         topics = [_by_id(topic_id, request, context) for topic_id in ids]
     else:
@@ -57,15 +57,29 @@ def handle(request: MetadataRequest, context: Context) -> MetadataResponse:
     )
 
 
-def _refusal(request: MetadataRequest, version: int) -> list[AnswerTopic]:
-    """Versions 10 and 11 have a place for topic ids, but only from 12 on may a request fill it."""
-    asked = request.topics or []
-    if version >= 12 or all(topic.name is not None and topic.topic_id == ZERO_UUID for topic in asked):
-        return []
-    return [
-        AnswerTopic(error_code=Code.INVALID_REQUEST, name=topic.name or "", topic_id=topic.topic_id, partitions=[])
-        for topic in asked
-    ]
+def _refusal(asked: list[MetadataRequest.Topic], version: int) -> Code | None:
+    """What is wrong with the request as a whole.
+
+    Versions 10 and 11 have a place for topic ids, but only from 12 on may a request fill it. A topic without name and
+    without id is nothing that Kafka's handler is prepared for.
+    """
+    for topic in asked:
+        if version < 12 and (topic.name is None or topic.topic_id != ZERO_UUID):
+            return Code.INVALID_REQUEST
+    if any(topic.topic_id != ZERO_UUID for topic in asked) or all(topic.name is not None for topic in asked):
+        return None
+    return Code.UNKNOWN_SERVER_ERROR
+
+
+def _refuse_all(asked: list[MetadataRequest.Topic], code: Code) -> MetadataResponse:
+    return MetadataResponse(
+        error_code=code,
+        brokers=[],
+        topics=[
+            AnswerTopic(error_code=code, name=topic.name or "", topic_id=topic.topic_id, partitions=[])
+            for topic in asked
+        ],
+    )
 
 
 def _by_id(topic_id: bytes, request: MetadataRequest, context: Context) -> AnswerTopic:

@@ -45,7 +45,8 @@ class Pending(NamedTuple):
 
 def handle(request: ProduceRequest, context: Context) -> ProduceResponse | Delayed[ProduceResponse] | None:
     records = _records_by_partition(request, context)
-    if any(chunk is None for chunk in records.values()):
+    metadata = context.cluster.metadata
+    if any(chunk is None and metadata.partition(key[0], key[2]) for key, chunk in records.items()):
         return _null_records(records, request, context)
     if request.transactional_id is None and any(_is_transactional(chunk) for chunk in records.values() if chunk):
         return _answer(
