@@ -16,6 +16,8 @@ long that they might overflow, negative lengths in headers, offsets out of order
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from .varint import HIGH, LOW
+
 MIN_RECORDS = 16
 """Below that, looking for a run costs more than it saves."""
 
@@ -93,10 +95,7 @@ def _shape(buffer: bytes | bytearray, start: int, index: int) -> Shape:
     )
 
 
-# The columns of the varints of 0, 1, 2, ... 8191: the lowest seven bits with "goes on" set, and the others.
 _ONE_BYTE = bytes(range(0, 128, 2))
-_LOW = bytes(128 | index << 1 & 127 for index in range(64)) * 128
-_HIGH = b"".join(bytes((index,)) * 64 for index in range(128))
 _EACH = [bytes((byte,)) for byte in range(256)]
 _EVEN = bytes(range(0, 256, 2))
 _GOES_ON = bytes(range(128, 256))
@@ -119,8 +118,8 @@ def _offsets_in_order(buffer: bytes | bytearray, start: int, shape: Shape, index
     if end - at == 1:
         return _leading(buffer[start + at : stop : shape.stride], _ONE_BYTE[index : index + count])
     if end - at == 2:
-        low = _leading(buffer[start + at : stop : shape.stride], _LOW[index : index + count])
-        return min(low, _leading(buffer[start + at + 1 : stop : shape.stride], _HIGH[index : index + count]))
+        low = _leading(buffer[start + at : stop : shape.stride], LOW[index : index + count])
+        return min(low, _leading(buffer[start + at + 1 : stop : shape.stride], HIGH[index : index + count]))
     raise Unusual  # a batch of more than 8192 records
 
 
