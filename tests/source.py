@@ -1,0 +1,57 @@
+"""The source of kafkalet, parsed: what the tests of rules look at."""
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "kafkalet"
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+
+def name_of(path: Path) -> str:
+    """`kafkalet.storage.log` for its file."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+FILES = {name_of(path): path for path in MODULES}
+
+
+def room_of(module: str) -> str:
+    """The part of kafkalet that a module is in: `storage`, or the module itself where it stands alone."""
+    return [*module.split("."), ""][1]
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(), str(path))
+
+
+def imports(path: Path, lazy: bool = True) -> Iterator[str]:
+    """The modules a file imports, by full name; without `lazy` only those it imports when it is imported."""
+    for node in _nodes(tree_of(path), lazy):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from _imported_from(node, path)
+
+
+def _imported_from(node: ast.ImportFrom, path: Path) -> Iterator[str]:
+    base = node.module or ""
+    if node.level:
+        package = name_of(path).split(".")
+        if path.name != "__init__.py":
+            package = package[:-1]
+        base = ".".join([*package[: len(package) - node.level + 1], *filter(None, [base])])
+    for alias in node.names:
+        inner = f"{base}.{alias.name}"
+        yield inner if inner in FILES else base
+
+
+def _nodes(tree: ast.AST, lazy: bool) -> Iterator[ast.AST]:
+    for child in ast.iter_child_nodes(tree):
+        if lazy or not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield child
+            yield from _nodes(child, lazy)

@@ -1,0 +1,78 @@
+"""The tests mirror the source, and an API has its three files: messages, handler, behaviour."""
+
+from pathlib import Path
+
+import pytest
+
+from kafkalet.broker.apis import SERVED
+from kafkalet.protocol.api import Api
+
+from .source import MODULES, ROOT, SOURCE, name_of
+
+TESTS = ROOT / "tests"
+APIS = SOURCE / "broker" / "apis"
+ELSEWHERE: dict[str, str] = {
+    "broker.assignments": "golden/test_golden.py",
+    "broker.new_topics": "golden/test_golden.py",
+    "broker.catalog.controllers": "broker/catalog/test_catalog.py",
+    "broker.catalog.coordinators": "broker/catalog/test_catalog.py",
+    "broker.catalog.logs": "broker/catalog/test_catalog.py",
+    "broker.catalog.network": "broker/catalog/test_catalog.py",
+    "broker.catalog.security": "broker/catalog/test_catalog.py",
+    "broker.context": "broker/test_router.py",
+    "broker.features": "broker/apis/test_api_versions.py",
+    "broker.leadership": "broker/test_cluster.py",
+    "broker.node": "broker/test_cluster.py",
+    "broker.partition": "broker/test_cluster.py",
+    "broker.replication": "broker/test_cluster.py",
+    "broker.running": "broker/test_cluster.py",
+    "broker.surroundings": "broker/test_listener.py",
+    "broker.views": "broker/test_cluster.py",
+    "storage.acceptance": "storage/test_validation.py",
+    "storage.producer_append": "storage/test_producers.py",
+    "storage.producer_entry": "storage/test_producers.py",
+    "storage.producer_snapshot": "storage/test_producers.py",
+    "storage.rebuilding": "storage/test_validation.py",
+    "storage.record_errors": "storage/test_validation.py",
+    "storage.refusals": "storage/test_validation.py",
+    "storage.values": "storage/test_log.py",
+    "storage.verification": "storage/test_producers.py",
+}
+"""Modules whose claims are held by the test of another, which is how their users see them."""
+
+MIRRORED = [
+    path
+    for path in MODULES
+    if path.name not in ("__init__.py", "__main__.py", "version.py")
+    and path.parent not in (SOURCE / "protocol" / "messages", APIS)
+]
+
+
+def mirror(path: Path) -> Path:
+    inside = path.relative_to(SOURCE)
+    return TESTS / inside.with_name(f"test_{inside.name}")
+
+
+@pytest.mark.parametrize("path", MIRRORED, ids=name_of)
+def test_every_module_has_its_test_file(path: Path) -> None:
+    other = ELSEWHERE.get(name_of(path).removeprefix("kafkalet."))
+    assert mirror(path).exists() or (other and (TESTS / other).exists()), f"no {mirror(path).relative_to(ROOT)}"
+
+
+def test_what_is_tested_elsewhere_exists() -> None:
+    assert {f"kafkalet.{name}" for name in ELSEWHERE} <= {name_of(path) for path in MIRRORED}
+
+
+@pytest.mark.parametrize("api", sorted(SERVED), ids=str)
+def test_a_served_api_has_its_three_files(api: Api) -> None:
+    assert (SOURCE / "protocol" / "messages" / f"{api.module}.py").exists()
+    assert (APIS / f"{api.module}.py").exists()
+    tests = [TESTS / place / f"test_{api.module}.py" for place in ("behaviour", "broker/apis")]
+    assert any(test.exists() for test in tests), " or ".join(str(test.relative_to(ROOT)) for test in tests)
+
+
+def test_every_module_of_the_handlers_is_served_or_used_by_one() -> None:
+    modules = {path.stem for path in APIS.glob("*.py")} - {"__init__"}
+    extra = modules - {api.module for api in SERVED}
+    users = "\n".join(path.read_text() for path in SOURCE.rglob("*.py"))
+    assert not [name for name in extra if f"{name} import" not in users and f"import {name}" not in users]
