@@ -11,10 +11,13 @@ request asks for (retention, late followers). Leaders and followers are the busi
 the nodes. All of it happens in one event loop.
 """
 
+from __future__ import annotations
+
 import asyncio
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from kafkalet.clock import Clock, SystemClock, Timer
 from kafkalet.protocol.errors import Code, KafkaError
@@ -26,12 +29,14 @@ from .leadership import Leadership
 from .metadata import Endpoint, MetadataImage, PartitionState, TopicState, new_topic_id
 from .new_topics import NewTopic, place_topic
 from .node import Node
-from .partition import Partition
 from .producer_ids import ProducerIds
 from .receiving import ReceiveBuffer
 from .release import NEWEST, Release
 from .running import Running
-from .views import LogView
+
+if TYPE_CHECKING:
+    from .partition import Partition
+    from .views import LogView
 
 log = logging.getLogger(__name__)
 
@@ -96,6 +101,8 @@ class Cluster(Running):
 
     def log(self, topic: str, partition: int = 0) -> LogView:
         """A view of the leader's log. UNKNOWN_TOPIC_OR_PARTITION where there is none."""
+        from .views import LogView
+
         leader = self.call(lambda: self.leadership.leader_of(topic, partition))
         return LogView(leader.log, self.call)
 

@@ -16,7 +16,7 @@ that delivered records go to the end of the session's order, so that small answe
 Source: kafka.server.FetchSession, FetchManager and FetchSessionCache.
 """
 
-import random
+import os
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
@@ -246,7 +246,7 @@ class FetchSessions:
             return None
         session_id = NO_SESSION
         while session_id == NO_SESSION or session_id in self.sessions:
-            session_id = random.randint(1, MAX_EPOCH)  # noqa: S311  an id, not a secret
+            session_id = int.from_bytes(os.urandom(4), "big") & MAX_EPOCH
         session = FetchSession(session_id, uses_topic_ids, from_follower, now_ms)
         self.sessions[session_id] = session
         return session

@@ -11,7 +11,6 @@ is taken as it stands: topics and partitions are read off the folders, ids off t
 Without a directory of its own a cluster lives in a temporary one that goes away with it.
 """
 
-import json
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -50,6 +49,8 @@ class Home:
         """Write the metadata. A temporary cluster has nobody to read it and writes nothing."""
         if not self.durable:
             return
+        import json
+
         text = json.dumps(
             {
                 "format": FORMAT,
@@ -64,6 +65,10 @@ class Home:
 
     def load(self) -> tuple[MetadataImage, int] | None:
         """The metadata as it was saved last and the next producer id; None where nothing was saved."""
+        if not self.durable:
+            return None
+        import json
+
         path = os.path.join(self.path, FILE)
         try:
             with open(path, encoding="utf-8") as file:

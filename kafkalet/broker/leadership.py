@@ -10,15 +10,19 @@ Followers copy at once (replication.py), unless a test holds them back: a follow
 Source: org.apache.kafka.controller.ReplicationControlManager, PartitionChangeBuilder; kafka.cluster.Partition.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from kafkalet.clock import Clock
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .metadata import NO_LEADER, MetadataImage, PartitionState, TopicState
 from .node import Node
-from .partition import Partition
-from .replication import catch_up, take_over_marks
+
+if TYPE_CHECKING:
+    from .partition import Partition
 
 
 class Leadership:
@@ -113,6 +117,8 @@ class Leadership:
 
     def replicate(self, leader: Partition) -> None:
         """Bring every follower that is not held back to where the leader is."""
+        from .replication import catch_up, take_over_marks
+
         now_ms = self.clock.now_ms()
         followers = [follower for follower in self._followers(leader) if not self._is_held(follower)]
         for follower in followers:

@@ -4,9 +4,11 @@ A node knows its own replicas and serves requests about them; what concerns seve
 there are, who follows) the cluster decides.
 """
 
+from __future__ import annotations
+
 from asyncio import AbstractEventLoop
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kafkalet.clock import Clock
 from kafkalet.protocol.api import Api
@@ -20,12 +22,14 @@ from .config import BrokerConfig
 from .fetch_sessions import FetchSessions
 from .listener import Listener
 from .metadata import MetadataImage, PartitionState, TopicState
-from .partition import Partition
 from .purgatory import Purgatory
 from .receiving import ReceiveBuffer
 from .release import Release
 from .router import Router
 from .surroundings import Limits
+
+if TYPE_CHECKING:  # a broker starts before it holds a partition, and without what partitions are made of
+    from .partition import Partition
 
 
 class Node:
@@ -95,6 +99,8 @@ class Node:
         self, topic: TopicState, state: PartitionState, config: LogConfig, changed: Callable[[Partition], None]
     ) -> Partition:
         """Take a replica in: its log is opened, or made where there is none."""
+        from .partition import Partition
+
         log = self.directory.get_or_create(topic.name, state.index, topic.topic_id, config)
         partition = Partition(self.node_id, topic, state, log, self.release, changed)
         self.partitions[topic.name, state.index] = partition

@@ -68,7 +68,7 @@ class Release(NamedTuple):
     @property
     def refuses_unknown_timestamps_by_format(self) -> bool:
         """On topics in old message formats ListOffsets answers 43 also to special timestamps it does not know."""
-        return self.log_rules.honours_message_format
+        return self.version < (3, 0)
 
     # Fetch
 
@@ -127,3 +127,13 @@ class Release(NamedTuple):
     def keeps_min_isr_in_cluster(self) -> bool:
         """min.insync.replicas is a cluster-wide property from the start, to serve eligible leaders (4.1, KIP-966)."""
         return self.version >= (4, 1)
+
+    @property
+    def names_unknown_lists(self) -> bool:
+        """Appending to a property that no broker has is refused with 40; before 4.0 the broker failed (-1)."""
+        return self.version >= (4, 0)
+
+    @property
+    def runs_without_zookeeper(self) -> bool:
+        """Brokers have a node.id (KRaft, ready for use since 3.3)."""
+        return self.version >= (3, 3)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
+from typing import TYPE_CHECKING
 
 from kafkalet.clock import Clock
 
@@ -21,9 +21,10 @@ from . import checkpoints
 from .checkpoints import TopicPartition
 from .config import LogConfig
 from .files import Files
-from .local_log import Ground
-from .log import Log
-from .recovery import create_log, open_log
+from .ground import Ground
+
+if TYPE_CHECKING:  # a broker starts before it has a log, and without what logs are made of
+    from .log import Log
 
 _log = logging.getLogger(__name__)
 
@@ -59,7 +60,8 @@ class LogDirectory:
         """
         self.path = path
         self.clock = clock
-        self.ground = Ground(Files(durable=durable, max_open=max_open_files), clock)
+        files = Files(durable=durable, max_open=max_open_files)
+        self.ground = Ground(files, clock, self._checkpoint_recovery_points)
         self.logs: dict[TopicPartition, Log] = {}
         """The logs that are open."""
         os.makedirs(path, exist_ok=True)
@@ -82,7 +84,7 @@ class LogDirectory:
                 continue
             if name.endswith(DELETE):
                 _log.info("Deleting %s, which the last broker left", directory)
-                shutil.rmtree(directory, ignore_errors=True)
+                _remove(directory)
                 continue
             topic, _, partition = name.rpartition("-")
             if not topic or not partition.isdecimal() or name.endswith((STRAY, FUTURE)):
@@ -126,6 +128,8 @@ class LogDirectory:
             directory = None
         if directory is None:
             directory = os.path.join(self.path, f"{topic}-{partition}")
+            from .recovery import create_log
+
             log = create_log(directory, topic, partition, topic_id, config, self.ground)
         else:
             log = self._open(key, directory, topic_id, config)
@@ -133,6 +137,8 @@ class LogDirectory:
         return log
 
     def _open(self, key: TopicPartition, directory: str, topic_id: bytes | None, config: LogConfig) -> Log:
+        from .recovery import open_log
+
         log = open_log(
             directory,
             *key,
@@ -175,16 +181,25 @@ class LogDirectory:
 
     def checkpoint(self) -> None:
         """Write down from where each log would have to be checked, where it starts, and its high watermark."""
+        self._write_recovery_points()
         for key, log in self.logs.items():
-            self._recovery_points[key] = log.recovery_point
             self._high_watermarks[key] = log.high_watermark
             if log.log_start_offset > log.segments.first.base_offset:
                 self._log_start_offsets[key] = log.log_start_offset
             else:
                 self._log_start_offsets.pop(key, None)
-        self._write_offsets(checkpoints.RECOVERY_POINTS, self._recovery_points)
         self._write_offsets(checkpoints.LOG_START_OFFSETS, self._log_start_offsets)
         self._write_offsets(checkpoints.HIGH_WATERMARKS, self._high_watermarks)
+
+    def _write_recovery_points(self) -> None:
+        for key, log in self.logs.items():
+            self._recovery_points[key] = log.recovery_point
+        self._write_offsets(checkpoints.RECOVERY_POINTS, self._recovery_points)
+
+    def _checkpoint_recovery_points(self) -> None:
+        """A log was cut below what is on disk as its recovery point (LogManager.truncateTo)."""
+        if self.ground.files.durable:
+            self._write_recovery_points()
 
     def _read_offsets(self, name: str) -> dict[TopicPartition, int]:
         try:
@@ -236,7 +251,7 @@ def _delete(log: Log) -> None:
     """Delete a log with its directory. Ranges of it that are still to be sent stay readable."""
     for segment in log.segments:
         segment.remove()
-    shutil.rmtree(log.directory, ignore_errors=True)
+    _remove(log.directory)
 
 
 def _lock(path: str) -> int:
@@ -252,3 +267,10 @@ def _lock(path: str) -> int:
             os.close(fd)
             raise DirectoryInUse(f"{os.path.dirname(path)} is used by another broker") from error
     return fd
+
+
+def _remove(directory: str) -> None:
+    """Delete a directory and all in it."""
+    import shutil
+
+    shutil.rmtree(directory, ignore_errors=True)

@@ -16,30 +16,16 @@ import logging
 import os
 from collections.abc import Iterable
 
-from kafkalet.clock import Clock
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .config import LogConfig
-from .deletion import Deletions
-from .files import Buffer, Files
-from .index import IndexPool
+from .files import Buffer
+from .ground import Ground
 from .segment import DELETED, SUFFIXES, Segment, file_name
 from .segments import Segments
 from .values import AbortedTransaction, LogOffsetMetadata, ReadResult
 
 _log = logging.getLogger(__name__)
-
-
-class Ground:
-    """What the logs of a data directory stand on: their files, their time, and what is to be deleted later."""
-
-    __slots__ = ("clock", "deletions", "files", "index_pool")
-
-    def __init__(self, files: Files, clock: Clock) -> None:
-        self.files = files
-        self.clock = clock
-        self.index_pool = IndexPool()
-        self.deletions = Deletions(clock)
 
 
 class LocalLog:
@@ -69,7 +55,9 @@ class LocalLog:
         """The next offset is `offset`, and the active segment ends there."""
         active = self.segments.active
         self.end = LogOffsetMetadata(offset, active.base_offset, active.size_bytes)
-        self.recovery_point = min(self.recovery_point, offset)
+        if self.recovery_point > offset:
+            self.recovery_point = offset
+            self.ground.truncated()
 
     # -- append and roll
 

@@ -25,8 +25,9 @@ from kafkalet.protocol.errors import KafkaError
 from .checkpoints import CorruptCheckpoint, read_topic_id
 from .config import LogConfig
 from .epochs import LeaderEpochs
+from .ground import Ground
 from .index import OutOfOrder
-from .local_log import Ground, LocalLog
+from .local_log import LocalLog
 from .log import Log
 from .producers import ProducerStates
 from .replay import rebuild_producers
@@ -153,42 +154,38 @@ class _Opening:
             return None
 
     def _open_segments(self) -> None:
+        """Open all segments, and build the indexes of those that lack them or have impossible ones."""
         names = set(os.listdir(self.directory))
+        without_index = []
         for name in sorted(names):
             stem, suffix = os.path.splitext(name)
+            path = os.path.join(self.directory, name)
             if not stem.isdecimal() or suffix not in SUFFIXES:
                 continue
-            if suffix != ".log":
-                if stem + ".log" not in names:
-                    _log.warning("%s has no .log beside it and is deleted", os.path.join(self.directory, name))
-                    os.unlink(os.path.join(self.directory, name))
-                continue
-            segment = self._segment(int(stem))
-            if stem + ".index" not in names:
-                if self.clean or segment.base_offset < self.recovery_point:
-                    _log.error("%s has no .index beside it, which is built from it", segment.path)
+            if suffix == ".log":
+                segment = self._segment(int(stem))
+                self.segments.add(segment)
+                if stem + ".index" not in names or (stem + ".txnindex" in names and _has_bad_transactions(segment)):
+                    without_index.append(segment)
+            elif stem + ".log" not in names:
+                _log.warning("%s has no .log beside it and is deleted", path)
+                os.unlink(path)
+        to_be_recovered = set() if self.clean else set(self._unflushed())
+        for segment in without_index:
+            if segment not in to_be_recovered:
+                _log.error("%s has no good index beside it, they are built from it", segment.path)
                 self._recover(segment)
-            elif stem + ".txnindex" in names:
-                try:
-                    segment.txn_index.check()
-                except CorruptTransactionIndex as error:
-                    _log.warning("%s; the indexes are built anew from %s", error, segment.path)
-                    self._recover(segment)
-            self.segments.add(segment)
+
+    def _unflushed(self) -> list[Segment]:
+        """The segments that hold anything from the recovery point on."""
+        first = self.segments.floor(self.recovery_point)
+        return ([first] if first is not None else []) + list(self.segments.higher_ones(self.recovery_point))
 
     def _recover_from_recovery_point(self) -> None:
-        unflushed = [s for s in self.segments if s.base_offset >= self.recovery_point]
-        floor = self.segments.floor(self.recovery_point)
-        if floor is not None and floor not in unflushed:
-            unflushed.insert(0, floor)
+        unflushed = self._unflushed()
         for at, segment in enumerate(unflushed):
             _log.info("Recovering %s", segment.path)
-            try:
-                truncated = self._recover(segment)
-            except (OutOfOrder, OSError) as error:
-                _log.warning("%s can not be recovered (%s), it is emptied", segment.path, error)
-                truncated = segment.truncate_to(segment.base_offset)
-            if truncated:
+            if self._recover(segment):
                 self._delete(unflushed[at + 1 :], f"{segment.path} before them was cut off at {segment.size_bytes}")
                 break
 
@@ -197,7 +194,11 @@ class _Opening:
         off."""
         producers = ProducerStates(self.directory, self.ground.files)
         self._rebuild(producers, self.log_start_offset, segment.base_offset)
-        dropped = recover_segment(segment, producers, self.epochs)
+        try:
+            dropped = recover_segment(segment, producers, self.epochs)
+        except OutOfOrder as error:
+            _log.warning("%s can not be recovered and is emptied: %s", segment.path, error)
+            return segment.truncate_to(segment.base_offset)
         producers.take_snapshot()
         return dropped
 
@@ -270,6 +271,15 @@ def recover_segment(segment: Segment, producers: ProducerStates, epochs: LeaderE
         segment.cut(good_bytes)
     segment.end_appends()
     return dropped
+
+
+def _has_bad_transactions(segment: Segment) -> bool:
+    try:
+        segment.txn_index.check()
+    except CorruptTransactionIndex as error:
+        _log.warning("%s", error)
+        return True
+    return False
 
 
 def tidy(directory: str, open_segment: _OpenSegment) -> None:
