@@ -1,0 +1,174 @@
+"""Snapshot files: the bytes that Kafka writes and reads, and which of the files stay."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafkalet.storage.files import Files
+from kafkalet.storage.producer_entry import BatchMetadata, ProducerEntry
+from kafkalet.storage.producer_snapshot import CorruptSnapshot, Snapshots, decode, encode
+
+# Written by Kafka 3.9.2: a producer inside a transaction whose one before was aborted, and two idempotent ones.
+RECORDED = bytes.fromhex(
+    "0001 5dce4e46 00000003"
+    "0000000000000000 0000 00000003 000000000000000f 00000001 00000174876e8002 00000000 000000000000000e"
+    "0000000000000385 0002 00000000 0000000000000002 00000000 00000174876e8002 ffffffff ffffffffffffffff"
+    "0000000000000386 0000 00000006 0000000000000009 00000006 00000174876e8006 ffffffff ffffffffffffffff"
+)
+
+
+def told(entry: ProducerEntry) -> tuple[object, ...]:
+    return (
+        entry.producer_id,
+        entry.producer_epoch,
+        entry.coordinator_epoch,
+        entry.last_timestamp,
+        entry.open_since,
+        entry.batches,
+    )
+
+
+def test_a_snapshot_of_kafka_is_understood() -> None:
+    assert [told(entry) for entry in decode(RECORDED)] == [
+        (0, 0, 0, 1600000000002, 14, (BatchMetadata(3, 15, 1, 1600000000002),)),
+        (0x385, 2, -1, 1600000000002, None, (BatchMetadata(0, 2, 0, 1600000000002),)),
+        (0x386, 0, -1, 1600000000006, None, (BatchMetadata(6, 9, 6, 1600000000006),)),
+    ]
+
+
+def test_a_snapshot_is_written_as_kafka_writes_it() -> None:
+    assert encode(decode(RECORDED)) == RECORDED
+
+
+def test_a_producer_without_a_batch_has_an_offset_of_minus_1() -> None:
+    data = encode([ProducerEntry(7, 3, 5, 99)])
+    assert data[10:].hex() == (
+        "00000000000000070003ffffffffffffffffffffffff00000000000000000000006300000005ffffffffffffffff"
+    )
+    assert told(decode(data)[0]) == (7, 3, 5, 99, None, ())
+
+
+def test_only_the_last_batch_is_written() -> None:
+    entry = ProducerEntry(7, 0, -1, 2, None, (BatchMetadata(0, 0, 0, 1), BatchMetadata(3, 4, 2, 2)))
+    assert decode(encode([entry]))[0].batches == (BatchMetadata(3, 4, 2, 2),)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        RECORDED[:9],
+        RECORDED[:-1],
+        RECORDED + b"\0",
+        b"\0\2" + RECORDED[2:],
+        RECORDED[:50] + b"\xff" + RECORDED[51:],
+        RECORDED[:9] + b"\4" + RECORDED[10:],
+    ],
+)
+def test_what_is_no_snapshot_is_refused(data: bytes) -> None:
+    with pytest.raises(CorruptSnapshot):
+        decode(data)
+
+
+def test_a_count_beyond_the_entries_is_refused_whatever_the_checksum_says() -> None:
+    from kafkalet.protocol.records.crc32c import crc32c
+
+    rest = b"\0\0\0\4" + RECORDED[10:]
+    with pytest.raises(CorruptSnapshot):
+        decode(b"\0\1" + crc32c(rest).to_bytes(4, "big") + rest)
+
+
+INT16, INT32, INT64 = (st.integers(-(1 << bits - 1), (1 << bits - 1) - 1) for bits in (16, 32, 64))
+OFFSETS = st.integers(0, (1 << 63) - 1)
+ENTRIES = st.builds(
+    lambda producer_id, epoch, coordinator_epoch, timestamp, open_since, batch: ProducerEntry(
+        producer_id,
+        epoch,
+        coordinator_epoch,
+        timestamp,
+        open_since,
+        () if batch is None else (BatchMetadata(*batch, timestamp),),
+    ),
+    INT64,
+    INT16,
+    INT32,
+    INT64,
+    st.none() | OFFSETS,
+    st.none() | st.tuples(INT32, OFFSETS, INT32),
+)
+
+
+@given(entries=st.lists(ENTRIES, max_size=6))
+def test_what_is_written_is_read_again(entries: list[ProducerEntry]) -> None:
+    assert [told(entry) for entry in decode(encode(entries))] == [told(entry) for entry in entries]
+
+
+# The files
+
+
+@pytest.fixture
+def snapshots(tmp_path: Path) -> Iterator[Snapshots]:
+    files = Files(durable=False)
+    snapshots = Snapshots(str(tmp_path), files)
+    for offset in (5, 10, 20):
+        snapshots.write(offset, [])
+    yield snapshots
+    files.close()
+
+
+def names(snapshots: Snapshots) -> list[int]:
+    assert snapshots.offsets == Snapshots(snapshots.directory, Files(durable=False)).offsets
+    return snapshots.offsets
+
+
+def test_offsets_are_in_the_names(snapshots: Snapshots) -> None:
+    assert min(os.listdir(snapshots.directory)) == "00000000000000000005.snapshot"
+    assert names(snapshots) == [5, 10, 20]
+    snapshots.write(7, [])
+    assert names(snapshots) == [5, 7, 10, 20]
+
+
+def test_a_directory_that_is_not_there_has_none() -> None:
+    assert Snapshots("/nowhere", Files(durable=False)).offsets == []
+
+
+def test_other_files_are_none(snapshots: Snapshots) -> None:
+    for name in ("00000000000000000030.log", "x.snapshot", "00000000000000000031.snapshot.deleted"):
+        Path(snapshots.directory, name).touch()
+    assert names(snapshots) == [5, 10, 20]
+
+
+def test_a_snapshot_replaces_the_one_at_its_offset(snapshots: Snapshots) -> None:
+    snapshots.write(10, [ProducerEntry(7)])
+    assert [entry.producer_id for entry in snapshots.read(10)] == [7]
+    assert names(snapshots) == [5, 10, 20]
+
+
+def test_removing_what_is_gone_is_no_error(snapshots: Snapshots) -> None:
+    os.unlink(snapshots.path(10))
+    snapshots.remove_all([10, 11])
+    assert names(snapshots) == [5, 20]
+
+
+def test_a_snapshot_can_be_set_aside_for_its_deletion(snapshots: Snapshots) -> None:
+    path = snapshots.set_aside(10)
+    assert path is not None
+    assert path.endswith("00000000000000000010.snapshot.deleted")
+    assert os.path.exists(path)
+    assert snapshots.set_aside(10) is None
+    assert names(snapshots) == [5, 20]
+
+
+@pytest.mark.parametrize(
+    ("base_offsets", "left"),
+    [([0, 5, 10], [5, 10, 20]), ([0, 10], [10, 20]), ([0, 30], []), ([0, 20], [20]), ([], [20])],
+)
+def test_strays_go_but_for_the_one_of_a_clean_stop(
+    snapshots: Snapshots, base_offsets: list[int], left: list[int]
+) -> None:
+    snapshots.remove_stray(base_offsets)
+    assert names(snapshots) == left
