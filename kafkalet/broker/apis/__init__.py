@@ -15,10 +15,19 @@ from kafkalet.protocol.api import Api
 
 SERVED: frozenset[Api] = frozenset(
     {
+        Api.ALTER_CONFIGS,
         Api.API_VERSIONS,
+        Api.CREATE_PARTITIONS,
+        Api.CREATE_TOPICS,
         Api.DELETE_RECORDS,
+        Api.DELETE_TOPICS,
+        Api.DESCRIBE_CLUSTER,
+        Api.DESCRIBE_CONFIGS,
+        Api.DESCRIBE_LOG_DIRS,
         Api.DESCRIBE_PRODUCERS,
+        Api.DESCRIBE_TOPIC_PARTITIONS,
         Api.FETCH,
+        Api.INCREMENTAL_ALTER_CONFIGS,
         Api.INIT_PRODUCER_ID,
         Api.LIST_OFFSETS,
         Api.METADATA,

@@ -1,0 +1,44 @@
+"""AlterConfigs v0-2: all properties of a topic or a broker at once. What is not named goes back to its default.
+
+Source: kafka.server.ConfigAdminManager.preprocess, ConfigurationControlManager.legacyAlterConfigResource.
+"""
+
+from kafkalet.broker.context import Context
+from kafkalet.broker.reconfiguration import ResourceType, change
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
+
+Resource = AlterConfigsRequest.Resource
+Answer = AlterConfigsResponse.Resource
+
+
+def handle(request: AlterConfigsRequest, context: Context) -> AlterConfigsResponse:
+    named = [(resource.resource_type, resource.resource_name) for resource in request.resources]
+    answers = []
+    for resource, name in zip(request.resources, named, strict=True):
+        answer = Answer(error_message=None, resource_type=resource.resource_type, resource_name=resource.resource_name)
+        try:
+            if named.count(name) > 1:
+                raise KafkaError(Code.INVALID_REQUEST, "Each resource must appear at most once.")
+            _replace(resource, context, request.validate_only)
+        except KafkaError as error:
+            answer.error_code, answer.error_message = error.code, error.message
+        answers.append(answer)
+    return AlterConfigsResponse(responses=answers)
+
+
+def _replace(resource: Resource, context: Context, validate_only: bool) -> None:
+    texts: dict[str, str] = {}
+    nulls = []
+    for config in resource.configs:
+        if config.name in texts or config.name in nulls:
+            raise KafkaError(Code.INVALID_REQUEST, "Error due to duplicate config keys")
+        if config.value is None:
+            nulls.append(config.name)
+        else:
+            texts[config.name] = config.value
+    if nulls:
+        raise KafkaError(Code.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
+    if resource.resource_type == ResourceType.BROKER_LOGGER:  # only IncrementalAlterConfigs knows loggers (KIP-412)
+        raise KafkaError(Code.INVALID_REQUEST, f"Unknown resource type {resource.resource_type}")
+    change(context, resource.resource_type, resource.resource_name, lambda _: texts, texts, validate_only)

@@ -1,0 +1,66 @@
+"""CreatePartitions v0-3: a topic gets more partitions, never fewer.
+
+Source: kafka.server.ControllerApis.createPartitions, ReplicationControlManager.createPartitions.
+"""
+
+from collections import Counter
+
+from kafkalet.broker.assignments import check_assignments
+from kafkalet.broker.context import Context
+from kafkalet.broker.metadata import spread
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
+
+Topic = CreatePartitionsRequest.Topic
+Answer = CreatePartitionsResponse.Topic
+
+MAX_RECORDS = 10_000
+"""What the controller of Kafka writes in one step: a record for each partition."""
+
+
+def handle(request: CreatePartitionsRequest, context: Context) -> CreatePartitionsResponse:
+    times = Counter(topic.name for topic in request.topics)
+    answers = [
+        Answer(name=name, error_code=Code.INVALID_REQUEST, error_message="Duplicate topic name.")
+        for name, count in times.items()
+        if count > 1
+    ]
+    for topic in request.topics:
+        if times[topic.name] == 1:
+            answer = Answer(name=topic.name)
+            try:
+                _grow(topic, request.validate_only, context)
+            except KafkaError as error:
+                answer.error_code, answer.error_message = error.code, error.message
+            answers.append(answer)
+    return CreatePartitionsResponse(results=answers)
+
+
+def _grow(topic: Topic, validate_only: bool, context: Context) -> None:
+    metadata = context.cluster.metadata
+    state = metadata.topics.get(topic.name)
+    if state is None:
+        raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION)
+    now = len(state.partitions)
+    if topic.count == now:
+        raise KafkaError(Code.INVALID_PARTITIONS, f"Topic already has {now} partition(s).")
+    if topic.count < now:
+        message = f"The topic {topic.name} currently has {now} partition(s); {topic.count} would not be an increase."
+        raise KafkaError(Code.INVALID_PARTITIONS, message)
+    more = topic.count - now
+    if topic.assignments is not None and len(topic.assignments) != more:
+        message = (
+            f"Attempted to add {more} additional partition(s), but only {len(topic.assignments)} assignment(s) "
+            "were specified."
+        )
+        raise KafkaError(Code.INVALID_REPLICA_ASSIGNMENT, message)
+    if more > MAX_RECORDS:
+        raise KafkaError(Code.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
+    replication_factor = len(state.partitions[0].replicas)
+    if topic.assignments is None:
+        replicas = spread(more, replication_factor, metadata.endpoints, first_index=now)
+    else:
+        replicas = [list(assignment.broker_ids) for assignment in topic.assignments]
+        check_assignments(replicas, metadata.endpoints, replication_factor)
+    if not validate_only:
+        context.cluster.add_partitions(state, replicas)

@@ -1,0 +1,114 @@
+"""CreateTopics v0-7: each topic for itself, all in one step.
+
+v1      validate_only, error messages
+v4      counts of -1 stand for the cluster's defaults (KIP-464); taken in every version, as Kafka does
+v5      the counts and the configuration that the topic got
+v7      its id
+
+Answers come in the order of the request; a topic that is named twice is answered once, at the end.
+
+Source: kafka.server.ControllerApis.createTopics, ReplicationControlManager.createTopics.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from kafkalet.broker.assignments import in_order
+from kafkalet.broker.config_entries import new_topic_entries
+from kafkalet.broker.context import Context
+from kafkalet.broker.new_topics import NewTopic, check_name, place_topic
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+
+Topic = CreateTopicsRequest.Topic
+Answer = CreateTopicsResponse.Topic
+Config = CreateTopicsResponse.Topic.Config
+
+CLUSTER_METADATA = "__cluster_metadata"
+MAX_RECORDS = 10_000
+"""What the controller of Kafka writes in one step: a record for each topic, partition and property."""
+
+
+def handle(request: CreateTopicsRequest, context: Context) -> CreateTopicsResponse:
+    times = Counter(topic.name for topic in request.topics)
+    allowed = [topic for topic in request.topics if times[topic.name] == 1 and topic.name != CLUSTER_METADATA]
+    answers = _too_many(allowed) or [_create(topic, request.validate_only, context) for topic in allowed]
+    for name, count in times.items():
+        if count > 1:
+            answers.append(_refused(name, Code.INVALID_REQUEST, "Duplicate topic name."))
+        elif name == CLUSTER_METADATA:
+            message = f"Creation of internal topic {CLUSTER_METADATA} is prohibited."
+            answers.append(_refused(name, Code.INVALID_REQUEST, message))
+    return CreateTopicsResponse(topics=answers)
+
+
+def _too_many(topics: list[Topic]) -> list[Answer]:
+    partitions = sum(max(topic.num_partitions, len(topic.assignments)) for topic in topics)
+    if partitions > MAX_RECORDS:
+        message = "Excessively large number of partitions per request."
+    elif partitions + len(topics) + sum(len(topic.configs) for topic in topics) > MAX_RECORDS:
+        message = "Unable to perform excessively large batch operation."
+    else:
+        return []
+    return [_refused(topic.name, Code.POLICY_VIOLATION, message) for topic in topics]
+
+
+def _refused(name: str, code: Code, message: str | None) -> Answer:
+    return Answer(name=name, error_code=code, error_message=message)
+
+
+def _create(topic: Topic, validate_only: bool, context: Context) -> Answer:
+    cluster = context.cluster
+    try:
+        check_name(topic.name, cluster.metadata)
+        config = _config(topic)
+        wanted = NewTopic(topic.name, topic.num_partitions, config, topic.replication_factor)
+        assignments = _assignments(topic)
+        replicas = place_topic(wanted, assignments, cluster.metadata, cluster.config)
+        if not validate_only:
+            cluster.create_topic(topic.name, config=config, assignments=replicas)
+    except KafkaError as error:
+        return _refused(topic.name, error.code, error.message)
+    answer = Answer(
+        name=topic.name,
+        error_message=None,
+        num_partitions=len(replicas),
+        replication_factor=len(replicas[0]),
+        configs=_effective(config, context) if context.version >= 5 else [],
+    )
+    if not validate_only:
+        answer.topic_id = cluster.metadata.topics[topic.name].topic_id
+    return answer
+
+
+def _config(topic: Topic) -> dict[str, str]:
+    """The properties by name; of one given twice the last counts."""
+    given = {config.name: config.value for config in topic.configs}
+    nulls = [name for name, value in given.items() if value is None]
+    if nulls:
+        message = f"Null value not supported for topic configs: {','.join(nulls)}"
+        raise KafkaError(Code.INVALID_CONFIG, message)
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _assignments(topic: Topic) -> list[list[int]] | None:
+    if not topic.assignments:
+        return None
+    for count, what in ((topic.replication_factor, "replication factor"), (topic.num_partitions, "numPartitions")):
+        if count != -1:
+            message = f"A manual partition assignment was specified, but {what} was not set to -1."
+            raise KafkaError(Code.INVALID_REQUEST, message)
+    return in_order([(assignment.partition_index, assignment.broker_ids) for assignment in topic.assignments])
+
+
+def _effective(config: Mapping[str, str], context: Context) -> list[Config]:
+    return [
+        Config(
+            name=entry.name,
+            value=entry.value,
+            read_only=False,
+            config_source=entry.source,
+            is_sensitive=False,
+        )
+        for entry in new_topic_entries(config, context.node.config)
+    ]

@@ -1,0 +1,93 @@
+"""DeleteTopics v0-6: topics by name, from v6 on also by id.
+
+A name or an id that is given twice, or one topic by both, is refused and nothing of it deleted.
+
+Source: kafka.server.ControllerApis.deleteTopics.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from kafkalet.broker.context import Context
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from kafkalet.protocol.wire import ZERO_UUID
+
+Answer = DeleteTopicsResponse.Topic
+
+DISABLED_SINCE = 3
+"""From this version on there is a code for deletion that is switched off."""
+UNKNOWN_NAME = "This server does not host this topic-partition."
+UNKNOWN_ID = "This server does not host this topic ID."
+
+
+def handle(request: DeleteTopicsRequest, context: Context) -> DeleteTopicsResponse:
+    if not context.node.config.delete_topic_enable:
+        return DeleteTopicsResponse(responses=list(_disabled(request, context.version)))
+    answers: list[Answer] = []
+    names, ids = _sorted_out(request, answers)
+    by_id = _ids(ids, context, answers)
+    doomed = dict(by_id)
+    for name in names:
+        topic = context.cluster.metadata.topics.get(name)
+        if topic is None:
+            answers.append(_refused(Code.UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_NAME, name))
+        elif topic.topic_id in ids:
+            doomed.pop(topic.topic_id, None)
+            message = "The provided topic name maps to an ID that was already supplied."
+            answers.append(_refused(Code.INVALID_REQUEST, message, name, topic.topic_id))
+        else:
+            doomed[topic.topic_id] = name
+    for topic_id, name in doomed.items():
+        context.cluster.delete_topic(name)
+        answers.append(Answer(name=name, topic_id=topic_id))
+    return DeleteTopicsResponse(responses=answers)
+
+
+def _sorted_out(request: DeleteTopicsRequest, answers: list[Answer]) -> tuple[list[str], dict[bytes, int]]:
+    """The names that are given once, and how often each id is; what else is wrong with the request is answered."""
+    names = Counter(request.topic_names)
+    ids: Counter[bytes] = Counter()
+    for topic in request.topics:
+        if topic.topic_id == ZERO_UUID:
+            if topic.name is None:
+                answers.append(_refused(Code.INVALID_REQUEST, "Neither topic name nor id were specified.", None))
+            else:
+                names[topic.name] += 1
+        elif topic.name is None:
+            ids[topic.topic_id] += 1
+        else:
+            message = "You may not specify both topic name and topic id."
+            answers.append(_refused(Code.INVALID_REQUEST, message, topic.name, topic.topic_id))
+    for name, times in names.items():
+        if times > 1:
+            answers.append(_refused(Code.INVALID_REQUEST, "Duplicate topic name.", name))
+    return [name for name, times in names.items() if times == 1], ids
+
+
+def _ids(ids: dict[bytes, int], context: Context, answers: list[Answer]) -> dict[bytes, str]:
+    """The names of the topics whose id is given once."""
+    found = {}
+    for topic_id, times in ids.items():
+        topic = context.cluster.metadata.topic_by_id(topic_id)
+        if times > 1:
+            answers.append(_refused(Code.INVALID_REQUEST, "Duplicate topic id.", None, topic_id))
+        elif topic is None:
+            answers.append(_refused(Code.UNKNOWN_TOPIC_ID, UNKNOWN_ID, None, topic_id))
+        else:
+            found[topic_id] = topic.name
+    return found
+
+
+def _refused(code: Code, message: str, name: str | None, topic_id: bytes = ZERO_UUID) -> Answer:
+    return Answer(name=name, topic_id=topic_id, error_code=code, error_message=message)
+
+
+def _disabled(request: DeleteTopicsRequest, version: int) -> Iterator[Answer]:
+    """The answer of `delete.topic.enable=false`."""
+    code = Code.TOPIC_DELETION_DISABLED if version >= DISABLED_SINCE else Code.INVALID_REQUEST
+    error = KafkaError(code, "Topic deletion is disabled.")
+    for name in request.topic_names:
+        yield Answer(name=name, error_code=error.code, error_message=error.message)
+    for topic in request.topics:
+        yield Answer(name=topic.name, topic_id=topic.topic_id, error_code=error.code, error_message=error.message)

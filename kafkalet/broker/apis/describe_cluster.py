@@ -1,0 +1,40 @@
+"""DescribeCluster v0-2: the brokers of the cluster and its id.
+
+v1      asks for brokers or for controllers (KIP-919); here everybody is a broker
+v2      brokers that are fenced, if asked for; there are none
+
+Source: kafka.server.AuthHelper.computeDescribeClusterResponse.
+"""
+
+from kafkalet.broker.context import Context
+from kafkalet.protocol.errors import Code
+from kafkalet.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
+
+from .metadata import CLUSTER_OPERATIONS, NOT_ASKED
+
+BROKERS = 1
+CONTROLLERS = 2
+
+
+def handle(request: DescribeClusterRequest, context: Context) -> DescribeClusterResponse:
+    if request.endpoint_type == CONTROLLERS:
+        message = "The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type CONTROLLER"
+        return _refused(Code.MISMATCHED_ENDPOINT_TYPE, message)
+    if request.endpoint_type != BROKERS:
+        return _refused(Code.UNSUPPORTED_ENDPOINT_TYPE, f"Unsupported endpoint type {request.endpoint_type}")
+    metadata = context.cluster.metadata
+    return DescribeClusterResponse(
+        cluster_id=metadata.cluster_id,
+        controller_id=metadata.controller_id,
+        brokers=[
+            DescribeClusterResponse.Broker(broker_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
+            for node in metadata.endpoints.values()
+        ],
+        cluster_authorized_operations=(
+            CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED
+        ),
+    )
+
+
+def _refused(code: Code, message: str) -> DescribeClusterResponse:
+    return DescribeClusterResponse(error_code=code, error_message=message, cluster_id="", brokers=[])

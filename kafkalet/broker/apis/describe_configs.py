@@ -1,0 +1,120 @@
+"""DescribeConfigs v0-4: the properties of topics and brokers.
+
+v1      where a value is from, and its synonyms if asked for (KIP-226)
+v3      the type, and documentation if asked for (KIP-569)
+
+A broker answers for itself and, by the empty name, for what is set for all brokers; others have to be asked
+themselves. Properties that are not known are left out, not refused.
+
+Source: kafka.server.ConfigHelper.
+"""
+
+import logging
+from collections.abc import Iterable, Iterator
+
+from kafkalet.broker.config_entries import Entry, broker_entries, cluster_entries, topic_entries
+from kafkalet.broker.context import Context
+from kafkalet.broker.metadata import check_topic_name
+from kafkalet.broker.reconfiguration import ResourceType
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
+
+Resource = DescribeConfigsRequest.Resource
+Answer = DescribeConfigsResponse.Resource
+Config = DescribeConfigsResponse.Resource.Config
+
+LOGGER_SOURCE = 6
+# Python's levels by the names that Kafka's loggers have.
+LEVELS = {"CRITICAL": "FATAL", "WARNING": "WARN"}
+
+
+def handle(request: DescribeConfigsRequest, context: Context) -> DescribeConfigsResponse:
+    return DescribeConfigsResponse(results=[_describe(resource, request, context) for resource in request.resources])
+
+
+def _describe(resource: Resource, request: DescribeConfigsRequest, context: Context) -> Answer:
+    answer = Answer(resource_type=resource.resource_type, resource_name=resource.resource_name, configs=[])
+    try:
+        keys = resource.configuration_keys
+        answer.configs = [config for config in _configs(resource, request, context) if not keys or config.name in keys]
+    except KafkaError as error:
+        answer.error_code, answer.error_message = error.code, error.message
+    return answer
+
+
+def _configs(resource: Resource, request: DescribeConfigsRequest, context: Context) -> Iterable[Config]:
+    kind, name = resource.resource_type, resource.resource_name
+    if kind == ResourceType.TOPIC:
+        check_topic_name(name)
+        topic = context.cluster.metadata.topics.get(name)
+        if topic is None:
+            raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, "")
+        entries = topic_entries(topic.config, context.node.config)
+    elif kind == ResourceType.BROKER:
+        config = context.node.config
+        if name and _node_id(name) != context.node.node_id:
+            expected = f"{context.node.node_id} or empty string"
+            raise _invalid(f"Unexpected broker id, expected {expected}, but received {name}")
+        entries = broker_entries(config, _facts(context)) if name else cluster_entries(config)
+    elif kind == ResourceType.BROKER_LOGGER:
+        return _loggers(name, context)
+    else:
+        raise _invalid("The request is malformed, or was sent to a broker that does not serve it.")
+    return (_config(entry, request) for entry in entries)
+
+
+def _config(entry: Entry, request: DescribeConfigsRequest) -> Config:
+    synonyms = [
+        Config.Synonym(name=synonym.name, value=synonym.value, source=synonym.source) for synonym in entry.synonyms
+    ]
+    return Config(
+        name=entry.name,
+        value=entry.value,
+        read_only=entry.read_only,
+        config_source=entry.source,
+        is_sensitive=entry.is_sensitive,
+        synonyms=synonyms if request.include_synonyms else [],
+        config_type=entry.config_type,
+        documentation=_documentation(entry.name) if request.include_documentation else None,
+    )
+
+
+def _documentation(name: str) -> str | None:
+    from kafkalet.broker.documentation import documentation_of
+
+    return documentation_of(name)
+
+
+def _facts(context: Context) -> dict[str, str]:
+    """What a broker of Kafka would have been told at its start."""
+    node = context.node
+    endpoint = context.cluster.metadata.endpoints[node.node_id]
+    listener = f"{context.listener}://{endpoint.host}:{endpoint.port}"
+    facts = {"broker.id": str(node.node_id), "listeners": listener, "advertised.listeners": listener}
+    if context.release.runs_without_zookeeper:
+        facts["node.id"] = str(node.node_id)
+    return facts | {"log.dirs": node.directory.path}
+
+
+def _loggers(name: str, context: Context) -> Iterator[Config]:
+    """The loggers of this package, and the root of all."""
+    if not name:
+        raise _invalid("Broker id must not be empty")
+    if _node_id(name) != context.node.node_id:
+        raise _invalid(f"Unexpected broker id, expected {context.node.node_id} but received {name}")
+    names = [logger for logger in logging.root.manager.loggerDict if logger.partition(".")[0] == "kafkalet"]
+    for logger in ["root", *sorted(names)]:
+        level = logging.getLevelName(logging.getLogger(None if logger == "root" else logger).getEffectiveLevel())
+        value = LEVELS.get(level, level)
+        yield Config(name=logger, value=value, read_only=False, config_source=LOGGER_SOURCE, is_sensitive=False)
+
+
+def _node_id(name: str) -> int:
+    try:
+        return int(name)
+    except ValueError:
+        raise _invalid(f"Broker id must be an integer, but it is: {name}") from None
+
+
+def _invalid(message: str) -> KafkaError:
+    return KafkaError(Code.INVALID_REQUEST, message)

@@ -1,0 +1,97 @@
+"""DescribeTopicPartitions v0 (KIP-966): topics in the order of their names, their partitions page by page.
+
+The answer holds at most `response_partition_limit` partitions and says where the next page begins. The cursor of a
+request names the topic and the partition to begin with; the topic has to be among those that are asked for.
+
+Source: kafka.server.handlers.DescribeTopicPartitionsRequestHandler, KRaftMetadataCache.
+"""
+
+from kafkalet.broker.context import Context
+from kafkalet.broker.metadata import NO_LEADER, PartitionState, TopicState, check_topic_name
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.describe_topic_partitions import (
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+)
+from kafkalet.protocol.wire import ZERO_UUID
+
+from .metadata import TOPIC_OPERATIONS
+
+Answer = DescribeTopicPartitionsResponse.Topic
+Partition = DescribeTopicPartitionsResponse.Topic.Partition
+Cursor = DescribeTopicPartitionsResponse.Cursor
+
+
+def handle(request: DescribeTopicPartitionsRequest, context: Context) -> DescribeTopicPartitionsResponse:
+    metadata = context.cluster.metadata
+    cursor = request.cursor
+    asked = {topic.name for topic in request.topics} or set(metadata.topics)
+    if cursor is not None and ((request.topics and cursor.topic_name not in asked) or cursor.partition_index < 0):
+        return _refused(request)
+    left = max(min(context.node.config.max_request_partition_size_limit, request.response_partition_limit), 1)
+    answers: list[Answer] = []
+    for name in sorted(asked):
+        if cursor is not None and name < cursor.topic_name:
+            continue
+        first = cursor.partition_index if cursor is not None and cursor.topic_name == name else 0
+        topic = metadata.topics.get(name)
+        if topic is None:
+            answers.append(_unknown(name))
+            continue
+        if left == 0:
+            return DescribeTopicPartitionsResponse(
+                topics=answers, next_cursor=Cursor(topic_name=name, partition_index=first)
+            )
+        page = topic.partitions[first : first + left]
+        answers.append(_known(topic, page, metadata.endpoints))
+        left -= len(page)
+        if first + len(page) < len(topic.partitions):
+            return DescribeTopicPartitionsResponse(
+                topics=answers, next_cursor=Cursor(topic_name=name, partition_index=first + len(page))
+            )
+    return DescribeTopicPartitionsResponse(topics=answers)
+
+
+def _refused(request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
+    """A cursor that is nowhere: every topic that was asked for gets the error."""
+    return DescribeTopicPartitionsResponse(
+        topics=[
+            Answer(error_code=Code.INVALID_REQUEST, name=topic.name, topic_id=ZERO_UUID, partitions=[])
+            for topic in request.topics
+        ]
+    )
+
+
+def _unknown(name: str) -> Answer:
+    code = Code.UNKNOWN_TOPIC_OR_PARTITION
+    try:
+        check_topic_name(name)
+    except KafkaError as error:
+        code = error.code
+    return Answer(
+        error_code=code, name=name, topic_id=ZERO_UUID, partitions=[], topic_authorized_operations=TOPIC_OPERATIONS
+    )
+
+
+def _known(topic: TopicState, partitions: list[PartitionState], alive: dict[int, object]) -> Answer:
+    return Answer(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=topic.is_internal,
+        partitions=[_partition(partition, alive) for partition in partitions],
+        topic_authorized_operations=TOPIC_OPERATIONS,
+    )
+
+
+def _partition(state: PartitionState, alive: dict[int, object]) -> Partition:
+    return Partition(
+        error_code=Code.LEADER_NOT_AVAILABLE if state.leader == NO_LEADER else Code.NONE,
+        partition_index=state.index,
+        leader_id=state.leader,
+        leader_epoch=state.leader_epoch,
+        replica_nodes=list(state.replicas),
+        isr_nodes=list(state.isr),
+        eligible_leader_replicas=[],
+        last_known_elr=[],
+        offline_replicas=[node for node in state.replicas if node not in alive],
+    )

@@ -1,0 +1,117 @@
+"""IncrementalAlterConfigs v0-1: single properties of topics and brokers are set, deleted, appended to, subtracted from.
+
+Every resource is changed for itself, wholly or not at all. Named twice it is refused each time.
+
+Source: kafka.server.ConfigAdminManager.preprocess, ConfigurationControlManager.incrementalAlterConfigResource.
+"""
+
+from collections.abc import Mapping
+from enum import IntEnum
+
+from kafkalet.broker.catalog import known_property
+from kafkalet.broker.context import Context
+from kafkalet.broker.reconfiguration import ResourceType, change
+from kafkalet.properties import Type
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.incremental_alter_configs import (
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+from kafkalet.storage.topic_properties import topic_properties
+
+Resource = IncrementalAlterConfigsRequest.Resource
+Config = IncrementalAlterConfigsRequest.Resource.Config
+Answer = IncrementalAlterConfigsResponse.Resource
+
+
+class Operation(IntEnum):
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+def handle(request: IncrementalAlterConfigsRequest, context: Context) -> IncrementalAlterConfigsResponse:
+    named = [(resource.resource_type, resource.resource_name) for resource in request.resources]
+    answers = []
+    for resource, name in zip(request.resources, named, strict=True):
+        answer = Answer(error_message=None, resource_type=resource.resource_type, resource_name=resource.resource_name)
+        try:
+            if named.count(name) > 1:
+                raise KafkaError(Code.INVALID_REQUEST, "Each resource must appear at most once.")
+            _change(resource, context, request.validate_only)
+        except KafkaError as error:
+            answer.error_code, answer.error_message = error.code, error.message
+        answers.append(answer)
+    return IncrementalAlterConfigsResponse(responses=answers)
+
+
+def _change(resource: Resource, context: Context, validate_only: bool) -> None:
+    names = [config.name for config in resource.configs]
+    if len(set(names)) < len(names):
+        raise KafkaError(Code.INVALID_REQUEST, "Error due to duplicate config keys")
+    nulls = [c.name for c in resource.configs if c.value is None and c.config_operation != Operation.DELETE]
+    if nulls:
+        raise KafkaError(Code.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
+    steps = _Topic(context) if resource.resource_type == ResourceType.TOPIC else _Broker(context)
+
+    def edit(before: Mapping[str, str]) -> dict[str, str]:
+        texts = dict(before)
+        for config in resource.configs:
+            steps.apply(config, texts)
+        return texts
+
+    change(context, resource.resource_type, resource.resource_name, edit, names, validate_only)
+
+
+class _Topic:
+    """How the properties of a topic are edited."""
+
+    def __init__(self, context: Context) -> None:
+        self.release = context.release
+
+    def apply(self, config: Config, texts: dict[str, str]) -> None:
+        name, value = config.name, config.value or ""
+        if config.config_operation == Operation.SET:
+            texts[name] = value
+        elif config.config_operation == Operation.DELETE:
+            texts.pop(name, None)
+        else:
+            words = [word for word in self.list_of(config, texts).split(",") if word]
+            if config.config_operation == Operation.APPEND:
+                words += [word for word in dict.fromkeys(value.split(",")) if word not in words]
+            else:
+                taken = value.split(",")
+                words = [word for word in words if word not in taken]
+            texts[name] = ",".join(words)
+
+    def list_of(self, config: Config, texts: Mapping[str, str]) -> str:
+        """The present text of a property that has to be a list."""
+        try:
+            operation = Operation(config.config_operation)
+        except ValueError:
+            raise KafkaError(Code.UNKNOWN_SERVER_ERROR) from None
+        known = topic_properties(self.release.version).get(config.name)
+        if known is None or known.type is not Type.LIST:
+            reason = f"Can't {operation.name} to key {config.name} because its type is not LIST."
+            raise KafkaError(Code.INVALID_CONFIG, reason)
+        return texts.get(config.name, known.default or "")
+
+
+class _Broker(_Topic):
+    """How the properties of brokers are edited."""
+
+    def list_of(self, config: Config, texts: Mapping[str, str]) -> str:
+        try:
+            operation = Operation(config.config_operation).name.lower()
+        except ValueError:
+            raise KafkaError(Code.INVALID_REQUEST, f"Unknown operations type {config.config_operation}") from None
+        known = known_property(config.name, self.release.version)
+        if known is None:
+            if self.release.names_unknown_lists:
+                raise KafkaError(Code.INVALID_CONFIG, f"Unknown config name: {config.name}")
+            raise KafkaError(Code.UNKNOWN_SERVER_ERROR)
+        if known.declared.type is not Type.LIST:
+            reason = f"Config value {operation} is not allowed for config key: {config.name}"
+            raise KafkaError(Code.INVALID_CONFIG, reason)
+        return texts.get(config.name, known.declared.default or "")

@@ -1,0 +1,132 @@
+"""Changes of configurations while brokers run: of a topic, of one broker, of all brokers.
+
+AlterConfigs and IncrementalAlterConfigs differ in how they say what is to be; from there on they are one. A change is
+an `Edit`, which makes the new texts of a resource out of the old ones. Everything is checked before anything changes,
+and what has changed counts at once.
+
+Source: kafka.server.ConfigAdminManager (what a broker looks at before it asks the controller) and
+ConfigurationControlManager (what the controller looks at), in this order.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from enum import IntEnum
+from typing import Any
+
+from kafkalet.properties import InvalidProperty
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.storage.config import check
+
+from .catalog import known_property
+from .config import BrokerConfig
+from .context import Context
+from .metadata import check_topic_name
+
+Edit = Callable[[Mapping[str, str]], dict[str, str]]
+"""From the properties that are set to those that shall be. May raise KafkaError."""
+
+MIN_ISR = "min.insync.replicas"
+
+
+class ResourceType(IntEnum):
+    """What has a configuration."""
+
+    TOPIC = 2
+    BROKER = 4
+    BROKER_LOGGER = 8
+
+
+def change(
+    context: Context, resource_type: int, name: str, edit: Edit, named: Collection[str], validate_only: bool
+) -> None:
+    """Change the configuration of a resource, or only see whether it could be; `named` are the properties of the
+    request. Raises KafkaError.
+    """
+    if resource_type == ResourceType.TOPIC:
+        _change_topic(context, name, edit, validate_only)
+    elif resource_type == ResourceType.BROKER:
+        _change_broker(context, name, edit, named, validate_only)
+    elif resource_type == ResourceType.BROKER_LOGGER:
+        raise _invalid("Loggers are not changed by clients here; see --log-level")
+    else:
+        raise _invalid(f"Unknown resource type {resource_type}")
+
+
+def _change_topic(context: Context, name: str, edit: Edit, validate_only: bool) -> None:
+    cluster: Any = context.cluster
+    topic = cluster.metadata.topics.get(name)
+    texts = edit({} if topic is None else topic.config)
+    if not name:
+        raise _invalid("Default topic resources are not allowed.")
+    check_topic_name(name)
+    try:
+        check(texts, context.release.log_rules)
+    except InvalidProperty as error:
+        raise KafkaError(Code.INVALID_CONFIG, str(error)) from error
+    if topic is None:
+        raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+    if not validate_only:
+        topic.config = texts
+        cluster.apply_config(topic)
+
+
+def _change_broker(context: Context, name: str, edit: Edit, named: Collection[str], validate_only: bool) -> None:
+    cluster: Any = context.cluster
+    node_id = _node_id(name, context) if name else None
+    changed: dict[int | None, dict[str, str]] = cluster.metadata.broker_config
+    before = changed.get(node_id, {})
+    texts = edit(before)
+    _check_broker(texts, node_id, context.node.config)
+    if context.release.keeps_min_isr_in_cluster:
+        if node_id is not None and MIN_ISR in named:
+            message = f"Broker-level {MIN_ISR} cannot be altered while ELR is enabled."
+            raise KafkaError(Code.INVALID_CONFIG, message)
+        if node_id is None and MIN_ISR in before and MIN_ISR not in texts:
+            message = f"Cluster-level {MIN_ISR} cannot be removed while ELR is enabled."
+            raise KafkaError(Code.INVALID_CONFIG, message)
+    if not validate_only:
+        changed[node_id] = texts
+        cluster.apply_broker_config()
+
+
+def _node_id(name: str, context: Context) -> int:
+    expected = context.node.node_id
+    try:
+        node_id = int(name)
+    except ValueError:
+        raise _invalid(f"Node id must be an integer, but it is: {name}") from None
+    if node_id != expected:
+        raise _invalid(f"Unexpected broker id, expected {expected}, but received {name}")
+    return node_id
+
+
+def _check_broker(texts: Mapping[str, str], node_id: int | None, config: BrokerConfig) -> None:
+    """Raise INVALID_REQUEST unless these may be the changed properties of a broker, or of all (DynamicBrokerConfig)."""
+    version = config.release.version
+    known = {name: found for name in texts if (found := known_property(name, version)) is not None}
+    if fixed := [name for name, found in known.items() if not found.is_dynamic]:
+        raise _invalid(f"Cannot update these configs dynamically: Set({', '.join(fixed)})")
+    if secure := [name for name in texts if name.startswith("ssl.") and name in known]:
+        raise _invalid(
+            "These security configs can be dynamically updated only per-listener using the listener prefix: "
+            f"Set({', '.join(secure)})"
+        )
+    try:
+        for name, found in known.items():
+            found.declared.parse(texts[name])
+        if own := [name for name, found in known.items() if found.is_per_broker and node_id is None]:
+            names = ", ".join(own)
+            raise _invalid(
+                f"Cannot update these configs at default cluster level, broker id must be specified: {names}"
+            )
+        trial = config.for_broker()
+        if node_id is None:
+            trial.reconfigure(texts, config.per_broker)
+        else:
+            trial.reconfigure(config.cluster_wide, texts)
+        trial.log_config({})
+    except InvalidProperty as error:
+        raise _invalid(str(error)) from error
+
+
+def _invalid(message: str) -> KafkaError:
+    return KafkaError(Code.INVALID_REQUEST, message)
