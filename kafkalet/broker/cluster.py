@@ -261,6 +261,9 @@ class Cluster(Running):
             node.listener.start(loop)
         config = self.config
         self._every(config.log_initial_task_delay_ms, config.log_retention_check_interval_ms, self._tend_logs)
+        if self._home.durable:
+            period_ms = config.replica_high_watermark_checkpoint_interval_ms
+            self._every(period_ms, period_ms, self._checkpoint)
         if self._brokers > 1:
             lag_ms = self.config.replica_lag_time_max_ms
             self._every(lag_ms / 2, lag_ms / 2, lambda: self.leadership.drop_laggards(lag_ms))
@@ -357,13 +360,17 @@ class Cluster(Running):
         self._timers.append(self.clock.call_later(first_ms, run))
 
     def _tend_logs(self) -> None:
-        """What the log manager does from time to time: drop old segments, forget old producers, note how far it is."""
+        """What the log manager does from time to time: drop old segments, forget old producers."""
         now_ms = self.clock.now_ms()
         for node in self.nodes.values():
             for partition in list(node.partitions.values()):
                 partition.log.producers.remove_expired(now_ms)
                 if partition.log.apply_retention():
                     self.leadership.changed(partition)
+
+    def _checkpoint(self) -> None:
+        """Note on disk how far the logs are, for the next start."""
+        for node in self.nodes.values():
             node.directory.checkpoint()
 
     def save(self) -> None:
