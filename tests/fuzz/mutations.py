@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from zlib import crc32
 
 from kafkalet.protocol.records.crc32c import crc32c
 
@@ -76,17 +77,20 @@ def add_tags(chance: random.Random, frame: bytearray) -> bytearray:
 
 
 def reseal(chance: random.Random, frame: bytearray) -> bytearray:
-    """Change a record batch and make its CRC right again, so that it is looked at more closely."""
-    for at in range(len(frame) - 61):
-        if frame[at + 16] == 2 and frame[at : at + 4] == b"\0\0\0\0":
-            end = at + 12 + int.from_bytes(frame[at + 8 : at + 12], "big", signed=True)
-            if at + 61 <= end <= len(frame):
-                for _ in range(chance.randrange(1, 4)):
-                    value = chance.choice(INTERESTING[:-4])
-                    where = chance.randrange(at + 21, end)
-                    frame[where : where + len(value)] = value[: end - where]
-                frame[at + 17 : at + 21] = crc32c(memoryview(frame)[at + 21 : end]).to_bytes(4, "big")
-                break
+    """Change a record batch or an old message and make its CRC right again, so that it is looked at more closely."""
+    for at in range(len(frame) - 26):
+        if frame[at + 16] > 2 or frame[at : at + 4] != b"\0\0\0\0":
+            continue
+        end = at + 12 + int.from_bytes(frame[at + 8 : at + 12], "big", signed=True)
+        begin, least = (at + 21, at + 61) if frame[at + 16] == 2 else (at + 16, at + 26)
+        if least <= end <= len(frame):
+            for _ in range(chance.randrange(1, 4)):
+                value = chance.choice(INTERESTING[:-4])
+                where = chance.randrange(begin, end)
+                frame[where : where + len(value)] = value[: end - where]
+            checksum = crc32c if begin == at + 21 else crc32
+            frame[begin - 4 : begin] = checksum(memoryview(frame)[begin:end]).to_bytes(4, "big")
+            break
     return frame
 
 
