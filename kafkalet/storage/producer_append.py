@@ -63,9 +63,12 @@ class ProducerAppend:
         """There is data of a transaction, or a marker, in this append."""
         self.completed: list[CompletedTransaction] = []
 
-    def add(self, batch: Batch, first: LogOffsetMetadata, transaction_version: int) -> None:
-        """Take the next batch in; `first` is the place of its first offset. Raises ValidationFailed."""
-        if batch.is_transactional:
+    def add(self, batch: Batch, first: LogOffsetMetadata | None, transaction_version: int) -> None:
+        """Take the next batch in; `first` is the place of its first offset, None outside transactions.
+
+        Raises ValidationFailed.
+        """
+        if first is not None:
             self.is_transactional = True
         if not batch.is_control:
             self._add_data(batch, first)
@@ -73,7 +76,7 @@ class ProducerAppend:
             marker = batch.records()[0]
             self._add_marker(batch, read_end_marker(marker), marker.timestamp, transaction_version)
 
-    def _add_data(self, batch: Batch, first: LogOffsetMetadata) -> None:
+    def _add_data(self, batch: Batch, first: LogOffsetMetadata | None) -> None:
         epoch, entry = batch.producer_epoch, self.entry
         if epoch < entry.producer_epoch:
             self._refuse_epoch(batch)
@@ -83,7 +86,7 @@ class ProducerAppend:
             epoch,
             BatchMetadata(batch.last_sequence, batch.last_offset, batch.last_offset_delta, batch.max_timestamp),
         )
-        if batch.is_transactional:
+        if first is not None:
             if entry.open_since is None:
                 entry.open_since = batch.base_offset
                 self.started.append(first)

@@ -150,12 +150,11 @@ class ProducerStates:
                     duplicate = known.find_duplicate(batch.producer_epoch, *sequences)
                     if duplicate is not None:
                         return ProducerChange(duplicate=duplicate)
-                first = LogOffsetMetadata(batch.base_offset)
+                first = None
                 if batch.is_transactional:
                     if self.verifies_transactions and origin is not Origin.REPLICATION:
                         self._check_verified(batch, guard)
-                    if position != UNKNOWN_POSITION:
-                        first = LogOffsetMetadata(batch.base_offset, segment_base_offset, position)
+                    first = LogOffsetMetadata(batch.base_offset, segment_base_offset, position)
                 append = appends.get(producer_id)
                 if append is None:
                     verification = self.verifications.get(producer_id)

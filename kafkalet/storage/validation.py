@@ -105,7 +105,7 @@ def validate(
             check_alone(sent, compressed=True)
             if origin is Origin.CLIENT:
                 check_header(first)
-            return _place(first, config, rules, next_offset, leader_epoch, now_ms)
+            return _place(first, source, config, rules, next_offset, leader_epoch, now_ms)
         return rebuild(
             sent,
             config,
@@ -144,10 +144,15 @@ def _source_codec(sent: Sequence[Batch]) -> Codec:
 
 
 def _place(
-    batch: Batch, config: LogConfig, rules: RecordRules, next_offset: int, leader_epoch: int, now_ms: int
+    batch: Batch,
+    codec: Codec,
+    config: LogConfig,
+    rules: RecordRules,
+    next_offset: int,
+    leader_epoch: int,
+    now_ms: int,
 ) -> Accepted:
     """The way of almost every batch: walked, and patched where it lies."""
-    codec = batch.codec
     walked = _walk(batch, codec, rules, config)
     if batch.attributes & LOG_APPEND_TIME and rules.refuses_append_time(batch.max_timestamp):
         rules.check_records(batch.records(), claim_append_time=True, skimmed=codec is not Codec.NONE)
@@ -229,7 +234,7 @@ def check_produced(records: Buffer, version: int) -> None:
     Since v3 that is exactly one batch of format 2, which since v7 may be compressed with zstd; a cut-off rest is
     ignored. Before v3 everything may come. The answer has log start offset -1 and no text. Raises KafkaError.
     """
-    if version < ONE_BATCH_SINCE:
+    if version < ONE_BATCH_SINCE or (version >= ZSTD_SINCE and _is_one_batch(records)):
         return
     entries = batches(records)
     try:
@@ -251,6 +256,8 @@ def is_transactional(records: Buffer) -> bool:
     of the request, with its text and log start offset -1: CORRUPT_MESSAGE for a first batch whose length or magic
     cannot be; UNKNOWN_SERVER_ERROR for a batch of format 2 that ends before the producer id.
     """
+    if _is_one_batch(records):
+        return records[ATTRIBUTES_AT + 1] & TRANSACTIONAL != 0
     try:
         first = next(batches(records), None)
     except KafkaError:
@@ -261,3 +268,12 @@ def is_transactional(records: Buffer) -> bool:
             raise KafkaError(Code.UNKNOWN_SERVER_ERROR) from None
         return records[ATTRIBUTES_AT + 1] & TRANSACTIONAL != 0  # check_produced refuses it
     return first is not None and first.is_transactional
+
+
+def _is_one_batch(records: Buffer) -> bool:
+    """Whether one batch of format 2 fills `records`, as almost always."""
+    size = len(records)
+    if size < HEADER_SIZE or records[MAGIC_AT] != FORMAT:
+        return False
+    length: int = INT32.unpack_from(records, LENGTH_AT)[0]
+    return length + LOG_OVERHEAD == size
