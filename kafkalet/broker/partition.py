@@ -17,7 +17,7 @@ from typing import NamedTuple
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import batches
 from kafkalet.storage.log import Log
-from kafkalet.storage.lookup import EARLIEST, EARLIEST_LOCAL, LATEST, find, legacy_offsets_before
+from kafkalet.storage.lookup import EARLIEST, EARLIEST_LOCAL, LATEST, find, find_time, legacy_offsets_before
 from kafkalet.storage.values import Appended, Isolation, LogOffsetMetadata, Origin, ReadResult, TimestampOffset
 
 from .metadata import PartitionState, TopicState
@@ -296,7 +296,8 @@ class Partition:
         if timestamp == LATEST:
             found: TimestampOffset | None = TimestampOffset(-1, last_fetchable, self.leader_epoch)
         else:
-            found = find(log, timestamp)
+            by_time = timestamp < EARLIEST and self.release.searches_unknown_timestamps
+            found = find_time(log, timestamp) if by_time else find(log, timestamp)
             lagging = lagging and (found is None or found.offset >= last_fetchable)
             if found is not None and found.offset >= last_fetchable:
                 found = None

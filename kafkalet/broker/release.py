@@ -66,8 +66,8 @@ class Release(NamedTuple):
         return self.version < (4, 0)
 
     @property
-    def refuses_unknown_timestamps_by_format(self) -> bool:
-        """On topics in old message formats ListOffsets answers 43 also to special timestamps it does not know."""
+    def searches_unknown_timestamps(self) -> bool:
+        """ListOffsets takes a negative timestamp that it has no name for for a time, and finds the first record."""
         return self.version < (3, 0)
 
     # Fetch

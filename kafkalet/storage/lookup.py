@@ -46,14 +46,10 @@ def find(log: Log, timestamp: int) -> TimestampOffset | None:
     UNSUPPORTED_FOR_MESSAGE_FORMAT where a time is asked of a log of format 0, which has none; UNSUPPORTED_VERSION for a
     negative timestamp without a name.
     """
-    if log.config.record_version == 0 and timestamp not in (EARLIEST, LATEST):
-        raise KafkaError(
-            Code.UNSUPPORTED_FOR_MESSAGE_FORMAT,
-            f"Cannot search offsets based on timestamp because the message format of {log.name} has none",
-        )
     if timestamp >= 0:
-        segment = log.segments.first_reaching(timestamp)
-        return None if segment is None else _search(segment, timestamp, log.log_start_offset)
+        return find_time(log, timestamp)
+    if timestamp not in (EARLIEST, LATEST):
+        _check_format(log)
     if timestamp == LATEST:
         return TimestampOffset(NO_TIMESTAMP, log.log_end_offset, _known(log.epochs.latest_epoch))
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
@@ -66,6 +62,21 @@ def find(log: Log, timestamp: int) -> TimestampOffset | None:
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return _NOT_TIERED
     raise KafkaError(Code.UNSUPPORTED_VERSION, f"there is no special timestamp {timestamp}")
+
+
+def find_time(log: Log, timestamp: int) -> TimestampOffset | None:
+    """The first record, in the order of offsets, that is as late as `timestamp` or later, whatever its sign."""
+    _check_format(log)
+    segment = log.segments.first_reaching(timestamp)
+    return None if segment is None else _search(segment, timestamp, log.log_start_offset)
+
+
+def _check_format(log: Log) -> None:
+    if log.config.record_version == 0:
+        raise KafkaError(
+            Code.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+            f"Cannot search offsets based on timestamp because the message format of {log.name} has none",
+        )
 
 
 def legacy_offsets_before(log: Log, timestamp: int, max_num_offsets: int, now_ms: int) -> list[int]:
@@ -114,6 +125,8 @@ def _latest_record(log: Log) -> TimestampOffset | None:
 
 def _first_with(batch: Batch, timestamp: int) -> TimestampOffset | None:
     """The first record of `batch` that has its largest timestamp (RecordBatch.offsetOfMaxTimestamp)."""
+    if batch.magic == 0:
+        return None
     for record in batch.records():
         if record.timestamp == timestamp:
             return TimestampOffset(timestamp, record.offset, batch.leader_epoch)

@@ -74,11 +74,7 @@ def _list_partition(
     if twice and (topic, index) in twice:
         return Answer(partition_index=index, error_code=Code.INVALID_REQUEST)
     release = context.release
-    if (
-        timestamp < 0
-        and not release.refuses_unknown_timestamps_by_format
-        and SINCE.get(timestamp, NEVER) > context.version
-    ):
+    if timestamp < 0 and not release.searches_unknown_timestamps and SINCE.get(timestamp, NEVER) > context.version:
         return Answer(partition_index=index, error_code=Code.UNSUPPORTED_VERSION)
     if consumer and isolation is None:
         return Answer(partition_index=index, error_code=Code.UNKNOWN_SERVER_ERROR)
@@ -149,7 +145,7 @@ def _list_segments(topic: ListOffsetsRequest.Topic, request: ListOffsetsRequest,
 
 def _list_segment(topic: str, asked: Asked, request: ListOffsetsRequest, context: Context) -> Answer:
     index = asked.partition_index
-    if asked.timestamp < EARLIEST:
+    if asked.timestamp < EARLIEST and not context.release.searches_unknown_timestamps:
         return Answer(partition_index=index, error_code=Code.UNSUPPORTED_VERSION)
     try:
         offsets = context.node.partition(topic, index).legacy_offsets(
