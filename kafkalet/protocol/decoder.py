@@ -2,7 +2,8 @@
 
 The source reads on at `p` in `data`; lengths and counts go through `n`. Fixed reads and single bytes raise by
 themselves where the data ends, slices are checked once at the very end, and no count allocates before its elements
-are read.
+are read. Where Kafka's own readers are lenient, so is this: any length below zero is null where null is allowed, bad
+UTF-8 is replaced, and what follows the message is not looked at.
 """
 
 from collections.abc import Callable, Generator

@@ -45,16 +45,11 @@ class RequestHeader(NamedTuple):
             key, version, correlation_id, length = _FIXED.unpack_from(frame)
             if (api := BY_KEY.get(key)) is None:
                 raise DecodeError(f"no API has the key {key}")
-            end = 10
-            client_id = None
-            if length >= 0:
-                end += length
-                client_id = str(frame[10:end], "utf-8")
-            elif length < -1:
-                raise DecodeError(f"a client id of {length} bytes")
+            end = 10 + max(length, 0)
+            client_id = None if length < 0 else str(frame[10:end], "utf-8", "replace")
             if version in api.flexible:
                 end = skip_tags(frame, end)
-        except (error, IndexError, UnicodeDecodeError) as problem:
+        except (error, IndexError) as problem:
             raise DecodeError(f"request header in {len(frame)} bytes: {problem}") from problem
         if end > len(frame):
             raise DecodeError(f"request header in {len(frame)} bytes: {end - len(frame)} too few")

@@ -65,17 +65,21 @@ def test_versions_nobody_serves_have_headers_too() -> None:
         b"\x00\x0c",
         b"\x00\x0c\x00\x03\x00\x00\x00\x07\x00",
         b"\x00\x0c\x00\x03\x00\x00\x00\x07\x00\x03me",
-        b"\x00\x0c\x00\x03\x00\x00\x00\x07\xff\xfe",
-        b"\x00\x0c\x00\x03\x00\x00\x00\x07\x00\x01\xff",
         b"\x00\x0c\x00\x04\x00\x00\x00\x07\x00\x02me",
         b"\x00\x0c\x00\x04\x00\x00\x00\x07\x00\x02me\1\5\7ab",
         b"\x7f\xff\x00\x00\x00\x00\x00\x07\x00\x02me",
     ],
-    ids=["empty", "cut", "no length", "client id cut", "length -2", "no utf-8", "no tags", "tag cut", "no such api"],
+    ids=["empty", "cut", "no length", "client id cut", "no tags", "tag cut", "no such api"],
 )
 def test_a_broken_header_is_refused(data: bytes) -> None:
     with pytest.raises(DecodeError):
         RequestHeader.decode(data)
+
+
+def test_a_client_id_is_read_as_kafka_reads_it() -> None:
+    fixed = b"\x00\x0c\x00\x03\x00\x00\x00\x07"
+    assert RequestHeader.decode(fixed + b"\xff\xfe")[0].client_id is None
+    assert RequestHeader.decode(fixed + b"\x00\x02\xc3(")[0].client_id == "\ufffd("
 
 
 @given(st.binary(max_size=30))
