@@ -1,12 +1,14 @@
 """Records as they lie in a log and in produce and fetch requests: three formats, one room.
 
     batch.py     an entry of a log seen through its header: walk a buffer, read, patch in place
-    record.py    the records inside a batch of format 2: decode, encode, validate
+    record.py    the records inside a batch of format 2: decode, encode
+    walk.py      the same records looked over without decoding: what a broker does with a batch that is produced
+    runs.py      neighbouring records of one shape, which both of them read column by column
     legacy.py    message sets of formats 0 and 1, with their compressed wrappers
     build.py     whole batches and message sets out of records, byte for byte as Kafka's own client writes them
     convert.py   down-conversion for old consumers, up-conversion for old producers
     control.py   control records: ends of transactions, changes of leader
-    codecs.py    gzip, snappy, lz4, zstd
+    codecs.py    the codecs and the way to them; gzip.py, snappy.py, lz4.py, zstd.py: each format as Kafka has it
     crc32c.py    the checksum of format 2
     varint.py    the zig-zag varints of format 2
 

@@ -96,7 +96,7 @@ def _decompress_block(block: bytes, most: int) -> bytes:
     cramjam = cramjam_or_none()
     if cramjam is None:
         return _copy_out(block, most)
-    buffer = bytearray(most)
+    buffer = bytearray(min(most, 255 * len(block) + 64))  # a byte of a length stands for 255 bytes at most
     try:
         size = cramjam.lz4.decompress_block_into(block, buffer)
     except cramjam.DecompressionError as error:

@@ -6,7 +6,7 @@
     { size (4 bytes, big-endian), that many bytes of raw snappy }*
 
 Readers take raw snappy without framing, too: some clients (old librdkafka, Sarama) send that. Streams may be
-concatenated, header and all.
+concatenated, header and all. The versions are looked at only there, and up to three bytes too many at the end are none.
 
 Raw snappy is a varint, the size of the data, and then literals and copies of what is already there:
 
@@ -41,14 +41,14 @@ def compress(data: Buffer) -> bytes:
 def decompress(data: Buffer, limit: int) -> bytes:
     """Framed or raw. Raises Corrupt or TooLarge."""
     data = bytes(data)
-    if not data.startswith(_MAGIC):
+    if len(data) < len(_HEADER) or not data.startswith(_MAGIC):
         return _decompress_raw(data, limit)
     pieces = []
     position = len(_HEADER)
-    if len(data) < position or data[12:16] > _HEADER[12:16]:
-        raise Corrupt("a framing of another version")
-    while position < len(data):
-        if data.startswith(_MAGIC, position):
+    while len(data) - position >= 4:
+        if data.startswith(_MAGIC[:4], position):
+            if not _another_stream(data[position : position + len(_HEADER)]):
+                break
             position += len(_HEADER)
             continue
         size = int.from_bytes(data[position : position + 4], "big", signed=True)
@@ -60,6 +60,17 @@ def decompress(data: Buffer, limit: int) -> bytes:
         pieces.append(piece)
         position += size
     return b"".join(pieces)
+
+
+def _another_stream(header: bytes) -> bool:
+    """Whether a stream begins here; else what was read before is all (SnappyInputStream.hasNextChunk)."""
+    if len(header) < len(_HEADER):
+        raise Corrupt("a header that is cut off")
+    if not header.startswith(_MAGIC):
+        return False
+    if int.from_bytes(header[8:12], "big", signed=True) < 1:
+        raise Corrupt("a framing of another version")
+    return True
 
 
 def _decompress_raw(data: bytes, limit: int) -> bytes:

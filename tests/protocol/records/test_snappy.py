@@ -11,6 +11,7 @@ from .strategies import damaged
 from .test_codecs import TEXT, contents
 
 LIMIT = 1 << 24
+FRAMED = snappy.compress(b"content")
 
 
 @pytest.fixture
@@ -72,6 +73,15 @@ def test_streams_one_after_the_other_are_read() -> None:
     assert snappy.decompress(snappy.compress(b"one ") + snappy.compress(b"two"), LIMIT) == b"one two"
 
 
+def test_the_first_header_may_tell_any_version() -> None:
+    assert snappy.decompress(FRAMED[:8] + b"\xff" * 8 + FRAMED[16:], LIMIT) == b"content"
+
+
+@pytest.mark.parametrize("rest", [b"", b"\1\2\3", FRAMED[:4] + bytes(12)])
+def test_what_follows_and_is_no_block_is_dropped(rest: bytes) -> None:
+    assert snappy.decompress(FRAMED + rest, LIMIT) == b"content"
+
+
 def test_the_limit_is_for_all_blocks_together() -> None:
     with pytest.raises(TooLarge):
         snappy.decompress(snappy.compress(bytes(100_000)), 99_999)
@@ -80,8 +90,10 @@ def test_the_limit_is_for_all_blocks_together() -> None:
 @pytest.mark.parametrize(
     "data",
     [
+        pytest.param(b"", id="nothing"),
         pytest.param(b"\x82SNAPPY\0", id="a header that is cut off"),
-        pytest.param(b"\x82SNAPPY\0\0\0\0\2\0\0\0\2", id="a later version"),
+        pytest.param(FRAMED + FRAMED[:10], id="a second header that is cut off"),
+        pytest.param(FRAMED + FRAMED[:8] + bytes(8), id="a second header of version 0"),
         pytest.param(b"\x82SNAPPY\0\0\0\0\1\0\0\0\1\0\0\0\x09\0", id="a block beyond the end"),
         pytest.param(b"\x82SNAPPY\0\0\0\0\1\0\0\0\1\xff\xff\xff\xff", id="a block of negative size"),
     ],
