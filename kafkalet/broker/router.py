@@ -127,7 +127,7 @@ class Router:
                 end = skip_tags(frame, end) if frame[end] else end + 1
             if end > len(frame):
                 raise CloseConnection(f"request header in {len(frame)} bytes: {end - len(frame)} too few")
-        except (IndexError, UnicodeDecodeError, DecodeError) as problem:
+        except (IndexError, DecodeError) as problem:
             raise CloseConnection(f"request header in {len(frame)} bytes: {problem}") from problem
         context.route = route
         context.api = route.api
