@@ -121,7 +121,7 @@ def _write(
     now_ms: int,
 ) -> Accepted:
     """The records in the log's format and codec."""
-    _check_producer(first)
+    _check_producer(first, config.record_version)
     stamps = config.stamps_append_time
     append_time = now_ms if stamps else NO_TIMESTAMP
     written = convert.rebuild(
@@ -153,12 +153,12 @@ def _write(
     )
 
 
-def _check_producer(first: Batch) -> None:
+def _check_producer(first: Batch, record_version: int) -> None:
     """A new batch is written only for a producer that makes sense (MemoryRecordsBuilder.validateProducerState)."""
     if first.producer_id == NO_PRODUCER_ID:
         makes_sense = not first.is_transactional
     else:
-        makes_sense = first.producer_epoch != NO_PRODUCER_EPOCH and first.base_sequence >= 0
+        makes_sense = record_version >= 2 and first.producer_epoch != NO_PRODUCER_EPOCH and first.base_sequence >= 0
     if not makes_sense:
         raise refusal(
             Code.UNKNOWN_SERVER_ERROR,

@@ -26,7 +26,6 @@ Records of no length are no error: nothing is appended, and the base offset in t
 Produce v0 to v2; v3 and later refuse them. Null records are the broker's business.
 """
 
-from collections.abc import Sequence
 
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import (
@@ -92,11 +91,10 @@ def validate(
     patched in place. Raises AppendRefused; the records are then as they were.
     """
     try:
-        sent = _analyze(records, config, origin)
+        sent, source = _analyze(records, config, origin)
         if not sent:
             return NOTHING
         first = sent[0]
-        source = _source_codec(sent)
         target = CODECS.get(config.compression_type, source)
         if first.is_control and source is Codec.NONE:
             target = source  # markers are not compressed, whatever the topic wants
@@ -123,24 +121,21 @@ def validate(
         raise refusal(error.code, error.message or error.code.name) from error
 
 
-def _analyze(records: Buffer, config: LogConfig, origin: Origin) -> list[Batch]:
-    """The complete batches in `records`, each for itself as it should be."""
-    sent = []
+def _analyze(records: Buffer, config: LogConfig, origin: Origin) -> tuple[list[Batch], Codec]:
+    """The complete batches in `records`, each for itself as it should be, and what the producer compressed with.
+
+    Of several batches the last one that is compressed counts.
+    """
+    sent: list[Batch] = []
+    source = Codec.NONE
     for batch in batches(records):
         if batch.magic >= FORMAT and batch.base_offset != 0 and origin is Origin.CLIENT:
             raise refusal(Code.INVALID_RECORD, f"the base offset should be 0, but it is {batch.base_offset}")
         check_size(batch.size, config)
         batch.check_crc()
-        sent.append(batch)
-    return sent
-
-
-def _source_codec(sent: Sequence[Batch]) -> Codec:
-    """What the producer compressed with; of several batches the last one that is compressed counts."""
-    source = Codec.NONE
-    for batch in sent:
         source = batch.codec or source
-    return source
+        sent.append(batch)
+    return sent, source
 
 
 def _place(
@@ -236,17 +231,22 @@ def check_produced(records: Buffer, version: int) -> None:
     """
     if version < ONE_BATCH_SINCE or (version >= ZSTD_SINCE and _is_one_batch(records)):
         return
-    entries = batches(records)
     try:
-        first = next(entries, None)
-        if first is None or first.magic != FORMAT:
-            raise KafkaError(Code.INVALID_RECORD)
-        if version < ZSTD_SINCE and first.codec is Codec.ZSTD:
-            raise KafkaError(Code.UNSUPPORTED_COMPRESSION_TYPE)
+        short_bytes = _short_first_batch(records)
+        entries = batches(records, short_bytes)
+        if not short_bytes:
+            first = next(entries, None)
+            if first is None or first.magic != FORMAT:
+                raise KafkaError(Code.INVALID_RECORD)
+            if version < ZSTD_SINCE and first.codec is Codec.ZSTD:
+                raise KafkaError(Code.UNSUPPORTED_COMPRESSION_TYPE)
         if next(entries, None) is not None:
             raise KafkaError(Code.INVALID_RECORD)
     except KafkaError as error:
         raise KafkaError(error.code) from None
+    if short_bytes:
+        # Kafka goes on to look for a producer id, which may lie beyond the end, before it finds the checksum wrong.
+        raise KafkaError(Code.UNKNOWN_SERVER_ERROR if short_bytes < PRODUCER_EPOCH_AT else Code.CORRUPT_MESSAGE)
 
 
 def is_transactional(records: Buffer) -> bool:
@@ -254,19 +254,11 @@ def is_transactional(records: Buffer) -> bool:
 
     Kafka asks that of all partitions before it looks at any, so a KafkaError from here is the answer for each partition
     of the request, with its text and log start offset -1: CORRUPT_MESSAGE for a first batch whose length or magic
-    cannot be; UNKNOWN_SERVER_ERROR for a batch of format 2 that ends before the producer id.
+    cannot be.
     """
-    if _is_one_batch(records):
+    if _is_one_batch(records) or _short_first_batch(records):
         return records[ATTRIBUTES_AT + 1] & TRANSACTIONAL != 0
-    try:
-        first = next(batches(records), None)
-    except KafkaError:
-        size = LOG_OVERHEAD + INT32.unpack_from(records, LENGTH_AT)[0]
-        if size < LOG_OVERHEAD + MIN_LENGTH or records[MAGIC_AT] != FORMAT:
-            raise
-        if size < PRODUCER_EPOCH_AT:
-            raise KafkaError(Code.UNKNOWN_SERVER_ERROR) from None
-        return records[ATTRIBUTES_AT + 1] & TRANSACTIONAL != 0  # check_produced refuses it
+    first = next(batches(records), None)
     return first is not None and first.is_transactional
 
 
@@ -277,3 +269,11 @@ def _is_one_batch(records: Buffer) -> bool:
         return False
     length: int = INT32.unpack_from(records, LENGTH_AT)[0]
     return length + LOG_OVERHEAD == size
+
+
+def _short_first_batch(records: Buffer) -> int:
+    """The size of a first batch of format 2 that has no room for its header, which Kafka notices late; else 0."""
+    if len(records) < LOG_OVERHEAD + MIN_LENGTH or records[MAGIC_AT] != FORMAT:
+        return 0
+    size: int = LOG_OVERHEAD + INT32.unpack_from(records, LENGTH_AT)[0]
+    return size if LOG_OVERHEAD + MIN_LENGTH <= size < HEADER_SIZE and size <= len(records) else 0
