@@ -73,6 +73,8 @@ def decompress(data: Buffer, limit: int, *, any_checksum: bool = False) -> bytes
                 raise Corrupt("a block with a wrong checksum")
             position += 4
         piece = _decompress_block(block, block_bytes) if is_compressed else block
+        if not piece:  # what comes of an empty block, Kafka takes for the end
+            return b"".join(pieces)
         limit -= len(piece)
         if limit < 0:
             raise TooLarge

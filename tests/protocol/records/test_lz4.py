@@ -90,6 +90,7 @@ STORED = b"\x03\0\0\x80abc"
             frame(0x70, 0x60, STORED + lz4.xxh32(b"abc").to_bytes(4, "little") + bytes(4)), id="with block checksums"
         ),
         pytest.param(frame(0x60, 0x40, STORED + bytes(4) + b"what follows"), id="with something behind it"),
+        pytest.param(frame(0x60, 0x40, STORED + b"\1\0\0\0" + b"\0"), id="with an empty block for an end"),
     ],
 )
 def test_frames_of_all_kinds_are_read(data: bytes) -> None:
