@@ -61,7 +61,7 @@ class LogDirectory:
         self.path = path
         self.clock = clock
         files = Files(durable=durable, max_open=max_open_files)
-        self.ground = Ground(files, clock, self._checkpoint_recovery_points)
+        self.ground = Ground(files, clock, self._distrust_checkpoints)
         self.logs: dict[TopicPartition, Log] = {}
         """The logs that are open."""
         os.makedirs(path, exist_ok=True)
@@ -70,6 +70,8 @@ class LogDirectory:
         self._recovery_points = self._read_offsets(checkpoints.RECOVERY_POINTS)
         self._log_start_offsets = self._read_offsets(checkpoints.LOG_START_OFFSETS)
         self._high_watermarks = self._read_offsets(checkpoints.HIGH_WATERMARKS)
+        self._written = self._recovery_points.keys() | self._log_start_offsets.keys() | self._high_watermarks.keys()
+        """Of which logs the checkpoints on disk speak."""
         self._closed: dict[TopicPartition, str] = {}
         """Directories of logs that lie here and have not been opened."""
         self._look_around()
@@ -127,6 +129,8 @@ class LogDirectory:
             self._put_aside(topic, partition, directory)
             directory = None
         if directory is None:
+            if key in self._written:  # a log of that name was here before
+                self._distrust_checkpoints()
             directory = os.path.join(self.path, f"{topic}-{partition}")
             from .recovery import create_log
 
@@ -157,8 +161,7 @@ class LogDirectory:
         aside = self._name_aside(topic, partition, STRAY)
         _log.warning("%s is of another topic of that name and is renamed to %s", directory, aside)
         os.replace(directory, aside)
-        for offsets in (self._recovery_points, self._log_start_offsets, self._high_watermarks):
-            offsets.pop((topic, partition), None)
+        self._forget_offsets((topic, partition))
 
     def delete(self, topic: str, partition: int) -> None:
         """Take a log out. Its directory is renamed at once and deleted after `file.delete.delay.ms`."""
@@ -169,9 +172,12 @@ class LogDirectory:
         log.release()
         os.replace(log.directory, aside)
         log.moved(aside)
+        self._forget_offsets(key)
+        self.ground.deletions.later(aside, log.config.file_delete_delay_ms, lambda: _delete(log))
+
+    def _forget_offsets(self, key: TopicPartition) -> None:
         for offsets in (self._recovery_points, self._log_start_offsets, self._high_watermarks):
             offsets.pop(key, None)
-        self.ground.deletions.later(aside, log.config.file_delete_delay_ms, lambda: _delete(log))
 
     def _name_aside(self, topic: str, partition: int, suffix: str) -> str:
         ending = f"-{partition}.{os.urandom(16).hex()}{suffix}"
@@ -181,25 +187,23 @@ class LogDirectory:
 
     def checkpoint(self) -> None:
         """Write down from where each log would have to be checked, where it starts, and its high watermark."""
-        self._write_recovery_points()
         for key, log in self.logs.items():
+            self._recovery_points[key] = log.recovery_point
             self._high_watermarks[key] = log.high_watermark
             if log.log_start_offset > log.segments.first.base_offset:
                 self._log_start_offsets[key] = log.log_start_offset
             else:
                 self._log_start_offsets.pop(key, None)
+        self._write_offsets(checkpoints.RECOVERY_POINTS, self._recovery_points)
         self._write_offsets(checkpoints.LOG_START_OFFSETS, self._log_start_offsets)
         self._write_offsets(checkpoints.HIGH_WATERMARKS, self._high_watermarks)
+        self._written = self._recovery_points.keys() | self._high_watermarks.keys()
 
-    def _write_recovery_points(self) -> None:
-        for key, log in self.logs.items():
-            self._recovery_points[key] = log.recovery_point
-        self._write_offsets(checkpoints.RECOVERY_POINTS, self._recovery_points)
-
-    def _checkpoint_recovery_points(self) -> None:
-        """A log was cut below what is on disk as its recovery point (LogManager.truncateTo)."""
+    def _distrust_checkpoints(self) -> None:
+        """What the checkpoints say of some log is wrong: after a crash, nothing would be checked below the recovery point
+        of a log that was longer once, and nothing be seen below the start of one that began later."""
         if self.ground.files.durable:
-            self._write_recovery_points()
+            self.checkpoint()
 
     def _read_offsets(self, name: str) -> dict[TopicPartition, int]:
         try:

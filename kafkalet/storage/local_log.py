@@ -55,9 +55,7 @@ class LocalLog:
         """The next offset is `offset`, and the active segment ends there."""
         active = self.segments.active
         self.end = LogOffsetMetadata(offset, active.base_offset, active.size_bytes)
-        if self.recovery_point > offset:
-            self.recovery_point = offset
-            self.ground.truncated()
+        self.recovery_point = min(self.recovery_point, offset)
 
     # -- append and roll
 

@@ -253,6 +253,7 @@ class Log(LogOffsets):
         self._rebuild_producers(offset)
         self._follow_end()
         self._update_first_unstable()
+        self.local.ground.truncated()
         return True
 
     def truncate_fully_and_start_at(self, offset: int, log_start_offset: int | None = None) -> None:
@@ -264,6 +265,7 @@ class Log(LogOffsets):
         self.log_start_offset = offset if log_start_offset is None else log_start_offset
         self._rebuild_producers(offset)
         self._set_high_watermark(self.local.end)
+        self.local.ground.truncated()
 
     def _rebuild_producers(self, end_offset: int) -> None:
         now_ms = self.local.ground.clock.now_ms()

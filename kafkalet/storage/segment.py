@@ -143,7 +143,11 @@ class Segment:
             waited_ms = max_timestamp - first if first >= 0 else self.clock.now_ms() - self._created_ms
             if waited_ms > max_segment_ms(config) - self._jitter_ms:
                 return True
-        return self.offset_index.is_full or self.time_index.is_full or not self.offset_index.can_hold(last_offset)
+        return self.indexes_are_full or not self.offset_index.can_hold(last_offset)
+
+    @property
+    def indexes_are_full(self) -> bool:
+        return self.offset_index.is_full or self.time_index.is_full
 
     def append(self, data: Buffer, last_offset: int, max_timestamp: int, offset_of_max_timestamp: int) -> None:
         """Write entries at the end: `last_offset` is the last in them, `offset_of_max_timestamp` the last offset of the
@@ -163,7 +167,7 @@ class Segment:
         """Take `size` bytes that begin at `position` into the indexes, if it is time for an entry."""
         if max_timestamp > self.largest.timestamp:
             self._largest = TimestampOffset(max_timestamp, offset_of_max)
-        if self._bytes_since_index_entry > self._interval_bytes:
+        if self._bytes_since_index_entry > self._interval_bytes and not self.indexes_are_full:
             self.offset_index.append(last_offset, position)
             self.time_index.maybe_append(*self.largest[:2])
             self._bytes_since_index_entry = 0

@@ -5,14 +5,14 @@ import struct
 from pathlib import Path
 from typing import Any
 
+from producing import T0, marker, produced
+
 from kafkalet.clock import ManualClock
 from kafkalet.protocol.records.batch import Batch, batches
 from kafkalet.storage.config import LogConfig
 from kafkalet.storage.directory import LogDirectory
 from kafkalet.storage.log import Log
 from kafkalet.storage.values import Appended, Isolation, Origin, ReadResult
-
-from producing import T0, marker, produced
 
 TOPIC_ID = bytes(range(16))
 CONFIG = LogConfig(message_timestamp_after_max_ms=(1 << 63) - 1)
@@ -70,9 +70,9 @@ class Place:
         if visible:
             self.log.maybe_increment_high_watermark(self.log.log_end_offset)
 
-    def replicate(self, *batches: Batch) -> Appended:
+    def replicate(self, *batches: Batch, leader_epoch: int = 0) -> Appended:
         """Append as a follower."""
-        return self.log.append_as_follower(b"".join(batch.to_bytes() for batch in batches))
+        return self.log.append_as_follower(b"".join(with_epoch(batch, leader_epoch) for batch in batches))
 
     def read(self, offset: int, isolation: Isolation = Isolation.LOG_END, max_bytes: int = 1 << 30) -> ReadResult:
         return self.log.read(offset, max_bytes, isolation, True)
@@ -83,9 +83,19 @@ class Place:
         offset = self.log.log_start_offset
         while offset < isolation.bound(self.log):
             found = list(batches(content(self.read(offset, isolation))))
+            if not found:
+                break
             seen += [record.offset for batch in found for record in batch.records() if record.offset >= offset]
             offset = found[-1].next_offset
         return seen
+
+
+def with_epoch(batch: Batch, leader_epoch: int) -> bytes:
+    """The bytes of a batch as its leader has stamped them."""
+    data = bytearray(batch.view())
+    if batch.magic >= 2:
+        struct.pack_into(">i", data, 12, leader_epoch)
+    return bytes(data)
 
 
 def content(result: ReadResult) -> bytes:

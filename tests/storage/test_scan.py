@@ -4,13 +4,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from producing import logged, message_set, record
 
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import Batch
 from kafkalet.storage import scan
 from kafkalet.storage.files import File, Files
-
-from producing import logged, message_set, record
 
 Walk = Callable[[File, int, int], Iterator[tuple[int, Batch]]]
 both = pytest.mark.parametrize("walk", [scan.heads, scan.entries])
@@ -29,7 +28,7 @@ def walked(walk: Walk, file: File, start: int = 0, end: int | None = None) -> li
 @both
 @pytest.mark.parametrize("size", [1, 3000, 70_000])
 def test_all_entries_are_found_whatever_their_size(walk: Walk, tmp_path: Path, size: int) -> None:
-    made = [bytes(logged(offset).view()) for offset in range(0, 5)]
+    made = [bytes(logged(offset).view()) for offset in range(5)]
     made += [bytes(message_set(1, record(value="x" * size)))] * 40
     position, expected = 0, []
     for data in made:
