@@ -1,7 +1,60 @@
-"""What all tests share."""
+"""What all tests share: brokers to ask, and when Apache Kafka itself is asked.
 
+`broker` is a client of kafkalet as it emulates a release. With `-m oracle` (`make oracle`) the same tests run against
+Apache Kafka of that release; without it they are left out, and where Java or Maven is missing they say so.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
 from hypothesis import settings
+
+import kafkalet
+
+if TYPE_CHECKING:
+    from tests.behaviour.client import Client
+    from tests.golden.scenario import Server
 
 # How long an example takes says more about what else the machine does than about us.
 settings.register_profile("kafkalet", deadline=None)
 settings.load_profile("kafkalet")
+
+RELEASES = ("3.9", "4.4")
+BROKERS = [pytest.param(("kafkalet", release), id=f"kafkalet-{release}") for release in RELEASES]
+BROKERS += [pytest.param(("kafka", r), id=f"kafka-{r}", marks=pytest.mark.oracle) for r in RELEASES]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what needs Apache Kafka, unless it is asked for."""
+    if "oracle" not in config.option.markexpr:
+        left_out = [item for item in items if item.get_closest_marker("oracle")]
+        items[:] = [item for item in items if not item.get_closest_marker("oracle")]
+        config.hook.pytest_deselected(items=left_out)
+
+
+@pytest.fixture(scope="session", params=BROKERS)
+def server(request: pytest.FixtureRequest) -> "Iterator[Server]":
+    """A broker for the whole run; tests make topics of their own."""
+    from tests.golden.scenario import Server
+    from tests.oracle.apache_kafka import ApacheKafka, missing
+
+    kind, release = request.param
+    if kind == "kafkalet":
+        with kafkalet.Broker(kafka_version=release) as broker:
+            yield Server(broker.bootstrap_servers)
+    elif reason := missing(release):
+        pytest.skip(reason)
+    else:
+        with ApacheKafka(release) as kafka:
+            yield Server(kafka.bootstrap_servers)
+
+
+@pytest.fixture
+def broker(server: "Server") -> "Iterator[Client]":
+    """A client of kafkalet, or of Apache Kafka."""
+    from tests.behaviour.client import Client
+
+    client = Client(server)
+    yield client
+    client.close()

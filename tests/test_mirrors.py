@@ -1,5 +1,10 @@
-"""The tests mirror the source, and an API has its three files: messages, handler, behaviour."""
+"""The tests mirror the source, and an API has its three files: messages, handler, behaviour.
 
+Its behaviour is held by a test file, or by what real Kafka answered: transcripts that ask it often enough.
+"""
+
+from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -7,10 +12,12 @@ import pytest
 from kafkalet.broker.apis import SERVED
 from kafkalet.protocol.api import Api
 
+from .golden.replay import HERE, load
 from .source import MODULES, ROOT, SOURCE, name_of
 
 TESTS = ROOT / "tests"
 APIS = SOURCE / "broker" / "apis"
+OFTEN = 5
 ELSEWHERE: dict[str, str] = {
     "broker.assignments": "golden/test_golden.py",
     "broker.new_topics": "golden/test_golden.py",
@@ -63,12 +70,19 @@ def test_what_is_tested_elsewhere_exists() -> None:
     assert {f"kafkalet.{name}" for name in ELSEWHERE} <= {name_of(path) for path in MIRRORED}
 
 
+@cache
+def cases_by_api() -> Counter[str]:
+    steps = (step for path in HERE.glob("*/*.json") for step in load(path)["steps"] if "case" in step)
+    return Counter(step["api"] for step in steps if "api" in step)
+
+
 @pytest.mark.parametrize("api", sorted(SERVED), ids=str)
 def test_a_served_api_has_its_three_files(api: Api) -> None:
     assert (SOURCE / "protocol" / "messages" / f"{api.module}.py").exists()
     assert (APIS / f"{api.module}.py").exists()
     tests = [TESTS / place / f"test_{api.module}.py" for place in ("behaviour", "broker/apis")]
-    assert any(test.exists() for test in tests), " or ".join(str(test.relative_to(ROOT)) for test in tests)
+    asked = cases_by_api()[api.title]
+    assert any(test.exists() for test in tests) or asked >= OFTEN, f"no test_{api.module}.py, and {asked} cases"
 
 
 def test_every_module_of_the_handlers_is_served_or_used_by_one() -> None:

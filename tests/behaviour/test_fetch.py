@@ -1,0 +1,228 @@
+"""Fetch: what is read, how much of it, and when the answer comes."""
+
+import pytest
+
+from kafkalet.protocol.errors import Code
+
+from .client import Client, at, batch, codes, filled, partitions, values
+
+WAIT_MS = 600
+BATCH = 90  # bytes of a batch of one record with a value of 22
+
+
+@pytest.mark.parametrize("version", [4, 7, 11, 12])
+def test_a_fetch_brings_all_batches_from_its_offset_on(broker: Client, version: int) -> None:
+    topic = broker.topic()
+    broker.produced(topic, batch(10, value="a"), batch(20, value="b"), batch(30, value="c"))
+    assert broker.values(at(topic, 1), version=version) == ["b", "c"]
+
+
+def test_since_v13_topics_go_by_their_id(broker: Client) -> None:
+    """KIP-516."""
+    topic = broker.topic()
+    broker.produced(topic, batch(10, value="a"))
+    answer = broker.fetch({"topic_id": broker.topic_ids[topic], "partitions": at(topic)["partitions"]}, version=13)
+    assert answer["responses"][0]["topic_id"] == broker.topic_ids[topic]
+    assert values(answer["responses"][0]["partitions"][0]) == ["a"]
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+def test_an_offset_inside_a_batch_brings_the_whole_batch(broker: Client, codec: str) -> None:
+    """FE-11, LogSegment.read; dekaf#2074, rskafka#99."""
+    topic = broker.topic()
+    broker.produced(topic, batch(10, 20, 30, codec=codec))
+    [entry] = broker.fetched(at(topic, 1), version=12)["records"]
+    assert (entry["base_offset"], entry["count"], entry["codec"]) == (0, 3, codec)
+
+
+def test_at_the_end_there_is_nothing_and_no_error(broker: Client) -> None:
+    """FE-12, FE-14: the records are empty, not null; KAFKA-18646."""
+    topic = broker.topic()
+    broker.produced(topic, batch(10, 20))
+    said = broker.fetched(at(topic, 2))
+    assert (said["error_code"], said["records"], said["high_watermark"]) == (0, [], 2)
+
+
+@pytest.mark.parametrize("offset", [-1, 0, 3])
+def test_an_offset_outside_the_log_is_out_of_range_and_tells_no_offsets(broker: Client, offset: int) -> None:
+    """FE-13, LocalLog.read; KAFKA-725."""
+    topic = broker.topic()
+    broker.produced(topic, batch(10, 20))
+    broker.delete_records(topic, 1)
+    said = broker.fetched(at(topic, offset))
+    offsets = (said["high_watermark"], said["last_stable_offset"], said["log_start_offset"])
+    assert (said["error_code"], offsets) == (Code.OFFSET_OUT_OF_RANGE, (-1, -1, -1))
+
+
+def test_high_watermark_stable_offset_and_log_start_are_told(broker: Client) -> None:
+    """FE-38; redpanda#990, kop#1512."""
+    topic = broker.topic()
+    broker.produced(topic, batch(10, 20, 30))
+    broker.delete_records(topic, 1)
+    said = broker.fetched(at(topic, 1))
+    assert (said["high_watermark"], said["last_stable_offset"], said["log_start_offset"]) == (3, 3, 1)
+
+
+def test_read_uncommitted_has_no_list_of_aborted_transactions(broker: Client) -> None:
+    """FE-15."""
+    topic = broker.topic()
+    broker.produced(topic, batch(10))
+    assert broker.fetched(at(topic))["aborted_transactions"] is None
+
+
+def test_read_committed_has_a_list_of_aborted_transactions_even_if_it_is_empty(broker: Client) -> None:
+    """FE-16."""
+    topic = broker.topic()
+    broker.produced(topic, batch(10))
+    assert broker.fetched(at(topic), isolation_level=1)["aborted_transactions"] == []
+
+
+@pytest.mark.parametrize("limit", [0, 1, BATCH - 1])
+def test_the_first_batch_comes_whole_however_small_the_limits(broker: Client, limit: int) -> None:
+    """FE-08, KIP-74; sarama#3538, redpanda#1532."""
+    topic = broker.topic()
+    broker.produced(topic, filled(1, 22), filled(2, 22))
+    [entry] = broker.fetched(at(topic, 0, 0, limit), max_bytes=limit)["records"]
+    assert entry["size"] == BATCH
+
+
+def test_only_the_first_partition_with_records_may_exceed_the_limits(broker: Client) -> None:
+    """FE-09, ReplicaManager.readFromLog; apache/kafka#20088."""
+    topic = broker.topic(3)
+    for partition in (1, 2):
+        broker.produced(topic, filled(1, 22), partition=partition)
+    answer = broker.fetch(*(at(topic, 0, partition) for partition in range(3)), max_bytes=1)
+    assert [len(p["records"]) for p in answer["responses"][0]["partitions"]] == [0, 1, 0]
+
+
+def test_behind_the_first_batch_records_are_cut_where_the_limit_falls(broker: Client) -> None:
+    topic = broker.topic()
+    broker.produced(topic, filled(1, 22), filled(2, 22))
+    [_, tail] = broker.fetched(at(topic, 0, 0, BATCH + 40))["records"]
+    assert tail["partial_bytes"] == 40
+
+
+def test_partitions_are_answered_in_the_order_asked(broker: Client) -> None:
+    """FE-09, FetchRequestTest."""
+    one, two = broker.topic(2), broker.topic()
+    wanted = [at(two), at(one, 0, 1), at(one)]
+    assert partitions(broker.fetch(*wanted)) == [(two, 0), (one, 1), (one, 0)]
+
+
+def test_without_a_wait_the_answer_comes_at_once(broker: Client) -> None:
+    """FE-01."""
+    elapsed_ms, answer = broker.timed(at(broker.topic()), max_wait_ms=0, min_bytes=1)
+    assert codes(answer) == [0]
+    assert elapsed_ms < WAIT_MS
+
+
+def test_with_nothing_to_read_the_wait_is_waited_out(broker: Client) -> None:
+    """FE-01."""
+    elapsed_ms, answer = broker.timed(at(broker.topic()), max_wait_ms=WAIT_MS, min_bytes=1)
+    assert codes(answer) == [0]
+    assert elapsed_ms >= 0.97 * WAIT_MS
+
+
+def test_min_bytes_of_none_does_not_wait(broker: Client) -> None:
+    elapsed_ms, _ = broker.timed(at(broker.topic()), max_wait_ms=5000, min_bytes=0)
+    assert elapsed_ms < 5000
+
+
+def test_a_waiting_fetch_is_woken_by_a_produce(broker: Client) -> None:
+    """FE-02, DelayedFetch case G; emqx#16961."""
+    topic = broker.topic()
+    connection = broker.connection("waiting")
+    sent = connection.send("Fetch", 12, broker.fetching(at(topic), max_wait_ms=20_000, min_bytes=1))
+    assert not connection.has_answer(sent, 0.1)
+    broker.produced(topic, batch(10, value="now"))
+    answer = connection.receive(sent, 15)
+    assert values(answer["responses"][0]["partitions"][0]) == ["now"]
+
+
+def test_a_waiting_fetch_is_not_woken_by_too_little(broker: Client) -> None:
+    """FE-05: bytes are counted over all partitions."""
+    topic = broker.topic(2)
+    connection = broker.connection("waiting")
+    body = broker.fetching(at(topic), at(topic, 0, 1), max_wait_ms=20_000, min_bytes=2 * BATCH)
+    sent = connection.send("Fetch", 12, body)
+    broker.produced(topic, filled(1, 22))
+    assert not connection.has_answer(sent, 0.2)
+    broker.produced(topic, filled(2, 22), partition=1)
+    assert [len(p["records"]) for p in connection.receive(sent, 15)["responses"][0]["partitions"]] == [1, 1]
+
+
+@pytest.mark.parametrize("offset", [-1, 9])
+def test_an_error_in_a_partition_ends_the_wait(broker: Client, offset: int) -> None:
+    """FE-01, ReplicaManager.fetchMessages."""
+    topic = broker.topic(2)
+    elapsed_ms, answer = broker.timed(at(topic, 0, 1), at(topic, offset), max_wait_ms=20_000, min_bytes=1)
+    assert elapsed_ms < 10_000
+    assert codes(answer) == [0, Code.OFFSET_OUT_OF_RANGE]
+
+
+def test_an_unknown_topic_beside_an_idle_partition_does_not_end_the_wait(broker: Client) -> None:
+    """FE-40, KafkaApis.handleFetchRequest: it was sorted out before anything is read."""
+    wanted = [at("there-is-no-such-topic"), at(broker.topic())]
+    elapsed_ms, answer = broker.timed(*wanted, max_wait_ms=WAIT_MS, min_bytes=1)
+    assert elapsed_ms >= 0.97 * WAIT_MS
+    assert sorted(codes(answer)) == [0, Code.UNKNOWN_TOPIC_OR_PARTITION]
+
+
+def test_only_unknown_topics_are_answered_at_once(broker: Client) -> None:
+    """FE-41."""
+    elapsed_ms, answer = broker.timed(at("there-is-no-such-topic"), max_wait_ms=20_000, min_bytes=1)
+    assert elapsed_ms < 10_000
+    assert codes(answer) == [Code.UNKNOWN_TOPIC_OR_PARTITION]
+
+
+def test_min_bytes_is_at_most_max_bytes(broker: Client) -> None:
+    """FE-07; apache/kafka#7595."""
+    topic = broker.topic()
+    broker.produced(topic, filled(1, 22))
+    elapsed_ms, _ = broker.timed(at(topic), max_wait_ms=20_000, min_bytes=10_000, max_bytes=BATCH)
+    assert elapsed_ms < 10_000
+
+
+def test_an_offset_in_an_older_segment_is_answered_at_once(broker: Client) -> None:
+    """FE-06, DelayedFetch case F."""
+    topic = broker.topic(segment_bytes=1 << 20)
+    broker.produced(topic, filled(1, 600_000), filled(2, 600_000))
+    elapsed_ms, answer = broker.timed(at(topic, 0, 0, 5_000_000), max_wait_ms=20_000, min_bytes=4_000_000)
+    assert elapsed_ms < 10_000
+    assert len(answer["responses"][0]["partitions"][0]["records"]) == 1
+
+
+@pytest.mark.parametrize(("epoch", "code"), [(-1, 0), (0, 0), (1, Code.UNKNOWN_LEADER_EPOCH)])
+def test_a_leader_epoch_from_the_future_is_unknown(broker: Client, epoch: int, code: int) -> None:
+    """FE-39, KIP-320."""
+    assert broker.fetched(at(broker.topic(), current_leader_epoch=epoch))["error_code"] == code
+
+
+def test_an_epoch_that_ended_earlier_than_the_fetch_offset_diverges(broker: Client) -> None:
+    """FE-32, Partition.readRecords: told at once, with no records."""
+    topic = broker.topic()
+    broker.produced(topic, batch(10, 20))
+    said = broker.fetched(at(topic, 2, last_fetched_epoch=0))
+    assert (said["error_code"], "diverging_epoch" in said) == (0, False)
+    assert broker.fetched(at(topic, 2, last_fetched_epoch=1))["error_code"] == Code.OFFSET_OUT_OF_RANGE
+
+
+def test_old_clients_get_the_old_format_without_headers(broker: Client) -> None:
+    """Down-conversion, LazyDownConversionRecords."""
+    if not broker.serves("Fetch", 2):
+        pytest.skip("this release has no Fetch v2 (KIP-896)")
+    topic = broker.topic()
+    broker.produced(topic, batch({"ts": 5, "key": "k", "value": "v", "headers": [["h", "x"]]}))
+    [message] = broker.fetched(at(topic), version=2)["records"]
+    assert (message["magic"], message["key"], message["value"], message["ts"]) == (1, "k", "v", 5)
+    [message] = broker.fetched(at(topic), version=0)["records"]
+    assert (message["magic"], "ts" in message) == (0, False)
+
+
+def test_zstd_is_not_given_to_clients_before_v10_by_a_topic_of_that_compression(broker: Client) -> None:
+    """FE-37, KafkaApis.maybeConvertFetchedData. Kafka 4 has no clients so old that they could not read it (KIP-896)."""
+    topic = broker.topic(compression_type="zstd")
+    broker.produced(topic, batch(10))
+    old = Code.UNSUPPORTED_COMPRESSION_TYPE if broker.serves("Fetch", 3) else 0
+    assert broker.fetched(at(topic), version=9)["error_code"] == old
+    assert broker.fetched(at(topic), version=10)["error_code"] == 0

@@ -1,0 +1,160 @@
+"""Incremental fetch sessions (KIP-227): what is remembered, and what is told again."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from kafkalet.protocol.errors import Code
+
+from .client import Client, at, batch, filled, partitions
+
+Step = dict[str, Any]
+
+
+class Session:
+    """A session of one client: counts its epochs."""
+
+    def __init__(self, broker: Client, *wanted: Step, **more: Any) -> None:
+        self.broker, self.epoch = broker, 0
+        self.opened = broker.fetch(*wanted, session_id=0, session_epoch=0, **more)
+        self.id = self.opened["session_id"]
+
+    def fetch(self, *wanted: Step, forget: Sequence[Step] = (), **more: Any) -> Step:
+        self.epoch += 1
+        body = {"session_id": self.id, "session_epoch": self.epoch, "forgotten_topics_data": list(forget)}
+        return self.broker.fetch(*wanted, **body | more)
+
+
+def test_a_full_fetch_opens_a_session_and_tells_everything(broker: Client) -> None:
+    """FE-23."""
+    topic = broker.topic(2)
+    session = Session(broker, at(topic), at(topic, 0, 1))
+    assert session.id > 0
+    assert partitions(session.opened) == [(topic, 0), (topic, 1)]
+
+
+def test_without_a_session_none_is_opened(broker: Client) -> None:
+    """FE-23: id 0 and epoch -1."""
+    assert broker.fetch(at(broker.topic()), session_id=0, session_epoch=-1)["session_id"] == 0
+
+
+def test_partitions_without_news_are_not_told(broker: Client) -> None:
+    """FE-25, FetchSession.CachedPartition.maybeUpdateResponseData; redpanda#27749."""
+    topic = broker.topic(2)
+    session = Session(broker, at(topic), at(topic, 0, 1))
+    broker.produced(topic, batch(10), partition=1)
+    assert partitions(session.fetch()) == [(topic, 1)]
+
+
+def test_records_are_told_until_the_fetch_offset_has_moved_on(broker: Client) -> None:
+    topic = broker.topic()
+    broker.produced(topic, batch(10))
+    session = Session(broker, at(topic))
+    assert partitions(session.fetch()) == [(topic, 0)]
+    assert partitions(session.fetch(at(topic, 1))) == []
+
+
+def test_a_log_start_that_moved_is_told_once(broker: Client) -> None:
+    """FE-25."""
+    topic = broker.topic()
+    broker.produced(topic, batch(10, 20))
+    session = Session(broker, at(topic, 2))
+    broker.delete_records(topic, 1)
+    assert partitions(session.fetch()) == [(topic, 0)]
+    assert partitions(session.fetch()) == []
+
+
+def test_an_error_is_told_every_time(broker: Client) -> None:
+    """FE-26."""
+    topic = broker.topic()
+    session = Session(broker, at(topic, 9))
+    for _ in range(2):
+        [said] = session.fetch()["responses"][0]["partitions"]
+        assert said["error_code"] == Code.OFFSET_OUT_OF_RANGE
+
+
+def test_a_partition_that_recovered_is_told_once_more(broker: Client) -> None:
+    """FE-26: the high watermark it was told last is forgotten."""
+    topic = broker.topic()
+    session = Session(broker, at(topic, 9))
+    assert partitions(session.fetch(at(topic, 0))) == [(topic, 0)]
+    assert partitions(session.fetch()) == []
+
+
+def test_a_forgotten_partition_is_silent(broker: Client) -> None:
+    topic = broker.topic(2)
+    session = Session(broker, at(topic), at(topic, 0, 1))
+    broker.produced(topic, batch(10), partition=0)
+    broker.produced(topic, batch(10), partition=1)
+    assert partitions(session.fetch(forget=[{"topic": topic, "partitions": [0]}])) == [(topic, 1)]
+
+
+def test_a_partition_may_be_added(broker: Client) -> None:
+    topic = broker.topic(2)
+    session = Session(broker, at(topic))
+    assert partitions(session.fetch(at(topic, 0, 1))) == [(topic, 1)]
+
+
+def test_a_session_of_nothing_is_closed(broker: Client) -> None:
+    """FE-28, FetchSessionTest."""
+    topic = broker.topic()
+    session = Session(broker, at(topic))
+    assert session.fetch(forget=[{"topic": topic, "partitions": [0]}])["session_id"] == 0
+    assert session.fetch()["error_code"] == Code.FETCH_SESSION_ID_NOT_FOUND
+
+
+def test_the_last_epoch_closes_the_session(broker: Client) -> None:
+    session = Session(broker, at(broker.topic()))
+    assert broker.fetch(session_id=session.id, session_epoch=-1)["error_code"] == 0
+    assert session.fetch()["error_code"] == Code.FETCH_SESSION_ID_NOT_FOUND
+
+
+@pytest.mark.parametrize("epoch", [2, 7, -2])
+def test_another_epoch_than_the_next_is_refused_and_the_session_lives_on(broker: Client, epoch: int) -> None:
+    """FE-24; sarama#1644."""
+    session = Session(broker, at(broker.topic()))
+    refused = broker.fetch(session_id=session.id, session_epoch=epoch)
+    assert (refused["error_code"], refused["responses"]) == (Code.INVALID_FETCH_SESSION_EPOCH, [])
+    assert session.fetch()["error_code"] == 0
+
+
+def test_an_unknown_session_is_not_found(broker: Client) -> None:
+    """FE-24."""
+    answer = broker.fetch(session_id=123456789, session_epoch=1)
+    assert (answer["error_code"], answer["session_id"]) == (Code.FETCH_SESSION_ID_NOT_FOUND, 0)
+
+
+def test_a_session_by_name_does_not_go_on_by_id(broker: Client) -> None:
+    """FE-24, FetchSessionTest: names and ids do not mix."""
+    session = Session(broker, at(broker.topic()))
+    assert session.fetch(version=13)["error_code"] == Code.FETCH_SESSION_TOPIC_ID_ERROR
+
+
+def test_partitions_that_gave_records_go_to_the_back(broker: Client) -> None:
+    """FE-27, FetchSession.PartitionIterator: from the first incremental answer on."""
+    topic = broker.topic(3)
+    for partition in range(3):
+        broker.produced(topic, filled(1, 22), partition=partition)
+    wanted = [at(topic, 0, partition) for partition in range(3)]
+    session = Session(broker, *wanted, max_bytes=1)
+
+    def first(answer: Step) -> int:
+        [index] = [p["partition_index"] for p in answer["responses"][0]["partitions"] if p["records"]]
+        return int(index)
+
+    assert first(session.opened) == 0
+    assert [first(session.fetch(max_bytes=1)) for _ in range(5)] == [0, 1, 2, 0, 1]
+
+
+def test_a_session_is_not_bound_to_a_connection(broker: Client) -> None:
+    session = Session(broker, at(broker.topic()))
+    assert session.fetch(connection="another")["error_code"] == 0
+
+
+def test_a_session_remembers_the_leader_epoch(broker: Client) -> None:
+    """FE-30, FetchSessionTest; KAFKA-9338."""
+    topic = broker.topic()
+    session = Session(broker, at(topic, current_leader_epoch=3))
+    [said] = session.fetch()["responses"][0]["partitions"]
+    assert said["error_code"] == Code.UNKNOWN_LEADER_EPOCH

@@ -1,0 +1,236 @@
+"""Apache Kafka on loopback, for comparisons: resolved through Maven, started, asked, stopped.
+
+    with ApacheKafka("3.9") as kafka:
+        ... kafka.bootstrap_servers ...
+
+It needs `java` (17 or newer) and, the first time, `mvn`, which puts the jars of a release into
+`~/.cache/kafka-oracle/lib` (`KAFKA_ORACLE_CACHE` moves it). Releases from 3.3 on run as KRaft, older ones with a
+ZooKeeper beside them. Linux and macOS.
+"""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tests.golden.wire import Closed, Connection, NoAnswer
+
+VERSIONS = {"2.8": "2.8.2", "3.9": "3.9.2", "4.4": "4.4.0"}
+CACHE = Path(os.environ.get("KAFKA_ORACLE_CACHE", "~/.cache/kafka-oracle")).expanduser()
+CLUSTER_ID = "a2Fma2Etb3JhY2xlLTAwMQ"
+USERS = ("admin", "user")
+PATIENCE_S = 120
+
+LOG4J = """\
+log4j.rootLogger=WARN, err
+log4j.appender.err=org.apache.log4j.ConsoleAppender
+log4j.appender.err.target=System.err
+log4j.appender.err.layout=org.apache.log4j.SimpleLayout
+"""
+LOG4J2 = """\
+rootLogger.level=WARN
+rootLogger.appenderRef.err.ref=err
+appender.err.type=Console
+appender.err.name=err
+appender.err.target=SYSTEM_ERR
+appender.err.layout.type=PatternLayout
+appender.err.layout.pattern=[%d] %p %m (%c)%n
+"""
+PROPERTIES = {
+    "auto.create.topics.enable": "true",
+    "offsets.topic.replication.factor": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "group.initial.rebalance.delay.ms": "0",
+}
+
+
+def missing(release: str) -> str:
+    """What is not there and would be needed to start this release, in words; "" if nothing."""
+    if not shutil.which("java"):
+        return "java is not on the PATH"
+    if not _jars(release).exists() and not shutil.which("mvn"):
+        return f"Apache Kafka {VERSIONS[release]} is not in {CACHE} and mvn is not on the PATH"
+    return ""
+
+
+def _jars(release: str) -> Path:
+    return CACHE / "lib" / VERSIONS[release]
+
+
+def _numbers(release: str) -> tuple[int, ...]:
+    return tuple(int(n) for n in re.findall(r"\d+", release))
+
+
+class ApacheKafka:
+    """One broker of a release, running in a temporary directory between `with` and its end."""
+
+    def __init__(self, release: str, acl: bool = False) -> None:
+        self.release, self.acl = release, acl
+        self.kraft = _numbers(release) >= (3, 3)
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self.directory = Path()
+
+    def __enter__(self) -> Self:
+        _install(self.release)
+        self.directory = Path(tempfile.mkdtemp(prefix=f"kafka-{self.release}-"))
+        port, side_port = _free_ports(2)
+        self.bootstrap_servers = f"127.0.0.1:{port}"
+        try:
+            properties = self.directory / "server.properties"
+            properties.write_text("".join(f"{k}={v}\n" for k, v in self._properties(port, side_port).items()))
+            if self.kraft:
+                self._run("kafka.tools.StorageTool", "format", "--cluster-id", CLUSTER_ID, "--config", properties)
+            else:
+                self._start_zookeeper(side_port)
+            self._launch("kafka.Kafka", properties)
+            self._wait(self._answers)
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop()
+
+    def _properties(self, port: int, side_port: int) -> dict[str, str]:
+        listener = "SASL_PLAINTEXT" if self.acl else "PLAINTEXT"
+        address, side = f"{listener}://127.0.0.1:{port}", f"127.0.0.1:{side_port}"
+        own = PROPERTIES | {"log.dirs": str(self.directory / "data")}
+        if self.kraft:
+            own |= {
+                "node.id": "1",
+                "process.roles": "broker,controller",
+                "listeners": f"{address},CONTROLLER://{side}",
+                "advertised.listeners": address,
+                "listener.security.protocol.map": f"CONTROLLER:PLAINTEXT,{listener}:{listener}",
+                "controller.listener.names": "CONTROLLER",
+                "controller.quorum.voters": f"1@{side}",
+            }
+        else:
+            own |= {"broker.id": "1", "listeners": address, "zookeeper.connect": side}
+        if self.acl:
+            login = "org.apache.kafka.common.security.plain.PlainLoginModule required username=admin password=admin"
+            accounts = " ".join(f'user_{user}="{user}"' for user in USERS)
+            own |= {
+                "security.inter.broker.protocol": listener,
+                "sasl.enabled.mechanisms": "PLAIN",
+                "sasl.mechanism.inter.broker.protocol": "PLAIN",
+                "listener.name.sasl_plaintext.plain.sasl.jaas.config": f"{login} {accounts};",
+                "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+                "super.users": "User:admin;User:ANONYMOUS",
+            }
+        return own
+
+    def _start_zookeeper(self, port: int) -> None:
+        properties = self.directory / "zookeeper.properties"
+        properties.write_text(
+            f"dataDir={self.directory / 'zookeeper'}\nclientPort={port}\nclientPortAddress=127.0.0.1\n"
+            "admin.enableServer=false\nmaxClientCnxns=0\n"
+        )
+        self._launch("org.apache.zookeeper.server.quorum.QuorumPeerMain", properties)
+        self._wait(lambda: _accepts(port))
+
+    def _java(self, main: str, *arguments: object) -> list[str]:
+        log = self.directory / "log4j.properties"
+        new = _numbers(self.release) >= (4,)
+        log.write_text(LOG4J2 if new else LOG4J)
+        option = f"-Dlog4j2.configurationFile={log}" if new else f"-Dlog4j.configuration=file:{log}"
+        return ["java", "-Xmx512m", option, "-cp", f"{_jars(self.release)}/*", main, *map(str, arguments)]
+
+    def _run(self, main: str, *arguments: object) -> None:
+        done = subprocess.run(self._java(main, *arguments), capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(f"{main}: {done.stdout}{done.stderr}")
+
+    def _launch(self, main: str, *arguments: object) -> None:
+        with (self.directory / "server.log").open("ab") as log:
+            process = subprocess.Popen(self._java(main, *arguments), stdout=log, stderr=log, start_new_session=True)
+        self.processes.append(process)
+
+    def _answers(self) -> bool:
+        host, _, port = self.bootstrap_servers.rpartition(":")
+        connection = Connection(host, int(port), "admin" if self.acl else None, timeout_s=5)
+        try:
+            return bool(connection.ask("Metadata", 4, {"topics": []})["brokers"])
+        finally:
+            connection.close()
+
+    def _wait(self, ready: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline and self.processes[-1].poll() is None:
+            try:
+                if ready():
+                    return
+            except (OSError, Closed, NoAnswer):
+                pass
+            time.sleep(0.05)
+        log = (self.directory / "server.log").read_text(errors="replace")
+        raise RuntimeError(f"Apache Kafka {self.release} does not come up:\n{log[-3000:]}")
+
+    def _stop(self) -> None:
+        for process in reversed(self.processes):
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self.processes.clear()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def _install(release: str) -> None:
+    """Let Maven copy the jars of a release into the cache, unless they are there."""
+    if _jars(release).exists():
+        return
+    version = VERSIONS[release]
+    wanted = [("org.apache.kafka", "kafka_2.13", version)]
+    if _numbers(release) >= (4,):
+        wanted.append(("org.apache.logging.log4j", "log4j-slf4j-impl", "2.24.3"))
+    elif _numbers(release) >= (3, 2):
+        wanted.append(("org.slf4j", "slf4j-reload4j", "1.7.36"))
+    _jars(release).parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=_jars(release).parent) as work:
+        pom = Path(work, "pom.xml")
+        pom.write_text(_pom(wanted))
+        goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={work}/jars"]
+        subprocess.run(["mvn", "-B", "-q", "-f", str(pom), *goal], check=True, stdin=subprocess.DEVNULL)
+        Path(work, "jars").rename(_jars(release))
+
+
+def _pom(wanted: list[tuple[str, str, str]]) -> str:
+    # Some releases name a tools jar that was never published; the broker does not need it.
+    without = "<exclusion><groupId>org.apache.kafka</groupId><artifactId>kafka-tools-api</artifactId></exclusion>"
+    dependencies = "".join(
+        f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>"
+        f"<exclusions>{without}</exclusions></dependency>"
+        for group, artifact, version in wanted
+    )
+    return (
+        "<project><modelVersion>4.0.0</modelVersion><groupId>oracle</groupId><artifactId>oracle</artifactId>"
+        f"<version>1</version><packaging>pom</packaging><dependencies>{dependencies}</dependencies></project>"
+    )
+
+
+def _accepts(port: int) -> bool:
+    with socket.create_connection(("127.0.0.1", port), 1):
+        return True
+
+
+def _free_ports(count: int) -> list[int]:
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
