@@ -2,7 +2,8 @@
 
 `vectors/messages.json` has two of every version of every request and response: one full of values, one with nulls and
 empty arrays wherever they may be. Those that kio lacks carry their values too, as Kafka's JSON converters put them.
-`vectors/unknown_tags.json` has messages with tags that nobody declared.
+`vectors/unknown_tags.json` has messages with tags that nobody declared, `vectors/inside.json` what is sent inside of
+messages and written into internal topics.
 """
 
 import base64
@@ -13,8 +14,31 @@ from typing import Any, NamedTuple
 
 from kafkalet.protocol.api import BY_TITLE
 from kafkalet.protocol.messages import request_type, response_type
-from kafkalet.protocol.schema import Request, Response, Struct
+from kafkalet.protocol.messages.leader_change_message import LeaderChangeMessage
+from kafkalet.protocol.messages.offsets_topic import (
+    GroupMetadataKey,
+    GroupMetadataValue,
+    OffsetCommitKey,
+    OffsetCommitValue,
+)
+from kafkalet.protocol.messages.subscription import ConsumerProtocolAssignment, ConsumerProtocolSubscription
+from kafkalet.protocol.messages.transactions_topic import TransactionLogKey, TransactionLogValue
+from kafkalet.protocol.schema import Message, Struct
 
+INSIDE: dict[str, type[Message]] = {
+    message.__name__: message
+    for message in (
+        ConsumerProtocolAssignment,
+        ConsumerProtocolSubscription,
+        GroupMetadataKey,
+        GroupMetadataValue,
+        LeaderChangeMessage,
+        OffsetCommitKey,
+        OffsetCommitValue,
+        TransactionLogKey,
+        TransactionLogValue,
+    )
+}
 VECTORS = Path(__file__).parent.parent / "vectors"
 
 
@@ -25,7 +49,9 @@ class Recorded(NamedTuple):
     values: dict[str, Any] | None
 
     @property
-    def message(self) -> type[Request] | type[Response]:
+    def message(self) -> type[Message]:
+        if self.name in INSIDE:
+            return INSIDE[self.name]
         if self.name.endswith("Request"):
             return request_type(BY_TITLE[self.name.removesuffix("Request")])
         return response_type(BY_TITLE[self.name.removesuffix("Response")])

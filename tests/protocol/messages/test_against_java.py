@@ -4,14 +4,15 @@ from collections import defaultdict
 
 import pytest
 
-from kafkalet.protocol.api import Api
+from kafkalet.protocol.api import BY_TITLE, Api
 
-from .recorded import Recorded, as_kafka_puts_it, recorded
+from .recorded import INSIDE, Recorded, as_kafka_puts_it, recorded
 
 MESSAGES = recorded("messages.json")
+INNER = recorded("inside.json")
 BY_API = defaultdict(list)
 for vector in MESSAGES:
-    BY_API[vector.message.API].append(vector)
+    BY_API[BY_TITLE[vector.name.removesuffix("Request").removesuffix("Response")]].append(vector)
 
 
 @pytest.mark.parametrize("api", [api for api in Api if api.client_facing], ids=str)
@@ -28,12 +29,21 @@ def test_every_version_was_recorded(api: Api) -> None:
 
 @pytest.mark.parametrize(
     "vector",
-    [vector for vector in MESSAGES if vector.values],
+    [vector for vector in MESSAGES + INNER if vector.values],
     ids=lambda vector: f"{vector.name}-v{vector.version}",
 )
 def test_values_are_those_that_java_sees(vector: Recorded) -> None:
     message = vector.message.decode(vector.data, vector.version)
     assert as_kafka_puts_it(message, vector.version) == vector.values
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_recorded_keys_and_values_are_encoded_byte_for_byte_as_they_were(name: str) -> None:
+    vectors = [vector for vector in INNER if vector.name == name]
+    versions = INSIDE[name].VERSIONS
+    assert {vector.version for vector in vectors} == set(range(versions.low, versions.high + 1))
+    for vector in vectors:
+        assert vector.message.decode(vector.data, vector.version).encode(vector.version) == vector.data, vector
 
 
 def test_tags_that_nobody_declared_are_written_again() -> None:
