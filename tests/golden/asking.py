@@ -35,7 +35,7 @@ def batch(*records: int | Step, value: Any = None, **fields: Any) -> Step:
 
 
 def filled(ts: int, size: int, fill: str = "x", **fields: Any) -> Step:
-    """A batch of one record with a value of `size` bytes; without compression it has 70 bytes more, or 68 to 71."""
+    """A batch of one record with a value of `size` bytes; below 54 it has 68 bytes more."""
     return batch(record(ts, {"fill": fill, "size": size}), **fields)
 
 

@@ -61,7 +61,7 @@ def down_control(ask: Asking) -> None:
 def down_limits(ask: Asking) -> None:
     t = ask.topic(partitions=2)
     for partition in range(2):
-        ask.produce_each(t, [filled(n, 20) for n in range(3)], partition=partition)
+        ask.produce_each(t, [filled(n, 22) for n in range(3)], partition=partition)
     for version in (0, 2, 3):
         for limit in (1, 60, 90, 100, 180, 250, 270):
             ask.fetch(f"v{version}, {limit} each", at(t, 0, 0, limit), at(t, 0, 1, limit), version=version)

@@ -16,7 +16,7 @@ def big(topic: str, offset: int = 0, partition: int = 0) -> dict[str, object]:
 def fetch_max_bytes(ask: Asking) -> None:
     t = ask.topic(partitions=3)
     for partition in range(3):
-        ask.produce_each(t, [filled(n, 20) for n in range(2)], partition=partition)
+        ask.produce_each(t, [filled(n, 22) for n in range(2)], partition=partition)
     everything = (at(t), at(t, 0, 1), at(t, 0, 2))
     for version in (3, 11):
         if version in ask.versions("Fetch"):
@@ -33,7 +33,7 @@ def fetch_max_bytes(ask: Asking) -> None:
 def fetch_both_limits(ask: Asking) -> None:
     t = ask.topic(partitions=2)
     for partition in range(2):
-        ask.produce_each(t, [filled(n, 20) for n in range(3)], partition=partition)
+        ask.produce_each(t, [filled(n, 22) for n in range(3)], partition=partition)
     for limit in (0, 1, 40, 89, 90, 91, 179, 180, 271, -1):
         ask.fetch(f"partition_max_bytes {limit}", at(t, 0, 0, limit), at(t, 0, 1, limit))
     for limit, whole in ((40, 100), (100, 40), (181, 181), (200, 240), (90, 180), (0, 0)):
@@ -46,7 +46,7 @@ def fetch_both_limits(ask: Asking) -> None:
 def fetch_hard_limits(ask: Asking) -> None:
     t = ask.topic(partitions=2)
     for partition in range(2):
-        ask.produce_each(t, [filled(n, 20) for n in range(2)], partition=partition)
+        ask.produce_each(t, [filled(n, 22) for n in range(2)], partition=partition)
     for version in (0, 2, 3):
         for limit in (0, 1, 40, 46, 54, 60, 100, 120, 180, -1):
             ask.fetch(f"v{version} {limit}", at(t, 0, 0, limit), at(t, 0, 1, limit), version=version)
@@ -67,7 +67,7 @@ def fetch_big_batch(ask: Asking) -> None:
 def fetch_min_bytes(ask: Asking) -> None:
     t = ask.topic(partitions=2)
     for partition in range(2):
-        ask.produce(t, filled(0, 20), partition=partition)
+        ask.produce(t, filled(0, 22), partition=partition)
     both = (at(t), at(t, 0, 1))
     for name, wanted, least in (
         ("one of two is enough", both, 90),
@@ -123,17 +123,17 @@ def fetch_wakes(ask: Asking) -> None:
 @scenario("fetch_limits", "Waiting for more bytes: counted over partitions, from the waiting offset on.")
 def fetch_wakes_when_enough(ask: Asking) -> None:
     t = ask.topic(partitions=2)
-    ask.produce(t, filled(0, 20))
+    ask.produce(t, filled(0, 22))
     waiting(ask, "a", at(t), at(t, 0, 1), min_bytes=200)
     still(ask, "a", "90 of 200")
-    ask.produce(t, filled(1, 20), partition=1)
+    ask.produce(t, filled(1, 22), partition=1)
     still(ask, "a", "180 of 200")
-    ask.produce(t, filled(2, 20), partition=1)
+    ask.produce(t, filled(2, 22), partition=1)
     woken(ask, "a", "270 of 200")
     waiting(ask, "b", at(t, 1), min_bytes=150)
-    ask.produce(t, filled(3, 20))
+    ask.produce(t, filled(3, 22))
     still(ask, "b", "90 of 150")
-    ask.produce(t, filled(4, 20))
+    ask.produce(t, filled(4, 22))
     woken(ask, "b", "180 of 150")
 
 
@@ -152,7 +152,7 @@ def fetch_wakes_for_errors(ask: Asking) -> None:
 @scenario("fetch_limits", "Old versions wait as well.", Fetch=0)
 def fetch_old_versions_wait(ask: Asking) -> None:
     t = ask.topic()
-    ask.produce(t, filled(0, 20))
+    ask.produce(t, filled(0, 22))
     for version in (0, 2, 3):
         body: Step = {"max_wait_ms": 700, "version": version, "timing": True}
         ask.fetch(f"v{version} at the end", at(t, 1), min_bytes=1, **body)

@@ -67,7 +67,7 @@ def session_replaced(ask: Asking) -> None:
 def session_rotation(ask: Asking) -> None:
     t = ask.topic(partitions=3)
     for partition in range(3):
-        ask.produce_each(t, [filled(n, 20) for n in range(3)], partition=partition)
+        ask.produce_each(t, [filled(n, 22) for n in range(3)], partition=partition)
     session(ask, "open", at(t), at(t, 0, 1), at(t, 0, 2), max_bytes=100)
     for n in range(1, 5):
         session(ask, f"round {n}, nothing named", epoch=n, max_bytes=100)
@@ -193,7 +193,7 @@ def session_connections(ask: Asking) -> None:
 def session_changing_terms(ask: Asking) -> None:
     t = ask.topic(partitions=2)
     for partition in range(2):
-        ask.produce_each(t, [filled(n, 20) for n in range(2)], partition=partition)
+        ask.produce_each(t, [filled(n, 22) for n in range(2)], partition=partition)
     session(ask, "open", at(t), at(t, 0, 1))
     session(ask, "read committed", epoch=1, isolation_level=1)
     session(ask, "100 bytes", epoch=2, max_bytes=100)
