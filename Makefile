@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check bench fuzz oracle clean
+.PHONY: run test check bench clients fuzz oracle clean
 
 run:
 	$(PYTHON) -m kafkalet serve $(ARGS)
@@ -29,6 +29,9 @@ fuzz: $(BIN)/.ready
 
 oracle: $(BIN)/.ready
 	$(BIN)/python -m pytest -m oracle $(ARGS)
+
+clients: $(BIN)/.ready
+	$(BIN)/python -m pytest -m toolchain tests/clients -s $(ARGS)
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

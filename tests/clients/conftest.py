@@ -1,0 +1,48 @@
+"""Brokers and clients for the tests of this folder. One broker serves them all; each test has a topic of its own."""
+
+import itertools
+from collections.abc import Iterator
+
+import pytest
+
+import kafkalet
+
+from .drivers import DRIVERS, Driver
+
+_numbers = itertools.count()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what has to fetch another language's packages first, unless it is asked for (`make clients`)."""
+    if "toolchain" not in config.option.markexpr:
+        left_out = [item for item in items if item.get_closest_marker("toolchain")]
+        items[:] = [item for item in items if not item.get_closest_marker("toolchain")]
+        config.hook.pytest_deselected(items=left_out)
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[kafkalet.Broker]:
+    """A broker that serves every version, for the whole run."""
+    with kafkalet.Broker(config={"message.max.bytes": str(8 << 20)}) as broker:
+        yield broker
+
+
+@pytest.fixture
+def topic(kafka: kafkalet.Broker) -> str:
+    """A topic with three partitions that nobody else uses."""
+    name = f"topic-{next(_numbers)}"
+    kafka.create_topic(name, partitions=3)
+    return name
+
+
+@pytest.fixture(params=sorted(DRIVERS))
+def driver_type(request: pytest.FixtureRequest) -> type[Driver]:
+    return DRIVERS[request.param]
+
+
+@pytest.fixture
+def client(driver_type: type[Driver], kafka: kafkalet.Broker) -> Iterator[Driver]:
+    """Each of the three clients in turn."""
+    driver = driver_type(kafka.bootstrap_servers)
+    yield driver
+    driver.close()

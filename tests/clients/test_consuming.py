@@ -1,0 +1,101 @@
+"""Consuming by assignment: from the beginning, an offset, a time; beyond the end; under both isolation levels."""
+
+import pytest
+
+import kafkalet
+from kafkalet.protocol.records.build import build_batch, numbered
+
+from .drivers import Driver, Refused, Row, messages
+
+OFFSET_OUT_OF_RANGE = 1
+AUTO_OFFSET_RESET = -140
+"""What librdkafka makes of an offset out of range that it may not reset."""
+
+
+def append(kafka: kafkalet.Broker, topic: str, *values: bytes, partition: int = 0, time: int = 1000) -> None:
+    rows = numbered((time + n, None, value, ()) for n, value in enumerate(values))
+    kafka.produce(topic, partition, build_batch(rows))
+
+
+def offsets(client: Driver, topic: str, start: int, count: int) -> list[int]:
+    return [message.offset for message in messages(client.read(topic, {0: start}, count))]
+
+
+def test_from_the_beginning(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
+    append(kafka, topic, b"a", b"b")
+    append(kafka, topic, b"c")
+    [start] = client.beginning_offsets(topic, [0])
+    found = messages(client.read(topic, {0: start}, 3))
+    assert [(message.offset, message.value) for message in found] == [(0, b"a"), (1, b"b"), (2, b"c")]
+
+
+def test_from_an_offset_inside_a_batch(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
+    """The broker sends the batch whole, and clients drop what lies below their offset."""
+    append(kafka, topic, b"a", b"b", b"c", b"d")
+    assert offsets(client, topic, 2, 2) == [2, 3]
+
+
+def test_from_a_time(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
+    append(kafka, topic, b"a", b"b", b"c", time=1000)
+    append(kafka, topic, b"d", time=5000)
+    found = client.offsets_for_times(topic, {0: 1002})[0]
+    assert found is not None
+    assert [message.timestamp for message in messages(client.read(topic, {0: found.offset}, 2))] == [1002, 5000]
+
+
+def test_what_comes_while_a_consumer_waits(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
+    """It starts at the end, where nothing is yet."""
+    append(kafka, topic, b"old")
+    loop_time = 0.3
+    kafka.call(lambda: kafka._loop.call_later(loop_time, lambda: append(kafka, topic, b"new")))
+    assert [message.value for message in messages(client.read(topic, {0: 1}, 1))] == [b"new"]
+
+
+def test_several_partitions(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
+    for partition in range(3):
+        append(kafka, topic, b"%d" % partition, b"%d" % partition, partition=partition)
+    found = client.read(topic, {0: 0, 1: 1, 2: 0}, 5)
+    assert sorted((partition, message.offset) for partition, message in found) == [
+        (0, 0),
+        (0, 1),
+        (1, 1),
+        (2, 0),
+        (2, 1),
+    ]
+    assert all(message.value == b"%d" % partition for partition, message in found)
+
+
+def test_beyond_the_end_is_out_of_range(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
+    append(kafka, topic, b"a")
+    with pytest.raises(Refused) as refusal:
+        client.read(topic, {0: 99}, 1)
+    assert refusal.value.code in (OFFSET_OUT_OF_RANGE, AUTO_OFFSET_RESET)
+
+
+def test_below_the_log_start_is_out_of_range(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
+    append(kafka, topic, b"a", b"b")
+    kafka.call(lambda: kafka.leadership.leader_of(topic, 0).delete_records(1))
+    with pytest.raises(Refused) as refusal:
+        client.read(topic, {0: 0}, 1)
+    assert refusal.value.code in (OFFSET_OUT_OF_RANGE, AUTO_OFFSET_RESET)
+    assert offsets(client, topic, 1, 1) == [1]
+
+
+@pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])
+def test_without_transactions_both_isolation_levels_see_everything(
+    client: Driver, kafka: kafkalet.Broker, topic: str, isolation: str
+) -> None:
+    append(kafka, topic, b"a", b"b")
+    client.produce(topic, 0, [Row(5000, b"c")], enable_idempotence=True)
+    found = messages(client.read(topic, {0: 0}, 3, isolation))
+    assert [message.value for message in found] == [b"a", b"b", b"c"]
+
+
+def test_across_segments(client: Driver, kafka: kafkalet.Broker) -> None:
+    topic = f"{type(client).__name__}-segments"
+    kafka.create_topic(topic, 1, config={"segment.bytes": str(1 << 20)})
+    for n in range(12):
+        append(kafka, topic, bytes([n]) * (300 << 10))
+    assert len(kafka.log(topic).segments) > 3
+    found = messages(client.read(topic, {0: 0}, 12))
+    assert [message.value[0] for message in found if message.value] == list(range(12))
