@@ -1,0 +1,66 @@
+"""Ask the handler of an API directly: no socket, but with the answer encoded and decoded in the version that asks."""
+
+import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from kafkalet.broker.cluster import Cluster
+from kafkalet.broker.context import Context
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.messages import request_type, response_type
+
+
+class NoClient:
+    """Stands where a connection stands."""
+
+    def close(self, reason: str) -> None:
+        raise AssertionError(f"the connection was closed: {reason}")
+
+    def mute(self, ms: float) -> None:
+        raise AssertionError(f"the connection was muted for {ms} ms")
+
+
+class Asking:
+    """Puts requests to the brokers of a cluster."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+
+    def __call__(self, api: Api, version: int, node: int = 1, **fields: Any) -> Any:
+        """The answer of a broker, as plain data; `fields` are those of the request, with structs as dicts."""
+        request = request_type(api)
+        sent = request.decode(_struct(request, fields).encode(version), version)
+
+        def handle() -> Any:
+            context = Context(self.cluster.nodes[node], NoClient(), ("127.0.0.1", 1), "PLAINTEXT")
+            context.api, context.version, context.client_id, context.correlation_id = api, version, "tester", 1
+            return importlib.import_module(f"kafkalet.broker.apis.{api.module}").handle(sent, context)
+
+        answer = self.cluster.call(handle)
+        return _plain(response_type(api).decode(answer.encode(version), version))
+
+
+@contextmanager
+def asking(brokers: int = 1, **options: Any) -> Iterator[Asking]:
+    with Cluster(brokers, **options) as cluster:
+        yield Asking(cluster)
+
+
+def _struct(cls: Any, fields: dict[str, Any]) -> Any:
+    structs = {field.name: field.struct for field in cls.FIELDS if field.struct is not None}
+    return cls(**{name: _value(structs.get(name), value) for name, value in fields.items()})
+
+
+def _value(struct: Any, value: Any) -> Any:
+    if struct is None or value is None:
+        return value
+    return [_struct(struct, item) for item in value] if isinstance(value, list) else _struct(struct, value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if hasattr(value, "FIELDS"):
+        return {field.name: _plain(getattr(value, field.name)) for field in value.FIELDS}
+    return value

@@ -1,0 +1,54 @@
+"""`kafkalet.broker.apis.alter_configs`: everything at once, and what is not named goes back."""
+
+from typing import Any
+
+from kafkalet.protocol.api import Api
+
+from .asking import Asking, asking
+
+TOPIC, BROKER = 2, 4
+
+
+def alter(ask: Asking, kind: int, name: str, validate_only: bool = False, **texts: str | None) -> dict[str, Any]:
+    configs = [{"name": key.replace("_", "."), "value": value} for key, value in texts.items()]
+    resource = {"resource_type": kind, "resource_name": name, "configs": configs}
+    [result] = ask(Api.ALTER_CONFIGS, 2, resources=[resource], validate_only=validate_only)["responses"]
+    assert isinstance(result, dict)
+    return result
+
+
+def test_what_is_not_named_goes_back_to_its_default() -> None:
+    with asking() as ask:
+        ask.cluster.create_topic("t", config={"retention.ms": "1", "segment.ms": "2"})
+        assert alter(ask, TOPIC, "t", segment_ms="3")["error_code"] == 0
+        log = ask.cluster.nodes[1].partitions["t", 0].log
+        assert (log.config.retention_ms, log.config.segment_ms) == (604_800_000, 3)
+
+
+def test_properties_of_all_brokers_are_replaced() -> None:
+    with asking(kafka_version="3.9") as ask:
+        assert alter(ask, BROKER, "", max_connections="5")["error_code"] == 0
+        assert alter(ask, BROKER, "", message_max_bytes="500")["error_code"] == 0
+        node = ask.cluster.nodes[1]
+        assert (node.config.max_connections, node.config.log_config({}).max_message_bytes) == (2**31 - 1, 500)
+
+
+def test_the_least_number_of_replicas_in_sync_is_not_forgotten_where_leaders_depend_on_it() -> None:
+    with asking() as ask:
+        assert alter(ask, BROKER, "", max_connections="5")["error_code"] == 40
+        assert alter(ask, BROKER, "", max_connections="5", min_insync_replicas="1")["error_code"] == 0
+
+
+def test_validate_only_changes_nothing() -> None:
+    with asking() as ask:
+        ask.cluster.create_topic("t", config={"retention.ms": "1"})
+        assert alter(ask, TOPIC, "t", validate_only=True, segment_ms="3")["error_code"] == 0
+        assert ask.cluster.metadata.topics["t"].config == {"retention.ms": "1"}
+
+
+def test_a_resource_that_is_named_twice_is_refused_each_time() -> None:
+    with asking() as ask:
+        ask.cluster.create_topic("t")
+        resource = {"resource_type": TOPIC, "resource_name": "t", "configs": []}
+        answer = ask(Api.ALTER_CONFIGS, 1, resources=[resource, resource], validate_only=False)
+        assert [result["error_code"] for result in answer["responses"]] == [42, 42]

@@ -1,0 +1,78 @@
+"""`kafkalet.broker.apis.create_topics`: what the transcripts of Apache Kafka leave open."""
+
+from typing import Any
+
+from kafkalet.protocol.api import Api
+
+from .asking import Asking, asking
+
+
+def create(ask: Asking, *topics: dict[str, Any], version: int = 7, validate_only: bool = False) -> list[dict[str, Any]]:
+    wanted = [{"num_partitions": -1, "replication_factor": -1, "assignments": [], "configs": []} | t for t in topics]
+    answer = ask(Api.CREATE_TOPICS, version, topics=wanted, timeout_ms=1000, validate_only=validate_only)
+    found: list[dict[str, Any]] = answer["topics"]
+    return found
+
+
+def test_partitions_and_leaders_are_spread_over_the_brokers() -> None:
+    with asking(brokers=3) as ask:
+        [made] = create(ask, {"name": "t", "num_partitions": 3, "replication_factor": 2})
+        assert (made["error_code"], made["num_partitions"], made["replication_factor"]) == (0, 3, 2)
+        partitions = ask.cluster.metadata.topics["t"].partitions
+        assert sorted(partition.leader for partition in partitions) == [1, 2, 3]
+        assert all(len(partition.replicas) == 2 for partition in partitions)
+
+
+def test_defaults_come_from_the_properties_of_the_brokers() -> None:
+    config = {"num.partitions": "4", "default.replication.factor": "2", "log.retention.hours": "1"}
+    with asking(brokers=2, config=config) as ask:
+        [made] = create(ask, {"name": "t"})
+        assert (made["num_partitions"], made["replication_factor"]) == (4, 2)
+        [retention] = [config for config in made["configs"] if config["name"] == "retention.ms"]
+        assert (retention["value"], retention["config_source"]) == ("3600000", 4)
+
+
+def test_the_answer_has_the_id_of_the_topic() -> None:
+    with asking() as ask:
+        [made] = create(ask, {"name": "t"})
+        assert made["topic_id"] == ask.cluster.metadata.topics["t"].topic_id
+        [seen] = create(ask, {"name": "u"}, validate_only=True)
+        assert seen["topic_id"] == bytes(16)
+
+
+def test_assigned_replicas_are_taken_the_first_leading() -> None:
+    with asking(brokers=3) as ask:
+        assignments = [{"partition_index": 1, "broker_ids": [3, 1]}, {"partition_index": 0, "broker_ids": [2, 3]}]
+        [made] = create(ask, {"name": "t", "assignments": assignments})
+        assert made["error_code"] == 0
+        partitions = ask.cluster.metadata.topics["t"].partitions
+        assert [(partition.leader, partition.replicas) for partition in partitions] == [(2, [2, 3]), (3, [3, 1])]
+
+
+def test_assigned_replicas_have_to_be_as_many_everywhere() -> None:
+    with asking(brokers=3) as ask:
+        assignments = [{"partition_index": 0, "broker_ids": [2, 3]}, {"partition_index": 1, "broker_ids": [3]}]
+        [made] = create(ask, {"name": "t", "assignments": assignments})
+        assert made["error_code"] == 39
+        assert "1 replica(s), but this is not consistent with previous partitions" in made["error_message"]
+
+
+def test_too_many_partitions_are_refused_before_anything_is_made() -> None:
+    with asking() as ask:
+        for count in (10_000, 10_001, 2**31 - 1):
+            answers = create(ask, {"name": "t", "num_partitions": count}, {"name": "u"})
+            assert [answer["error_code"] for answer in answers] == [44, 44]
+        assert ask.cluster.metadata.topics == {}
+
+
+def test_a_refused_topic_leaves_the_others_alone() -> None:
+    with asking() as ask:
+        answers = create(ask, {"name": "a b"}, {"name": "t"}, {"name": "u", "num_partitions": 0}, {"name": "v"})
+        assert [answer["error_code"] for answer in answers] == [17, 0, 37, 0]
+        assert list(ask.cluster.metadata.topics) == ["t", "v"]
+
+
+def test_versions_before_5_do_not_tell_the_configuration() -> None:
+    with asking() as ask:
+        [made] = create(ask, {"name": "t"}, version=4)
+        assert (made["error_code"], made["num_partitions"], made["configs"]) == (0, -1, [])

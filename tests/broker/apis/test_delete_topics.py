@@ -1,0 +1,39 @@
+"""`kafkalet.broker.apis.delete_topics`: what the transcripts of Apache Kafka leave open."""
+
+import os
+
+from kafkalet.protocol.api import Api
+
+from .asking import asking
+
+
+def test_logs_of_a_deleted_topic_are_gone_from_every_broker() -> None:
+    with asking(brokers=2) as ask:
+        ask.cluster.create_topic("t", 2, 2)
+        answer = ask(Api.DELETE_TOPICS, 5, topic_names=["t"], timeout_ms=1000)
+        assert [topic["error_code"] for topic in answer["responses"]] == [0]
+        for node in ask.cluster.nodes.values():
+            assert node.partitions == {}
+            left = [name for name in os.listdir(node.directory.path) if name.startswith("t-")]
+            assert all(name.endswith("-delete") for name in left), "they go once nobody reads them"
+
+
+def test_deletion_can_be_switched_off() -> None:
+    with asking(config={"delete.topic.enable": "false"}) as ask:
+        ask.cluster.create_topic("t")
+        topic_id = ask.cluster.metadata.topics["t"].topic_id
+        by_name = [ask(Api.DELETE_TOPICS, version, topic_names=["t"], timeout_ms=1) for version in (2, 3)]
+        assert [answer["responses"][0]["error_code"] for answer in by_name] == [42, 73]
+        by_id = ask(Api.DELETE_TOPICS, 6, topics=[{"name": None, "topic_id": topic_id}], timeout_ms=1)
+        assert by_id["responses"][0]["error_code"] == 73
+        assert "t" in ask.cluster.metadata.topics
+
+
+def test_one_topic_by_name_and_by_id_stays() -> None:
+    with asking() as ask:
+        ask.cluster.create_topic("t")
+        topic_id = ask.cluster.metadata.topics["t"].topic_id
+        both = [{"name": None, "topic_id": topic_id}, {"name": "t", "topic_id": bytes(16)}]
+        answer = ask(Api.DELETE_TOPICS, 6, topics=both, timeout_ms=1)
+        assert [topic["error_code"] for topic in answer["responses"]] == [42]
+        assert "t" in ask.cluster.metadata.topics

@@ -1,0 +1,97 @@
+"""`kafkalet.broker.apis.describe_configs`: what the transcripts of Apache Kafka leave open."""
+
+from typing import Any
+
+from kafkalet.broker.catalog import catalog
+from kafkalet.broker.documentation import NO_EFFECT
+from kafkalet.protocol.api import Api
+
+from .asking import Asking, asking
+
+TOPIC, BROKER, LOGGER = 2, 4, 8
+PER_BROKER, CLUSTER_WIDE, STATIC, DEFAULT = 2, 3, 4, 5
+
+
+def describe(
+    ask: Asking, kind: int, name: str, *keys: str, node: int = 1, documentation: bool = False
+) -> dict[str, dict[str, Any]]:
+    resource = {"resource_type": kind, "resource_name": name, "configuration_keys": list(keys) or None}
+    more = {"include_synonyms": True, "include_documentation": documentation}
+    [result] = ask(Api.DESCRIBE_CONFIGS, 4, node=node, resources=[resource], **more)["results"]
+    assert result["error_code"] == 0, result["error_message"]
+    return {config["name"]: config for config in result["configs"]}
+
+
+def synonyms(config: dict[str, Any]) -> list[tuple[str, str | None, int]]:
+    return [(synonym["name"], synonym["value"], synonym["source"]) for synonym in config["synonyms"]]
+
+
+def test_a_broker_tells_all_properties_of_its_release() -> None:
+    with asking(kafka_version="3.9") as ask:
+        assert describe(ask, BROKER, "1").keys() == catalog((3, 9)).keys()
+
+
+def test_a_broker_tells_who_and_where_it_is() -> None:
+    with asking(brokers=2) as ask:
+        found = describe(ask, BROKER, "2", "node.id", "listeners", "log.dirs", node=2)
+        assert (found["node.id"]["value"], found["node.id"]["config_source"]) == ("2", STATIC)
+        assert found["log.dirs"]["value"] == ask.cluster.nodes[2].directory.path
+        host, port = ask.cluster.metadata.endpoints[2][1:3]
+        assert found["listeners"]["value"] == f"PLAINTEXT://{host}:{port}"
+
+
+def test_a_static_property_comes_before_its_default() -> None:
+    with asking(config={"log.segment.bytes": " 2097152 "}) as ask:
+        [config] = describe(ask, BROKER, "1", "log.segment.bytes").values()
+        assert (config["value"], config["config_source"]) == ("2097152", STATIC)
+        assert synonyms(config) == [
+            ("log.segment.bytes", " 2097152 ", STATIC),
+            ("log.segment.bytes", "1073741824", DEFAULT),
+        ]
+
+
+def test_a_topic_shows_what_its_broker_gives_it() -> None:
+    with asking(config={"log.retention.ms": "5000", "log.retention.hours": "1"}) as ask:
+        ask.cluster.create_topic("t")
+        [config] = describe(ask, TOPIC, "t", "retention.ms").values()
+        assert (config["value"], config["config_source"]) == ("5000", STATIC)
+        assert synonyms(config) == [
+            ("log.retention.ms", "5000", STATIC),
+            ("log.retention.hours", "1", STATIC),
+            ("log.retention.hours", "168", DEFAULT),
+        ]
+
+
+def test_hours_alone_count_and_are_not_told_as_a_synonym() -> None:
+    """ConfigHelper.configSynonyms begins with the entry of the property's own name."""
+    with asking(config={"log.retention.hours": "1"}) as ask:
+        ask.cluster.create_topic("t")
+        [config] = describe(ask, TOPIC, "t", "retention.ms").values()
+        assert (config["value"], config["config_source"], config["synonyms"]) == ("3600000", DEFAULT, [])
+
+
+def test_an_unknown_property_that_was_given_is_kept_secret() -> None:
+    with asking(config={"my.secret": "x"}) as ask:
+        [config] = describe(ask, BROKER, "1", "my.secret").values()
+        assert (config["value"], config["is_sensitive"], config["config_type"]) == (None, True, 0)
+        assert synonyms(config) == [("my.secret", None, STATIC)]
+
+
+def test_every_property_is_documented_if_asked_for() -> None:
+    with asking() as ask:
+        ask.cluster.create_topic("t")
+        for kind, name in ((TOPIC, "t"), (BROKER, "1")):
+            for config in describe(ask, kind, name, documentation=True).values():
+                assert config["documentation"], config["name"]
+        topic = describe(ask, TOPIC, "t", documentation=True)
+        assert [name for name, config in topic.items() if config["documentation"] == NO_EFFECT] == []
+        acted_on = describe(ask, BROKER, "1", "fetch.max.bytes", "log.roll.hours", documentation=True)
+        assert [name for name, config in acted_on.items() if config["documentation"] == NO_EFFECT] == []
+        assert all(config["documentation"] is None for config in describe(ask, TOPIC, "t").values())
+
+
+def test_loggers_are_told_with_their_levels() -> None:
+    with asking() as ask:
+        loggers = describe(ask, LOGGER, "1")
+        assert {"root", "kafkalet.broker.cluster"} <= loggers.keys()
+        assert {logger["value"] for logger in loggers.values()} <= {"FATAL", "ERROR", "WARN", "INFO", "DEBUG", "NOTSET"}

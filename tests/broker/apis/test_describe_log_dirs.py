@@ -1,0 +1,42 @@
+"""`kafkalet.broker.apis.describe_log_dirs`: sizes of partitions, and of the volume."""
+
+from pathlib import Path
+
+import pytest
+
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.records.build import build_batch, numbered
+
+from .asking import asking
+
+BATCH = build_batch(numbered([(1_600_000_000_000, None, b"x" * 100, ())]))
+
+
+@pytest.mark.parametrize("version", [0, 1, 2, 3, 4, 5])
+def test_every_partition_has_the_size_of_its_log(version: int, tmp_path: Path) -> None:
+    with asking(data_dir=tmp_path) as ask:
+        ask.cluster.create_topic("t", 2)
+        ask.cluster.create_topic("u", 1)
+        ask.cluster.produce("t", 1, BATCH)
+        answer = ask(Api.DESCRIBE_LOG_DIRS, version, topics=None)
+        [directory] = answer["results"]
+        assert (answer["error_code"], directory["error_code"], directory["log_dir"]) == (0, 0, str(tmp_path))
+        sizes = {
+            (topic["name"], partition["partition_index"]): partition["partition_size"]
+            for topic in directory["topics"]
+            for partition in topic["partitions"]
+        }
+        assert sizes == {("t", 0): 0, ("t", 1): len(BATCH), ("u", 0): 0}
+        if version >= 4:
+            assert directory["total_bytes"] >= directory["usable_bytes"] > 0
+
+
+def test_only_what_is_asked_for_and_here_is_told() -> None:
+    with asking(brokers=2) as ask:
+        ask.cluster.create_topic("t", 2)
+        asked = [{"topic": "t", "partitions": [0, 1, 7]}, {"topic": "none", "partitions": [0]}]
+        found = []
+        for node in (1, 2):
+            [directory] = ask(Api.DESCRIBE_LOG_DIRS, 4, node=node, topics=asked)["results"]
+            found.append([(t["name"], [p["partition_index"] for p in t["partitions"]]) for t in directory["topics"]])
+        assert found == [[("t", [0])], [("t", [1])]]

@@ -1,0 +1,113 @@
+"""`kafkalet.broker.apis.incremental_alter_configs`: changes count at once, on logs and brokers, and stay."""
+
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.errors import KafkaError
+from kafkalet.protocol.records.build import build_batch, numbered
+
+from .asking import Asking, asking
+
+TOPIC, BROKER = 2, 4
+SET, DELETE, APPEND, SUBTRACT = range(4)
+BATCH = build_batch(numbered([(1_600_000_000_000, None, b"x" * 100, ())]))
+
+
+def alter(ask: Asking, kind: int, name: str, *changes: tuple[str, int, str | None], node: int = 1) -> dict[str, Any]:
+    configs = [{"name": key, "config_operation": operation, "value": value} for key, operation, value in changes]
+    resource = {"resource_type": kind, "resource_name": name, "configs": configs}
+    answer = ask(Api.INCREMENTAL_ALTER_CONFIGS, 1, node=node, resources=[resource], validate_only=False)
+    [result] = answer["responses"]
+    assert isinstance(result, dict)
+    return result
+
+
+def is_refused(ask: Asking, topic: str = "t") -> bool:
+    try:
+        ask.cluster.produce(topic, 0, BATCH)
+    except KafkaError:
+        return True
+    return False
+
+
+def test_a_change_of_a_topic_counts_on_its_logs_at_once() -> None:
+    with asking() as ask:
+        ask.cluster.create_topic("t")
+        assert not is_refused(ask)
+        assert alter(ask, TOPIC, "t", ("max.message.bytes", SET, "100"))["error_code"] == 0
+        assert is_refused(ask)
+        assert alter(ask, TOPIC, "t", ("max.message.bytes", DELETE, None))["error_code"] == 0
+        assert not is_refused(ask)
+
+
+def test_a_change_of_all_brokers_counts_on_the_logs_of_topics_that_leave_it_to_them() -> None:
+    with asking() as ask:
+        ask.cluster.create_topic("t")
+        ask.cluster.create_topic("u", config={"max.message.bytes": "5000"})
+        assert alter(ask, BROKER, "", ("message.max.bytes", SET, "100"))["error_code"] == 0
+        assert (is_refused(ask, "t"), is_refused(ask, "u")) == (True, False)
+        ask.cluster.create_topic("v")
+        assert is_refused(ask, "v"), "and on new ones"
+
+
+def test_a_change_of_one_broker_is_its_own() -> None:
+    with asking(brokers=2) as ask:
+        assert alter(ask, BROKER, "2", ("max.connections", SET, "7"), node=2)["error_code"] == 0
+        assert [node.config.max_connections for node in ask.cluster.nodes.values()] == [2**31 - 1, 7]
+        assert [node.listener.limits.max_connections for node in ask.cluster.nodes.values()] == [2**31 - 1, 7]
+        assert alter(ask, BROKER, "", ("max.connections", SET, "9"))["error_code"] == 0
+        assert [node.config.max_connections for node in ask.cluster.nodes.values()] == [9, 7]
+
+
+def test_a_refused_change_changes_nothing() -> None:
+    with asking() as ask:
+        ask.cluster.create_topic("t")
+        refused = alter(ask, TOPIC, "t", ("max.message.bytes", SET, "100"), ("retention.ms", SET, "soon"))
+        assert refused["error_code"] == 40
+        assert ask.cluster.metadata.topics["t"].config == {}
+        assert not is_refused(ask)
+        refused = alter(ask, BROKER, "", ("message.max.bytes", SET, "100"), ("max.connections", SET, "many"))
+        assert refused["error_code"] == 42
+        assert not is_refused(ask)
+
+
+def test_changes_are_there_after_a_restart(tmp_path: Path) -> None:
+    with asking(data_dir=tmp_path) as ask:
+        ask.cluster.create_topic("t")
+        alter(ask, TOPIC, "t", ("retention.ms", SET, "1000"))
+        alter(ask, BROKER, "", ("max.connections", SET, "9"))
+        alter(ask, BROKER, "1", ("message.max.bytes", SET, "100"))
+    with asking(data_dir=tmp_path) as ask:
+        node = ask.cluster.nodes[1]
+        assert node.partitions["t", 0].log.config.retention_ms == 1000
+        assert node.config.max_connections == 9
+        assert is_refused(ask)
+
+
+WORD = st.sampled_from(["compact", "delete"])
+
+
+@given(
+    before=st.lists(WORD, max_size=2, unique=True),
+    operation=st.sampled_from([APPEND, SUBTRACT]),
+    words=st.lists(WORD, min_size=1, max_size=2, unique=True),
+)
+@settings(max_examples=25, deadline=None)
+def test_lists_are_appended_to_and_subtracted_from_like_sets(
+    before: list[str], operation: int, words: list[str]
+) -> None:
+    with asking() as ask:
+        ask.cluster.create_topic("t", config={"cleanup.policy": ",".join(before)})
+        assert alter(ask, TOPIC, "t", ("cleanup.policy", operation, ",".join(words)))["error_code"] == 0
+        after = ask.cluster.metadata.topics["t"].config["cleanup.policy"]
+        wanted = set(before) | set(words) if operation == APPEND else set(before) - set(words)
+        assert {word for word in after.split(",") if word} == wanted
+
+
+def test_loggers_cannot_be_changed() -> None:
+    with asking() as ask:
+        assert alter(ask, 8, "1", ("root", SET, "DEBUG"))["error_code"] == 42
