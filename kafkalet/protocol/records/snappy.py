@@ -96,9 +96,7 @@ def _announced_size(data: bytes) -> tuple[int, int]:
 
 
 def _literal(block: bytes) -> bytes:
-    """Raw snappy of at most 64 KiB, not compressed."""
-    if not block:
-        return b"\0"
+    """Raw snappy of 1 byte to 64 KiB, not compressed."""
     return encode_unsigned(len(block)) + b"\xf4" + (len(block) - 1).to_bytes(2, "little") + block
 
 

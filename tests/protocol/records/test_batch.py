@@ -44,6 +44,12 @@ def test_a_batch_shows_its_header() -> None:
     assert batch.to_bytes() == bytes(batch.view()) == data
 
 
+def test_a_batch_tells_what_it_is() -> None:
+    assert (
+        repr(Batch(build_batch(THREE))) == f"<Batch of format 2 at 0, {len(build_batch(THREE))} bytes, offsets 0 to 2>"
+    )
+
+
 def test_a_batch_without_producer_has_no_sequence() -> None:
     batch = Batch(build_batch(THREE))
     assert (batch.has_producer_id, batch.producer_id, batch.producer_epoch) == (False, -1, -1)

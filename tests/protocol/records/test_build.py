@@ -149,6 +149,11 @@ class TestTimestamps:
         data = build_message_set(1, self.THREE, timestamp_type=TimestampType.LOG_APPEND_TIME, append_time=7)
         assert [(batch.timestamp_type, batch.max_timestamp) for batch in batches(data)] == [(1, 7)] * 3
 
+    def test_others_can_be_given(self) -> None:
+        batch = Batch(build_batch(self.THREE, base_timestamp=NOW - 9, max_timestamp=NOW + 99))
+        assert (batch.base_timestamp, batch.max_timestamp) == (NOW - 9, NOW + 99)
+        assert batch.records() == self.THREE
+
     def test_without_any_there_is_no_maximum(self) -> None:
         batch = Batch(build_batch([Record(0, -1, None, b"")]))
         assert (batch.base_timestamp, batch.max_timestamp) == (-1, -1)

@@ -1,3 +1,4 @@
+import sys
 from contextlib import suppress
 
 import pytest
@@ -5,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafkalet.protocol.errors import Code, KafkaError
-from kafkalet.protocol.records import codecs, lz4, snappy
+from kafkalet.protocol.records import codecs
 from kafkalet.protocol.records.codecs import Codec, compress, decompress
 
 from .strategies import damaged
@@ -21,8 +22,7 @@ contents = st.one_of(
 
 @pytest.fixture
 def without_cramjam(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (codecs, snappy, lz4):
-        monkeypatch.setattr(module, "cramjam_or_none", lambda: None)
+    monkeypatch.setitem(sys.modules, "cramjam", None)
 
 
 @settings(deadline=None)
@@ -101,6 +101,12 @@ def test_zstd_without_the_extra_names_it(without_cramjam: None) -> None:
         with pytest.raises(KafkaError, match=r"pip install kafkalet\[codecs\]") as refusal:
             work(Codec.ZSTD, b"")
         assert refusal.value.code is Code.UNSUPPORTED_COMPRESSION_TYPE
+
+
+def test_the_package_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert codecs.cramjam_or_none() is not None
+    monkeypatch.setitem(sys.modules, "cramjam", None)
+    assert codecs.cramjam_or_none() is None
 
 
 @pytest.mark.parametrize("number", [5, 6, 7])

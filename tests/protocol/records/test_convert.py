@@ -169,6 +169,21 @@ class TestAnswers:
         answer = down_converted(data, 1, 0)
         assert (len(answer), offsets_in(answer)) == (len(data), [0, 1])
 
+    def test_what_is_not_needed_is_not_converted(self) -> None:
+        broken = bytearray(batch_at(50, 1))
+        broken[-5:] = b"\xff" * 5
+        data = batch_at(0, 50, value=b"") + broken
+        assert down_converted(data, 1, 0) == down_convert(batches(data[: -len(broken)]), 1, 0)
+
+    def test_another_error_later_is_one_of_the_whole_answer(self) -> None:
+        data = batch_at(0, 1) + build_batch([Record(1, -5, None, b"")], base_offset=1)
+        with pytest.raises(KafkaError) as refusal:
+            down_converted(data, 1, 0)
+        assert refusal.value.code is Code.UNKNOWN_SERVER_ERROR
+
+    def test_a_batch_below_the_fetch_offset_vanishes(self) -> None:
+        assert offsets_in(down_convert(batches(batch_at(0, 2) + batch_at(2, 2)), 1, 2)) == [2, 3]
+
     def test_long_filler_begins_anew_every_chunk(self) -> None:
         data = batch_at(0, 1) + batch_at(1, 1, Codec.ZSTD) + batch_at(2, 1, value=bytes(2 * CHUNK_BYTES))
         answer = down_converted(data, 1, 0)

@@ -1,6 +1,8 @@
+import os
 import random
 import subprocess
 import sys
+from pathlib import Path
 
 import crc32c as package
 import pytest
@@ -26,6 +28,14 @@ CHECKED_SIZES = [
     218520,
     1 << 20,
 ]
+
+
+def run_python(program: str, *directories: Path) -> str:
+    """What the program prints, with these directories first on its path."""
+    path = os.pathsep.join([*map(str, directories), str(Path(__file__).parents[3])])
+    environment = {**os.environ, "PYTHONPATH": path}
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
 
 
 @pytest.mark.parametrize("function", [ours.crc32c, ours.crc32c_pure, ours.crc32c_table])
@@ -75,13 +85,26 @@ def test_without_the_package_folding_takes_over() -> None:
         "from kafkalet.protocol.records.crc32c import BACKEND, crc32c\n"
         "print(BACKEND, crc32c(b'123456789') == 0xE3069283)"
     )
-    output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert output == "pure True\n"
+    assert run_python(program) == "pure True\n"
+
+
+def test_a_package_that_looks_different_is_imported_whole(tmp_path: Path) -> None:
+    package_directory = tmp_path / "crc32c"
+    package_directory.mkdir()
+    (package_directory / "__init__.py").write_text("def crc32c(data, value=0, /): return 0xE3069283\n")
+    program = "from kafkalet.protocol.records.crc32c import BACKEND, crc32c; print(BACKEND, crc32c.__module__)"
+    assert run_python(program, tmp_path) == "crc32c crc32c\n"
+
+
+@pytest.mark.parametrize("content", ["", "def crc32c(data, value=0, /): return 0\n", "raise ImportError\n"])
+def test_a_package_that_does_not_work_is_left_alone(tmp_path: Path, content: str) -> None:
+    (tmp_path / "crc32c.py").write_text(content)
+    program = "from kafkalet.protocol.records.crc32c import BACKEND; print(BACKEND)"
+    assert run_python(program, tmp_path) == "pure\n"
 
 
 def test_the_package_is_found_without_its_slow_import() -> None:
     program = (
         "import sys; from kafkalet.protocol.records.crc32c import BACKEND; print(BACKEND, 'crc32c' in sys.modules)"
     )
-    output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert output == "crc32c False\n"
+    assert run_python(program) == "crc32c False\n"

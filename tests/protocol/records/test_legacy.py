@@ -133,6 +133,14 @@ def test_a_field_beyond_the_end_is_an_unknown_server_error(position: int) -> Non
     assert refusal.value.code is Code.UNKNOWN_SERVER_ERROR
 
 
+def test_a_key_that_leaves_no_room_for_the_value_is_an_unknown_server_error() -> None:
+    message = bytearray(encode_message(0, 0, 0, -1, None, None))
+    message[18:22] = (4).to_bytes(4, "big")
+    with pytest.raises(KafkaError) as refusal:
+        decode_message(message, LIMIT)
+    assert refusal.value.code is Code.UNKNOWN_SERVER_ERROR
+
+
 def test_format_1_without_room_for_its_timestamp_is_corrupt() -> None:
     message = bytearray(encode_message(0, 0, 0, -1, None, None))
     message[16] = 1

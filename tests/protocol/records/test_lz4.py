@@ -124,6 +124,7 @@ def test_other_frames_are_refused(data: bytes) -> None:
         pytest.param(b"\x10a\x00\x00\x00", id="a copy from nowhere"),
         pytest.param(b"\xf0", id="a length that is missing"),
         pytest.param(b"\x50abc", id="literals beyond the end"),
+        pytest.param(b"\x1fa\x01\x00" + b"\xff" * 256 + b"\xec" + b"\x10b", id="one byte more than a block may hold"),
         pytest.param(b"\x1fa\x01\x00" + b"\xff" * 300 + b"\x00\x00", id="more than a block may hold"),
     ],
 )

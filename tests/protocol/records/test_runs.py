@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafkalet.protocol.records.record import Record, encode_records
+from kafkalet.protocol.records.record import Record, decode_records, encode_records
 from kafkalet.protocol.records.runs import MIN_RECORDS, Run, Shape, Unusual, find_run, read_long
 from kafkalet.protocol.records.varint import encode_unsigned
 
@@ -51,6 +51,25 @@ def test_an_offset_out_of_order_ends_a_run() -> None:
     assert run_in(records).length == 30
 
 
+@pytest.mark.parametrize("step", [0, 200])
+def test_a_timestamp_that_goes_on_differently_ends_a_run_even_if_all_else_seems_the_same(step: int) -> None:
+    """Such a record reads otherwise, from its timestamp on."""
+    records = [record._replace(timestamp=NOW + 100 + step * 40) for record in alike(40)]
+    payload = bytearray(encode_records(records, 0, NOW + 100))
+    stride = len(payload) // 40
+    payload[30 * stride + 2] ^= 0x80
+    assert find_run(payload, 0, len(payload), 0, 40).length == 30
+
+
+def test_after_a_run_that_is_too_short_records_are_read_one_by_one() -> None:
+    records = alike(40)
+    for index in range(5, 15):
+        records[index] = records[index]._replace(key=b"ke", value=b"value+")
+    payload = encode_records(records, 0, NOW)
+    assert find_run(payload, 0, len(payload), 0, 40).length == 5
+    assert decode_records(payload, 40, 0, NOW) == records
+
+
 def test_too_few_records_are_no_run() -> None:
     with pytest.raises(Unusual):
         run_in(alike(MIN_RECORDS - 1))
@@ -59,6 +78,12 @@ def test_too_few_records_are_no_run() -> None:
 def test_records_of_other_sizes_are_no_run() -> None:
     with pytest.raises(Unusual):
         run_in([record._replace(value=bytes(index)) for index, record in enumerate(alike(40))])
+
+
+def test_null_header_keys_are_left_to_the_exact_reader() -> None:
+    payload = (b"\x12\0\0" + b"\0" + b"\1\1\2" + b"\1\1" + b"\0") * 20
+    with pytest.raises(Unusual):
+        find_run(payload, 0, len(payload), 0, 20)
 
 
 def test_spans_show_where_the_fields_lie() -> None:

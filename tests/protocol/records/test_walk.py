@@ -125,9 +125,16 @@ def test_a_wrong_length_counts_only_outside_compressed_batches() -> None:
     assert walk(payload, 1, lengths_count=False) == Walked(NOW, 0, True, [], [])
 
 
+def test_timestamps_wrap_around_at_sixty_four_bits() -> None:
+    largest = (1 << 63) - 1
+    payload = encode_records([Record(0, largest + 5, None, b""), Record(1, largest, None, b"")], 0, largest)
+    assert walk_records(payload, 0, len(payload), 2, largest) == Walked(largest, 1, True, [], [])
+
+
 @pytest.mark.parametrize(
     "payload",
     [
+        pytest.param(encode(8) + b"\0\0\0\1\1\2\0\x10", id="header value beyond the end"),
         pytest.param(b"\xff\xff\xff\xff\xff\0" + bytes(20), id="length that is no varint"),
         pytest.param(encode(6) + b"\0\0\0\1\x08v", id="value beyond the end"),
         pytest.param(encode(6) + b"\0\0\0\1\1\1", id="negative header count"),
