@@ -14,12 +14,11 @@ the nodes. All of it happens in one event loop.
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from kafkalet.clock import Clock, SystemClock, Timer
+from kafkalet.clock import Clock, SystemClock
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.storage.directory import LogDirectory
 
@@ -33,12 +32,11 @@ from .producer_ids import ProducerIds
 from .receiving import ReceiveBuffer
 from .release import NEWEST, Release
 from .running import Running
+from .upkeep import Upkeep
 
 if TYPE_CHECKING:
     from .partition import Partition
     from .views import LogView
-
-log = logging.getLogger(__name__)
 
 FIRST_NODE_ID = 1
 
@@ -88,7 +86,7 @@ class Cluster(Running):
         self._buffer = ReceiveBuffer()
         self._ports: dict[int, int] = {}
         """Where each broker listens, so that one that was stopped comes back there."""
-        self._timers: list[Timer] = []
+        self._upkeep: Upkeep | None = None
         self._saved_producer_id = 0
         self.producer_ids = ProducerIds(0, self._reserve_producer_ids)
 
@@ -251,7 +249,7 @@ class Cluster(Running):
         for node_id in range(FIRST_NODE_ID, FIRST_NODE_ID + self._brokers):
             self._open_node(node_id, loop)
         if not self.metadata.cluster_id:
-            self.metadata.cluster_id = self._first_directory.cluster_id
+            self.metadata.cluster_id = self.nodes[FIRST_NODE_ID].directory.cluster_id
         self._take_in_topics()
         for new in self._new_topics:
             if new.name not in self.metadata.topics:
@@ -259,18 +257,8 @@ class Cluster(Running):
         self.save()
         for node in self.nodes.values():
             node.listener.start(loop)
-        config = self.config
-        self._every(config.log_initial_task_delay_ms, config.log_retention_check_interval_ms, self._tend_logs)
-        if self._home.durable:
-            period_ms = config.replica_high_watermark_checkpoint_interval_ms
-            self._every(period_ms, period_ms, self._checkpoint)
-        if self._brokers > 1:
-            lag_ms = self.config.replica_lag_time_max_ms
-            self._every(lag_ms / 2, lag_ms / 2, lambda: self.leadership.drop_laggards(lag_ms))
-
-    @property
-    def _first_directory(self) -> LogDirectory:
-        return self.nodes[FIRST_NODE_ID].directory
+        self._upkeep = Upkeep(self.nodes, self.leadership, self.clock)
+        self._upkeep.start(self.config, durable=self._home.durable, has_followers=self._brokers > 1)
 
     def _open_node(self, node_id: int, loop: asyncio.AbstractEventLoop) -> Node:
         """Open a broker's log directory and take its address; clients are not let in yet."""
@@ -335,9 +323,9 @@ class Cluster(Running):
         self.save()
 
     def _close(self) -> None:
-        for timer in self._timers:
-            timer.cancel()
-        self._timers.clear()
+        if self._upkeep is not None:
+            self._upkeep.stop()
+            self._upkeep = None
         for node in self.nodes.values():
             node.close()
         self.nodes.clear()
@@ -345,33 +333,6 @@ class Cluster(Running):
         if self._home is not None:
             self._home.remove()
             self._home = None
-
-    def _every(self, first_ms: float, period_ms: float, task: Callable[[], None]) -> None:
-        """Run a task again and again; an error in it is logged and does not end it."""
-        slot = len(self._timers)
-
-        def run() -> None:
-            try:
-                task()
-            except Exception:
-                log.exception("%s failed", task)
-            self._timers[slot] = self.clock.call_later(period_ms, run)
-
-        self._timers.append(self.clock.call_later(first_ms, run))
-
-    def _tend_logs(self) -> None:
-        """What the log manager does from time to time: drop old segments, forget old producers."""
-        now_ms = self.clock.now_ms()
-        for node in self.nodes.values():
-            for partition in list(node.partitions.values()):
-                partition.log.producers.remove_expired(now_ms)
-                if partition.log.apply_retention():
-                    self.leadership.changed(partition)
-
-    def _checkpoint(self) -> None:
-        """Note on disk how far the logs are, for the next start."""
-        for node in self.nodes.values():
-            node.directory.checkpoint()
 
     def save(self) -> None:
         """Keep the metadata on disk."""

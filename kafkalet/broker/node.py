@@ -72,6 +72,12 @@ class Node:
         limits.connections_max_idle_ms = config.connections_max_idle_ms
         limits.max_connections = config.max_connections
         limits.max_connections_per_ip = config.max_connections_per_ip
+        given = config.given()
+        # Kafka's own default of 100 KiB is for slow networks; where nobody asks for it the system knows better.
+        if "socket.send.buffer.bytes" in given:
+            limits.socket_send_buffer_bytes = config.socket_send_buffer_bytes
+        if "socket.receive.buffer.bytes" in given:
+            limits.socket_receive_buffer_bytes = config.socket_receive_buffer_bytes
 
     def close(self) -> None:
         """Cut off the clients, write what is not written yet, and close the data directory."""

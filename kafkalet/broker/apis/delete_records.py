@@ -36,12 +36,13 @@ def handle(request: DeleteRecordsRequest, context: Context) -> DeleteRecordsResp
             answer.error_code = error.code
     if _settle(answers, pending):
         return _respond(answers)
-    return context.node.purgatory.park(
+    waiting: Delayed[DeleteRecordsResponse] = context.node.purgatory.park(
         list(pending),
         max(request.timeout_ms, 0),
         lambda: _respond(answers) if _settle(answers, pending) else None,
         lambda: _respond(_time_out(answers, pending)),
     )
+    return waiting
 
 
 def _settle(answers: dict[Key, Answer], pending: dict[Key, tuple[Partition, int]]) -> bool:

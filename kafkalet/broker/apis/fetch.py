@@ -291,12 +291,13 @@ class _Fetch:
         def again() -> FetchResponse:
             return self._respond(self._read(limits, first_time=False)[0])
 
-        return self.context.node.purgatory.park(
+        waiting: Delayed[FetchResponse] = self.context.node.purgatory.park(
             [(name, index) for (name, _, index), _ in self.readable],
             limits.max_wait_ms,
             lambda: again() if self._enough(limits, found) else None,
             again,
         )
+        return waiting
 
     def _enough(self, limits: Limits, found: dict[Key, Found]) -> bool:
         """Whether the answer is due, without reading: see DelayedFetch.tryComplete for the cases."""

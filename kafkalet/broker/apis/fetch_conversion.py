@@ -9,9 +9,12 @@ The rules look at the topic's configuration and not at what was found, so they h
 Source: kafka.server.KafkaApis.handleFetchRequest (maybeConvertFetchedData), LazyDownConversionRecords.
 """
 
+from typing import cast
+
 from kafkalet.broker.context import Context
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.fetch import FetchResponse
+from kafkalet.protocol.wire import Buffer
 from kafkalet.storage.config import LogConfig
 from kafkalet.storage.files import FileRange
 
@@ -69,7 +72,7 @@ def _down(answer: Answer, to_format: int, fetch_offset: int) -> Answer:
     records = answer.records
     if records is None or not len(records):
         return answer
-    data = records.read() if isinstance(records, FileRange) else bytes(records)
+    data = records.read() if isinstance(records, FileRange) else bytes(cast(Buffer, records))
     try:
         answer.records = down_converted(data, to_format, fetch_offset)
     except KafkaError as error:

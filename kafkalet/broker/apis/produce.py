@@ -14,7 +14,7 @@ named twice counts once, with its last records.
 Source: kafka.server.KafkaApis.handleProduceRequest, ReplicaManager.appendRecords, DelayedProduce.
 """
 
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.partition import Partition
@@ -58,12 +58,13 @@ def handle(request: ProduceRequest, context: Context) -> ProduceResponse | Delay
         answers[key] = _append(key, chunk or b"", request, context, pending)
     if not pending:
         return _answer(answers, request, context)
-    return context.node.purgatory.park(
+    waiting: Delayed[ProduceResponse] = context.node.purgatory.park(
         [(key[0], key[2]) for key in pending],
         max(request.timeout_ms, 0),
         lambda: _answer(answers, request, context) if _settle(pending) else None,
         lambda: _answer(_time_out(answers, pending), request, context),
     )
+    return waiting
 
 
 def _records_by_partition(request: ProduceRequest, context: Context) -> dict[Key, Buffer | None]:
@@ -75,7 +76,7 @@ def _records_by_partition(request: ProduceRequest, context: Context) -> dict[Key
             known = context.cluster.metadata.topic_by_id(topic.topic_id)
             name = "" if known is None else known.name
         for partition in topic.partition_data:
-            records[name, topic.topic_id, partition.index] = cast(Buffer | None, partition.records)
+            records[name, topic.topic_id, partition.index] = partition.records
     return records
 
 

@@ -1,0 +1,63 @@
+"""The tasks that no request asks for, with the time in the test's hands."""
+
+import kafkalet
+from kafkalet.protocol.records.batch import Record
+from kafkalet.protocol.records.build import build_batch
+
+
+def batch(timestamp: int, value: bytes = b"value") -> bytearray:
+    return bytearray(build_batch([Record(0, timestamp, None, value, ())]))
+
+
+def test_old_segments_go_when_their_time_has_come() -> None:
+    clock = kafkalet.ManualClock()
+    with kafkalet.Broker(topics=["t"], clock=clock, config={"log.retention.ms": "1000"}) as broker:
+        broker.produce("t", 0, batch(clock.now_ms()))
+        broker.call(lambda: clock.advance(29_000))
+        assert broker.log("t").log_start_offset == 0
+        broker.call(lambda: clock.advance(2_000))
+        assert broker.log("t").log_start_offset == 1
+
+
+def test_retention_comes_again_after_its_interval() -> None:
+    clock = kafkalet.ManualClock()
+    config = {"log.retention.ms": "1000", "log.retention.check.interval.ms": "5000"}
+    with kafkalet.Broker(topics=["t"], clock=clock, config=config) as broker:
+        broker.call(lambda: clock.advance(30_000))
+        broker.produce("t", 0, batch(clock.now_ms()))
+        broker.call(lambda: clock.advance(5_000))
+        assert broker.log("t").log_start_offset == 1
+
+
+def test_a_producer_that_was_silent_for_long_is_forgotten() -> None:
+    clock = kafkalet.ManualClock()
+    with kafkalet.Broker(topics=["t"], clock=clock, config={"producer.id.expiration.ms": "60000"}) as broker:
+        records = [Record(0, clock.now_ms(), None, b"v", ())]
+        broker.produce("t", 0, build_batch(records, producer_id=7, producer_epoch=0, base_sequence=0))
+        producers = broker.log("t")._log.producers
+        assert producers.entry(7) is not None
+        broker.call(lambda: clock.advance(400_000))
+        assert producers.entry(7) is None
+
+
+def test_a_follower_that_lags_leaves_the_replicas_in_sync() -> None:
+    clock = kafkalet.ManualClock()
+    with kafkalet.Cluster(brokers=2, clock=clock, config={"replica.lag.time.max.ms": "10000"}) as cluster:
+        cluster.create_topic("t", 1, 2)
+        state = cluster.metadata.topics["t"].partitions[0]
+        follower = next(node for node in state.replicas if node != state.leader)
+        cluster.hold_replication(follower)
+        cluster.produce("t", 0, batch(clock.now_ms()))
+        assert cluster.log("t").high_watermark == 0
+        cluster.call(lambda: clock.advance(15_000))
+        assert state.isr == [state.leader]
+        assert cluster.log("t").high_watermark == 1
+        cluster.release_replication(follower)
+        assert sorted(state.isr) == sorted(state.replicas)
+
+
+def test_nothing_is_left_to_do_after_a_stop() -> None:
+    clock = kafkalet.ManualClock()
+    with kafkalet.Broker(clock=clock, config={"log.retention.ms": "1000"}):
+        pass
+    clock.advance(10_000_000)
