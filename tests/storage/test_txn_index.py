@@ -127,6 +127,12 @@ def test_an_entry_of_a_later_version_is_not_understood(files: Files, path: str) 
         list(index)
 
 
+def test_a_flush_reaches_the_disk(path: str) -> None:
+    files = Files(durable=True)
+    index_at(files, path, FIRST).flush()
+    files.close()
+
+
 def test_the_file_goes_with_its_index_and_may_come_again(files: Files, path: str) -> None:
     index = index_at(files, path, FIRST)
     index.remove()

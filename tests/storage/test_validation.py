@@ -175,6 +175,11 @@ def test_a_record_that_is_too_large_once_decompressed() -> None:
     accept(data, LogConfig(max_decompressed_message_bytes=320))
 
 
+def test_a_record_size_that_is_no_number_is_left_to_the_walk() -> None:
+    data = with_payload(produced(0), codecs.compress("gzip", b"\xff" * 40), Codec.GZIP)
+    assert refused(data, LogConfig(max_decompressed_message_bytes=10)).code == Code.INVALID_RECORD
+
+
 # Coordinators
 
 
@@ -187,6 +192,16 @@ def test_markers_are_not_compressed() -> None:
     data = marker(0, 7, commit=True).buffer
     batch = stored(accept(data, LogConfig(compression_type="gzip"), origin=Origin.COORDINATOR))
     assert (batch.codec, batch.is_control) == (Codec.NONE, True)
+
+
+def test_what_coordinators_write_has_no_negative_count() -> None:
+    data = produced(0, set={"count": -1})
+    assert refused(data, origin=Origin.COORDINATOR).code == Code.INVALID_RECORD
+
+
+def test_what_coordinators_write_gets_the_codec_of_the_topic() -> None:
+    data = produced(record(key="k"), codec="gzip")
+    assert stored(accept(data, LogConfig(compression_type="lz4"), origin=Origin.COORDINATOR)).codec is Codec.LZ4
 
 
 def test_coordinators_need_no_sequence() -> None:
