@@ -90,13 +90,16 @@ def _change_broker(context: Context, name: str, edit: Edit, named: Collection[st
 
 def _node_id(name: str, context: Context) -> int:
     expected = context.node.node_id
-    try:
-        node_id = int(name)
-    except ValueError:
-        raise _invalid(f"Node id must be an integer, but it is: {name}") from None
-    if node_id != expected:
+    if not is_number(name):
+        raise _invalid(f"Node id must be an integer, but it is: {name}")
+    if int(name) != expected:
         raise _invalid(f"Unexpected broker id, expected {expected}, but received {name}")
-    return node_id
+    return int(name)
+
+
+def is_number(text: str) -> bool:
+    """Whether Java would read it as a whole number."""
+    return text.removeprefix("-").isdecimal() and text.isascii()
 
 
 def _check_broker(texts: Mapping[str, str], node_id: int | None, config: BrokerConfig) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from kafkalet.broker.config_entries import Entry, broker_entries, cluster_entries, topic_entries
 from kafkalet.broker.context import Context
 from kafkalet.broker.metadata import check_topic_name
-from kafkalet.broker.reconfiguration import ResourceType
+from kafkalet.broker.reconfiguration import ResourceType, is_number
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
 
@@ -110,10 +110,9 @@ def _loggers(name: str, context: Context) -> Iterator[Config]:
 
 
 def _node_id(name: str) -> int:
-    try:
-        return int(name)
-    except ValueError:
-        raise _invalid(f"Broker id must be an integer, but it is: {name}") from None
+    if not is_number(name):
+        raise _invalid(f"Broker id must be an integer, but it is: {name}")
+    return int(name)
 
 
 def _invalid(message: str) -> KafkaError:

@@ -93,5 +93,5 @@ def test_every_property_is_documented_if_asked_for() -> None:
 def test_loggers_are_told_with_their_levels() -> None:
     with asking() as ask:
         loggers = describe(ask, LOGGER, "1")
-        assert {"root", "kafkalet.broker.cluster"} <= loggers.keys()
+        assert {"root", "kafkalet.broker.config"} <= loggers.keys()
         assert {logger["value"] for logger in loggers.values()} <= {"FATAL", "ERROR", "WARN", "INFO", "DEBUG", "NOTSET"}

@@ -1,0 +1,34 @@
+"""`kafkalet.broker.documentation`: a sentence for each property that is acted on."""
+
+from kafkalet.broker.config import SETTINGS, broker_defaults
+from kafkalet.broker.documentation import BROKERS, NO_EFFECT, TOPICS, documentation_of
+from kafkalet.storage.topic_properties import topic_properties
+
+RELEASES = ((2, 8), (3, 9), (4, 4))
+
+
+def test_every_property_of_topics_has_a_sentence_and_none_is_of_nothing() -> None:
+    assert TOPICS.keys() == {property_.name for release in RELEASES for property_ in topic_properties(release)}
+
+
+def test_every_property_a_broker_acts_on_has_a_sentence() -> None:
+    described = {setting.property.name for setting in SETTINGS.values() if not setting.is_internal}
+    assert described <= BROKERS.keys()
+    assert BROKERS.keys() <= SETTINGS.keys()
+
+
+def test_defaults_of_topics_say_whose_they_are() -> None:
+    for name in broker_defaults((4, 4)):
+        if name not in TOPICS:
+            assert documentation_of(name).startswith("What "), name
+    assert documentation_of("log.retention.hours") == "What retention.ms is for a topic that does not say otherwise."
+
+
+def test_the_rest_is_said_to_have_no_effect() -> None:
+    assert documentation_of("num.io.threads") == NO_EFFECT
+
+
+def test_sentences_end() -> None:
+    for text in [*TOPICS.values(), *BROKERS.values(), NO_EFFECT]:
+        assert text[0].isupper() or text.split()[0] in TOPICS
+        assert text.endswith(".")
