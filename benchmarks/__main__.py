@@ -7,13 +7,11 @@ Apache Kafka comes from the script that the behaviour tests use (`make oracle`: 
 """
 
 import argparse
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from statistics import median
 
-from . import brokers, lookup, startup
+from . import brokers, lookup, records, startup, validation
 from .load import ROWS
 
 
@@ -29,14 +27,6 @@ def running(alone: bool) -> Iterator[dict[str, brokers.Running]]:
     finally:
         for broker in started.values():
             broker.stop()
-
-
-def measure(broker: brokers.Running, row: str, seconds: float) -> float:
-    command = [sys.executable, "-m", "benchmarks.load", broker.address, row, str(seconds)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
-    if done.returncode:
-        raise SystemExit(f"{row}: {done.stderr.strip() or done.stdout.strip()}")
-    return float(done.stdout)
 
 
 def show(row: str, unit: str, figures: dict[str, float]) -> None:
@@ -64,7 +54,8 @@ def main() -> None:
             figures = {name: [] for name in started}  # type: dict[str, list[float]]
             for _ in range(options.runs):
                 for name, broker in started.items():
-                    figures[name].append(measure(broker, row, options.seconds))
+                    host, _, port = broker.address.rpartition(":")
+                    figures[name].append(ROWS[row][1]((host, int(port)), options.seconds))
             show(row, ROWS[row][0], {name: median(values) for name, values in figures.items()})
         if not options.rows:
             for broker in started.values():
@@ -73,6 +64,8 @@ def main() -> None:
     if not options.rows:
         startup.main(options.runs)
         lookup.main()
+        records.main()
+        validation.main()
 
 
 if __name__ == "__main__":

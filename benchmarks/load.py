@@ -1,14 +1,10 @@
 """The load of the benchmarks: raw requests over sockets, built once and sent again and again.
 
 A client library would measure itself. Here a request is a frame that is ready before the clock starts, and an answer is
-counted by its size; a few requests are in flight on each connection all the time. Run in a process of its own:
-
-    python -m benchmarks.load HOST:PORT ROW SECONDS      prints the figure
+counted by its size (pump.py). Only `consume` looks into what it gets, because its next request depends on it.
 """
 
-import selectors
 import socket
-import sys
 import time
 from collections.abc import Callable
 from struct import pack, unpack_from
@@ -18,6 +14,11 @@ from kafkalet.protocol.api import Api
 from kafkalet.protocol.messages import request_type, response_type
 from kafkalet.protocol.records.batch import Record
 from kafkalet.protocol.records.build import build_batch
+
+from .pump import pump
+
+Measure = Callable[[tuple[str, int], float], float]
+"""Puts a load on the broker at an address for some seconds, and gives the figure."""
 
 MB = 1_000_000
 TOPIC = "bench"
@@ -46,74 +47,6 @@ def ask(sock: socket.socket, request: Any, api: Api, version: int) -> Any:
         data += received
     flexible = version in api.flexible and api is not Api.API_VERSIONS
     return response_type(api).decode(bytes(data[4:]), version, 5 if flexible else 4)
-
-
-class Pipe:
-    """A connection with a number of requests in flight; answers are counted, not looked at."""
-
-    def __init__(self, address: tuple[str, int], request: bytes, in_flight: int) -> None:
-        self.socket = socket.create_connection(address)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
-        self.request = request
-        self.in_flight = in_flight
-        self.answers = 0
-        self.bytes = 0
-        self.buffer = bytearray(RECEIVE_BYTES)
-        self.head = b""
-        self.missing = 0  # bytes of the present answer that have not come yet
-
-    def begin(self) -> None:
-        for _ in range(self.in_flight):
-            self.socket.sendall(self.request)
-
-    def receive(self) -> None:
-        """Take what has come, and send a request for each answer that is complete."""
-        count = self.socket.recv_into(self.buffer)
-        if not count:
-            raise SystemExit("the broker closed a connection")
-        self.bytes += count
-        complete = at = 0
-        while at < count:
-            if self.missing:
-                step = min(self.missing, count - at)
-                self.missing -= step
-                at += step
-            else:
-                step = min(4 - len(self.head), count - at)
-                self.head += self.buffer[at : at + step]
-                at += step
-                if len(self.head) < 4:
-                    break
-                (self.missing,) = unpack_from(">i", self.head)
-                self.head = b""
-            if not self.missing and not self.head:
-                complete += 1
-        if complete:
-            self.answers += complete
-            self.socket.sendall(self.request * complete)
-
-
-def run(
-    address: tuple[str, int], request: bytes, connections: int, in_flight: int, seconds: float
-) -> tuple[float, float]:
-    """Answers and received bytes a second."""
-    pipes = [Pipe(address, request, in_flight) for _ in range(connections)]
-    selector = selectors.DefaultSelector()
-    for pipe in pipes:
-        selector.register(pipe.socket, selectors.EVENT_READ, pipe)
-    for pipe in pipes:
-        pipe.begin()
-    begun = now = time.perf_counter()
-    while now - begun < seconds:
-        for key, _ in selector.select():
-            key.data.receive()
-        now = time.perf_counter()
-    answers, received = sum(pipe.answers for pipe in pipes), sum(pipe.bytes for pipe in pipes)
-    for pipe in pipes:
-        pipe.socket.close()
-    selector.close()
-    return answers / (now - begun), received / (now - begun)
 
 
 # Requests, in versions that Apache Kafka 3.9 and kafkalet both serve
@@ -166,18 +99,18 @@ def consume(address: tuple[str, int], seconds: float) -> float:
     return received / (now - begun) / MB
 
 
-def rate(connections: int, in_flight: int, request: Callable[[], bytes]) -> Callable[[tuple[str, int], float], float]:
-    return lambda address, seconds: run(address, request(), connections, in_flight, seconds)[0]
+def rate(connections: int, in_flight: int, request: Callable[[], bytes]) -> Measure:
+    return lambda address, seconds: pump(address, request(), connections, in_flight, seconds).answers_per_second
 
 
-def received(request: Callable[[], bytes]) -> Callable[[tuple[str, int], float], float]:
-    return lambda address, seconds: run(address, request(), 1, 1, seconds)[1] / MB
+def received(request: Callable[[], bytes]) -> Measure:
+    return lambda address, seconds: pump(address, request(), 1, 1, seconds).megabytes_per_second
 
 
-def sent(batch_bytes: int) -> Callable[[tuple[str, int], float], float]:
+def sent(batch_bytes: int) -> Measure:
     def measure(address: tuple[str, int], seconds: float) -> float:
         request = produce_request(batch_bytes)
-        return run(address, request, 1, 5, seconds)[0] * len(request) / MB
+        return pump(address, request, 1, 5, seconds).answers_per_second * len(request) / MB
 
     return measure
 
@@ -186,7 +119,7 @@ def fetch(max_bytes: int, name: str = TOPIC) -> Callable[[], bytes]:
     return lambda: frame(fetch_request(0, max_bytes, name), Api.FETCH, 11)
 
 
-ROWS: dict[str, tuple[str, Callable[[tuple[str, int], float], float]]] = {
+ROWS: dict[str, tuple[str, Measure]] = {
     "produce 1 KiB records, 1 MB batches": ("MB/s", sent(1_000_000)),
     "produce 1 KiB records, 16 KiB batches": ("MB/s", sent(16_384)),
     "consume 1 KiB records": ("MB/s", consume),
@@ -196,13 +129,3 @@ ROWS: dict[str, tuple[str, Callable[[tuple[str, int], float], float]]] = {
     "Fetch of 1 KiB, 1 connection": ("requests/s", rate(1, 1, fetch(1024, SMALL_TOPIC))),
     "Fetch of 1 KiB, 8 connections x 4": ("requests/s", rate(8, 4, fetch(1024, SMALL_TOPIC))),
 }
-
-
-def main() -> None:
-    address, row, seconds = sys.argv[1:]
-    host, _, port = address.rpartition(":")
-    print(ROWS[row][1]((host, int(port)), float(seconds)))
-
-
-if __name__ == "__main__":
-    main()

@@ -18,7 +18,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-enum { REQUEST_MAX = 1 << 16, BUFFER = 1 << 20 };
+enum { REQUEST_MAX = 4 << 20, BUFFER = 1 << 20 };
 
 struct connection {
     int fd;
