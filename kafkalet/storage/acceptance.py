@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.records.batch import Batch
+from kafkalet.protocol.records.varint import VarintTooLong, read_varint
 
 from .config import LogConfig
 from .files import Buffer
@@ -68,3 +69,21 @@ def check_alone(batches: Sequence[Batch], compressed: bool) -> None:
     """Raises INVALID_RECORD for a second entry where the first is a batch or a wrapper."""
     if len(batches) > 1 and (compressed or batches[0].magic >= 2):
         raise refusal(Code.INVALID_RECORD, f"{len(batches)} batches where there may be one")
+
+
+def check_record_sizes(payload: Buffer, count: int, config: LogConfig) -> None:
+    """Raises INVALID_RECORD for a record of a compressed batch that has more than max.decompressed.message.bytes.
+
+    `payload` is what came out of the batch. The property is there since 4.4, and does not count for what came plain.
+    """
+    limit, position = config.max_decompressed_message_bytes, 0
+    if len(payload) <= limit:
+        return
+    try:
+        for _ in range(count):
+            size, position = read_varint(payload, position)
+            if not 0 <= size <= limit:
+                raise refusal(Code.INVALID_RECORD, f"a record of {size} bytes where the maximum is {limit}")
+            position += size
+    except (IndexError, VarintTooLong):
+        return  # reading the records says what is wrong

@@ -60,7 +60,7 @@ class LogConfig(NamedTuple):
     min_cleanable_dirty_ratio: float = 0.5
 
     max_message_bytes: int = (1 << 20) + 12
-    # A batch that would be larger than this without compression is refused (4.4).
+    # A record in a compressed batch may have so many bytes (4.4).
     max_decompressed_message_bytes: int = MAX_ARRAY
     message_timestamp_type: str = "CreateTime"
     message_timestamp_before_max_ms: int = MAX_LONG

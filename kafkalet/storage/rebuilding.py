@@ -18,10 +18,20 @@ from kafkalet.protocol.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, B
 from kafkalet.protocol.records.codecs import LIMIT, Codec
 from kafkalet.protocol.records.record import Record
 
-from .acceptance import NO_OFFSET, NO_TIMESTAMP, Accepted, check_alone, check_header, check_segment_size, check_size
+from .acceptance import (
+    NO_OFFSET,
+    NO_TIMESTAMP,
+    Accepted,
+    check_alone,
+    check_header,
+    check_record_sizes,
+    check_segment_size,
+    check_size,
+)
 from .config import LogConfig
 from .record_errors import RecordRules
 from .refusals import refusal
+from .topic_properties import MAX_ARRAY
 from .values import Origin
 
 
@@ -50,7 +60,7 @@ def rebuild(
         if origin is Origin.CLIENT:
             check_header(batch)
         _check_fits(batch, config.record_version)
-        records += _checked_records(batch, rules)
+        records += _checked_records(batch, rules, config)
     if _keeps_its_bytes(first, records, source, target, config):
         return _renumber(sent, records, config, next_offset, now_ms)
     return _write(first, records, config, target, next_offset, leader_epoch, now_ms)
@@ -64,8 +74,10 @@ def _check_fits(batch: Batch, record_version: int) -> None:
         )
 
 
-def _checked_records(batch: Batch, rules: RecordRules) -> list[Record]:
+def _checked_records(batch: Batch, rules: RecordRules, config: LogConfig) -> list[Record]:
     """The records of one entry; messages inside a wrapper have checksums of their own."""
+    if batch.codec and batch.magic >= 2 and config.max_decompressed_message_bytes < MAX_ARRAY:
+        check_record_sizes(batch.payload(), batch.count, config)
     is_old = batch.magic < 2
     records = legacy.decode_message(batch.view(), LIMIT, check_inner_crcs=True) if is_old else batch.records()
     rules.check_records(records, claim_append_time=batch.timestamp_type is TimestampType.LOG_APPEND_TIME)

@@ -26,7 +26,6 @@ Records of no length are no error: nothing is appended, and the base offset in t
 Produce v0 to v2; v3 and later refuse them. Null records are the broker's business.
 """
 
-
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import (
     ATTRIBUTES_AT,
@@ -46,7 +45,6 @@ from kafkalet.protocol.records.batch import (
     set_max_timestamp,
 )
 from kafkalet.protocol.records.codecs import Codec
-from kafkalet.protocol.records.varint import VarintTooLong, read_varint
 from kafkalet.protocol.records.walk import Walked, walk_records
 
 from .acceptance import (
@@ -56,6 +54,7 @@ from .acceptance import (
     Accepted,
     check_alone,
     check_header,
+    check_record_sizes,
     check_segment_size,
     check_size,
 )
@@ -186,8 +185,7 @@ def _walk(batch: Batch, codec: Codec, rules: RecordRules, config: LogConfig) -> 
     if codec:
         buffer = batch.payload()
         start, end = 0, len(buffer)
-        if end > config.max_decompressed_message_bytes:
-            _check_record_sizes(buffer, batch.count, config.max_decompressed_message_bytes)
+        check_record_sizes(buffer, batch.count, config)
     return walk_records(
         buffer,
         start,
@@ -208,19 +206,6 @@ def _writable(batch: Batch) -> tuple[bytearray | memoryview, int]:
     if isinstance(buffer, bytes) or (isinstance(buffer, memoryview) and buffer.readonly):
         return bytearray(batch.view()), 0
     return buffer, batch.position
-
-
-def _check_record_sizes(payload: Buffer, count: int, limit: int) -> None:
-    """Raises INVALID_RECORD for a record that is larger than max.decompressed.message.bytes (since 4.4)."""
-    position = 0
-    try:
-        for _ in range(count):
-            size, position = read_varint(payload, position)
-            if not 0 <= size <= limit:
-                raise refusal(Code.INVALID_RECORD, f"a record of {size} bytes where the maximum is {limit}")
-            position += size
-    except (IndexError, VarintTooLong):
-        return  # the walk over the records says what is wrong
 
 
 def check_produced(records: Buffer, version: int) -> None:

@@ -169,10 +169,13 @@ def test_a_compressed_batch_has_its_offsets_in_order() -> None:
     assert code == Code.UNKNOWN_SERVER_ERROR
 
 
-def test_a_record_that_is_too_large_once_decompressed() -> None:
-    data = produced(record(value="x" * 300), record(value="x" * 100), codec="gzip")
-    assert refused(data, LogConfig(max_decompressed_message_bytes=300)).code == Code.INVALID_RECORD
-    accept(data, LogConfig(max_decompressed_message_bytes=320))
+@pytest.mark.parametrize("wanted", ["producer", "uncompressed", "lz4"])
+def test_a_record_that_is_too_large_once_decompressed(wanted: str) -> None:
+    config = LogConfig(max_decompressed_message_bytes=300, compression_type=wanted)
+    good, bad = record(value="x" * 293), record(value="x" * 294)
+    accept(produced(good, good, codec="gzip"), config)
+    assert refused(produced(good, bad, codec="gzip"), config).code == Code.INVALID_RECORD
+    accept(produced(bad), config)
 
 
 def test_a_record_size_that_is_no_number_is_left_to_the_walk() -> None:
