@@ -149,7 +149,6 @@ class BrokerConfig:
 
     # connections
     socket_request_max_bytes = integer("socket.request.max.bytes", 100 << 20, least=1)
-    socket_listen_backlog_size = integer("socket.listen.backlog.size", 50, least=1, since=(3, 0))
     socket_send_buffer_bytes = integer("socket.send.buffer.bytes", 100 << 10)
     socket_receive_buffer_bytes = integer("socket.receive.buffer.bytes", 100 << 10)
     connections_max_idle_ms = long("connections.max.idle.ms", 600_000)
@@ -172,16 +171,9 @@ class BrokerConfig:
     # care of the logs
     log_retention_check_interval_ms = long("log.retention.check.interval.ms", 300_000, least=1)
     log_initial_task_delay_ms = long("log.initial.task.delay.ms", 30_000, least=0, internal=True)
-    log_flush_offset_checkpoint_interval_ms = integer("log.flush.offset.checkpoint.interval.ms", 60_000, least=0)
-    log_flush_start_offset_checkpoint_interval_ms = integer(
-        "log.flush.start.offset.checkpoint.interval.ms", 60_000, least=0
-    )
 
     # producers
     producer_id_expiration_ms = integer("producer.id.expiration.ms", DAY_MS, least=1, dynamic=True, since=(3, 0))
-    producer_id_expiration_check_interval_ms = integer(
-        "producer.id.expiration.check.interval.ms", 600_000, least=1, internal=True
-    )
 
     def __init__(self, static: Mapping[str, str] | None = None, release: Release | None = None) -> None:
         self.release = release or Release.of()

@@ -7,6 +7,7 @@ import pytest
 from kafkalet.broker.config import SETTINGS, SYNONYMS, BrokerConfig, broker_defaults
 from kafkalet.broker.release import Release
 from kafkalet.properties import InvalidProperty
+from tests.source import SOURCE
 
 HOUR_MS = 3_600_000
 
@@ -141,3 +142,9 @@ def test_properties_of_another_release_are_unknown() -> None:
     assert BrokerConfig({"zookeeper.connect": "x"}, Release.of("3.9")).unknown == []
     assert BrokerConfig({"zookeeper.connect": "x"}, Release.of("4.4")).unknown == ["zookeeper.connect"]
     assert BrokerConfig({"log.message.format.version": "0.9.0"}).unknown == ["log.message.format.version"]
+
+
+def test_every_property_that_is_said_to_be_acted_on_is_asked_for_somewhere() -> None:
+    sources = [path for path in SOURCE.rglob("*.py") if path.name != "config.py"]
+    text = "\n".join(path.read_text() for path in sources)
+    assert [setting.attribute for setting in SETTINGS.values() if f".{setting.attribute}" not in text] == []

@@ -25,6 +25,10 @@ _OF_LISTENER = re.compile(r"listener\.name\.[^.]*\.(?:[a-z0-9-]+\.)??(?=sasl|ssl
 _PER_BROKER = re.compile(r"ssl\.|sasl\.|listeners$|advertised\.listeners$|listener\.|principal\.builder\.class$")
 
 
+# Accepted by Kafka and never described, beside those that are acted on.
+_HIDDEN = ("producer.id.expiration.check.interval.ms",)
+
+
 class Known(NamedTuple):
     """A property as a release knows it."""
 
@@ -61,8 +65,9 @@ def catalog(version: Version) -> dict[str, Known]:
 
 def known_property(name: str, version: Version) -> Known | None:
     """The property of that name, also where it is one listener's own (`listener.name.external.ssl.keystore.type`)."""
-    base = _OF_LISTENER.sub("", name)
-    return catalog(version).get(base)
+    if name in _HIDDEN:
+        return Known(Property(name, Type.INT, None), is_dynamic=False)
+    return catalog(version).get(_OF_LISTENER.sub("", name))
 
 
 def _others(version: Version) -> list[Known]:

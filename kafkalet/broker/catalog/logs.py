@@ -18,6 +18,8 @@ log.dir                                             LIST     /tmp/kafka-logs 4.1
 log.dir.failure.timeout.ms                          LONG     30000    3.0+
 log.dirs                                            STRING   null     0-4.1
 log.dirs                                            LIST     null     4.1+
+log.flush.offset.checkpoint.interval.ms             INT      60000
+log.flush.start.offset.checkpoint.interval.ms       INT      60000
 num.recovery.threads.per.data.dir                   INT      1        dynamic 0-4.0
 num.recovery.threads.per.data.dir                   INT      2        dynamic 4.0+
 num.replica.alter.log.dirs.threads                  INT      null

@@ -41,4 +41,5 @@ quota.window.size.seconds                         INT      1
 request.timeout.ms                                INT      30000
 socket.connection.setup.timeout.max.ms            LONG     30000
 socket.connection.setup.timeout.ms                LONG     10000
+socket.listen.backlog.size                        INT      50       3.0+
 """
