@@ -14,12 +14,13 @@ from typing import Any
 
 from kafkalet.properties import InvalidProperty
 from kafkalet.protocol.errors import Code, KafkaError
-from kafkalet.storage.config import check
+from kafkalet.storage.config import UnknownProperty, check
 
 from .catalog import known_property
 from .config import BrokerConfig
 from .context import Context
 from .metadata import check_topic_name
+from .release import Release
 
 Edit = Callable[[Mapping[str, str]], dict[str, str]]
 """From the properties that are set to those that shall be. May raise KafkaError."""
@@ -60,13 +61,21 @@ def _change_topic(context: Context, name: str, edit: Edit, validate_only: bool) 
     check_topic_name(name)
     try:
         check(texts, context.release.log_rules)
-    except InvalidProperty as error:
+    except UnknownProperty as error:
         raise KafkaError(Code.INVALID_CONFIG, str(error)) from error
+    except InvalidProperty as error:
+        raise _bad_value(error, name, context.release) from error
     if topic is None:
         raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
     if not validate_only:
         topic.config = texts
         cluster.apply_config(topic)
+
+
+def _bad_value(error: InvalidProperty, topic: str, release: Release) -> KafkaError:
+    if release.runs_without_zookeeper:
+        return KafkaError(Code.INVALID_CONFIG, str(error))
+    return _invalid(f"Invalid config value for resource ConfigResource(type=TOPIC, name='{topic}'): {error}")
 
 
 def _change_broker(context: Context, name: str, edit: Edit, named: Collection[str], validate_only: bool) -> None:

@@ -135,5 +135,5 @@ class Release(NamedTuple):
 
     @property
     def runs_without_zookeeper(self) -> bool:
-        """Brokers have a node.id (KRaft, ready for use since 3.3)."""
+        """Brokers have a node.id, and the controller checks changed configurations (KRaft, ready for use since 3.3)."""
         return self.version >= (3, 3)

@@ -78,3 +78,14 @@ def test_a_property_that_nobody_knows_is_kept(ask: Asking) -> None:
 @pytest.mark.parametrize("name", ["2", "-1", "one", "1.0", " 1"])
 def test_only_the_asked_broker_can_be_changed(ask: Asking, name: str) -> None:
     assert refused(ask, BROKER, name, {})[0] is Code.INVALID_REQUEST
+
+
+def test_with_zookeeper_a_bad_value_of_a_topic_was_an_invalid_request() -> None:
+    with asking(kafka_version="2.8") as ask:
+        ask.cluster.create_topic("t")
+        assert refused(ask, TOPIC, "t", {"retention.ms": "soon"}) == (
+            Code.INVALID_REQUEST,
+            "Invalid config value for resource ConfigResource(type=TOPIC, name='t'): "
+            "Invalid value soon for configuration retention.ms: Not a number of type LONG",
+        )
+        assert refused(ask, TOPIC, "t", {"retention.mss": "5"})[0] is Code.INVALID_CONFIG
