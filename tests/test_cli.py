@@ -212,6 +212,18 @@ def test_advertise_is_what_clients_are_told() -> None:
         assert ready(process) == [("broker.example", 1234)]
 
 
+def test_of_every_interface_clients_are_told_localhost() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "kafkalet", "serve", "--listen", "0.0.0.0:0", "--log-level", "error"],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        [(host, port)] = ready(process)
+        assert host == "localhost"
+        socket.create_connection((host, port)).close()
+        process.terminate()
+
+
 def test_a_taken_port_is_one_line_and_status_1() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .views import LogView
 
 FIRST_NODE_ID = 1
+EVERY_INTERFACE = ("0.0.0.0", "::")  # noqa: S104 - asked about, not bound
 
 
 class Cluster(Running):
@@ -278,6 +279,8 @@ class Cluster(Running):
         wanted = self._ports.get(node_id, port + step if port else 0)
         told_host, self._ports[node_id] = node.listener.bind(host, wanted)
         told_port = self._ports[node_id]
+        if told_host in EVERY_INTERFACE:
+            told_host = "localhost"  # nobody can connect to all addresses
         if self._advertise is not None:
             told_host, told_port = self._advertise[0], self._advertise[1] + step
         self.metadata.endpoints[node_id] = Endpoint(node_id, told_host, told_port, config.broker_rack)
