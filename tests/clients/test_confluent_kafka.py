@@ -1,0 +1,112 @@
+"""What only confluent-kafka (librdkafka) asks: watermarks, lookups by its consumer, offsets by its admin client."""
+
+import contextlib
+from collections.abc import Iterator
+
+import pytest
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import OffsetSpec
+
+import kafkalet
+from kafkalet.protocol.records.build import build_batch, numbered
+
+from .drivers import PATIENCE_S, ConfluentKafka, Found, Row
+
+
+@pytest.fixture
+def client(kafka: kafkalet.Broker) -> Iterator[ConfluentKafka]:
+    driver = ConfluentKafka(kafka.bootstrap_servers)
+    yield driver
+    driver.close()
+
+
+@pytest.fixture
+def consumer(client: ConfluentKafka) -> Iterator[Consumer]:
+    with contextlib.closing(client.consumer(**{"enable.partition.eof": True})) as opened:
+        yield opened
+
+
+@pytest.fixture
+def filled(kafka: kafkalet.Broker, topic: str) -> str:
+    """Ten records a second apart, in two batches."""
+    rows = numbered((1000 * n, None, b"%d" % n, ()) for n in range(10))
+    kafka.produce(topic, 0, build_batch(rows[:6]))
+    kafka.produce(topic, 0, build_batch(numbered(row[1:] for row in rows[6:])))
+    return topic
+
+
+def test_watermarks(consumer: Consumer, filled: str) -> None:
+    assert consumer.get_watermark_offsets(TopicPartition(filled, 0), PATIENCE_S) == (0, 10)
+    assert consumer.get_watermark_offsets(TopicPartition(filled, 1), PATIENCE_S) == (0, 0)
+
+
+@pytest.mark.parametrize(("time", "offset"), [(0, 0), (2500, 3), (9000, 9), (9001, -1)])
+def test_the_consumers_lookup_by_time(consumer: Consumer, filled: str, time: int, offset: int) -> None:
+    """Nothing found is its OFFSET_END."""
+    [found] = consumer.offsets_for_times([TopicPartition(filled, 0, time)], PATIENCE_S)
+    assert (found.offset, found.error) == (offset, None)
+
+
+def test_an_unknown_topic_has_no_watermarks(kafka: kafkalet.Broker) -> None:
+    with contextlib.closing(ConfluentKafka(kafka.bootstrap_servers).consumer()) as consumer:
+        with pytest.raises(KafkaException) as refusal:
+            consumer.get_watermark_offsets(TopicPartition("no-such-topic", 0), PATIENCE_S)
+        assert refusal.value.args[0].code() in (KafkaError._UNKNOWN_PARTITION, KafkaError._UNKNOWN_TOPIC)
+    assert "no-such-topic" not in kafka.metadata.topics
+
+
+def test_the_record_with_the_largest_timestamp(client: ConfluentKafka, kafka: kafkalet.Broker, topic: str) -> None:
+    kafka.produce(topic, 0, build_batch(numbered((time, None, b"v", ()) for time in (5, 30, 20, 30))))
+    assert client.list_offsets(topic, {0: OffsetSpec.max_timestamp()}) == {0: Found(1, 30)}
+
+
+def test_special_times_carry_no_timestamp(client: ConfluentKafka, filled: str) -> None:
+    assert client.list_offsets(filled, {0: OffsetSpec.earliest()}) == {0: Found(0, -1)}
+    assert client.list_offsets(filled, {0: OffsetSpec.latest()}, "read_committed") == {0: Found(10, -1)}
+
+
+def test_the_end_of_a_partition_is_told_once_it_is_reached(consumer: Consumer, filled: str) -> None:
+    consumer.assign([TopicPartition(filled, 0, 8)])
+    found = consumer.consume(3, PATIENCE_S)
+    assert [(message.offset(), message.error() and message.error().code()) for message in found] == [
+        (8, None),
+        (9, None),
+        (10, KafkaError._PARTITION_EOF),
+    ]
+
+
+def test_seeking_back_and_forth(consumer: Consumer, filled: str) -> None:
+    consumer.assign([TopicPartition(filled, 0, 0)])
+    assert consumer.consume(1, PATIENCE_S)[0].offset() == 0
+    for offset in (7, 2, 9):
+        consumer.seek(TopicPartition(filled, 0, offset))
+        assert consumer.consume(1, PATIENCE_S)[0].offset() == offset
+
+
+def test_an_offset_out_of_range_may_be_reset(client: ConfluentKafka, filled: str) -> None:
+    with contextlib.closing(client.consumer(**{"auto.offset.reset": "earliest"})) as consumer:
+        consumer.assign([TopicPartition(filled, 0, 99)])
+        assert consumer.consume(1, PATIENCE_S)[0].offset() == 0
+
+
+def test_an_idempotent_producer_keeps_the_order_over_many_requests(
+    client: ConfluentKafka, kafka: kafkalet.Broker, topic: str
+) -> None:
+    rows = [Row(n, b"%d" % n) for n in range(2000)]
+    client.produce(topic, 0, rows, enable_idempotence=True, batch_num_messages=10, linger_ms=0)
+    assert [record.value for batch in kafka.log(topic).batches for record in batch.records()] == [
+        row.value for row in rows
+    ]
+
+
+def test_a_producer_without_acks_finds_out_that_its_connection_closed(kafka: kafkalet.Broker) -> None:
+    """All that an error can do to acks=0: the next record goes over a new connection."""
+    kafka.create_topic("unforgiving", 1, config={"max.message.bytes": "500"})
+    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "acks": 0, "log_level": 0})
+    producer.produce("unforgiving", b"x" * 1000)
+    producer.flush(PATIENCE_S)
+    producer.produce("unforgiving", b"y")
+    assert producer.flush(PATIENCE_S) == 0
+    client = ConfluentKafka(kafka.bootstrap_servers)
+    [(_, message)] = client.read("unforgiving", {0: 0}, 1)
+    assert message.value == b"y"

@@ -1,0 +1,77 @@
+"""What only kafka-python does: speak as an old client would, and ask its admin client for offsets."""
+
+import contextlib
+from collections.abc import Iterator
+
+import pytest
+
+import kafkalet
+from kafkalet.protocol.records.build import build_batch, numbered
+
+from .drivers import Found, KafkaPython, Refused, Row, messages
+from .drivers import kafka as kafka_python
+
+OLD = [(0, 8, 2), (0, 9), (0, 10, 0), (0, 10, 1), (0, 11), (1, 0), (1, 1), (2, 0), (2, 1), (2, 3), (2, 5), (2, 8)]
+"""Brokers that a client may believe it speaks to; it chooses its versions accordingly."""
+
+
+@pytest.fixture(params=OLD, ids=lambda version: ".".join(map(str, version)))
+def version(request: pytest.FixtureRequest) -> tuple[int, ...]:
+    return request.param
+
+
+@pytest.fixture
+def old_client(version: tuple[int, ...], kafka: kafkalet.Broker) -> Iterator[KafkaPython]:
+    client = KafkaPython(kafka.bootstrap_servers, api_version=version)
+    yield client
+    client.close()
+
+
+def test_an_old_client_reads_what_it_wrote(old_client: KafkaPython, topic: str, version: tuple[int, ...]) -> None:
+    client = old_client
+    rows = [Row(1000 * n, b"v%d" % n, b"k%d" % n) for n in range(5)]
+    client.produce(topic, 0, rows, compression_type="gzip", linger_ms=20)
+    found = messages(client.read(topic, {0: 1}, 4))
+    assert [(message.offset, message.key, message.value) for message in found] == [
+        (n, row.key, row.value) for n, row in enumerate(rows) if n >= 1
+    ]
+    if version >= (0, 10):
+        assert [message.timestamp for message in found] == [1000, 2000, 3000, 4000]
+
+
+def test_an_old_client_finds_beginning_and_end(old_client: KafkaPython, kafka: kafkalet.Broker, topic: str) -> None:
+    kafka.produce(topic, 0, build_batch(numbered([(1000, None, b"a", ()), (2000, None, b"b", ())])))
+    assert old_client.beginning_offsets(topic, [0]) == [0]
+    assert old_client.end_offsets(topic, [0]) == [2]
+
+
+def test_lookups_by_time_came_with_0_10_1(
+    old_client: KafkaPython, kafka: kafkalet.Broker, topic: str, version: tuple[int, ...]
+) -> None:
+    kafka.produce(topic, 0, build_batch(numbered([(1000, None, b"a", ()), (2000, None, b"b", ())])))
+    if version >= (0, 10, 1):
+        assert old_client.offsets_for_times(topic, {0: 1001}) == {0: Found(1, 2000)}
+    else:
+        with pytest.raises(Refused, match="IncompatibleBrokerVersion"):  # the client knows that it need not ask
+            old_client.offsets_for_times(topic, {0: 1001})
+
+
+def test_a_consumer_may_reset_to_the_end(kafka: kafkalet.Broker, topic: str) -> None:
+    kafka.produce(topic, 0, build_batch(numbered([(1000, None, b"a", ())])))
+    consumer = kafka_python.KafkaConsumer(
+        bootstrap_servers=kafka.bootstrap_servers, enable_auto_commit=False, auto_offset_reset="latest"
+    )
+    with contextlib.closing(consumer):
+        partition = kafka_python.TopicPartition(topic, 0)
+        consumer.assign([partition])
+        consumer.seek(partition, 77)
+        consumer.poll(timeout_ms=500)
+        assert consumer.position(partition) == 1
+
+
+def test_the_admin_client_deletes_records(kafka: kafkalet.Broker, topic: str) -> None:
+    kafka.produce(topic, 0, build_batch(numbered((n, None, b"v", ()) for n in range(5))))
+    admin = kafka_python.KafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers)
+    with contextlib.closing(admin):
+        admin.delete_records({kafka_python.TopicPartition(topic, 0): 3})
+    assert kafka.log(topic).log_start_offset == 3

@@ -1,0 +1,144 @@
+"""Clients of a cluster: every partition has its leader somewhere else, and a leader may go while a client works."""
+
+import gc
+import itertools
+from collections.abc import Iterator
+
+import pytest
+from confluent_kafka import Producer
+
+import kafkalet
+
+from .drivers import PATIENCE_S, ConfluentKafka, Driver, KafkaPython, Row, kafka, messages
+
+# kafka-python forgets to close the socket of a connection that was refused, as those to a stopped broker are.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+
+_numbers = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[kafkalet.Cluster]:
+    with kafkalet.Cluster(brokers=3) as running:
+        yield running
+
+
+@pytest.fixture
+def wide(cluster: kafkalet.Cluster) -> Iterator[str]:
+    """A topic with a partition led by each broker, all brokers alive."""
+    name = f"wide-{next(_numbers)}"
+    cluster.create_topic(name, partitions=3, replication_factor=3)
+    yield name
+    for node_id in (1, 2, 3):
+        if node_id not in cluster.nodes:
+            cluster.start_broker(node_id)
+            for index in range(3):
+                cluster.elect_leader(name, index, cluster.metadata.topics[name].partitions[index].replicas[0])
+
+
+@pytest.fixture
+def client(driver_type: type[Driver], cluster: kafkalet.Cluster) -> Iterator[Driver]:
+    driver = driver_type(cluster.bootstrap_servers)
+    yield driver
+    driver.close()
+
+
+@pytest.fixture(autouse=True)
+def _collect_what_clients_forgot() -> Iterator[None]:
+    yield
+    gc.collect()
+
+
+def leader(cluster: kafkalet.Cluster, topic: str, partition: int) -> int:
+    return cluster.metadata.topics[topic].partitions[partition].leader
+
+
+def test_each_partition_is_asked_of_its_leader(client: Driver, cluster: kafkalet.Cluster, wide: str) -> None:
+    assert {leader(cluster, wide, index) for index in range(3)} == {1, 2, 3}
+    for index in range(3):
+        client.produce(wide, index, [Row(1000 + index, b"%d" % index)] * (index + 1))
+    assert client.end_offsets(wide, [0, 1, 2]) == [1, 2, 3]
+    found = client.offsets_for_times(wide, {0: 1000, 1: 1001, 2: 1003})
+    assert [hit and hit.offset for hit in (found[0], found[1], found[2])] == [0, 0, None]
+    read = client.read(wide, {0: 0, 1: 0, 2: 0}, 6)
+    assert sorted(partition for partition, _ in read) == [0, 1, 1, 2, 2, 2]
+
+
+def test_one_broker_is_enough_to_find_the_others(
+    driver_type: type[Driver], cluster: kafkalet.Cluster, wide: str
+) -> None:
+    client = driver_type(cluster.bootstrap_servers.split(",")[2])
+    for index in range(3):
+        client.produce(wide, index, [Row(1, b"v")])
+    assert client.end_offsets(wide, [0, 1, 2]) == [1, 1, 1]
+    client.close()
+
+
+def test_records_survive_their_leader(client: Driver, cluster: kafkalet.Cluster, wide: str) -> None:
+    client.produce(wide, 0, [Row(1, b"a"), Row(2, b"b")])
+    cluster.stop_broker(leader(cluster, wide, 0))
+    assert client.end_offsets(wide, [0]) == [2]
+    assert [message.value for message in messages(client.read(wide, {0: 0}, 2))] == [b"a", b"b"]
+
+
+def test_a_producer_goes_on_when_its_leader_stops(cluster: kafkalet.Cluster, wide: str) -> None:
+    """An idempotent one neither loses a record nor writes one twice."""
+    producer = Producer(
+        {
+            "bootstrap.servers": cluster.bootstrap_servers,
+            "enable.idempotence": True,
+            "linger.ms": 0,
+            "batch.num.messages": 20,
+            "log_level": 0,
+        }
+    )
+    for number in range(1000):
+        producer.produce(wide, b"%d" % number, partition=1)
+        if number == 500:
+            producer.poll(0)
+            cluster.stop_broker(leader(cluster, wide, 1))
+    assert producer.flush(PATIENCE_S) == 0
+    records = [record.value for batch in cluster.log(wide, 1).batches for record in batch.records()]
+    assert records == [b"%d" % number for number in range(1000)]
+
+
+def test_a_consumer_goes_on_when_its_leader_stops(cluster: kafkalet.Cluster, wide: str) -> None:
+    client = KafkaPython(cluster.bootstrap_servers)
+    client.produce(wide, 2, [Row(1, b"a")])
+    consumer = kafka.KafkaConsumer(
+        bootstrap_servers=cluster.bootstrap_servers, enable_auto_commit=False, auto_offset_reset="none"
+    )
+    partition = kafka.TopicPartition(wide, 2)
+    consumer.assign([partition])
+    consumer.seek(partition, 0)
+    assert [record.value for record in consumer.poll(timeout_ms=10_000)[partition]] == [b"a"]
+    cluster.stop_broker(leader(cluster, wide, 2))
+    client.produce(wide, 2, [Row(2, b"b")])
+    found: list[bytes] = []
+    while not found:
+        found = [record.value for record in consumer.poll(timeout_ms=1000).get(partition, [])]
+    assert found == [b"b"]
+    consumer.close()
+    client.close()
+
+
+def test_a_broker_that_comes_back_is_used_again(cluster: kafkalet.Cluster, wide: str) -> None:
+    client = ConfluentKafka(cluster.bootstrap_servers)
+    preferred = leader(cluster, wide, 0)
+    cluster.stop_broker(preferred)
+    client.produce(wide, 0, [Row(1, b"while it was away")])
+    cluster.start_broker(preferred)
+    cluster.elect_leader(wide, 0, preferred)
+    client.produce(wide, 0, [Row(2, b"when it was back")])
+    assert client.end_offsets(wide, [0]) == [2]
+    assert cluster.log(wide, 0).log_end_offset == 2
+    client.close()
+
+
+@pytest.mark.parametrize("acks", [1, "all"])
+def test_acknowledged_records_are_on_every_broker(
+    client: Driver, cluster: kafkalet.Cluster, wide: str, acks: int | str
+) -> None:
+    client.produce(wide, 0, [Row(1, b"a")] * 3, acks=acks)
+    ends = {node.partitions[wide, 0].log.log_end_offset for node in cluster.nodes.values()}
+    assert ends == {3}
