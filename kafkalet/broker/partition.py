@@ -208,8 +208,10 @@ class Partition:
         return self.append(records, Origin.CLIENT)
 
     def _verify_transaction(self, records: bytearray | memoryview | bytes) -> None:
+        producers = self.log.producers
         for batch in batches(records):
-            if batch.is_transactional and not self.log.producers.has_open_transaction(batch.producer_id):
+            epoch = batch.producer_epoch if self.release.refuses_epochs_never_given else None
+            if batch.is_transactional and not producers.has_open_transaction(batch.producer_id, epoch):
                 raise KafkaError(
                     Code.INVALID_TXN_STATE,
                     f"Producer {batch.producer_id} has not added {self.topic}-{self.index} to a transaction",

@@ -21,10 +21,9 @@ from kafkalet.broker.partition import Partition
 from kafkalet.broker.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.produce import ProduceRequest, ProduceResponse
-from kafkalet.protocol.records.batch import ATTRIBUTES_AT, LENGTH_AT, MAGIC_AT, MIN_LENGTH, TRANSACTIONAL, batches
 from kafkalet.protocol.wire import Buffer
 from kafkalet.storage.refusals import RecordsRefused, ValidationFailed
-from kafkalet.storage.validation import check_produced
+from kafkalet.storage.validation import check_produced, is_transactional
 
 Answer = ProduceResponse.Topic.Partition
 Key = tuple[str, bytes, int]
@@ -46,12 +45,12 @@ class Pending(NamedTuple):
 def handle(request: ProduceRequest, context: Context) -> ProduceResponse | Delayed[ProduceResponse] | None:
     records = _records_by_partition(request, context)
     metadata = context.cluster.metadata
-    if any(chunk is None and metadata.partition(key[0], key[2]) for key, chunk in records.items()):
-        return _null_records(records, request, context)
-    if request.transactional_id is None and any(_is_transactional(chunk) for chunk in records.values() if chunk):
+    if request.transactional_id is None and any(is_transactional(chunk) for chunk in records.values() if chunk):
         return _answer(
             {key: _refused(key, Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED) for key in records}, request, context
         )
+    if any(chunk is None and metadata.partition(key[0], key[2]) for key, chunk in records.items()):
+        return _null_records(records, request, context)
     answers: dict[Key, Answer] = {}
     pending: dict[Key, Pending] = {}
     for key, chunk in records.items():
@@ -84,21 +83,6 @@ def refuse(request: ProduceRequest, context: Context, error: KafkaError) -> Prod
     """Every partition is refused, as by a first batch whose head is broken (ProduceRequest.getErrorResponse)."""
     keys = _records_by_partition(request, context)
     return _answer({key: _refused(key, error.code, error.message) for key in keys}, request, context)
-
-
-def _is_transactional(chunk: Buffer) -> bool:
-    """Whether the first batch is, which is all that Kafka looks at (RequestUtils.hasTransactionalRecords).
-
-    One that is no batch at all is refused here, with the whole request; one that is too short later, by itself.
-    """
-    try:
-        first = next(batches(chunk), None)
-    except KafkaError:
-        length = int.from_bytes(chunk[LENGTH_AT : LENGTH_AT + 4], "big", signed=True)
-        if length < MIN_LENGTH or chunk[MAGIC_AT] != 2:
-            raise
-        return bool(chunk[ATTRIBUTES_AT + 1] & TRANSACTIONAL)
-    return first is not None and first.is_transactional
 
 
 def _append(key: Key, chunk: Buffer, request: ProduceRequest, context: Context, pending: dict[Key, Pending]) -> Answer:
