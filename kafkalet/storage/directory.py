@@ -200,8 +200,11 @@ class LogDirectory:
         self._written = self._recovery_points.keys() | self._high_watermarks.keys()
 
     def _distrust_checkpoints(self) -> None:
-        """What the checkpoints say of some log is wrong: after a crash, nothing would be checked below the recovery point
-        of a log that was longer once, and nothing be seen below the start of one that began later."""
+        """What the checkpoints say of some log is wrong, so they are written anew.
+
+        After a crash, nothing would be checked below the recovery point of a log that was longer once, and nothing be
+        seen below the start of one that began later.
+        """
         if self.ground.files.durable:
             self.checkpoint()
 
