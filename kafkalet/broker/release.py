@@ -90,11 +90,6 @@ class Release(NamedTuple):
     # Produce
 
     @property
-    def leaves_null_records_unanswered(self) -> bool:
-        """A Produce request with null records is never answered (a defect of 3.9 and older)."""
-        return self.version < (4, 0)
-
-    @property
     def serves_old_message_sets(self) -> bool:
         """Produce v0-2 are served, not only advertised. 4.x advertises them for old clients' sake; `newest` serves."""
         return self.version < (4, 0) or self.name == NEWEST

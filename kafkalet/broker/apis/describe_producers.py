@@ -27,10 +27,14 @@ def handle(request: DescribeProducersRequest, context: Context) -> DescribeProdu
 def _describe(topic: str, index: int, context: Context) -> Answer:
     try:
         check_topic_name(topic)
+        if topic not in context.cluster.metadata.topics:
+            raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"this cluster has no topic {topic}")
+    except KafkaError as error:
+        return _refused(index, error.code, error.message)
+    try:
         log = context.node.partition(topic, index).log_for(None)
     except KafkaError as error:
-        message = error.message if error.code == Code.INVALID_TOPIC_EXCEPTION else None
-        return Answer(partition_index=index, error_code=error.code, error_message=message, active_producers=[])
+        return _refused(index, error.code, None)
     return Answer(
         partition_index=index,
         error_code=Code.NONE,
@@ -46,3 +50,7 @@ def _describe(topic: str, index: int, context: Context) -> Answer:
             for entry in log.producers.active()
         ],
     )
+
+
+def _refused(index: int, code: Code, message: str | None) -> Answer:
+    return Answer(partition_index=index, error_code=code, error_message=message, active_producers=[])

@@ -1,7 +1,8 @@
 """InitProducerId v0-6: an id and an epoch for an idempotent producer.
 
 Without a transactional id every request gets a new producer id at epoch 0 and nothing is remembered (also when the
-request names the id and epoch that the producer has: KIP-360 is for transactional producers).
+request names the id and epoch that the producer has: KIP-360 is for transactional producers). An id without an epoch,
+or the other way round, is INVALID_REQUEST.
 
 A transactional id needs a transaction coordinator. This broker runs none, does not advertise the APIs of one, and
 answers COORDINATOR_NOT_AVAILABLE; an empty transactional id is INVALID_REQUEST.
@@ -17,6 +18,8 @@ NONE = -1
 
 
 def handle(request: InitProducerIdRequest, context: Context) -> InitProducerIdResponse:
+    if (request.producer_id == NONE) != (request.producer_epoch == NONE):
+        return _respond(Code.INVALID_REQUEST, NONE, NONE)
     if request.transactional_id is None:
         return _respond(Code.NONE, context.cluster.producer_ids.take(), 0)
     if not request.transactional_id:

@@ -50,7 +50,7 @@ def handle(request: ProduceRequest, context: Context) -> ProduceResponse | Delay
             {key: _refused(key, Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED) for key in records}, request, context
         )
     if any(chunk is None and metadata.partition(key[0], key[2]) for key, chunk in records.items()):
-        return _null_records(records, request, context)
+        return Delayed()  # null records break Kafka's handler: it never answers, and serves that connection no more
     answers: dict[Key, Answer] = {}
     pending: dict[Key, Pending] = {}
     for key, chunk in records.items():
@@ -137,15 +137,6 @@ def _records_refused(key: Key, refusal: RecordsRefused, log_start_offset: int) -
         for error in refusal.record_errors
     ]
     return answer
-
-
-def _null_records(
-    records: dict[Key, Buffer | None], request: ProduceRequest, context: Context
-) -> ProduceResponse | Delayed[ProduceResponse] | None:
-    """Null records break Kafka's handler: 3.9 and older never answer, and serve that connection no more."""
-    if context.release.leaves_null_records_unanswered:
-        return Delayed()
-    return _answer({key: _refused(key, Code.UNKNOWN_SERVER_ERROR) for key in records}, request, context)
 
 
 def _settle(pending: dict[Key, Pending]) -> bool:
