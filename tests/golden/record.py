@@ -59,7 +59,7 @@ class Placeholders:
     @staticmethod
     def is_telling(name: str, value: Any) -> bool:
         """Whether a value can be recognised: epochs and small numbers cannot."""
-        return isinstance(value, str) or (isinstance(value, int) and name.startswith(("P", "S")))
+        return isinstance(value, str) or (type(value) is int and value >= 0 and name.startswith(("P", "S")))
 
     def of(self, value: Any, key: str = "") -> Any:
         match value:
