@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from kafkalet.clock import Clock
@@ -170,7 +171,8 @@ class LogDirectory:
         self.ground.deletions.hurry(log.directory)
         aside = self._name_aside(topic, partition, DELETE)
         log.release()
-        os.replace(log.directory, aside)
+        with suppress(FileNotFoundError):  # nothing was ever written to it
+            os.replace(log.directory, aside)
         log.moved(aside)
         self._forget_offsets(key)
         self.ground.deletions.later(aside, log.config.file_delete_delay_ms, lambda: _delete(log))

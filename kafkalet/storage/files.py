@@ -8,7 +8,8 @@ A `FileRange` is a piece of a file that a fetch sends with sendfile. It stays re
 removed before it was sent: a removed file keeps its descriptor, outside the bound, until the last range of it is gone.
 
 Whether bytes are forced to the disk is one decision in one place: a broker whose directory goes away with it never
-does.
+does. Nor does it make a file, or the directory of a log, before there is something to write: of the fifty partitions
+of a topic for offsets, few are ever used.
 """
 
 from __future__ import annotations
@@ -53,8 +54,9 @@ class File:
         self._removed = False
 
     def create(self) -> None:
-        """Make the file, empty, if it is not there; no descriptor is kept."""
-        os.close(os.open(self.path, _OPEN, 0o644))
+        """Make the file, empty, if it is not there; no descriptor is kept. Without durability that can wait."""
+        if self._pool.durable:
+            os.close(os.open(self.path, _OPEN, 0o644))
 
     def fileno(self) -> int:
         """A descriptor that is good until the next use of any file of this pool."""
@@ -99,10 +101,11 @@ class File:
             os.fsync(self.fileno())
 
     def rename(self, path: str) -> None:
-        """Take another name; what is there under that name is replaced."""
+        """Take another name; what is there under that name is replaced. A file that was never made just is called so."""
         if os.name == "nt":
             self.close()  # Windows renames no open file
-        os.replace(self.path, path)
+        with contextlib.suppress(FileNotFoundError):
+            os.replace(self.path, path)
         self.path = path
 
     def moved(self, path: str) -> None:
@@ -200,12 +203,24 @@ class Files:
         try:
             fd = os.open(file.path, _OPEN, 0o644)
         except OSError as error:
-            if error.errno != errno.EMFILE or not self._open:
+            if error.errno == errno.EMFILE and self._open:
+                self.close()  # the sockets of this process are more than expected: files step back
+            elif error.errno != errno.ENOENT or not self._make_directory(file.path):
                 raise
-            self.close()  # the sockets of this process are more than expected: files step back
             fd = os.open(file.path, _OPEN, 0o644)
         self._open[file] = None
         return fd
+
+    def _make_directory(self, path: str) -> bool:
+        """Make the directory of a file, if nothing has been written to it yet. Returns whether it is there now.
+
+        Only the last directory of the path: where the one above is gone, all of it is to be gone.
+        """
+        if self.durable:
+            return False
+        with contextlib.suppress(OSError):
+            os.mkdir(os.path.dirname(path))
+        return os.path.isdir(os.path.dirname(path))
 
     def dismiss(self, file: File) -> None:
         """`file` no longer counts."""
@@ -218,7 +233,12 @@ class Files:
 
     def replace(self, path: str, data: Buffer) -> None:
         """Make `data` the whole content of the file `path`: a reader, or a crash, finds the old content or the new."""
-        replace_file(path, data, durable=self.durable)
+        try:
+            replace_file(path, data, durable=self.durable)
+        except FileNotFoundError:
+            if not self._make_directory(path):
+                raise
+            replace_file(path, data, durable=self.durable)
 
     def sync_directory(self, path: str) -> None:
         """Force the names in a directory to the disk."""

@@ -51,8 +51,9 @@ class OffsetOverflow(Exception):
 def create_log(
     directory: str, topic: str, partition: int, topic_id: bytes | None, config: LogConfig, ground: Ground
 ) -> Log:
-    """A new and empty log in `directory`, which is made."""
-    os.mkdir(directory)
+    """A new and empty log in `directory`, which is made: now, or without durability with the first write."""
+    if ground.files.durable:
+        os.mkdir(directory)
     segments = Segments()
     local = _local_log(directory, config, segments, ground, 0)
     epochs = LeaderEpochs(ground.files, directory, supported=config.record_version == 2, new=True)

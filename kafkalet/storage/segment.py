@@ -298,6 +298,8 @@ class Segment:
         if self._largest is not None:
             self.time_index.maybe_append(*self._largest[:2], closing=True)
         self.flush_indexes()
+        if self.size_bytes == 0:
+            self._file.fileno()  # it may have had no reason to be made yet
         self.release()
         if self._is_modified:  # by the clock we were given, which is not always that of the file system
             os.utime(self._file.path, ns=(self.modified_ms * 1_000_000,) * 2)

@@ -56,21 +56,42 @@ def test_closing_gives_the_directory_back(tmp_path: Path) -> None:
 # Logs
 
 
-def test_a_new_log_is_a_directory_with_one_file(tmp_path: Path) -> None:
+def test_a_log_that_goes_away_has_no_files_before_the_first_record(tmp_path: Path) -> None:
     place = Place(tmp_path / "data")
-    assert names(tmp_path / "data") == [".lock", "t-0"]
-    assert place.names() == ["00000000000000000000.log"]
-
-
-def test_a_durable_log_has_its_topic_id_on_disk_at_once(tmp_path: Path) -> None:
-    place = Place(tmp_path / "data", durable=True)
-    assert place.file("partition.metadata").read_text() == f"version: 0\ntopic_id: {uuid_text(TOPIC_ID)}"
-
-
-def test_a_log_that_goes_away_gets_its_topic_id_before_the_first_record(tmp_path: Path) -> None:
-    place = Place(tmp_path / "data")
+    assert names(tmp_path / "data") == [".lock"]
     place.append(1)
-    assert "partition.metadata" in place.names()
+    assert {"00000000000000000000.log", "partition.metadata"} <= set(place.names())
+    assert four(place.reopen()) == (0, 1, 1, 1)
+
+
+def test_a_log_without_records_is_there_after_a_clean_stop(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data")
+    place.directory.close()
+    assert {"00000000000000000000.log", "partition.metadata"} <= set(place.names())
+    again = LogDirectory(str(place.path), ManualClock())
+    assert again.found() == [("t", 0, TOPIC_ID)]
+    again.close()
+
+
+def test_a_log_without_records_can_be_deleted(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data")
+    place.directory.delete("t", 0)
+    place.clock.advance(60_000)
+    assert names(place.path) == [".lock"]
+
+
+def test_a_log_without_records_can_be_rolled_and_truncated(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data")
+    place.log.roll()
+    place.log.truncate_fully_and_start_at(7)
+    assert place.append(1).first_offset == 7
+    assert place.offsets() == [7]
+
+
+def test_a_durable_log_is_on_disk_at_once(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", durable=True)
+    assert place.names() == ["00000000000000000000.log", "partition.metadata"]
+    assert place.file("partition.metadata").read_text() == f"version: 0\ntopic_id: {uuid_text(TOPIC_ID)}"
 
 
 def test_a_log_is_opened_once(tmp_path: Path) -> None:
@@ -157,7 +178,7 @@ def test_segments_on_their_way_out_go_before_the_log_is_renamed(tmp_path: Path) 
 
 def test_the_name_of_a_deleted_log_is_never_too_long(tmp_path: Path) -> None:
     place = Place(tmp_path / "data")
-    place.directory.get_or_create("x" * 249, 0, None, CONFIG)
+    place.directory.get_or_create("x" * 249, 0, None, CONFIG).append_as_leader(produced(1), 0)
     place.directory.delete("x" * 249, 0)
     assert max(map(len, names(place.path))) == 255
 
@@ -218,7 +239,7 @@ def test_a_discarded_directory_gets_no_mark(tmp_path: Path) -> None:
 
 def test_no_mark_after_a_crash_until_every_log_was_checked(tmp_path: Path) -> None:
     place = Place(tmp_path / "data")
-    place.directory.get_or_create("u", 0, None, CONFIG)
+    place.directory.get_or_create("u", 0, None, CONFIG).append_as_leader(produced(1), 0)
     place.append(1)
     place.crash()
     place.directory.close()

@@ -29,10 +29,34 @@ def test_a_file_is_made_by_its_first_use(files: Files, tmp_path: Path) -> None:
     assert (tmp_path / "a").read_bytes() == b"abc"
 
 
-def test_create_makes_the_file_and_keeps_no_descriptor(files: Files, tmp_path: Path) -> None:
-    files.file(str(tmp_path / "a")).create()
+def test_create_makes_the_file_and_keeps_no_descriptor(tmp_path: Path) -> None:
+    Files(durable=True).file(str(tmp_path / "a")).create()
     assert (tmp_path / "a").exists()
     assert open_descriptors(tmp_path) == []
+
+
+def test_without_durability_files_and_their_directory_are_made_when_they_are_written(
+    files: Files, tmp_path: Path
+) -> None:
+    file = files.file(str(tmp_path / "d" / "a"))
+    file.create()
+    file.rename(str(tmp_path / "d" / "b"))
+    assert not (tmp_path / "d").exists()
+    file.write(b"x", 0)
+    files.replace(str(tmp_path / "e" / "c"), b"y")
+    assert (tmp_path / "d" / "b").read_bytes() == b"x"
+    assert (tmp_path / "e" / "c").read_bytes() == b"y"
+
+
+@pytest.mark.parametrize("durable", [True, False])
+def test_a_directory_is_not_made_where_it_must_have_been(tmp_path: Path, durable: bool) -> None:
+    path = str(tmp_path / "gone" / "d" / "a") if not durable else str(tmp_path / "d" / "a")
+    files = Files(durable=durable)
+    with pytest.raises(FileNotFoundError):
+        files.file(path).write(b"x", 0)
+    with pytest.raises(FileNotFoundError):
+        files.replace(path, b"x")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_writes_go_to_their_position(files: Files, tmp_path: Path) -> None:

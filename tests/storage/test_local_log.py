@@ -28,6 +28,7 @@ def test_a_segment_begins_at_the_end_or_where_it_is_told(place: Place) -> None:
 
 
 def test_an_empty_segment_is_begun_anew_at_its_place(place: Place) -> None:
+    place.reopen()
     old = local(place).segments.active
     new = local(place).roll()
     assert new is not old
