@@ -10,10 +10,11 @@ KafkaError(UNKNOWN_SERVER_ERROR), for Kafka throws a bare KafkaException there (
 """
 
 from enum import IntEnum
-from types import ModuleType
 
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.wire import Buffer
+
+from .streams import Corrupt, TooLarge
 
 LIMIT = 256 * 1024 * 1024
 """How many bytes a batch may hold decompressed unless the caller says otherwise."""
@@ -34,14 +35,6 @@ class Codec(IntEnum):
         if number > 4:
             raise KafkaError(Code.UNKNOWN_SERVER_ERROR, f"Unknown compression type id: {number}")
         return cls(number)
-
-
-class Corrupt(Exception):
-    """The bytes are no stream of the codec."""
-
-
-class TooLarge(Exception):
-    """The stream holds more than it may."""
 
 
 def compress(codec: Codec, data: Buffer, level: int | None = None, magic: int = 2) -> bytes:
@@ -98,21 +91,3 @@ def _decompress(codec: Codec, data: Buffer, limit: int, magic: int) -> bytes:
 
         return zstd.decompress(data, limit)
     return bytes(data)
-
-
-def cramjam_or_none() -> ModuleType | None:
-    """The package of the extra `codecs`, if it is installed."""
-    try:
-        import cramjam
-    except ImportError:
-        return None
-    return cramjam
-
-
-def cramjam_or_refusal(codec: str) -> ModuleType:
-    """The same, or KafkaError(UNSUPPORTED_COMPRESSION_TYPE) that names the extra."""
-    cramjam = cramjam_or_none()
-    if cramjam is None:
-        message = f"{codec} needs the package cramjam: pip install kafkalet[codecs]"
-        raise KafkaError(Code.UNSUPPORTED_COMPRESSION_TYPE, message)
-    return cramjam

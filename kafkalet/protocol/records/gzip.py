@@ -16,7 +16,7 @@ import zlib
 
 from kafkalet.protocol.wire import Buffer
 
-from .codecs import Corrupt, TooLarge
+from .streams import Corrupt, TooLarge
 
 _HEADER = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"
 """No time, no name, an unknown operating system, as Java writes it since release 16."""

@@ -17,7 +17,7 @@ up to one that is not 255), the literals, and how far back to copy from (2 bytes
 
 from kafkalet.protocol.wire import Buffer
 
-from .codecs import Corrupt, TooLarge, cramjam_or_none
+from .streams import Corrupt, TooLarge, cramjam_or_none
 
 _MAGIC = b"\x04\x22\x4d\x18"
 _DESCRIPTOR = b"\x60\x40"  # version 1, independent blocks of at most 64 KiB, nothing else

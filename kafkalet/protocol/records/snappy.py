@@ -18,7 +18,7 @@ Raw snappy is a varint, the size of the data, and then literals and copies of wh
 
 from kafkalet.protocol.wire import Buffer
 
-from .codecs import Corrupt, TooLarge, cramjam_or_none
+from .streams import Corrupt, TooLarge, cramjam_or_none
 from .varint import encode_unsigned
 
 _MAGIC = b"\x82SNAPPY\0"

@@ -10,9 +10,12 @@ Java writes frames that do not tell their content's size, but a block never hold
 frame a reader of Kafka's takes a frame that is cut off for the end.
 """
 
+from types import ModuleType
+
+from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.wire import Buffer
 
-from .codecs import Corrupt, TooLarge, cramjam_or_refusal
+from .streams import Corrupt, TooLarge, cramjam_or_none
 
 _FRAME = b"\x28\xb5\x2f\xfd"
 _SKIPPED = b"\x2a\x4d\x18"
@@ -22,9 +25,17 @@ _COMPRESSED, _REPEATED = 2, 1
 DEFAULT_LEVEL = 3
 
 
+def _cramjam() -> ModuleType:
+    cramjam = cramjam_or_none()
+    if cramjam is None:
+        message = "zstd needs the package cramjam: pip install kafkalet[codecs]"
+        raise KafkaError(Code.UNSUPPORTED_COMPRESSION_TYPE, message)
+    return cramjam
+
+
 def compress(data: Buffer, level: int | None = None) -> bytes:
     """`data` as a frame. Raises KafkaError(UNSUPPORTED_COMPRESSION_TYPE) without the extra."""
-    cramjam = cramjam_or_refusal("zstd")
+    cramjam = _cramjam()
     return bytes(cramjam.zstd.compress(bytes(data), level=DEFAULT_LEVEL if level is None else level))
 
 
@@ -33,7 +44,7 @@ def decompress(data: Buffer, limit: int) -> bytes:
 
     How much a block holds comes to light only when it is decompressed, so larger and larger buffers are tried.
     """
-    cramjam = cramjam_or_refusal("zstd")
+    cramjam = _cramjam()
     data = bytes(data)
     end, bound = _measure(data)
     if end == 0:

@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafkalet.protocol.errors import Code, KafkaError
-from kafkalet.protocol.records import codecs
 from kafkalet.protocol.records.codecs import Codec, compress, decompress
 
 from .strategies import damaged
@@ -101,12 +100,6 @@ def test_zstd_without_the_extra_names_it(without_cramjam: None) -> None:
         with pytest.raises(KafkaError, match=r"pip install kafkalet\[codecs\]") as refusal:
             work(Codec.ZSTD, b"")
         assert refusal.value.code is Code.UNSUPPORTED_COMPRESSION_TYPE
-
-
-def test_the_package_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert codecs.cramjam_or_none() is not None
-    monkeypatch.setitem(sys.modules, "cramjam", None)
-    assert codecs.cramjam_or_none() is None
 
 
 @pytest.mark.parametrize("number", [5, 6, 7])

@@ -4,7 +4,7 @@ import zlib
 import pytest
 
 from kafkalet.protocol.records import gzip
-from kafkalet.protocol.records.codecs import Corrupt, TooLarge
+from kafkalet.protocol.records.streams import Corrupt, TooLarge
 
 LIMIT = 1 << 20
 ONE = gzip.compress(b"one ")

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafkalet.protocol.records import snappy
-from kafkalet.protocol.records.codecs import Corrupt, TooLarge
+from kafkalet.protocol.records.streams import Corrupt, TooLarge
 
 from .strategies import damaged
 from .test_codecs import TEXT, contents

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafkalet.protocol.records import zstd
-from kafkalet.protocol.records.codecs import Corrupt, TooLarge
+from kafkalet.protocol.records.streams import Corrupt, TooLarge
 
 from .test_codecs import contents
 
