@@ -42,6 +42,21 @@ def fetch_both_limits(ask: Asking) -> None:
         ask.fetch(f"offset {offset}, 1 byte", at(t, offset, 0, 1), at(t, offset, 1, 1))
 
 
+@scenario(
+    "fetch_limits", "Read committed: a batch that does not fit leaves no records, and no list of aborted transactions."
+)
+def fetch_committed_limits(ask: Asking) -> None:
+    t = ask.topic(partitions=2)
+    for partition in range(2):
+        ask.produce_each(t, [filled(n, 22) for n in range(3)], partition=partition)
+    for version in (4, 11, 12):
+        for limit in (0, 1, 89, 90, 91, 200):
+            more: Step = {"version": version, "isolation_level": 1}
+            ask.fetch(f"v{version} {limit} each", at(t, 0, 0, limit), at(t, 0, 1, limit), **more)
+            ask.fetch(f"v{version} {limit} in all", at(t, 2), at(t, 1, 1), max_bytes=limit, **more)
+    ask.fetch("at the end, limit 0", at(t, 0), at(t, 3, 1, 0), max_bytes=1, isolation_level=1)
+
+
 @scenario("fetch_limits", "v0 to v2: hard limits, cut where they fall, nothing for the first batch.", Fetch=0)
 def fetch_hard_limits(ask: Asking) -> None:
     t = ask.topic(partitions=2)
