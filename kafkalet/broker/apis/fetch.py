@@ -231,16 +231,16 @@ class _Fetch:
         result = read.result
         if result is None:
             return Found(answer, 0, None, True)
+        if limits.first_batch_whole and result.first_entry_incomplete:
+            # ReplicaManager.readFromLog puts an empty read in its place, which has no list of aborted transactions.
+            return Found(answer, 0, result.position, False)
         if result.aborted is not None:
             answer.aborted_transactions = [
                 Answer.AbortedTransaction(producer_id=aborted.producer_id, first_offset=aborted.first_offset)
                 for aborted in result.aborted
             ]
-        size = len(result.records)
-        if size and not (limits.first_batch_whole and result.first_entry_incomplete):
-            answer.records = result.records
-            return Found(answer, size, result.position, False)
-        return Found(answer, 0, result.position, False)
+        answer.records = result.records
+        return Found(answer, len(result.records), result.position, False)
 
     def _failed(self, name: str, index: int, code: Code) -> Found:
         answer = Answer(
