@@ -23,6 +23,7 @@ import os
 import zipfile
 import zlib
 from collections.abc import Iterator
+from functools import lru_cache
 from operator import add
 from typing import Any, NamedTuple
 
@@ -215,16 +216,23 @@ def _headers(headers: Any) -> tuple[tuple[str, bytes | None], ...]:
 
 def _timestamp(value: Any) -> int:
     """Milliseconds since 1970."""
-    if isinstance(value, str) and value.isdecimal():
-        value = int(value)
-    if type(value) is int and 0 <= value <= _MAX_LONG:
-        return value
     if isinstance(value, str):
-        try:
-            moment = datetime.datetime.fromisoformat(value)
-            moment = moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
-            if moment >= _EPOCH:
-                return (moment - _EPOCH) // _MILLISECOND
-        except (ValueError, OverflowError):
-            pass
+        ms = _of_text(value)
+        if ms is not None:
+            return ms
+    elif type(value) is int and 0 <= value <= _MAX_LONG:
+        return value
     raise _Bad(f"timestamp {json.dumps(value)} is neither milliseconds since 1970 nor ISO 8601")
+
+
+@lru_cache(maxsize=1 << 12)  # the times of a file tend to repeat
+def _of_text(text: str) -> int | None:
+    if text.isdecimal():
+        ms = int(text)
+        return ms if ms <= _MAX_LONG else None
+    try:
+        moment = datetime.datetime.fromisoformat(text)
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
+        return (moment - _EPOCH) // _MILLISECOND if moment >= _EPOCH else None
+    except (ValueError, OverflowError):
+        return None
