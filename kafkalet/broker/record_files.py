@@ -228,8 +228,7 @@ def _timestamp(value: Any) -> int:
 @lru_cache(maxsize=1 << 12)  # the times of a file tend to repeat
 def _of_text(text: str) -> int | None:
     if text.isdecimal():
-        ms = int(text)
-        return ms if ms <= _MAX_LONG else None
+        return int(text) if len(text) < 20 and int(text) <= _MAX_LONG else None
     try:
         moment = datetime.datetime.fromisoformat(text)
         moment = moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)

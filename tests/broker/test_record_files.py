@@ -147,6 +147,7 @@ def test_a_row_over_several_lines_is_numbered_by_its_first(tmp_path: Path) -> No
         ("a,a\n1,2\n", Columns(), ":1: a column name appears twice"),
         ("a,b\n1,x\n2,y\n", Columns(timestamp="b"), ':2: timestamp "x" is neither'),
         ('a,b\n1,"x\n', Columns(), ":2: unexpected end of data"),
+        ("a,b\n1," + "9" * 5000, Columns(timestamp="b"), ':2: timestamp "9'),
     ],
 )
 def test_a_bad_row_is_named_with_file_and_number(tmp_path: Path, text: str, columns: Columns, reason: str) -> None:
