@@ -27,7 +27,9 @@ from typing import NamedTuple
 
 from kafkalet.protocol.errors import Code, KafkaError
 
-from .runs import TIMESTAMP_BYTES, Run, Span, Unusual, read_long, sweep
+from .runs import Run
+from .shapes import TIMESTAMP_BYTES, Unusual, read_long
+from .sweep import sweep
 from .varint import SMALL, VarintTooLong, encode, read_varint, read_varlong
 
 Headers = tuple[tuple[str, bytes | None], ...]
@@ -268,12 +270,13 @@ class _Decoding:
         return p
 
     def take_run(self, run: Run, index: int) -> None:
+        payload = self.payload
         headers: Iterable[Headers] = repeat(())
         if run.shape.headers:
             columns = []
             for key, value in run.shape.headers:
-                keys = [(name or b"").decode("utf-8", "surrogateescape") for name in self.column(run, key)]
-                columns.append(zip(keys, self.column(run, value), strict=True))
+                keys = [(name or b"").decode("utf-8", "surrogateescape") for name in run.field(payload, key)]
+                columns.append(zip(keys, run.field(payload, value), strict=True))
             headers = zip(*columns, strict=True)
         deltas = run.timestamps()
         base = self.base_timestamp
@@ -284,18 +287,11 @@ class _Decoding:
         self.rows += zip(
             range(first, first + run.length),
             timestamps,
-            self.column(run, run.shape.key),
-            self.column(run, run.shape.value),
+            run.field(payload, run.shape.key),
+            run.field(payload, run.shape.value),
             headers,
             strict=False,
         )
-
-    def column(self, run: Run, span: Span) -> Iterable[bytes | None]:
-        """One field of all records of a run."""
-        if span is None:
-            return repeat(None, run.length)
-        payload, start, size = self.payload, run.start + span[0], span[1] - span[0]
-        return [payload[at : at + size] for at in range(start, start + run.length * run.shape.stride, run.shape.stride)]
 
 
 def _encode_headers(headers: Headers) -> bytes:

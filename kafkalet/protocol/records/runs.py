@@ -1,150 +1,57 @@
-"""Runs: neighbouring records that have the same shape, found by comparing columns of bytes.
+"""Runs: neighbouring records of one shape, found by comparing columns of bytes.
 
 Producers of metrics, log lines or test data write many records of one size, one after the other. If a record is
-`stride` bytes long and has, say, its key length in byte 5, then so have those behind it if the bytes p + 5,
-p + 5 + stride, p + 5 + 2 * stride, ... are all the same; and that is one slice with a step and one comparison, 15 ns a
+`size` bytes long and has, say, its key length in byte 5, then so have those behind it if the bytes p + 5,
+p + 5 + size, p + 5 + 2 * size, ... are all the same; and that is one slice with a step and one comparison, 15 ns a
 record where reading its fields takes 400.
 
-This is exact, not a guess. Once every byte that decides where something lies has been compared (all lengths, the
-counts of headers, the high bits of the timestamps, the offsets, which have to go up by one), each record of the run
-reads like the first one, by induction over the starts of the records. Where a column breaks, the run ends.
+More often only the values differ in size. Then the starts of the records have to be found one by one, but still their
+heads, up to the value, are put side by side, and compared as columns: 200 ns a record. That each length fits its
+value's is a subtraction of all the ones from all the others at once, in two large integers with a lane of 16 bits for
+each.
 
-`record.py` and `walk.py` share what is here. They raise Unusual for what they leave to the exact reader: integers so
-long that they might overflow, negative lengths in headers, offsets out of order.
+This is exact, not a guess: each record of a run reads like the first one, by induction over their starts. Where a
+column breaks, the run ends.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Iterable, Sequence
+from itertools import chain, islice, repeat
+from operator import sub
+from typing import NamedTuple
 
-from .varint import HIGH, LOW
+from .shapes import (
+    EVEN,
+    Column,
+    Shape,
+    Span,
+    Unusual,
+    largest_byte,
+    leading,
+    leading_offsets,
+    leading_same,
+    leading_varints,
+    read_long,
+    shape_of,
+)
 
 MIN_RECORDS = 16
-"""Below that, looking for a run costs more than it saves."""
+MIN_RAGGED_RECORDS = 64
+"""With fewer, looking for a run costs more than it saves; the second one is for values that differ in size."""
 
-TIMESTAMP_BYTES = 8
-"""Longer timestamps might overflow; so might shorter ones on a base beyond 2^62."""
-
-Span = tuple[int, int] | None
-"""Where a field lies, from the start of its record; None for null."""
-
-
-class Unusual(Exception):
-    """The reader for usual records does not know what to make of this one."""
-
-
-def read_long(buffer: bytes | bytearray, position: int, limit: int = 4) -> tuple[int, int]:
-    """An unsigned varint of at most `limit` bytes: (number, position behind it)."""
-    value = 0
-    for index in range(limit):
-        byte = buffer[position + index]
-        value |= (byte & 127) << 7 * index
-        if byte < 128:
-            return value, position + index + 1
-    raise Unusual
-
-
-class Shape(NamedTuple):
-    """What a record and the followers of a run have in common."""
-
-    stride: int  # the size of a record in bytes
-    same: list[int]  # where the bytes lie that have to be the same: those of all lengths
-    timestamp: tuple[int, int]
-    offset: tuple[int, int]
-    key: Span
-    value: Span
-    headers: list[tuple[tuple[int, int], Span]]
-
-
-def _shape(buffer: bytes | bytearray, start: int, index: int) -> Shape:
-    """The shape of the record at `start`, whose offset delta has to be `index`."""
-    same: list[int] = []
-
-    def span(at: int) -> tuple[Span, int]:
-        size, end = read_long(buffer, at)
-        same.extend(range(at - start, end - start))
-        if size & 1:
-            return None, end
-        return (end - start, end - start + (size >> 1)), end + (size >> 1)
-
-    size, body = read_long(buffer, start)
-    same.extend(range(body - start))
-    _, timestamp_end = read_long(buffer, body + 1, TIMESTAMP_BYTES)
-    offset_delta, offset_end = read_long(buffer, timestamp_end)
-    key, position = span(offset_end)
-    value, position = span(position)
-    header_count, end = read_long(buffer, position)
-    same.extend(range(position - start, end - start))
-    position = end
-    headers = []
-    for _ in range(header_count >> 1):
-        header_key, position = span(position)
-        header_value, position = span(position)
-        if header_key is None:
-            raise Unusual
-        headers.append((header_key, header_value))
-    if position - body << 1 != size or header_count & 1 or offset_delta != index << 1:
-        raise Unusual
-    return Shape(
-        position - start,
-        same,
-        (body + 1 - start, timestamp_end - start),
-        (timestamp_end - start, offset_end - start),
-        key,
-        value,
-        headers,
-    )
-
-
-_ONE_BYTE = bytes(range(0, 128, 2))
-_EACH = [bytes((byte,)) for byte in range(256)]
-_EVEN = bytes(range(0, 256, 2))
-_GOES_ON = bytes(range(128, 256))
-_LAST = bytes(range(128))
-_ALL = bytes(range(256))
-
-
-def _leading(column: bytes | bytearray, expected: bytes) -> int:
-    """How many bytes at the start of both are the same."""
-    if column == expected:
-        return len(column)
-    both = min(len(column), len(expected))
-    return next((index for index in range(both) if column[index] != expected[index]), both)
-
-
-def _offsets_in_order(buffer: bytes | bytearray, start: int, shape: Shape, index: int, count: int) -> int:
-    """How many records, at most `count`, have the offset deltas `index`, `index` + 1, ..."""
-    at, end = shape.offset
-    stop = start + count * shape.stride
-    if end - at == 1:
-        return _leading(buffer[start + at : stop : shape.stride], _ONE_BYTE[index : index + count])
-    if end - at == 2:
-        low = _leading(buffer[start + at : stop : shape.stride], LOW[index : index + count])
-        return min(low, _leading(buffer[start + at + 1 : stop : shape.stride], HIGH[index : index + count]))
-    raise Unusual  # a batch of more than 8192 records
-
-
-def _largest_byte(column: bytes) -> int:
-    """max(column), bit by bit: eight passes in C are faster than a comparison of integers for each byte."""
-    if len(column) < 64:
-        return max(column)
-    largest = 0
-    for bit in (128, 64, 32, 16, 8, 4, 2, 1):
-        rest = column.translate(None, _ALL[: largest | bit])
-        if rest:
-            column, largest = rest, largest | bit
-    return largest
+_MAX_HEAD_BYTES = 96
+"""Heads with longer keys are not worth being copied."""
 
 
 class Run(NamedTuple):
-    """`length` records of one shape, the first of which starts at `start`; their offset deltas go up by one."""
+    """`length` records; their offset deltas go up by one."""
 
     length: int
-    start: int
+    starts: Sequence[int]
+    end: int
     shape: Shape
-    columns: list[bytes]  # of the timestamps, the lowest byte first
-
-    def end(self) -> int:
-        return self.start + self.length * self.shape.stride
+    """That of the first record, and of all but for the size of the value."""
+    columns: list[bytes]
+    """Of the timestamps, the lowest byte first."""
 
     def timestamps(self) -> Sequence[int]:
         """The timestamp deltas, zig-zag as they lie there."""
@@ -159,7 +66,7 @@ class Run(NamedTuple):
         first, end, largest = 0, self.length, 0
         for index in reversed(range(len(self.columns))):
             column = self.columns[index][first:end]
-            byte = _largest_byte(column)
+            byte = largest_byte(column)
             largest = largest << 7 | byte & 127
             end = first + column.rfind(byte) + 1
             first += column.find(byte)
@@ -170,14 +77,39 @@ class Run(NamedTuple):
 
     def has_negative_timestamp(self) -> bool:
         """Is one of the deltas below 0?"""
-        return self.columns[0].translate(None, _EVEN) != b""
+        return self.columns[0].translate(None, EVEN) != b""
+
+    def field(self, buffer: bytes, span: Span) -> Iterable[bytes | None]:
+        """One field of all records, out of the buffer in which the run was found."""
+        if span is None:
+            return repeat(None, self.length)
+        first, last = span
+        if span is self.shape.value and not isinstance(self.starts, range):
+            ends = chain(islice(self.starts, 1, None), (self.end,))
+            return [buffer[start + first : end - 1] for start, end in zip(self.starts, ends, strict=True)]
+        size = last - first
+        if isinstance(self.starts, range):
+            places = range(self.starts.start + first, self.starts.stop + first, self.starts.step)
+            return [buffer[at : at + size] for at in places]
+        return [buffer[start + first : start + last] for start in self.starts]
+
+
+def _run(column: Column, places: list[int], shape: Shape, index: int, starts: Sequence[int], end: int) -> Run:
+    """The run of the records from `starts` on whose columns agree; `end` is the end of the last one."""
+    count = leading_same(column, places, len(starts))
+    count = leading_offsets(column, shape.offset, index, count)
+    columns = [bytes(column(at, count)) for at in range(*shape.timestamp)]
+    count = leading_varints(list(columns))
+    if count < len(starts):
+        starts, end = starts[:count], starts[count]
+    return Run(count, starts, end, shape, [column[:count] for column in columns])
 
 
 def find_run(buffer: bytes | bytearray, start: int, end: int, index: int, count: int) -> Run:
     """The run that begins with the record at `start`, the `index`-th of its batch: 1 to `count` records before `end`.
 
-    Raises Unusual or IndexError when that record is none for this. So it does, quickly, when the record that would end
-    the shortest useful run has another length.
+    All have the same size. Raises Unusual or IndexError when there is none. So it does, quickly, when the record that
+    would end the shortest useful run has another length.
     """
     size, body = read_long(buffer, start)
     stride = body - start + (size >> 1)
@@ -185,63 +117,98 @@ def find_run(buffer: bytes | bytearray, start: int, end: int, index: int, count:
     last = start + (MIN_RECORDS - 1) * stride
     if count < MIN_RECORDS or buffer[last : last + body - start] != buffer[start:body]:
         raise Unusual
-    shape = _shape(buffer, start, index)
+    shape = shape_of(buffer, start, index)
+
+    def column(at: int, count: int) -> bytes | bytearray:
+        return buffer[start + at : start + count * stride : stride]
+
+    places = [*range(shape.size_bytes), *shape.lengths, *range(*shape.value_length)]
     stop = start + count * stride
-    for at in shape.same:
-        byte = _EACH[buffer[start + at]]
-        column = buffer[start + at : stop : stride]
-        if column != byte * count:
-            count -= len(column.lstrip(byte))
-            stop = start + count * stride
-    count = _offsets_in_order(buffer, start, shape, index, count)
-    columns = []
-    first, last = shape.timestamp
-    for at in range(first, last):
-        column = bytes(buffer[start + at : start + count * stride : stride])
-        if at < last - 1:
-            if column.translate(None, _GOES_ON):
-                count -= len(column.lstrip(_GOES_ON))
-        elif not column.isascii():
-            count -= len(column.lstrip(_LAST))
-        columns.append(column)
-    return Run(count, start, shape, [column[:count] for column in columns])
+    return _run(column, places, shape, index, range(start, stop, stride), stop)
 
 
-class Reader(Protocol):
-    """Takes in the records of a batch, in order, either way."""
-
-    def one_by_one(self, position: int, index: int, until: int) -> int:
-        """Take the records `index` to `until` - 1, the first of which starts at `position`: the position behind."""
-        ...
-
-    def take_run(self, run: Run, index: int) -> None:
-        """Take the records `index` to `index` + run.length - 1."""
-        ...
-
-
-def sweep(buffer: bytes | bytearray, start: int, end: int, count: int, reader: Reader) -> None:
-    """Let `reader` take `count` records, which have to fill `buffer[start:end]`: runs as runs, others one by one.
-
-    Raises Unusual or IndexError where the records are not well-formed, or not sure to be. Where there are no runs, they
-    are looked for less and less often.
-    """
-    position, index, stretch, at_most = start, 0, 16, 64
-    while index < count:
-        if count - index >= MIN_RECORDS:
-            try:
-                run = find_run(buffer, position, end, index, min(at_most, count - index))
-            except Unusual:
-                stretch *= 2
-            else:
-                reader.take_run(run, index)
-                index += run.length
-                position = run.end()
-                if run.length >= MIN_RECORDS:
-                    stretch, at_most = 16, 8 * run.length
-                    continue
-                stretch *= 2
-        until = min(count, index + stretch)
-        position = reader.one_by_one(position, index, until)
-        index = until
-    if position != end:
+def find_ragged_run(buffer: bytes | bytearray, start: int, end: int, index: int, count: int) -> Run:
+    """The same for records whose values differ in size: below 8 KiB, and without headers."""
+    shape = shape_of(buffer, start, index)
+    head_bytes = shape.value_length[1]
+    if shape.value is None or shape.headers or shape.size_bytes > 2 or head_bytes > _MAX_HEAD_BYTES:
         raise Unusual
+    first_starts = _starts(buffer, start, end, MIN_RECORDS, shape.size_bytes)
+    if not all(map(_sizes_like(shape).__contains__, map(sub, first_starts[1:], first_starts))):
+        raise Unusual
+    starts = _starts(buffer, start, end, count, shape.size_bytes)
+    stop = starts.pop()
+    if len(starts) < MIN_RECORDS:
+        raise Unusual
+    # Each head comes with the last byte of the record before it, that one's count of headers; the first with a zero.
+    width = head_bytes + 1
+    heads = [b"\0", buffer[start : start + head_bytes]]
+    heads += [buffer[at - 1 : at + head_bytes] for at in islice(starts, 1, None)]
+    matrix = b"".join(heads)
+
+    def column(at: int, count: int) -> bytes:
+        return matrix[at + 1 : count * width : width]
+
+    count = leading(matrix[width::width] + buffer[stop - 1 : stop], b"\0")
+    count = _leading_that_fit(column, shape, count)
+    if not count:
+        raise Unusual
+    if count < len(starts):
+        stop = starts[count]
+        del starts[count:]
+    places = [at for at in shape.lengths if at < head_bytes]
+    return _run(column, places, shape, index, starts, stop)
+
+
+def _sizes_like(shape: Shape) -> range:
+    """The sizes of records in which the value's length has as many bytes as in one of this `shape`."""
+    at, end = shape.value_length
+    return range(end + 1, end + 65) if end - at == 1 else range(end + 65, end + 8193)
+
+
+def _starts(buffer: bytes | bytearray, start: int, end: int, count: int, size_bytes: int) -> list[int]:
+    """Where the next `count` records begin and the last one ends, if their lengths have `size_bytes` bytes, 1 or 2.
+
+    There are fewer where `end` comes before that.
+    """
+    starts = [start]
+    add = starts.append
+    try:
+        if size_bytes == 2:
+            for _ in range(count):
+                start += 2 + ((buffer[start + 1] << 7 | buffer[start] & 127) >> 1)
+                add(start)
+        else:
+            for _ in range(count):
+                start += 1 + (buffer[start] >> 1)
+                add(start)
+    except IndexError:
+        pass
+    while starts[-1] > end:
+        starts.pop()
+    return starts
+
+
+def _leading_that_fit(column: Column, shape: Shape, count: int) -> int:
+    """How many records, at most `count`, have a length that is that of their value and a constant more."""
+    sizes = [column(at, count) for at in range(shape.size_bytes)]
+    lengths = [column(at, count) for at in range(*shape.value_length)]
+    count = min(leading_varints(sizes), leading_varints(lengths), leading(lengths[0], EVEN))
+    if not count:
+        return 0
+    constant = shape.value_length[1] - shape.size_bytes + 1  # what is not value: the head, and no headers
+    ones = int.from_bytes(b"\1\0" * count, "little")
+    differing = _lanes(sizes, count, ones) - 2 * constant * ones ^ _lanes(lengths, count, ones)
+    if not differing:
+        return count
+    return min(count, (differing & -differing).bit_length() - 1 >> 4)
+
+
+def _lanes(columns: list[bytes | bytearray], count: int, ones: int) -> int:
+    """Varints of one or two bytes as one integer, each in 16 bits of its own, the first one lowest."""
+    pairs = bytearray(2 * count)
+    pairs[::2] = columns[0][:count]
+    if len(columns) > 1:
+        pairs[1::2] = columns[1][:count]
+    number = int.from_bytes(pairs, "little")
+    return number >> 1 & 0x7F80 * ones | number & 0x7F * ones

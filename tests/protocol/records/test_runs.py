@@ -3,7 +3,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafkalet.protocol.records.record import Record, decode_records, encode_records
-from kafkalet.protocol.records.runs import MIN_RECORDS, Run, Shape, Unusual, find_run, read_long
+from kafkalet.protocol.records.runs import MIN_RECORDS, Run, find_ragged_run, find_run
+from kafkalet.protocol.records.shapes import Shape, Unusual
 from kafkalet.protocol.records.varint import encode_unsigned
 
 from .strategies import NOW
@@ -20,8 +21,8 @@ def alike(count: int, value: bytes = b"value", step: int = 0) -> list[Record]:
 
 def test_records_of_one_shape_are_a_run() -> None:
     run = run_in(alike(50))
-    assert (run.length, run.start, run.end()) == (50, 0, len(encode_records(alike(50), 0, NOW)))
-    assert run.shape.stride == len(encode_records(alike(1), 0, NOW))
+    assert (run.length, run.starts[0], run.end) == (50, 0, len(encode_records(alike(50), 0, NOW)))
+    assert run.shape.size == len(encode_records(alike(1), 0, NOW))
 
 
 def test_a_run_is_as_long_as_wanted_at_most() -> None:
@@ -31,8 +32,8 @@ def test_a_run_is_as_long_as_wanted_at_most() -> None:
 def test_offsets_of_two_bytes_begin_another_run() -> None:
     payload = encode_records(alike(200), 0, NOW)
     first = find_run(payload, 0, len(payload), 0, 200)
-    second = find_run(payload, first.end(), len(payload), first.length, 200 - first.length)
-    assert (first.length, second.length, second.end()) == (64, 136, len(payload))
+    second = find_run(payload, first.end, len(payload), first.length, 200 - first.length)
+    assert (first.length, second.length, second.end) == (64, 136, len(payload))
 
 
 def test_a_timestamp_of_more_bytes_ends_a_run() -> None:
@@ -80,25 +81,6 @@ def test_records_of_other_sizes_are_no_run() -> None:
         run_in([record._replace(value=bytes(index)) for index, record in enumerate(alike(40))])
 
 
-def test_null_header_keys_are_left_to_the_exact_reader() -> None:
-    payload = (b"\x12\0\0" + b"\0" + b"\1\1\2" + b"\1\1" + b"\0") * 20
-    with pytest.raises(Unusual):
-        find_run(payload, 0, len(payload), 0, 20)
-
-
-def test_spans_show_where_the_fields_lie() -> None:
-    records = [Record(index, NOW, None, b"value", (("h", b"x"), ("i", None))) for index in range(20)]
-    shape = run_in(records).shape
-    payload = encode_records(records, 0, NOW)
-    assert shape.key is None
-    assert shape.value is not None
-    assert payload[slice(*shape.value)] == b"value"
-    (key, value), (last_key, last_value) = shape.headers
-    assert value is not None
-    assert (payload[slice(*key)], payload[slice(*value)], payload[slice(*last_key)]) == (b"h", b"x", b"i")
-    assert last_value is None
-
-
 @settings(deadline=None)
 @given(st.lists(st.integers(0, (1 << 14) - 1), min_size=1, max_size=200), st.integers(2, 3))
 def test_the_largest_timestamp_is_found_without_decoding_all(deltas: list[int], size: int) -> None:
@@ -110,7 +92,7 @@ def test_the_largest_timestamp_is_found_without_decoding_all(deltas: list[int], 
     if not encoded:
         return
     columns = [bytes(column) for column in zip(*encoded, strict=True)]
-    run = Run(len(encoded), 0, Shape(0, [], (0, 0), (0, 0), None, None, []), columns)
+    run = Run(len(encoded), range(len(encoded)), 0, Shape(1, (0, 0), (0, 0), None, (0, 0), None, [], [], 9), columns)
     assert list(run.timestamps()) == numbers
     assert run.largest_timestamp() == (max(numbers), numbers.index(max(numbers)))
 
@@ -120,12 +102,95 @@ def test_negative_timestamps_are_noticed() -> None:
     assert run_in(alike(20, step=-1)).has_negative_timestamp()
 
 
-@pytest.mark.parametrize("number", [0, 1, 127, 128, (1 << 28) - 1])
-def test_long_integers_are_read(number: int) -> None:
-    data = encode_unsigned(number)
-    assert read_long(b"x" + data, 1) == (number, 1 + len(data))
+def fields_in(records: list[Record], run: Run) -> list[tuple[bytes | None, bytes | None]]:
+    payload = encode_records(records, 0, NOW)
+    return list(zip(run.field(payload, run.shape.key), run.field(payload, run.shape.value), strict=True))
 
 
-def test_integers_that_might_overflow_are_unusual() -> None:
-    with pytest.raises(Unusual):
-        read_long(encode_unsigned(1 << 28), 0)
+def test_the_fields_of_a_run_are_cut_out() -> None:
+    records = [Record(index, NOW, b"key%02d" % index, b"value%02d" % index) for index in range(30)]
+    assert fields_in(records, run_in(records)) == [(record.key, record.value) for record in records]
+
+
+def test_null_is_null_in_all_records_of_a_run() -> None:
+    records = [Record(index, NOW, None, None) for index in range(30)]
+    assert fields_in(records, run_in(records)) == [(None, None)] * 30
+
+
+class TestRagged:
+    def run_in(self, records: list[Record], first: int = 0, end: int | None = None) -> Run:
+        payload = encode_records(records, 0, NOW)
+        start = len(encode_records(records[:first], 0, NOW))
+        return find_ragged_run(payload, start, len(payload) if end is None else end, first, len(records) - first)
+
+    def records(self, count: int = 100, smallest: int = 64, key: bytes | None = b"key", step: int = 0) -> list[Record]:
+        return [Record(index, NOW + index * step, key, bytes(smallest + index % 37)) for index in range(count)]
+
+    @pytest.mark.parametrize("smallest", [0, 64, 500, 8000])
+    @pytest.mark.parametrize("key", [None, b"", b"key", bytes(70)])
+    def test_records_whose_values_differ_in_size_are_a_run(self, smallest: int, key: bytes | None) -> None:
+        records = self.records(64, smallest, key)
+        run = self.run_in(records)
+        assert (run.length, run.end) == (64, len(encode_records(records, 0, NOW)))
+        assert fields_in(records, run) == [(record.key, record.value) for record in records]
+
+    def test_offsets_of_two_bytes_begin_another_run(self) -> None:
+        records = self.records(200)
+        assert [self.run_in(records).length, self.run_in(records, 64).length] == [64, 136]
+
+    def test_records_of_the_same_size_are_a_run_too(self) -> None:
+        assert self.run_in(alike(64)).length == 64
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            pytest.param({"key": b"kez+"}, id="a longer key"),
+            pytest.param({"key": None}, id="no key"),
+            pytest.param({"value": bytes(63)}, id="a value whose length has fewer bytes"),
+            pytest.param({"value": bytes(8192)}, id="a value whose length has more bytes"),
+            pytest.param({"value": None}, id="no value"),
+            pytest.param({"headers": (("h", b""),)}, id="a header"),
+            pytest.param({"offset": 41}, id="an offset out of order"),
+            pytest.param({"timestamp": NOW + 64}, id="a timestamp of more bytes"),
+        ],
+    )
+    def test_another_record_ends_a_run(self, change: dict[str, object]) -> None:
+        records = self.records(64)
+        records[40] = records[40]._replace(**change)
+        run = self.run_in(records)
+        assert (run.length, run.end) == (40, len(encode_records(records[:40], 0, NOW)))
+
+    @pytest.mark.parametrize("at", [-1, 0, 5])
+    def test_a_changed_length_ends_a_run(self, at: int) -> None:
+        records = self.records(64)
+        payload = bytearray(encode_records(records, 0, NOW))
+        start = len(encode_records(records[:41], 0, NOW))
+        payload[start + at] += 2
+        assert find_ragged_run(payload, 0, len(payload), 0, 64).length == 40 + (at >= 0)
+
+    def test_a_record_that_goes_on_beyond_the_end_is_left_out(self) -> None:
+        records = self.records(64)
+        end = len(encode_records(records, 0, NOW))
+        assert [self.run_in(records, end=end - 1).length, self.run_in(records, end=end).length] == [63, 64]
+
+    @pytest.mark.parametrize(
+        "records",
+        [
+            pytest.param(alike(MIN_RECORDS - 1), id="too few"),
+            pytest.param([record._replace(headers=(("h", b""),)) for record in alike(64)], id="headers"),
+            pytest.param([record._replace(key=bytes(100)) for record in alike(64)], id="long keys"),
+            pytest.param([record._replace(value=None) for record in alike(64)], id="no values"),
+            pytest.param([record._replace(value=bytes(20_000)) for record in alike(20)], id="long values"),
+            pytest.param(
+                [record._replace(value=bytes(60 + record.offset % 9)) for record in alike(64)],
+                id="values with lengths of one byte and of two",
+            ),
+        ],
+    )
+    def test_others_are_no_run(self, records: list[Record]) -> None:
+        with pytest.raises(Unusual):
+            self.run_in(records)
+
+    def test_timestamps_are_there(self) -> None:
+        run = self.run_in(self.records(64, step=100), 1)
+        assert list(run.timestamps()) == [200 * index for index in range(1, 64)]
