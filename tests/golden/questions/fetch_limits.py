@@ -157,9 +157,11 @@ def fetch_wakes_for_errors(ask: Asking) -> None:
     t, u = ask.topic(), ask.topic("u")
     ask.produce(t, batch(10, 20))
     waiting(ask, "a", at(u), max_wait_ms=5000)
+    still(ask, "a", "nothing yet")
     ask.setup("DeleteTopics", 5, {"topic_names": [u], "timeout_ms": 10000})
     ask.step("receive", case="deleted", id="a", conn="a", timing_max_wait_ms=5000)
     waiting(ask, "b", at(t, 2), max_wait_ms=1500)
+    still(ask, "b", "nothing new")
     ask.delete_records(t, 2)
     ask.step("receive", case="the log start reaches the fetch offset", id="b", conn="b", timing_max_wait_ms=1500)
 
