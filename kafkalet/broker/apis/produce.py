@@ -17,7 +17,7 @@ Source: kafka.server.KafkaApis.handleProduceRequest, ReplicaManager.appendRecord
 from typing import NamedTuple
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.partition import Partition
+from kafkalet.broker.node import Node
 from kafkalet.broker.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.produce import ProduceRequest, ProduceResponse
@@ -37,7 +37,6 @@ UNKNOWN = -1
 class Pending(NamedTuple):
     """Records that are in the leader's log and wait for the in-sync replicas."""
 
-    partition: Partition
     answer: Answer
     required_offset: int
 
@@ -60,7 +59,7 @@ def handle(request: ProduceRequest, context: Context) -> ProduceResponse | Delay
     waiting: Delayed[ProduceResponse] = context.node.purgatory.park(
         [(key[0], key[2]) for key in pending],
         max(request.timeout_ms, 0),
-        lambda: _answer(answers, request, context) if _settle(pending) else None,
+        lambda: _answer(answers, request, context) if _settle(pending, context.node) else None,
         lambda: _answer(_time_out(answers, pending), request, context),
     )
     return waiting
@@ -119,7 +118,7 @@ def _append(key: Key, chunk: Buffer, request: ProduceRequest, context: Context, 
         log_start_offset=appended.log_start_offset,
     )
     if request.acks == ALL_IN_SYNC and partition.log.high_watermark <= appended.last_offset:
-        pending[key] = Pending(partition, answer, appended.last_offset + 1)
+        pending[key] = Pending(answer, appended.last_offset + 1)
     return answer
 
 
@@ -139,15 +138,17 @@ def _records_refused(key: Key, refusal: RecordsRefused, log_start_offset: int) -
     return answer
 
 
-def _settle(pending: dict[Key, Pending]) -> bool:
+def _settle(pending: dict[Key, Pending], node: Node) -> bool:
     """Look at what still waits (DelayedProduce.tryComplete); say whether nothing does any more."""
-    for key, (partition, answer, required_offset) in list(pending.items()):
-        if not partition.is_leader:
-            answer.error_code = Code.NOT_LEADER_OR_FOLLOWER
-        elif partition.log.high_watermark < required_offset:
-            continue
-        elif not partition.has_enough_replicas:
-            answer.error_code = Code.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+    for key, (answer, required_offset) in list(pending.items()):
+        try:
+            partition = node.partition(key[0], key[2])  # anew: the topic may have been deleted
+            if partition.log_for(None).high_watermark < required_offset:
+                continue
+            if not partition.has_enough_replicas:
+                answer.error_code = Code.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+        except KafkaError as error:
+            answer.error_code = error.code
         del pending[key]
     return not pending
 
