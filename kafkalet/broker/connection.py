@@ -79,6 +79,11 @@ class Connection:
         self._closed = False
         around.loop.add_reader(self._fd, self._on_readable)
 
+    def begin(self) -> None:
+        """Look at once: a client often sends its first request with the last packet of the handshake, and what other
+        clients sent after that is not to be served before it."""
+        self._on_readable()
+
     # What a handler may ask (`Client`).
 
     def close(self, reason: str) -> None:

@@ -191,9 +191,10 @@ class Listener:
         if limits.socket_send_buffer_bytes != -1:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, limits.socket_send_buffer_bytes)
         self._by_host[host] = open_before + 1
-        self._connections[client.fileno()] = Connection(around, client, (host, port))
+        connection = self._connections[client.fileno()] = Connection(around, client, (host, port))
         if self._idle_check is None:
             self._set_idle_check(limits.connections_max_idle_ms)
+        connection.begin()
 
     def _forget(self, descriptor: int) -> None:
         """A connection ends; its descriptor is still open."""

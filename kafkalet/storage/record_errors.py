@@ -42,6 +42,9 @@ class RecordRules:
                 self.earliest = now_ms - config.message_timestamp_before_max_ms
             if config.message_timestamp_after_max_ms < MAX_LONG:
                 self.latest = now_ms + config.message_timestamp_after_max_ms
+                # Kafka subtracts in 64 bits: a time that is too early for that comes out as one far ahead.
+                underflow = now_ms - MAX_LONG - 1
+                self.earliest = underflow if self.earliest is None else max(self.earliest, underflow)
 
     def without_key(self, index: int) -> RecordError:
         return RecordError(

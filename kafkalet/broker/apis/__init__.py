@@ -33,6 +33,8 @@ SERVED: frozenset[Api] = frozenset(
         Api.METADATA,
         Api.OFFSET_FOR_LEADER_EPOCH,
         Api.PRODUCE,
+        Api.SASL_AUTHENTICATE,
+        Api.SASL_HANDSHAKE,
     }
 )
 """The APIs that have a module here. A broker advertises those of them that its release knows."""

@@ -1,0 +1,12 @@
+"""SaslHandshake on a listener without authentication."""
+
+from typing import Any, cast
+
+from kafkalet.broker.apis.sasl_handshake import handle
+from kafkalet.protocol.errors import Code
+from kafkalet.protocol.messages.sasl_handshake import SaslHandshakeRequest
+
+
+def test_it_comes_at_the_wrong_time() -> None:
+    answer = handle(SaslHandshakeRequest(mechanism="PLAIN"), cast(Any, None))
+    assert answer.error_code == Code.ILLEGAL_SASL_STATE
