@@ -32,6 +32,7 @@ from .producer_ids import ProducerIds
 from .receiving import ReceiveBuffer
 from .release import NEWEST, Release
 from .running import Running
+from .transactions import Transactions
 from .upkeep import Upkeep
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ class Cluster(Running):
         self._upkeep: Upkeep | None = None
         self._saved_producer_id = 0
         self.producer_ids = ProducerIds(0, self._reserve_producer_ids)
+        self.transactions = Transactions()
 
     # What users see
 

@@ -22,6 +22,7 @@ from kafkalet.storage.values import Appended, Isolation, LogOffsetMetadata, Orig
 
 from .metadata import PartitionState, TopicState
 from .release import Release
+from .transactions import Transactions
 
 UNDEFINED_EPOCH = -1
 UNDEFINED_OFFSET = -1
@@ -197,24 +198,31 @@ class Partition:
         self.changed(self)
         return offset
 
-    def produce(self, records: bytearray | memoryview | bytes, version: int, transactional_id: str | None) -> Appended:
+    def produce(
+        self,
+        records: bytearray | memoryview | bytes,
+        version: int,
+        transactional_id: str | None,
+        transactions: Transactions,
+    ) -> Appended:
         """Append what a producer sent in Produce `version`.
 
-        INVALID_TXN_STATE for transactional records of a producer that has no open transaction here and for which no
-        transaction coordinator vouches (KIP-890 part 1, since 3.6).
+        Transactional records of a producer that has no open transaction here need the word of the coordinator; what
+        that says of others is raised, INVALID_TXN_STATE most often (KIP-890 part 1, since 3.6).
         """
         if transactional_id is not None and self.release.verifies_transactions:
-            self._verify_transaction(records)
+            self._verify_transaction(records, transactional_id, transactions)
         return self.append(records, Origin.CLIENT)
 
-    def _verify_transaction(self, records: bytearray | memoryview | bytes) -> None:
+    def _verify_transaction(
+        self, records: bytearray | memoryview | bytes, transactional_id: str, transactions: Transactions
+    ) -> None:
         producers = self.log.producers
         for batch in batches(records):
             epoch = batch.producer_epoch if self.release.refuses_epochs_never_given else None
             if batch.is_transactional and not producers.has_open_transaction(batch.producer_id, epoch):
-                raise KafkaError(
-                    Code.INVALID_TXN_STATE,
-                    f"Producer {batch.producer_id} has not added {self.topic}-{self.index} to a transaction",
+                transactions.verify(
+                    transactional_id, batch.producer_id, batch.producer_epoch, self.topic, self.state.index
                 )
 
     # Reading

@@ -100,7 +100,7 @@ def _append(key: Key, chunk: Buffer, request: ProduceRequest, context: Context, 
         partition = context.node.partition(name, index)
         if request.acks == ALL_IN_SYNC and not partition.has_enough_replicas:
             raise KafkaError(Code.NOT_ENOUGH_REPLICAS)
-        appended = partition.produce(chunk, context.version, request.transactional_id)
+        appended = partition.produce(chunk, context.version, request.transactional_id, context.cluster.transactions)
     except RecordsRefused as refusal:
         return _records_refused(key, refusal, partition.log.log_start_offset)
     except ValidationFailed as refusal:
