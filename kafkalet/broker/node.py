@@ -108,7 +108,7 @@ class Node:
         from .partition import Partition
 
         log = self.directory.get_or_create(topic.name, state.index, topic.topic_id, config)
-        partition = Partition(self.node_id, topic, state, log, self.release, changed)
+        partition = Partition(self.node_id, topic, state, log, self.release, changed, self.metadata.endpoints)
         self.partitions[topic.name, state.index] = partition
         return partition
 

@@ -11,7 +11,7 @@ ask for the latest offset get OFFSET_NOT_AVAILABLE (KIP-207), for an older leade
 Source: kafka.cluster.Partition.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import NamedTuple
 
 from kafkalet.protocol.errors import Code, KafkaError
@@ -70,6 +70,7 @@ class Partition:
         log: Log,
         release: Release,
         changed: Callable[["Partition"], None],
+        alive: Container[int],
     ) -> None:
         self.node_id = node_id
         self.topic = topic.name
@@ -79,6 +80,8 @@ class Partition:
         self.release = release
         self.changed = changed
         """Called after each change that followers have to copy or a waiting request may be waiting for."""
+        self.alive = alive
+        """The brokers that run, as the metadata knows them at any time."""
         self.followers: dict[int, Follower] = {}
         self.epoch_start_offset: int | None = None
         """The log end offset when this broker became leader; None while it follows."""
@@ -172,10 +175,11 @@ class Partition:
 
     @property
     def low_watermark(self) -> int:
-        """The smallest log start offset over the replicas: what is gone everywhere (what DeleteRecords answers)."""
+        """The smallest log start offset over the replicas that are alive: what is gone everywhere, -1 while one of
+        them has not said (what DeleteRecords answers)."""
         return min(
             [self.log.log_start_offset]
-            + [follower.log_start_offset for follower in self.followers.values() if follower.log_end_offset >= 0]
+            + [follower.log_start_offset for node, follower in self.followers.items() if node in self.alive]
         )
 
     def delete_records(self, before_offset: int) -> int:

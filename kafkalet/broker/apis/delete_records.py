@@ -1,14 +1,14 @@
 """DeleteRecords v0-2: move log start offsets up. -1 means to the high watermark; the low watermark is answered.
 
 Nothing is deleted at once: the retention task drops segments that lie wholly below the start. The answer waits until
-every replica has moved (the low watermark is the smallest log start offset), or timeout_ms is up. A partition that is
-named twice counts once, with its last offset.
+every replica has moved (the low watermark is the smallest log start offset), or timeout_ms is up; then it tells the
+low watermark from when the wait began. A partition that is named twice counts once, with its last offset.
 
 Source: kafka.server.ReplicaManager.deleteRecords, DelayedDeleteRecords.
 """
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.partition import Partition
+from kafkalet.broker.node import Node
 from kafkalet.broker.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
@@ -26,42 +26,45 @@ def handle(request: DeleteRecordsRequest, context: Context) -> DeleteRecordsResp
         for partition in topic.partitions
     }
     answers: dict[Key, Answer] = {}
-    pending: dict[Key, tuple[Partition, int]] = {}
+    pending: dict[Key, int] = {}
     for (topic, index), offset in asked.items():
         answer = answers[topic, index] = Answer(partition_index=index, low_watermark=UNKNOWN, error_code=Code.NONE)
         try:
             partition = context.node.partition(topic, index)
-            pending[topic, index] = (partition, partition.delete_records(offset))
+            pending[topic, index] = partition.delete_records(offset)
+            answer.low_watermark = partition.low_watermark
         except KafkaError as error:
             answer.error_code = error.code
-    if _settle(answers, pending):
+    if _settle(answers, pending, context.node):
         return _respond(answers)
     waiting: Delayed[DeleteRecordsResponse] = context.node.purgatory.park(
         list(pending),
         max(request.timeout_ms, 0),
-        lambda: _respond(answers) if _settle(answers, pending) else None,
+        lambda: _respond(answers) if _settle(answers, pending, context.node) else None,
         lambda: _respond(_time_out(answers, pending)),
     )
     return waiting
 
 
-def _settle(answers: dict[Key, Answer], pending: dict[Key, tuple[Partition, int]]) -> bool:
+def _settle(answers: dict[Key, Answer], pending: dict[Key, int], node: Node) -> bool:
     """Look at what still waits; say whether nothing does any more."""
-    for key, (partition, offset) in list(pending.items()):
-        if not partition.is_leader:
-            answers[key].error_code = Code.NOT_LEADER_OR_FOLLOWER
-        elif partition.low_watermark < offset:
-            continue
-        else:
-            answers[key].low_watermark = partition.low_watermark
+    for key, offset in list(pending.items()):
+        answer = answers[key]
+        try:
+            partition = node.partition(*key)  # anew: the topic may have been deleted
+            partition.log_for(None)
+            if partition.low_watermark < offset:
+                continue
+            answer.low_watermark = partition.low_watermark
+        except KafkaError as error:
+            answer.error_code, answer.low_watermark = error.code, UNKNOWN
         del pending[key]
     return not pending
 
 
-def _time_out(answers: dict[Key, Answer], pending: dict[Key, tuple[Partition, int]]) -> dict[Key, Answer]:
-    for key, (partition, _) in pending.items():
+def _time_out(answers: dict[Key, Answer], pending: dict[Key, int]) -> dict[Key, Answer]:
+    for key in pending:
         answers[key].error_code = Code.REQUEST_TIMED_OUT
-        answers[key].low_watermark = partition.low_watermark
     return answers
 
 
