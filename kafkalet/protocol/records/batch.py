@@ -231,7 +231,7 @@ class Batch:
 
         Raises KafkaError: UNSUPPORTED_COMPRESSION_TYPE without the codec's package, and what `decompress` raises.
         """
-        data = self.buffer[self.position + HEADER_SIZE : self.position + self.size]
+        data = memoryview(self.buffer)[self.position + HEADER_SIZE : self.position + self.size]
         return decompress(self.codec, data, limit) if self.attributes & CODEC_MASK else bytes(data)
 
     def records(self, limit: int = LIMIT) -> list[Record]:
