@@ -132,3 +132,59 @@ def legacy_newest(ask: Asking) -> None:
         for ts in (-1, -2, -3, 25, 41):
             ask.time(f"v{version} {ts}", t, ts, version)
     everywhere(ask, t, 0, 3, 4, versions=(0, 2, 4, 11, 12))
+
+
+@scenario(
+    "legacy_formats", "Special times that this release does not know yet are times before all others.", OLD, legacy=True
+)
+def legacy_special_times(ask: Asking) -> None:
+    for name, version in (("a", "0.9.0"), ("b", "0.10.2"), ("c", "2.8")):
+        t = ask.topic(name, message_format_version=version)
+        for state in ("empty", "filled", "cut"):
+            for ts in (-3, -4, -5, -6, -100, -(2**63)):
+                for request in (0, 1, 5):
+                    more: Step = {"max_num_offsets": 5} if request == 0 else {}
+                    ask.offsets(f"{version} {state} v{request} {ts}", t, ts, request, **more)
+            if state == "empty":
+                ask.produce(t, batch(30, 10, 20), version=7)
+            elif state == "filled":
+                ask.delete_records(t, 1)
+
+
+@scenario(
+    "legacy_formats", "zstd cannot be given to old clients, in this release with empty records.", OLD, legacy=True
+)
+def legacy_zstd(ask: Asking) -> None:
+    t = ask.topic()
+    ask.produce(t, batch(10), version=8)
+    ask.produce(t, batch(20, 30, codec="zstd"), version=8)
+    everywhere(ask, t, 0, 1, 3, versions=(0, 2, 3, 4, 9, 10))
+    u = ask.topic("u", compression_type="zstd")
+    ask.produce(u, batch(10), version=7)
+    everywhere(ask, u, 0, 1, note=" u", versions=(1, 3, 4, 9, 10))
+    v = ask.topic("v", message_downconversion_enable="false", message_format_version="0.10.2")
+    ask.produce(v, batch(10), version=7)
+    everywhere(ask, v, 0, 1, note=" v", versions=(0, 1, 2, 3, 4))
+
+
+@scenario(
+    "legacy_formats", "Fetch sessions of this release: what was told goes to the back, errors too.", OLD, legacy=True
+)
+def legacy_sessions(ask: Asking) -> None:
+    t = ask.topic(partitions=3)
+    for partition in range(3):
+        ask.produce(t, batch(10), partition=partition, version=7)
+
+    def go(case: str, epoch: int, *wanted: Step) -> None:
+        body = ask.fetching(*wanted, session_id="$S" if epoch else 0, session_epoch=epoch)
+        ask.request(case, "Fetch", 11, body, **({} if epoch else {"bind": {"S": "session_id"}}))
+
+    go("open", 0, at(t, 9, 0), at(t, 1, 1), at(t, 0, 2))
+    go("nothing named", 1)
+    go("nothing named again", 2)
+    ask.produce(t, batch(20), partition=1, version=7)
+    go("news of 1", 3)
+    go("2 has moved on", 4, at(t, 1, 2))
+    go("0 out of range again", 5, at(t, 7, 0))
+    go("0 good", 6, at(t, 0, 0))
+    go("nothing named", 7)
