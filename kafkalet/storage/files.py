@@ -101,7 +101,7 @@ class File:
             os.fsync(self.fileno())
 
     def rename(self, path: str) -> None:
-        """Take another name; what is there under that name is replaced. A file that was never made just is called so."""
+        """Take another name; what is there under that name is replaced. A file never made just is called so then."""
         if os.name == "nt":
             self.close()  # Windows renames no open file
         with contextlib.suppress(FileNotFoundError):

@@ -47,7 +47,7 @@ def _replay(producers: ProducerStates, segment: Segment, start: int, end_offset:
     found = segment.locate(start)
     if found is None:
         return
-    for position, head in segment.heads(found[0]):
+    for position, head in segment.heads(found.position):
         if head.last_offset >= end_offset:
             break
         if head.has_producer_id:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from kafkalet.clock import Clock
 from kafkalet.protocol.errors import Code, KafkaError
@@ -35,6 +36,15 @@ def file_name(offset: int, suffix: str) -> str:
     return f"{offset:020d}{suffix}"
 
 
+class Located(NamedTuple):
+    """Where an entry lies, in bytes, and its offsets."""
+
+    position: int
+    size: int
+    base_offset: int
+    last_offset: int
+
+
 class Segment:
     """One segment. Positions and sizes are bytes in its .log file."""
 
@@ -43,10 +53,12 @@ class Segment:
         "_created_ms",
         "_file",
         "_first_timestamp",
+        "_indexes_are_full",
         "_interval_bytes",
         "_is_modified",
         "_jitter_ms",
         "_largest",
+        "_located",
         "base_offset",
         "clock",
         "modified_ms",
@@ -80,6 +92,10 @@ class Segment:
         self._interval_bytes = config.index_interval_bytes
         self._jitter_ms = _jitter_ms(config)
         self._bytes_since_index_entry = 0
+        self._indexes_are_full: bool | None = None
+        """None: look at them."""
+        self._located: Located | None = None
+        """The entry that was asked for last: readers ask for the same one again."""
         self._first_timestamp: int | None = None
         """The largest timestamp of the first append, by which the segment's age is counted; None: not known yet."""
         self._largest: TimestampOffset | None = TimestampOffset(NO_TIMESTAMP, base_offset) if new else None
@@ -147,7 +163,10 @@ class Segment:
 
     @property
     def indexes_are_full(self) -> bool:
-        return self.offset_index.is_full or self.time_index.is_full
+        """There is no room for another entry in one of them."""
+        if self._indexes_are_full is None:
+            self._indexes_are_full = self.offset_index.is_full or self.time_index.is_full
+        return self._indexes_are_full
 
     def append(self, data: Buffer, last_offset: int, max_timestamp: int, offset_of_max_timestamp: int) -> None:
         """Write entries at the end: `last_offset` is the last in them, `offset_of_max_timestamp` the last offset of the
@@ -171,6 +190,7 @@ class Segment:
             self.offset_index.append(last_offset, position)
             self.time_index.maybe_append(*self.largest[:2])
             self._bytes_since_index_entry = 0
+            self._indexes_are_full = None
         self._bytes_since_index_entry += size
 
     def end_appends(self) -> None:
@@ -185,6 +205,7 @@ class Segment:
         for index in (self.offset_index, self.time_index):
             index.keep_loaded()
             index.max_entries = config.segment_index_bytes // index.ENTRY_BYTES
+        self._indexes_are_full = None
 
     # -- read
 
@@ -199,11 +220,15 @@ class Segment:
     def entry(self, position: int, size: int) -> Batch:
         return scan.entry(self._file, position, size)
 
-    def locate(self, offset: int) -> tuple[int, Batch] | None:
-        """Position and header of the first entry that ends at `offset` or later; None where all end before it."""
-        for position, batch in self.heads(self.offset_index.lookup(offset)):
-            if batch.last_offset >= offset:
-                return position, batch
+    def locate(self, offset: int) -> Located | None:
+        """The first entry that ends at `offset` or later; None where all end before it."""
+        found = self._located
+        if found is not None and found.base_offset <= offset <= found.last_offset:
+            return found
+        for position, head in self.heads(self.offset_index.lookup(offset)):
+            if head.last_offset >= offset:
+                self._located = Located(position, head.size, head.base_offset, head.last_offset)
+                return self._located
         return None
 
     def read(self, offset: int, max_bytes: int, max_position: int | None, at_least_one: bool) -> ReadResult | None:
@@ -221,13 +246,13 @@ class Segment:
         found = self.locate(offset)
         if found is None:
             return None
-        position, batch = found
+        position, size = found.position, found.size
         metadata = LogOffsetMetadata(offset, self.base_offset, position)
-        limit = max(max_bytes, batch.size) if at_least_one else max_bytes
+        limit = max(max_bytes, size) if at_least_one else max_bytes
         if limit == 0 or max_position is None:
             return ReadResult(metadata, b"")
         length = min(max_position - position, limit)
-        return ReadResult(metadata, FileRange(self._file, position, length) if length > 0 else b"", limit < batch.size)
+        return ReadResult(metadata, FileRange(self._file, position, length) if length > 0 else b"", limit < size)
 
     def next_offset(self) -> int:
         """The offset behind the last entry, found by reading from the last index entry on."""
@@ -244,11 +269,12 @@ class Segment:
         self.offset_index.truncate_to(offset)
         self.time_index.truncate_to(offset)
         self.txn_index.truncate_to(offset)
-        dropped = 0 if found is None else self.cut(found[0])
+        dropped = 0 if found is None else self.cut(found.position)
         if self.size_bytes == 0:
             self._created_ms = self.clock.now_ms()
             self._first_timestamp = None
         self._bytes_since_index_entry = 0
+        self._indexes_are_full = None
         if self.largest.timestamp >= 0:
             self._largest = self._find_largest()
         return dropped
@@ -256,6 +282,7 @@ class Segment:
     def cut(self, size_bytes: int) -> int:
         """Drop the bytes from position `size_bytes` on. Returns how many."""
         dropped = self.size_bytes - size_bytes
+        self._located = None
         if dropped > 0:
             self._file.truncate(size_bytes)
             self.size_bytes = size_bytes
@@ -269,6 +296,7 @@ class Segment:
         self.txn_index.reset()
         self._largest = TimestampOffset(NO_TIMESTAMP, self.base_offset)
         self._bytes_since_index_entry = 0
+        self._indexes_are_full = None
 
     def _modified(self) -> None:
         self.modified_ms = self.clock.now_ms()
