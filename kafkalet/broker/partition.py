@@ -212,22 +212,26 @@ class Partition:
         """Append what a producer sent in Produce `version`.
 
         Transactional records of a producer that has no open transaction here need the word of the coordinator; what
-        that says of others is raised, INVALID_TXN_STATE most often (KIP-890 part 1, since 3.6).
+        that says of others is raised (KIP-890 part 1, since 3.6).
         """
         if transactional_id is not None and self.release.verifies_transactions:
-            self._verify_transaction(records, transactional_id, transactions)
+            self._verify_transaction(records, version, transactional_id, transactions)
         return self.append(records, Origin.CLIENT)
 
     def _verify_transaction(
-        self, records: bytearray | memoryview | bytes, transactional_id: str, transactions: Transactions
+        self,
+        records: bytearray | memoryview | bytes,
+        version: int,
+        transactional_id: str,
+        transactions: Transactions,
     ) -> None:
-        producers = self.log.producers
+        log, index = self.log, self.state.index
         for batch in batches(records):
-            epoch = batch.producer_epoch if self.release.refuses_epochs_never_given else None
-            if batch.is_transactional and not producers.has_open_transaction(batch.producer_id, epoch):
-                transactions.verify(
-                    transactional_id, batch.producer_id, batch.producer_epoch, self.topic, self.state.index
-                )
+            producer_id, epoch = batch.producer_id, batch.producer_epoch
+            asked_epoch = epoch if self.release.refuses_epochs_never_given else None
+            if batch.is_transactional and not log.producers.has_open_transaction(producer_id, asked_epoch):
+                log.start_verification(producer_id, batch.base_sequence, epoch, supports_epoch_bump=version >= 12)
+                transactions.verify(transactional_id, producer_id, epoch, self.topic, index, version)
 
     # Reading
 

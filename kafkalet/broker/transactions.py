@@ -9,12 +9,47 @@ Source: kafka.server.AddPartitionsToTxnManager, TransactionCoordinator.handleVer
 
 from kafkalet.protocol.errors import Code, KafkaError
 
+KNOWS_ABORTABLE = 11
+"""From this version on, Produce answers TRANSACTION_ABORTABLE where the way out is to abort (KIP-1050)."""
+
+
+class TransactionalProducer:
+    """A transactional id as the coordinator knows it."""
+
+    __slots__ = ("partitions", "producer_epoch", "producer_id")
+
+    def __init__(self, producer_id: int) -> None:
+        self.producer_id = producer_id
+        self.producer_epoch = 0
+        self.partitions: set[tuple[str, int]] = set()
+        """What belongs to the transaction that is open."""
+
 
 class Transactions:
     """The transactions of a cluster without a coordinator: there are none."""
 
-    def verify(self, transactional_id: str, producer_id: int, producer_epoch: int, topic: str, partition: int) -> None:
+    def find(self, transactional_id: str) -> TransactionalProducer | None:
+        """What is known of a transactional id."""
+        return None
+
+    def verify(
+        self,
+        transactional_id: str,
+        producer_id: int,
+        producer_epoch: int,
+        topic: str,
+        partition: int,
+        produce_version: int,
+    ) -> None:
         """Raises KafkaError with what the producer is told, unless the partition is in the producer's transaction."""
-        raise KafkaError(
-            Code.INVALID_TXN_STATE, f"Producer {producer_id} has not added {topic}-{partition} to a transaction"
-        )
+        if not transactional_id:
+            raise KafkaError(Code.INVALID_REQUEST)
+        producer = self.find(transactional_id)
+        if producer is None or producer.producer_id != producer_id:
+            raise KafkaError(Code.INVALID_PRODUCER_ID_MAPPING)
+        if producer.producer_epoch != producer_epoch:
+            raise KafkaError(Code.INVALID_PRODUCER_EPOCH)
+        if (topic, partition) not in producer.partitions:
+            if produce_version >= KNOWS_ABORTABLE:
+                raise KafkaError(Code.TRANSACTION_ABORTABLE)
+            raise KafkaError(Code.INVALID_TXN_STATE, f"{topic}-{partition} was not added to the transaction")

@@ -178,6 +178,14 @@ class Log(LogOffsets):
         if last_offset + 1 - local.recovery_point >= local.config.flush_messages:
             self.flush()
 
+    def start_verification(
+        self, producer_id: int, sequence: int, epoch: int, *, supports_epoch_bump: bool = False
+    ) -> Guard:
+        """The coordinator is asked about a transaction whose first batch has this sequence and epoch."""
+        now_ms = self.local.ground.clock.now_ms()
+        verifications = self.producers.verifications
+        return verifications.start(producer_id, sequence, epoch, now_ms, supports_epoch_bump=supports_epoch_bump)
+
     def write_topic_id(self) -> None:
         """Bring partition.metadata to the disk, if it is not there: records never lie in a log without a name."""
         if not self._topic_id_is_written and self.topic_id is not None:

@@ -24,6 +24,7 @@ ORDERS = (
     "group_id",
     "broker_id",
     "node_id",
+    "producer_id",
 )
 
 

@@ -11,8 +11,7 @@ It is no coordinator: it believes its clients, forgets nothing, and writes the m
 from typing import Any
 
 from kafkalet import Broker
-from kafkalet.broker.transactions import Transactions
-from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.broker.transactions import TransactionalProducer, Transactions
 from kafkalet.protocol.records.control import ControlType, EndMarker, build_end_marker
 from kafkalet.storage.values import Origin
 
@@ -22,27 +21,14 @@ from .wire import Connection
 Answer = dict[str, Any]
 
 
-class Producer:
-    """A transactional id, and the partitions of its transaction."""
-
-    def __init__(self, producer_id: int) -> None:
-        self.producer_id, self.epoch = producer_id, 0
-        self.partitions: set[tuple[str, int]] = set()
-
-
 class StandIn(Transactions):
     def __init__(self, broker: Broker) -> None:
         self.broker = broker
-        self.producers: dict[str, Producer] = {}
+        self.producers: dict[str, TransactionalProducer] = {}
+        self.last_marker_ms = 0
 
-    def verify(self, transactional_id: str, producer_id: int, producer_epoch: int, topic: str, partition: int) -> None:
-        producer = self.producers.get(transactional_id)
-        if producer is None or producer.producer_id != producer_id:
-            raise KafkaError(Code.INVALID_PRODUCER_ID_MAPPING)
-        if producer.epoch != producer_epoch:
-            raise KafkaError(Code.INVALID_PRODUCER_EPOCH)
-        if (topic, partition) not in producer.partitions:
-            raise KafkaError(Code.INVALID_TXN_STATE)
+    def find(self, transactional_id: str) -> TransactionalProducer | None:
+        return self.producers.get(transactional_id)
 
     def answer(self, api: str, body: dict[str, Any]) -> Answer | None:
         """The answer to a request that is for a coordinator; None for others."""
@@ -58,14 +44,16 @@ class StandIn(Transactions):
         return None
 
     def begin(self, transactional_id: str) -> Answer:
-        """A producer id, or for a known one the next epoch; what was open is aborted."""
+        """A producer id, or for a known one the next epoch; what is open is aborted in an epoch of its own."""
         producer = self.producers.get(transactional_id)
         if producer is None:
-            producer = self.producers[transactional_id] = Producer(self.broker.producer_ids.take())
+            producer = self.producers[transactional_id] = TransactionalProducer(self.broker.producer_ids.take())
         else:
-            producer.epoch += 1
-            self.end(transactional_id, committed=False)
-        return {"error_code": 0, "producer_id": producer.producer_id, "producer_epoch": producer.epoch}
+            producer.producer_epoch += 1
+            if producer.partitions:
+                self.end(transactional_id, committed=False)
+                producer.producer_epoch += 1
+        return {"error_code": 0, "producer_id": producer.producer_id, "producer_epoch": producer.producer_epoch}
 
     def add(self, transactional_id: str, topics: list[dict[str, Any]]) -> Answer:
         named = [(topic["name"], index) for topic in topics for index in topic["partitions"]]
@@ -77,11 +65,13 @@ class StandIn(Transactions):
     def end(self, transactional_id: str, committed: bool) -> Answer:
         producer = self.producers[transactional_id]
         for topic, index in sorted(producer.partitions):
+            # A coordinator is not so quick that two transactions end in the same millisecond.
+            self.last_marker_ms = max(self.broker.clock.now_ms(), self.last_marker_ms + 1)
             marker = build_end_marker(
                 EndMarker(ControlType.COMMIT if committed else ControlType.ABORT, coordinator_epoch=0),
-                timestamp=self.broker.clock.now_ms(),
+                timestamp=self.last_marker_ms,
                 producer_id=producer.producer_id,
-                producer_epoch=producer.epoch,
+                producer_epoch=producer.producer_epoch,
             )
             self.broker.leadership.leader_of(topic, index).append(bytearray(marker), Origin.COORDINATOR)
         producer.partitions.clear()
