@@ -189,6 +189,7 @@ class LogDirectory:
 
     def checkpoint(self) -> None:
         """Write down from where each log would have to be checked, where it starts, and its high watermark."""
+        self.ground.flusher.collect()
         for key, log in self.logs.items():
             self._recovery_points[key] = log.recovery_point
             self._high_watermarks[key] = log.high_watermark
@@ -234,11 +235,13 @@ class LogDirectory:
                 self._close_logs()
         finally:
             self.logs.clear()
+            self.ground.flusher.close()
             self.ground.files.close()
             os.close(self._lock)
 
     def _close_logs(self) -> None:
         self.ground.deletions.hurry_all()
+        self.ground.flusher.wait()
         for log in self.logs.values():
             log.flush(also_empty=True)
             log.close()

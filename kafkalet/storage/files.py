@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+from collections.abc import Iterable
 
 DEFAULT_MAX_OPEN = 256
 _BINARY = getattr(os, "O_BINARY", 0)  # Windows would translate line ends
@@ -244,6 +245,15 @@ class Files:
         """Force the names in a directory to the disk."""
         if self.durable:
             _sync_directory(path)
+
+
+def descriptors(paths: Iterable[str]) -> list[int]:
+    """Descriptors of the files and directories that are there, for the caller to force to the disk and close."""
+    opened = []
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError):
+            opened.append(os.open(path, _READ))
+    return opened
 
 
 def read_all(path: str) -> bytes:

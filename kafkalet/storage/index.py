@@ -159,14 +159,13 @@ class SortedIndex:
             self._pool.admit(self)
 
     def flush(self) -> None:
-        """Bring the file up to date; it exists afterwards."""
+        """Bring the file up to date; it exists afterwards. It is not forced to the disk."""
         if not self._is_loaded or (self._flushed == len(self._keys) and not self._cut):
             return
         file = self._files.file(self.path)
         file.write(self._encode(self._flushed), self._flushed * self.ENTRY_BYTES)
         if self._cut:
             file.truncate(len(self._keys) * self.ENTRY_BYTES)
-        file.sync()
         file.close()
         self._flushed = len(self._keys)
         self._cut = False

@@ -15,11 +15,12 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterable
+from contextlib import ExitStack
 
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .config import LogConfig
-from .files import Buffer
+from .files import Buffer, descriptors
 from .ground import Ground
 from .segment import DELETED, SUFFIXES, Segment, file_name
 from .segments import Segments
@@ -31,7 +32,17 @@ _log = logging.getLogger(__name__)
 class LocalLog:
     """The segments in `directory`. At least one is there at any time."""
 
-    __slots__ = ("config", "directory", "end", "flushed_ms", "ground", "recovery_point", "segments")
+    __slots__ = (
+        "_submitted",
+        "config",
+        "directory",
+        "end",
+        "flushed_ms",
+        "ground",
+        "recovery_point",
+        "segments",
+        "truncations",
+    )
 
     def __init__(
         self,
@@ -49,6 +60,10 @@ class LocalLog:
         self.ground = ground
         self.flushed_ms = ground.clock.now_ms()
         """When the recovery point was last moved."""
+        self._submitted = 0
+        """Up to here the flusher has been told to force everything."""
+        self.truncations = 0
+        """How often something was cut off at the end."""
         self.end = LogOffsetMetadata(end_offset, segments.active.base_offset, segments.active.size_bytes)
 
     def update_end(self, offset: int) -> None:
@@ -180,6 +195,8 @@ class LocalLog:
 
     def truncate_to(self, offset: int) -> list[Segment]:
         """Drop everything from `offset` on. Returns the segments that are gone as a whole."""
+        self.truncations += 1
+        self._submitted = 0
         gone = [segment for segment in self.segments if segment.base_offset > offset]
         self.delete_segments(gone, "the log was truncated")
         self.segments.active.truncate_to(offset)
@@ -189,6 +206,8 @@ class LocalLog:
 
     def truncate_fully_and_start_at(self, offset: int) -> list[Segment]:
         """Drop everything and go on at `offset`. Returns the segments that are gone."""
+        self.truncations += 1
+        self._submitted = 0
         gone = list(self.segments)
         self.delete_segments(gone[:-1], "the log was truncated")
         self.replace_active(offset)
@@ -219,13 +238,40 @@ class LocalLog:
 
     def flush(self, offset: int) -> None:
         """Force the segments that hold anything from the recovery point up to `offset` (exclusive) to the disk."""
-        if self.recovery_point > offset:
+        with ExitStack() as stack:
+            for descriptor in self._to_be_forced(self.recovery_point, offset):
+                stack.callback(os.close, descriptor)
+                os.fsync(descriptor)
+
+    def flush_soon(self, offset: int) -> None:
+        """The same beside the event loop; the recovery point moves to `offset` when that is done."""
+        start, truncations = max(self.recovery_point, self._submitted), self.truncations
+        descriptors = self._to_be_forced(start, offset)
+        if not descriptors:
+            self.mark_flushed(offset)
             return
-        flushed = self.segments.between(self.recovery_point, offset)
-        for segment in flushed:
-            segment.flush()
-        if any(segment.base_offset >= self.recovery_point for segment in flushed):
-            self.ground.files.sync_directory(self.directory)
+
+        def done() -> None:
+            # Not if something was cut off since, nor if what lies before could not be forced.
+            if self.truncations == truncations and self.recovery_point >= start:
+                self.mark_flushed(offset)
+
+        self._submitted = offset
+        self.ground.flusher.submit(self.directory, descriptors, done)
+
+    def _to_be_forced(self, start: int, end: int) -> list[int]:
+        """Write the indexes of the segments that hold anything from `start` up to `end` (exclusive).
+
+        Returns descriptors of all their files, and of the directory.
+        """
+        if start > end:
+            return []
+        unflushed = self.segments.between(start, end)
+        for segment in unflushed:
+            segment.flush_indexes()
+        if not self.ground.files.durable or not unflushed:
+            return []
+        return descriptors([*(path for segment in unflushed for path in segment.paths), self.directory])
 
     def mark_flushed(self, offset: int) -> None:
         """Everything below `offset` is on the disk."""

@@ -240,7 +240,8 @@ class Log(LogOffsets):
         self.producers.end_offset = segment.base_offset
         self.producers.take_snapshot()
         self._follow_end()
-        self._flush_to(segment.base_offset, segment.base_offset)
+        if segment.base_offset > self.recovery_point:
+            self.local.flush_soon(segment.base_offset)
         return segment
 
     def truncate_to(self, offset: int) -> bool:
@@ -335,13 +336,12 @@ class Log(LogOffsets):
 
     def flush(self, *, also_empty: bool = False) -> None:
         """Force everything to the disk; with `also_empty` the active segment even if nothing is in it."""
-        end = self.log_end_offset
-        self._flush_to(end + 1 if also_empty else end, end)
-
-    def _flush_to(self, offset: int, recovery_point: int) -> None:
-        if offset > self.local.recovery_point:
-            self.local.flush(offset)
-            self.local.mark_flushed(recovery_point)
+        local, end = self.local, self.log_end_offset
+        local.ground.flusher.collect()
+        offset = end + 1 if also_empty else end
+        if offset > local.recovery_point:
+            local.flush(offset)
+            local.mark_flushed(end)
 
     def moved(self, directory: str) -> None:
         """The directory has another name now."""

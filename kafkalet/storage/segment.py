@@ -315,11 +315,10 @@ class Segment:
         self.offset_index.flush()
         self.time_index.flush()
 
-    def flush(self) -> None:
-        """Force everything to the disk."""
-        self._file.sync()
-        self.flush_indexes()
-        self.txn_index.flush()
+    @property
+    def paths(self) -> tuple[str, str, str, str]:
+        """Of the .log file and the indexes; not all of them need be there."""
+        return self._file.path, self.offset_index.path, self.time_index.path, self.txn_index.path
 
     def close(self) -> None:
         """Complete the indexes, write them, and give the descriptors back. Reading opens them again."""

@@ -370,7 +370,7 @@ def test_a_closed_segment_can_be_read_and_appended_to_again(bench: Bench) -> Non
 
 def test_all_files_are_renamed_and_removed_together(bench: Bench) -> None:
     bench.fill(100, 103)
-    bench.segment.flush()
+    bench.segment.flush_indexes()
     found = bench.read(100)
     bench.segment.rename(".deleted")
     assert sorted(path.name for path in bench.directory.iterdir()) == [
