@@ -17,7 +17,7 @@ from .source import FILES, MODULES, imports, name_of, room_of, tree_of
 
 RANK = {"version": 0, "clock": 0, "properties": 0, "protocol": 1, "storage": 2, "broker": 3, "testing": 4, "cli": 5}
 FACADES = {"kafkalet", "kafkalet.__main__"}
-NEWER = {"annotationlib"}  # in the standard library of later Pythons
+NEWER = {"annotationlib", "compression"}  # in the standard library of later Pythons
 EXTRAS = {"cramjam", "crc32c", "pytest"}
 STORAGE_MAY_IMPORT = ("kafkalet.protocol.records", "kafkalet.protocol.errors", "kafkalet.clock", "kafkalet.properties")
 

@@ -12,6 +12,7 @@
     control.py   control records: ends of transactions, changes of leader
     codecs.py    the codecs and the way to them; gzip.py, snappy.py, lz4.py, zstd.py: each format as Kafka has it
     streams.py   what those four share: how they say that a stream is bad, and the package that reads it natively
+    zstd_frames.py, zstd_sequences.py, zstd_entropy.py, xxh64.py: zstd in Python, for where no library is
     crc32c.py    the checksum of format 2
     varint.py    the zig-zag varints of format 2
 

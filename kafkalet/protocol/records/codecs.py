@@ -1,8 +1,9 @@
 """The codecs of record batches: gzip, snappy, lz4, zstd.
 
-gzip is in the standard library. snappy and lz4 are native with the extra `codecs` (the package cramjam); without it
-they are read in Python, at some ten MB/s, and written as literals, which every reader takes but which saves no space.
-zstd needs the extra. What Kafka makes of each format is in `gzip.py`, `snappy.py`, `lz4.py` and `zstd.py`.
+gzip is in the standard library. The others are native with the extra `codecs` (the package cramjam), zstd also from
+Python 3.14 on; without it they are read in Python, at some ten MB/s, and written uncompressed in their frames, which
+every reader takes but which saves no space. What Kafka makes of each format is in `gzip.py`, `snappy.py`, `lz4.py` and
+`zstd.py`.
 
 A batch may hold far more than its size promises, so every reader has a bound: it stops before it holds more than
 `limit` bytes and raises KafkaError(MESSAGE_TOO_LARGE). What is no stream of its codec raises
@@ -38,10 +39,7 @@ class Codec(IntEnum):
 
 
 def compress(codec: Codec, data: Buffer, level: int | None = None, magic: int = 2) -> bytes:
-    """`data` as a batch of format `magic` has it under `codec`; `level` is the codec's own, None its default.
-
-    Raises KafkaError(UNSUPPORTED_COMPRESSION_TYPE) for zstd without the extra.
-    """
+    """`data` as a batch of format `magic` has it under `codec`; `level` is the codec's own, None its default."""
     if codec is Codec.GZIP:
         from . import gzip
 

@@ -1,4 +1,6 @@
-"""Zstandard (KIP-110, RFC 8878): the package cramjam does the work, here is the bound on it.
+"""Zstandard (KIP-110, RFC 8878): a library does the work, here is the bound on it.
+
+The library is the package cramjam, else the one that Python has from 3.14 on, else our own: `zstd_frames.py`.
 
     28 b5 2f fd     begins a frame; 5x 2a 4d 18 one that readers skip, its size (4 bytes, little-endian) follows
     descriptor      bits 0-1 size of the dictionary's id, 2 has a checksum, 5 single segment, 6-7 of the content size
@@ -10,9 +12,9 @@ Java writes frames that do not tell their content's size, but a block never hold
 frame a reader of Kafka's takes a frame that is cut off for the end.
 """
 
+import sys
 from types import ModuleType
 
-from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.wire import Buffer
 
 from .streams import Corrupt, TooLarge, cramjam_or_none
@@ -25,36 +27,52 @@ _COMPRESSED, _REPEATED = 2, 1
 DEFAULT_LEVEL = 3
 
 
-def _cramjam() -> ModuleType:
-    cramjam = cramjam_or_none()
-    if cramjam is None:
-        message = "zstd needs the package cramjam: pip install kafkalet[codecs]"
-        raise KafkaError(Code.UNSUPPORTED_COMPRESSION_TYPE, message)
-    return cramjam
-
-
 def compress(data: Buffer, level: int | None = None) -> bytes:
-    """`data` as a frame. Raises KafkaError(UNSUPPORTED_COMPRESSION_TYPE) without the extra."""
-    cramjam = _cramjam()
-    return bytes(cramjam.zstd.compress(bytes(data), level=DEFAULT_LEVEL if level is None else level))
+    """`data` as a frame; it saves no space without any of the libraries, but for one byte that is repeated."""
+    level = DEFAULT_LEVEL if level is None else level
+    if cramjam := cramjam_or_none():
+        return bytes(cramjam.zstd.compress(bytes(data), level=level))
+    if library := library_or_none():
+        return bytes(library.compress(data, level=level))
+    from . import zstd_frames
+
+    return zstd_frames.compress(data)
 
 
 def decompress(data: Buffer, limit: int) -> bytes:
-    """The content of all frames together. Raises Corrupt, TooLarge, or as `compress`.
-
-    How much a block holds comes to light only when it is decompressed, so larger and larger buffers are tried.
-    """
-    cramjam = _cramjam()
+    """The content of all frames together. Raises Corrupt or TooLarge."""
     data = bytes(data)
     end, bound = _measure(data)
-    if end == 0:
+    if cramjam := cramjam_or_none():
+        return _decompress_by_cramjam(cramjam, data[:end], limit, bound)
+    if library := library_or_none():
+        return _decompress_by_library(library, data[:end], limit)
+    from . import zstd_frames
+
+    return zstd_frames.decompress(data[:end], limit)
+
+
+def library_or_none() -> ModuleType | None:
+    """The module of the standard library, from Python 3.14 on, where it was built with it."""
+    if sys.version_info >= (3, 14):
+        try:
+            from compression import zstd
+        except ImportError:
+            return None
+        return zstd
+    return None
+
+
+def _decompress_by_cramjam(cramjam: ModuleType, data: bytes, limit: int, bound: int) -> bytes:
+    """How much a block holds comes to light only when it is decompressed, so larger and larger buffers are tried."""
+    if not data:
         return b""
     most = min(bound, limit)
     size = min(most, max(2 * _BLOCK_BYTES, 16 * len(data)))
     while True:
         buffer = bytearray(size)
         try:
-            written = cramjam.zstd.decompress_into(data[:end], buffer)
+            written = cramjam.zstd.decompress_into(data, buffer)
         except cramjam.DecompressionError as error:
             if size < most:
                 size = min(most, 8 * size)
@@ -63,6 +81,24 @@ def decompress(data: Buffer, limit: int) -> bytes:
                 raise TooLarge from None
             raise Corrupt(str(error)) from None
         return bytes(memoryview(buffer)[:written])
+
+
+def _decompress_by_library(library: ModuleType, data: bytes, limit: int) -> bytes:
+    pieces: list[bytes] = []
+    while data:
+        frame = library.ZstdDecompressor()
+        try:
+            piece = frame.decompress(data, limit + 1)
+        except library.ZstdError as error:
+            raise Corrupt(str(error)) from None
+        limit -= len(piece)
+        if limit < 0:
+            raise TooLarge
+        if not frame.eof:
+            raise Corrupt("it ends too early")
+        pieces.append(piece)
+        data = frame.unused_data
+    return b"".join(pieces)
 
 
 def _measure(data: bytes) -> tuple[int, int]:

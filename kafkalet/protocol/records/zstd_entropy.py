@@ -3,10 +3,10 @@
 Streams of both are read from their last bit to their first: the highest bit that is set is not part of the stream and
 only shows where it ends.
 
-Finite states: a table of 2^accuracy cells. A cell gives a symbol, and the next cell: `base` plus the next `bits` bits of
-the stream. How often symbols come is told before (bits from the lowest on): the accuracy less 5 in 4 bits, then for each
-symbol one more than its share of the cells, in as few bits as what is left to give away needs. A share of -1 is one cell
-that leads anywhere. After a share of 0 two bits tell how many more such follow; 3: and two more bits follow.
+Finite states: a table of 2^accuracy cells. A cell gives a symbol, and the next cell: `base` plus the next `bits` bits
+of the stream. How often symbols come is told before, in bits from the lowest on: the accuracy less 5 in 4 bits, then
+for each symbol one more than its share of the cells, in as few bits as what is left to give away needs. A share of -1
+is one cell that leads anywhere. Behind a share of 0 two bits tell how many more such follow, after a 3 two more bits.
 
     cells       shares of -1 take the last cells; the others go round the table in steps, in the order of the symbols
     next cells  the n cells of a symbol part all cells between them, its later cells taking the smaller parts
@@ -123,11 +123,10 @@ class PrefixCode:
             raise Corrupt("a prefix code that could be shorter")
         self.texts: list[bytes] = []
         self.bits: list[int] = []
-        for weight in range(1, self.depth + 1):
-            for byte, its_weight in enumerate(weights):
-                if its_weight == weight:
-                    self.texts += [bytes((byte,))] * (1 << weight - 1)
-            self.bits += [self.depth + 1 - weight] * (len(self.texts) - len(self.bits))
+        for byte in sorted(range(len(weights)), key=weights.__getitem__):
+            if weight := weights[byte]:
+                self.texts += [bytes((byte,))] * (1 << weight - 1)
+                self.bits += [self.depth + 1 - weight] * (1 << weight - 1)
         self.long_texts, self.long_bits = self.texts, self.bits
 
     def lengthen(self) -> None:
@@ -137,8 +136,9 @@ class PrefixCode:
         depth, mask, texts, bits = self.depth, (1 << self.depth) - 1, self.texts, self.bits
         after = [index << bits[index] & mask for index in range(mask + 1)]
         fits = [bits[index] + bits[then] <= depth for index, then in enumerate(after)]
-        self.long_texts = [text + texts[then] if fit else text for text, then, fit in zip(texts, after, fits, strict=True)]
-        self.long_bits = [size + bits[then] if fit else size for size, then, fit in zip(bits, after, fits, strict=True)]
+        steps = list(zip(after, fits, strict=True))
+        self.long_texts = [text + texts[then] if fit else text for text, (then, fit) in zip(texts, steps, strict=True)]
+        self.long_bits = [bit + bits[then] if fit else bit for bit, (then, fit) in zip(bits, steps, strict=True)]
 
     def read(self, stream: bytes, size: int) -> bytes:
         """The `size` bytes that a stream holds; all of its bits have to be theirs."""

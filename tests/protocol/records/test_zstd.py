@@ -1,3 +1,6 @@
+import sys
+from types import SimpleNamespace
+
 import cramjam
 import pytest
 from hypothesis import given, settings
@@ -66,3 +69,83 @@ def test_the_limit_is_kept(data: bytes, limit: int) -> None:
 
 def test_content_far_larger_than_its_frame_is_read_in_the_end() -> None:
     assert zstd.decompress(streamed(bytes(30 << 20)), 30 << 20) == bytes(30 << 20)
+
+
+class StandIn:
+    """What `compression.zstd` of Python 3.14 has, as far as it is used here: a decompressor reads one frame."""
+
+    class ZstdError(Exception):
+        pass
+
+    class ZstdDecompressor:
+        eof = False
+        unused_data = b""
+
+        def decompress(self, data: bytes, max_length: int) -> bytes:
+            sizes = [size for size in range(9, len(data) + 1) if self._is_frame(data[:size])]
+            if not sizes:
+                raise StandIn.ZstdError("no frame")
+            content = bytes(cramjam.zstd.decompress(data[: sizes[0]]))[:max_length]
+            self.eof, self.unused_data = len(content) < max_length, data[sizes[0] :]
+            return content
+
+        def _is_frame(self, data: bytes) -> bool:
+            try:
+                cramjam.zstd.decompress(data)
+            except cramjam.DecompressionError:
+                return False
+            return True
+
+    @staticmethod
+    def compress(data: bytes, level: int) -> bytes:
+        return bytes(cramjam.zstd.compress(data, level=level))
+
+
+@pytest.fixture(params=["of the standard library", "in Python"])
+def other_readers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reads and writes without cramjam."""
+    monkeypatch.setattr(zstd, "cramjam_or_none", lambda: None)
+    if request.param == "in Python":
+        monkeypatch.setattr(zstd, "library_or_none", lambda: None)
+    elif sys.version_info < (3, 14):
+        monkeypatch.setattr(zstd, "library_or_none", lambda: StandIn)
+
+
+@pytest.mark.usefixtures("other_readers")
+class TestOtherReaders:
+    def test_frames_are_joined(self) -> None:
+        assert zstd.decompress(ONE + TWO, LIMIT) == b"one two"
+        assert zstd.decompress(b"", LIMIT) == b""
+
+    def test_what_they_write_is_read_by_all(self) -> None:
+        for level in (None, 1, 19):
+            frame = zstd.compress(b"abcd" * 40, level)
+            assert zstd.decompress(frame, LIMIT) == b"abcd" * 40
+            assert bytes(cramjam.zstd.decompress(frame)) == b"abcd" * 40
+
+    def test_a_later_frame_that_is_cut_off_is_the_end(self) -> None:
+        assert zstd.decompress(ONE + TWO[:-1], LIMIT) == b"one "
+
+    @pytest.mark.parametrize("limit", [0, 3])
+    def test_the_limit_is_kept(self, limit: int) -> None:
+        with pytest.raises(TooLarge):
+            zstd.decompress(ONE, limit)
+        with pytest.raises(TooLarge):
+            zstd.decompress(ONE + TWO, limit + 3)
+
+    def test_damage_is_noticed(self) -> None:
+        with pytest.raises(Corrupt):
+            zstd.decompress(ONE[:6] + b"\xff" + ONE[7:], LIMIT)
+
+
+def test_a_library_that_waits_for_more_has_no_frame(monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting = SimpleNamespace(eof=False, unused_data=b"", decompress=lambda data, most: b"")
+    library = SimpleNamespace(ZstdDecompressor=lambda: waiting, ZstdError=ValueError)
+    monkeypatch.setattr(zstd, "cramjam_or_none", lambda: None)
+    monkeypatch.setattr(zstd, "library_or_none", lambda: library)
+    with pytest.raises(Corrupt):
+        zstd.decompress(ONE, LIMIT)
+
+
+def test_python_has_a_library_from_3_14_on() -> None:
+    assert (zstd.library_or_none() is not None) == (sys.version_info >= (3, 14))

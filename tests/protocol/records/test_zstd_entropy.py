@@ -1,0 +1,131 @@
+import pytest
+
+from kafkalet.protocol.records.streams import Corrupt
+from kafkalet.protocol.records.zstd_entropy import PrefixCode, cells, distribution, prefix_code, stream_bits
+from kafkalet.protocol.records.zstd_sequences import LITERALS
+
+WEIGHTS = [4, 3, 2, 0, 1]
+"""The RFC's own example, 4.2.1: bytes 0 to 5 have the codes 1, 01, 001, none, 0000, 0001."""
+
+
+def test_codes_are_given_from_the_lightest_to_the_heaviest() -> None:
+    code = PrefixCode(WEIGHTS)
+    assert code.depth == 4
+    assert b"".join(code.texts) == b"\x04\x05\x02\x02" + b"\x01" * 4 + b"\x00" * 8
+    assert code.bits == [4, 4, 3, 3] + [2] * 4 + [1] * 8
+
+
+@pytest.mark.parametrize("is_long", [False, True])
+def test_a_stream_is_read_from_its_end(is_long: bool) -> None:
+    code = PrefixCode(WEIGHTS)
+    if is_long:
+        code.lengthen()
+    assert code.read(b"\x01\x0d", 4) == b"\x00\x01\x04\x05"
+
+
+@pytest.mark.parametrize("is_long", [False, True])
+def test_a_stream_longer_than_a_window_is_read_whole(is_long: bool) -> None:
+    code = PrefixCode(WEIGHTS)
+    if is_long:
+        code.lengthen()
+    codes = {0: "1", 1: "01", 2: "001", 4: "0000", 5: "0001"}
+    content = bytes((0, 1, 4, 2, 5, 0, 0, 4)) * 500
+    bits = int("1" + "".join(codes[byte] for byte in content), 2)
+    stream = bits.to_bytes(bits.bit_length() + 7 >> 3, "little")
+    assert code.read(stream, len(content)) == content
+
+
+def test_a_longer_table_gives_several_bytes_at_once() -> None:
+    code = PrefixCode(WEIGHTS)
+    code.lengthen()
+    assert code.long_texts[0b1101] == b"\x00\x00"
+    assert code.long_bits[0b1101] == 2
+
+
+@pytest.mark.parametrize("size", [3, 5])
+def test_a_stream_holds_what_was_said(size: int) -> None:
+    with pytest.raises(Corrupt):
+        PrefixCode(WEIGHTS).read(b"\x01\x0d", size)
+
+
+def test_a_stream_ends_with_a_whole_code() -> None:
+    with pytest.raises(Corrupt):
+        PrefixCode(WEIGHTS).read(b"\x04", 1)  # 00 is no code yet
+
+
+@pytest.mark.parametrize("stream", [b"", b"\0", b"\1\0"])
+def test_a_stream_has_an_end(stream: bytes) -> None:
+    with pytest.raises(Corrupt):
+        stream_bits(stream)
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        pytest.param([], id="none"),
+        pytest.param([0, 0], id="nothing occurs"),
+        pytest.param([3, 1], id="no power of two is missing"),
+        pytest.param([2], id="the last bit says nothing"),
+        pytest.param([*range(1, 13)], id="too deep"),
+    ],
+)
+def test_weights_that_make_no_code_are_refused(weights: list[int]) -> None:
+    with pytest.raises(Corrupt):
+        PrefixCode(weights)
+
+
+def test_weights_may_be_written_in_four_bits_each() -> None:
+    code, size = prefix_code(b"\x84\x43\x20\x10 and more")
+    assert (code.bits, size) == (PrefixCode(WEIGHTS).bits, 4)
+
+
+@pytest.mark.parametrize("data", [b"", b"\x84\x43\x20", b"\x05\x10", b"\x00", b"\x01\x00"])
+def test_a_code_that_is_cut_off_is_refused(data: bytes) -> None:
+    with pytest.raises(Corrupt):
+        prefix_code(data)
+
+
+def test_cells_are_those_of_the_appendix_of_the_rfc() -> None:
+    table = cells(LITERALS.fixed, 6)
+    some = {0: (0, 4, 0), 1: (0, 4, 16), 2: (1, 5, 32), 10: (14, 6, 0), 17: (25, 5, 32), 38: (25, 4, 0), 43: (0, 4, 48)}
+    assert {state: tuple(table[state]) for state in some} == some
+    assert [tuple(cell) for cell in table[-4:]] == [(35, 6, 0), (34, 6, 0), (33, 6, 0), (32, 6, 0)]
+
+
+def test_the_cells_of_a_symbol_part_all_cells_among_them() -> None:
+    parts = [(base, 1 << bits) for symbol, bits, base in cells([5, 27], 5) if symbol == 0]
+    assert sorted(parts) == [(0, 4), (4, 4), (8, 8), (16, 8), (24, 8)]
+
+
+def written(accuracy: int, *values: tuple[int, int]) -> bytes:
+    """A distribution: (value, how many bits it takes), from the lowest bit on."""
+    number, at = accuracy - 5, 4
+    for value, bits in values:
+        number |= value << at
+        at += bits
+    return number.to_bytes(at + 7 >> 3, "little")
+
+
+def test_a_distribution_is_read_from_the_lowest_bit_on() -> None:
+    """32 to give away: 6 bits for 0 to 33, but 5 for the first 30; then 15 are left: 4 bits for 0 to 14; then 14."""
+    data = written(5, (18, 5), (0, 4), (15, 4))
+    assert distribution(data + b"more", 9, 35) == ([17, -1, 14], 5, 3)
+
+
+def test_shares_of_nothing_are_counted_in_twos_of_bits() -> None:
+    data = written(5, (1, 5), (3, 2), (1, 2), (63, 6))
+    assert distribution(data, 9, 35) == ([0, 0, 0, 0, 0, 32], 5, 3)
+
+
+@pytest.mark.parametrize(
+    ("data", "most_accuracy", "most_symbol"),
+    [
+        pytest.param(b"\x05\0\0\0\0", 9, 35, id="too accurate"),
+        pytest.param(written(5, (18, 5), (0, 4), (15, 4)), 9, 1, id="too many symbols"),
+        pytest.param(written(5, (1, 5), (3, 2), (3, 2), (3, 2)), 9, 6, id="too many symbols without a share"),
+        pytest.param(written(5, (18, 5), (0, 4), (15, 4))[:2], 9, 35, id="cut off"),
+    ],
+)
+def test_other_distributions_are_refused(data: bytes, most_accuracy: int, most_symbol: int) -> None:
+    with pytest.raises(Corrupt):
+        distribution(data, most_accuracy, most_symbol)

@@ -1,0 +1,308 @@
+import hashlib
+import json
+import random
+import tracemalloc
+from contextlib import suppress
+from typing import Any
+
+import cramjam
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kafkalet.protocol.records import zstd, zstd_frames
+from kafkalet.protocol.records.batch import Batch
+from kafkalet.protocol.records.streams import Corrupt, TooLarge
+from kafkalet.protocol.records.xxh64 import xxh64
+
+from .recorded import recorded
+from .strategies import damaged
+from .test_codecs import contents
+from .test_zstd import streamed
+
+LIMIT = 1 << 24
+MAGIC = b"\x28\xb5\x2f\xfd"
+LEVELS = [1, 2, 3, 5, 7, 9, 12, 16, 19]
+
+
+def compressed(content: bytes, level: int = 3) -> bytes:
+    return bytes(cramjam.zstd.compress(content, level=level))
+
+
+def json_lines(count: int) -> bytes:
+    dice = random.Random(count)
+    lines = (
+        {"id": line, "name": f"user{dice.randrange(5000)}", "amount": dice.random(), "tags": dice.sample("abcdef", 2)}
+        for line in range(count)
+    )
+    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+
+
+REALISTIC = {
+    "nothing": b"",
+    "one byte": b"x",
+    "JSON lines": json_lines(3000),
+    "a megabyte of JSON lines": json_lines(14000)[: 1 << 20],
+    "repeated text": b"a record much like the one before it; " * 9000,
+    "random": random.Random(1).randbytes(300_000),
+    "digits": random.Random(2).randbytes(60_000).hex().encode(),
+    "few letters": bytes(random.Random(3).choices(b"abcdefgh", [128, 64, 32, 16, 8, 4, 2, 1], k=50_000)),
+    "numbers": b"".join(random.Random(4).randrange(1 << 16).to_bytes(4, "big") for _ in range(30_000)),
+    "zeros": bytes(400_000),
+}
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("kind", REALISTIC)
+def test_what_the_library_wrote_is_read(kind: str, level: int) -> None:
+    assert zstd_frames.decompress(compressed(REALISTIC[kind], level), LIMIT) == REALISTIC[kind]
+
+
+@settings(deadline=None, max_examples=200)
+@given(contents, st.integers(1, 19))
+def test_any_content_is_read(content: bytes, level: int) -> None:
+    assert zstd_frames.decompress(compressed(content, level), LIMIT) == content
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(st.sampled_from([b"topic", b"partition", b"offset", b", ", b"\0\0\0", b"x" * 70, b"q"]), max_size=2000))
+def test_words_in_any_order_are_read(words: list[bytes]) -> None:
+    content = b"".join(words)
+    assert zstd_frames.decompress(compressed(content), LIMIT) == content
+
+
+@pytest.mark.parametrize("kind", REALISTIC)
+def test_frames_that_do_not_tell_their_size_are_read(kind: str) -> None:
+    assert zstd_frames.decompress(streamed(REALISTIC[kind]), LIMIT) == REALISTIC[kind]
+
+
+def test_blocks_that_are_cut_short_use_the_tables_of_those_before() -> None:
+    compressor = cramjam.zstd.Compressor(level=5)
+    frame = b""
+    for start in range(0, 200_000, 3000):
+        compressor.compress(REALISTIC["JSON lines"][start : start + 3000])
+        frame += bytes(compressor.flush())
+    frame += bytes(compressor.finish())
+    assert zstd_frames.decompress(frame, LIMIT) == REALISTIC["JSON lines"][:201_000]
+
+
+@pytest.mark.parametrize("vector", recorded("zstd"), ids=lambda vector: vector["what"])
+def test_batches_of_other_writers_are_read(vector: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zstd, "cramjam_or_none", lambda: None)
+    monkeypatch.setattr(zstd, "library_or_none", lambda: None)
+    values = [record.value for record in Batch(bytes.fromhex(vector["batch"])).records()]
+    content = b"".join(value or b"" for value in values)
+    assert (len(values), len(content)) == (vector["values"], vector["values_bytes"])
+    assert hashlib.sha1(content).hexdigest() == vector["values_sha1"]
+
+
+@pytest.mark.parametrize("kind", REALISTIC)
+def test_frames_of_ours_are_read_by_others(kind: str) -> None:
+    frame = zstd_frames.compress(REALISTIC[kind])
+    assert bytes(cramjam.zstd.decompress(frame)) == REALISTIC[kind]
+    assert zstd_frames.decompress(frame, LIMIT) == REALISTIC[kind]
+    assert len(frame) <= len(REALISTIC[kind]) + 13 + 3 * (len(REALISTIC[kind]) >> 17)
+
+
+@settings(deadline=None)
+@given(contents)
+def test_any_frame_of_ours_is_read_by_others(content: bytes) -> None:
+    assert bytes(cramjam.zstd.decompress(zstd_frames.compress(content))) == content
+
+
+def test_a_byte_that_is_repeated_takes_little_room() -> None:
+    assert len(zstd_frames.compress(bytes(1 << 20))) == 10 + 8 * 4
+    assert zstd_frames.compress(b"xx").hex() == "28b52ffd" + "8038" + "02000000" + "130000" + "78"
+
+
+SMALL = compressed(json_lines(12))
+MIXED = compressed(json_lines(400), 19)
+
+
+@pytest.mark.parametrize("frame", [SMALL, MIXED], ids=["small", "large"])
+def test_truncations_are_refused(frame: bytes) -> None:
+    for size in range(1, len(frame), 1 if frame is SMALL else 37):
+        with pytest.raises(Corrupt):
+            zstd_frames.decompress(frame[:size], LIMIT)
+
+
+def test_flipped_bits_are_read_or_refused_but_nothing_else() -> None:
+    for bit in range(8 * len(SMALL)):
+        damage = bytearray(SMALL)
+        damage[bit >> 3] ^= 1 << (bit & 7)
+        with suppress(Corrupt, TooLarge):
+            zstd_frames.decompress(bytes(damage), 1 << 20)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.data(), st.sampled_from([SMALL, MIXED, streamed(json_lines(12))]))
+def test_damaged_frames_are_read_or_refused_but_nothing_else(data: st.DataObject, frame: bytes) -> None:
+    with suppress(Corrupt, TooLarge):
+        zstd_frames.decompress(data.draw(damaged(frame)), 1 << 20)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.binary(max_size=200))
+def test_a_block_of_anything_is_read_or_refused_but_nothing_else(block: bytes) -> None:
+    with suppress(Corrupt, TooLarge):
+        zstd_frames.decompress(frame_of(block), 1 << 20)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.data())
+def test_what_is_read_of_damage_the_library_reads_alike(data: st.DataObject) -> None:
+    """The library reads a bit more: it does not look whether streams of literals are used up."""
+    frame = data.draw(damaged(SMALL, 4))
+    try:
+        content = zstd_frames.decompress(frame, 1 << 20)
+    except (Corrupt, TooLarge):
+        return
+    assert bytes(cramjam.zstd.decompress(frame)) == content
+
+
+@pytest.mark.parametrize("kind", ["JSON lines", "zeros", "random", "one byte"])
+def test_the_limit_is_kept(kind: str) -> None:
+    content = REALISTIC[kind]
+    for frame in (compressed(content), streamed(content), zstd_frames.compress(content)):
+        assert zstd_frames.decompress(frame, len(content)) == content
+        with pytest.raises(TooLarge):
+            zstd_frames.decompress(frame, len(content) - 1)
+
+
+def test_the_limit_is_that_of_all_frames_together() -> None:
+    frame = zstd_frames.compress(b"abc")
+    assert zstd_frames.decompress(frame * 3, 9) == b"abc" * 3
+    with pytest.raises(TooLarge):
+        zstd_frames.decompress(frame * 3, 8)
+
+
+def frame_of(block: bytes, kind: int = 2, header: bytes = b"\0\x38", end: bytes = b"") -> bytes:
+    """A frame of one block; the header is that of a window of 128 KiB."""
+    size = len(block) << 3 | kind << 1 | 1
+    return MAGIC + header + size.to_bytes(3, "little") + block + end
+
+
+EIGHT_BYTES = (8 << 3).to_bytes(3, "little") + bytes(8)
+COPIES_OF_128_KIB = b"\0" + b"\xff\xff\x7f" + b"\x54" + b"\0\0\x34" + b"\xff" * 130_000
+"""No literals, then 65,023 copies of four bytes that are there, over and over."""
+
+
+@pytest.mark.parametrize(
+    "bomb",
+    [
+        pytest.param(compressed(bytes(200 << 20)), id="of a compressor"),
+        pytest.param(MAGIC + b"\0\x38" + b"\x02\0\x10x" * 4000 + b"\x03\0\x10x", id="of repeated bytes"),
+        pytest.param(compressed(bytes(1 << 20)) * 200, id="of many frames"),
+        pytest.param(
+            frame_of(COPIES_OF_128_KIB, header=b"\0\x38" + EIGHT_BYTES),
+            id="in one block",
+        ),
+    ],
+)
+def test_a_bomb_takes_no_more_memory_than_allowed(bomb: bytes) -> None:
+    limit = 1 << 20
+    tracemalloc.start()
+    try:
+        with pytest.raises((TooLarge, Corrupt)):
+            zstd_frames.decompress(bomb, limit)
+        assert tracemalloc.get_traced_memory()[1] < 3 * limit
+    finally:
+        tracemalloc.stop()
+
+
+def checked(content: bytes, checksum: int) -> bytes:
+    """A frame of a raw block with a checksum."""
+    return frame_of(content, 0, b"\x04\x38", (checksum & 0xFFFFFFFF).to_bytes(4, "little"))
+
+
+def test_checksums_are_looked_at() -> None:
+    content = REALISTIC["JSON lines"][:1000]
+    assert zstd_frames.decompress(checked(content, xxh64(content)), LIMIT) == content
+    assert bytes(cramjam.zstd.decompress(checked(content, xxh64(content)))) == content
+    with pytest.raises(Corrupt):
+        zstd_frames.decompress(checked(content, xxh64(content) + 1), LIMIT)
+    with pytest.raises(Corrupt):
+        zstd_frames.decompress(checked(content, xxh64(content))[:-1], LIMIT)
+
+
+def test_a_checksum_is_that_of_its_own_frame() -> None:
+    frame = checked(b"abc", xxh64(b"abc"))
+    assert zstd_frames.decompress(frame * 2, LIMIT) == b"abcabc"
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        pytest.param(b"\0\0", id="the smallest window"),
+        pytest.param(b"\0\x88", id="the largest window"),
+        pytest.param(b"\x10\x38", id="a bit without a meaning"),
+        pytest.param(b"\x01\x38\0", id="no dictionary, in one byte"),
+        pytest.param(b"\x03\x38\0\0\0\0", id="no dictionary, in four"),
+        pytest.param(b"\x20\x03", id="a size of one byte"),
+        pytest.param(b"\xa0\x03\0\0\0", id="a size of four bytes"),
+        pytest.param(b"\xe0\x03" + bytes(7), id="a size of eight bytes"),
+        pytest.param(b"\xc0\x38\x03" + bytes(7), id="a size of eight bytes and a window"),
+    ],
+)
+def test_headers_of_all_kinds_are_read(header: bytes) -> None:
+    assert zstd_frames.decompress(frame_of(b"abc", 0, header), LIMIT) == b"abc"
+
+
+def test_a_size_of_two_bytes_begins_with_256() -> None:
+    assert zstd_frames.decompress(frame_of(bytes(300), 0, b"\x60\x2c\0"), LIMIT) == bytes(300)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pytest.param(b"\x28\xb5\x2f\xfe" + frame_of(b"abc", 0)[4:], id="another magic"),
+        pytest.param(frame_of(b"abc", 0, b"\x08\x38"), id="a reserved bit"),
+        pytest.param(frame_of(b"abc", 0, b"\0\x89"), id="a window of more than 128 MiB"),
+        pytest.param(frame_of(b"abc", 0, b"\x01\x38\x05"), id="a dictionary"),
+        pytest.param(frame_of(b"abc", 0, b"\x20\x02"), id="a block larger than the window"),
+        pytest.param(frame_of(b"abc", 0, b"\x20\x04"), id="less than announced"),
+        pytest.param(frame_of(b"abc", 0, b"\x80\x38\x02\0\0\0"), id="more than announced"),
+        pytest.param(frame_of(b"abc", 3), id="a block of a reserved kind"),
+        pytest.param(frame_of(bytes(1025), 0, b"\0\0"), id="more than the smallest window in a block"),
+        pytest.param(MAGIC + b"\0\x38" + b"\x0b\0\x10x", id="one byte repeated more than 128 Ki times"),
+        pytest.param(frame_of(b""), id="no literals"),
+        pytest.param(frame_of(b"\x18ab"), id="literals that are cut off"),
+        pytest.param(frame_of(b"\x1d\0"), id="a repeated literal that is cut off"),
+        pytest.param(frame_of(b"\x10ab"), id="no sequences"),
+        pytest.param(frame_of(b"\x0d\x02\x20x\0"), id="more literals than a block holds"),
+        pytest.param(frame_of(b"\x13\x40\0\x01\0"), id="no prefix code to use again"),
+        pytest.param(frame_of(b"\x56\x80\x02" + b"\x80\x10" + bytes(8) + b"\0"), id="four streams of five literals"),
+        pytest.param(frame_of(b"\x66\0\x01" + b"\x80\x10" + b"\1\1" + b"\0"), id="no sizes of four streams"),
+        pytest.param(frame_of(b"\x08a\x01\x54\x01\x02\0\x01"), id="a copy from before the beginning"),
+        pytest.param(frame_of(b"\x08a\x01\x54\x02\x00\0\x01"), id="more literals than there are"),
+        pytest.param(frame_of(b"\x08a\x02\x54\x00\x01\0\x07"), id="a copy from nowhere"),
+        pytest.param(b"\x50\x2a\x4d\x18\x05\0\0\0abc", id="a frame to skip that is cut off"),
+        pytest.param(b"\x50\x2a\x4d\x18\x05\0\0", id="a frame to skip without its size"),
+    ],
+)
+def test_other_frames_are_refused(frame: bytes) -> None:
+    with pytest.raises(Corrupt):
+        zstd_frames.decompress(frame, LIMIT)
+
+
+def test_frames_to_skip_are_skipped() -> None:
+    skipped = b"".join(bytes((80 + kind,)) + b"\x2a\x4d\x18\x03\0\0\0abc" for kind in range(16))
+    assert zstd_frames.decompress(skipped + zstd_frames.compress(b"content") + skipped, LIMIT) == b"content"
+
+
+def test_the_last_distances_move_as_the_rfc_shows() -> None:
+    """Its table in 3.1.1.5: (number of the distance, literals), and the distances after it."""
+    last = (1, 4, 8)
+    for number, literals, after in [
+        (1114, 11, (1111, 1, 4)),
+        (1, 22, (1111, 1, 4)),
+        (2225, 22, (2222, 1111, 1)),
+        (1114, 111, (1111, 2222, 1111)),
+        (3336, 33, (3333, 1111, 2222)),
+        (2, 22, (1111, 3333, 2222)),
+        (3, 33, (2222, 1111, 3333)),
+        (3, 0, (2221, 2222, 1111)),
+        (1, 0, (2222, 2221, 1111)),
+    ]:
+        last = (number - 3, *last[:2]) if number > 3 else zstd_frames.again(number - 3, literals, *last)
+        assert last == after
