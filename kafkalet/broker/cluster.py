@@ -24,6 +24,7 @@ from kafkalet.storage.directory import LogDirectory
 
 from .config import BrokerConfig
 from .home import Home
+from .kept_port import KeptPort
 from .leadership import Leadership
 from .metadata import Endpoint, MetadataImage, PartitionState, TopicState, new_topic_id
 from .new_topics import NewTopic, place_topic
@@ -88,6 +89,8 @@ class Cluster(Running):
         self._buffer = ReceiveBuffer()
         self._ports: dict[int, int] = {}
         """Where each broker listens, so that one that was stopped comes back there."""
+        self._kept_ports: dict[int, KeptPort] = {}
+        """For each broker that was stopped."""
         self._upkeep: Upkeep | None = None
         self._saved_producer_id = 0
         self.producer_ids = ProducerIds(0, self._reserve_producer_ids)
@@ -242,11 +245,10 @@ class Cluster(Running):
     def _open(self, loop: asyncio.AbstractEventLoop) -> None:
         self._home = Home(self._data_dir)
         saved = self._home.load()
-        if saved is not None:
-            self.metadata, next_producer_id = saved
-            self.producer_ids = ProducerIds(next_producer_id, self._reserve_producer_ids)
-            self.leadership = Leadership(self.metadata, self.nodes, self.clock)
-        else:
+        self.metadata, next_producer_id = saved if saved is not None else (MetadataImage(""), 0)
+        self.producer_ids = ProducerIds(next_producer_id, self._reserve_producer_ids)
+        self.leadership = Leadership(self.metadata, self.nodes, self.clock)
+        if saved is None:
             self.metadata.broker_config[None] = self.config.cluster_wide_at_first()
         self.config.reconfigure(self.metadata.broker_config.get(None, {}), {})
         for node_id in range(FIRST_NODE_ID, FIRST_NODE_ID + self._brokers):
@@ -297,9 +299,9 @@ class Cluster(Running):
                 partitions = self.metadata.topics[name].partitions
                 while len(partitions) <= index:
                     partitions.append(PartitionState(len(partitions), [node.node_id]))
-        for topic in self.metadata.topics.values():
-            for partition in topic.partitions:
-                self._host(topic, partition)
+        for topic, partition in list(self.metadata.all_partitions()):
+            self._host(topic, partition)
+            self.leadership.elect(topic, partition)  # where the last leader is no more, or there was none
 
     def _host(self, topic: TopicState, state: PartitionState) -> None:
         """Open the replicas of a partition and let its leader lead."""
@@ -309,22 +311,31 @@ class Cluster(Running):
         self.leadership.begin(topic, state)
 
     def _stop_node(self, node_id: int) -> None:
+        if node_id not in self.nodes:
+            raise ValueError(f"there is no broker {node_id}")
         node = self.nodes.pop(node_id)
-        del self.metadata.endpoints[node_id]
+        self.metadata.endpoints.pop(node_id, None)
         self.leadership.node_left(node_id)
         node.close()
+        self._kept_ports[node_id] = KeptPort(self._address[0], self._ports[node_id])
         self.save()
 
     def _start_node(self, node_id: int) -> None:
-        if node_id in self.nodes or node_id not in self._ports:
+        if node_id not in self._kept_ports:
             raise ValueError(f"broker {node_id} is not one that was stopped")
         assert self._loop is not None
-        node = self._open_node(node_id, self._loop)
-        for topic, state in self.metadata.all_partitions():
-            if node_id in state.replicas:
-                node.host(topic, state, node.config.log_config(topic.config), self.leadership.changed)
-        self.leadership.node_came(node_id)
-        node.listener.start(self._loop)
+        self._kept_ports.pop(node_id).release()
+        try:
+            node = self._open_node(node_id, self._loop)
+            for topic, state in self.metadata.all_partitions():
+                if node_id in state.replicas:
+                    node.host(topic, state, node.config.log_config(topic.config), self.leadership.changed)
+            self.leadership.node_came(node_id)
+            node.listener.start(self._loop)
+        except BaseException:
+            if node_id in self.nodes:
+                self._stop_node(node_id)
+            raise
         self.save()
 
     def _close(self) -> None:
@@ -335,6 +346,9 @@ class Cluster(Running):
             node.close()
         self.nodes.clear()
         self.metadata.endpoints.clear()
+        for port in self._kept_ports.values():
+            port.release()
+        self._kept_ports.clear()
         if self._home is not None:
             self._home.remove()
             self._home = None

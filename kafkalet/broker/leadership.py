@@ -106,6 +106,7 @@ class Leadership:
             leader = self._replica(state.leader, topic.name, state.index)
             if leader is not None and leader.node_id != node_id:
                 self.replicate(leader)
+                self._wake(topic.name, state.index)
 
     # Followers
 
