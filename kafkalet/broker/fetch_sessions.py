@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 from kafkalet.clock import Clock
 from kafkalet.protocol.errors import Code
+from kafkalet.protocol.wire import ZERO_UUID
 
 INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
@@ -92,6 +93,11 @@ def _identity(key: Key) -> tuple[str | bytes, int]:
     return (topic if topic_id is None else topic_id, index)
 
 
+def _breaks(key: Key) -> bool:
+    """Kafka's sessions find a partition by its name when the id is zero. Where neither is there, the request fails."""
+    return not key[0] and key[1] == ZERO_UUID
+
+
 class FetchSession:
     """What one client reads, in the order in which it is read next."""
 
@@ -105,8 +111,11 @@ class FetchSession:
         self.epoch = 1
         self.partitions: dict[tuple[str | bytes, int], tuple[Key, _Cached]] = {}
 
-    def update(self, asked: Iterable[tuple[Key, Asked]], forgotten: Iterable[Key]) -> None:
+    def update(self, asked: Iterable[tuple[Key, Asked]], forgotten: Iterable[Key]) -> bool:
+        """Add, change and remove partitions; say whether all went well. What comes before a bad one stays done."""
         for key, what in asked:
+            if _breaks(key):
+                return False
             identity = _identity(key)
             known = self.partitions.get(identity)
             if known is None:
@@ -114,7 +123,10 @@ class FetchSession:
             else:
                 known[1].asked = what
         for key in forgotten:
+            if _breaks(key):
+                return False
             self.partitions.pop(_identity(key), None)
+        return True
 
 
 class FetchContext:
@@ -133,22 +145,29 @@ class FetchContext:
 class ErrorContext(FetchContext):
     """A request whose session is unknown or out of step: nothing is read."""
 
-    def __init__(self, error: Code) -> None:
+    def __init__(self, error: Code, session_id: int = NO_SESSION) -> None:
         super().__init__([])
         self.error = error
+        self.session_id = session_id
 
     def settle(self, answers: dict[Key, Told]) -> tuple[Code, int, list[Key]]:
-        return self.error, NO_SESSION, []
+        return self.error, self.session_id, []
 
 
 class FullContext(FetchContext):
     """A full request that opens a session when its answer is made."""
 
     def __init__(
-        self, asked: list[tuple[Key, Asked]], sessions: "FetchSessions", uses_topic_ids: bool, from_follower: bool
+        self,
+        asked: list[tuple[Key, Asked]],
+        sessions: "FetchSessions",
+        ended: int,
+        uses_topic_ids: bool,
+        from_follower: bool,
     ) -> None:
         super().__init__(asked)
         self.sessions = sessions
+        self.ended = ended
         self.uses_topic_ids = uses_topic_ids
         self.from_follower = from_follower
 
@@ -156,6 +175,9 @@ class FullContext(FetchContext):
         session = self.sessions.open(self.uses_topic_ids, self.from_follower, len(answers))
         if session is None:
             return Code.NONE, NO_SESSION, list(answers)
+        if any(_breaks(key) for key in answers):
+            del self.sessions.sessions[session.id]
+            return Code.UNKNOWN_SERVER_ERROR, self.ended, []
         asked = dict(self.asked)
         for key, told in answers.items():
             cached = _Cached(key[0], asked[key])
@@ -223,7 +245,7 @@ class FetchSessions:
             self.sessions.pop(session_id, None)
             if epoch == FINAL_EPOCH:
                 return FetchContext(asked)
-            return FullContext(asked, self, uses_topic_ids, from_follower)
+            return FullContext(asked, self, session_id, uses_topic_ids, from_follower)
         session = self.sessions.get(session_id)
         if session is None:
             return ErrorContext(Code.FETCH_SESSION_ID_NOT_FOUND)
@@ -231,7 +253,8 @@ class FetchSessions:
             return ErrorContext(Code.INVALID_FETCH_SESSION_EPOCH)
         if session.uses_topic_ids != uses_topic_ids:
             return ErrorContext(Code.FETCH_SESSION_TOPIC_ID_ERROR)
-        session.update(asked, forgotten)
+        if not session.update(asked, forgotten):
+            return ErrorContext(Code.UNKNOWN_SERVER_ERROR, session_id)
         if not session.partitions:
             del self.sessions[session_id]
             return FetchContext(asked)

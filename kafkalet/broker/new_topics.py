@@ -33,10 +33,7 @@ def place_topic(
     KafkaError with the code that CreateTopics answers.
     """
     check_name(wanted.name, metadata)
-    try:
-        config.log_config(wanted.config)
-    except InvalidProperty as error:
-        raise KafkaError(Code.INVALID_CONFIG, str(error)) from error
+    check_config(wanted.config, config)
     if assignments is not None:
         check_assignments(assignments, metadata.endpoints)
         return assignments
@@ -52,6 +49,14 @@ def place_topic(
     if replication_factor == -1:
         replication_factor = config.default_replication_factor
     return spread(partitions, replication_factor, metadata.endpoints)
+
+
+def check_config(given: Mapping[str, str], config: BrokerConfig) -> None:
+    """INVALID_CONFIG, unless a topic may have these properties."""
+    try:
+        config.log_config(given)
+    except InvalidProperty as error:
+        raise KafkaError(Code.INVALID_CONFIG, str(error)) from error
 
 
 def check_name(name: str, metadata: MetadataImage) -> None:

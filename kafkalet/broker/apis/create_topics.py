@@ -3,7 +3,7 @@
 v1      validate_only, error messages
 v4      counts of -1 stand for the cluster's defaults (KIP-464); taken in every version, as Kafka does
 v5      the counts and the configuration that the topic got
-v7      its id
+v7      its id; a topic that is only validated gets one, too, which nobody remembers
 
 Answers come in the order of the request; a topic that is named twice is answered once, at the end.
 
@@ -16,7 +16,8 @@ from collections.abc import Mapping
 from kafkalet.broker.assignments import in_order
 from kafkalet.broker.config_entries import new_topic_entries
 from kafkalet.broker.context import Context
-from kafkalet.broker.new_topics import NewTopic, check_name, place_topic
+from kafkalet.broker.metadata import new_topic_id
+from kafkalet.broker.new_topics import NewTopic, check_config, check_name, place_topic
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 
@@ -62,6 +63,8 @@ def _create(topic: Topic, validate_only: bool, context: Context) -> Answer:
     try:
         check_name(topic.name, cluster.metadata)
         config = _config(topic)
+        if context.release.runs_without_zookeeper:
+            check_config(config, cluster.config)  # the controller looks at it before it looks at any count
         wanted = NewTopic(topic.name, topic.num_partitions, config, topic.replication_factor)
         assignments = _assignments(topic)
         replicas = place_topic(wanted, assignments, cluster.metadata, cluster.config)
@@ -76,8 +79,7 @@ def _create(topic: Topic, validate_only: bool, context: Context) -> Answer:
         replication_factor=len(replicas[0]),
         configs=_effective(config, context) if context.version >= 5 else [],
     )
-    if not validate_only:
-        answer.topic_id = cluster.metadata.topics[topic.name].topic_id
+    answer.topic_id = new_topic_id() if validate_only else cluster.metadata.topics[topic.name].topic_id
     return answer
 
 

@@ -27,7 +27,9 @@ def handle(request: DescribeTopicPartitionsRequest, context: Context) -> Describ
     cursor = request.cursor
     asked = {topic.name for topic in request.topics} or set(metadata.topics)
     if cursor is not None and ((request.topics and cursor.topic_name not in asked) or cursor.partition_index < 0):
-        return _refused(request)
+        return _refused(request, Code.INVALID_REQUEST)
+    if cursor is None and "" in asked:
+        return _refused(request, Code.UNKNOWN_SERVER_ERROR)  # Kafka takes it for the topic of the cursor, which is null
     left = max(min(context.node.config.max_request_partition_size_limit, request.response_partition_limit), 1)
     answers: list[Answer] = []
     for name in sorted(asked):
@@ -52,13 +54,10 @@ def handle(request: DescribeTopicPartitionsRequest, context: Context) -> Describ
     return DescribeTopicPartitionsResponse(topics=answers)
 
 
-def _refused(request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
-    """A cursor that is nowhere: every topic that was asked for gets the error."""
+def _refused(request: DescribeTopicPartitionsRequest, code: Code) -> DescribeTopicPartitionsResponse:
+    """Every topic that was asked for gets the error, as for a cursor that is nowhere."""
     return DescribeTopicPartitionsResponse(
-        topics=[
-            Answer(error_code=Code.INVALID_REQUEST, name=topic.name, topic_id=ZERO_UUID, partitions=[])
-            for topic in request.topics
-        ]
+        topics=[Answer(error_code=code, name=topic.name, topic_id=ZERO_UUID, partitions=[]) for topic in request.topics]
     )
 
 

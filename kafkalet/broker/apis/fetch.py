@@ -99,6 +99,8 @@ class _Fetch:
                 self.readable.append((key, asked))
             else:
                 self.refused[key] = refusal
+        if self.replica_id < 0:  # of what a consumer may read the ids are looked up first; the sort keeps the rest
+            self.refused = dict(sorted(self.refused.items(), key=lambda one: one[1] != Code.UNKNOWN_TOPIC_ID))
         if not self.readable:
             return self._respond({})
         level = ISOLATION_LEVELS.get(self.request.isolation_level)

@@ -9,11 +9,12 @@ v13     topic ids instead of names
 
 acks 0: no answer; on any error the connection closes, which is all that such a producer can notice. acks 1: answered
 when the leader has the records. acks -1: when all in-sync replicas have them, or timeout_ms is up. A partition that is
-named twice counts once, with its last records.
+named twice counts once, with the last of its records whose head is in order, and a refusal of others is its answer.
 
 Source: kafka.server.KafkaApis.handleProduceRequest, ReplicaManager.appendRecords, DelayedProduce.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from kafkalet.broker.context import Context
@@ -42,18 +43,17 @@ class Pending(NamedTuple):
 
 
 def handle(request: ProduceRequest, context: Context) -> ProduceResponse | Delayed[ProduceResponse] | None:
-    records = _records_by_partition(request, context)
+    given = list(_records(request, context))
     metadata = context.cluster.metadata
-    if request.transactional_id is None and any(is_transactional(chunk) for chunk in records.values() if chunk):
+    if request.transactional_id is None and any(is_transactional(chunk) for _, chunk in given if chunk):
         return _answer(
-            {key: _refused(key, Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED) for key in records}, request, context
+            {key: _refused(key, Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED) for key, _ in given}, request, context
         )
-    if any(chunk is None and metadata.partition(key[0], key[2]) for key, chunk in records.items()):
+    if any(chunk is None and metadata.partition(key[0], key[2]) for key, chunk in given):
         return Delayed()  # null records break Kafka's handler: it never answers, and serves that connection no more
-    answers: dict[Key, Answer] = {}
+    sound, refused = _sift(given, context)
     pending: dict[Key, Pending] = {}
-    for key, chunk in records.items():
-        answers[key] = _append(key, chunk or b"", request, context, pending)
+    answers = {key: _append(key, chunk, request, context, pending) for key, chunk in sound.items()} | refused
     if not pending:
         return _answer(answers, request, context)
     waiting: Delayed[ProduceResponse] = context.node.purgatory.park(
@@ -65,35 +65,43 @@ def handle(request: ProduceRequest, context: Context) -> ProduceResponse | Delay
     return waiting
 
 
-def _records_by_partition(request: ProduceRequest, context: Context) -> dict[Key, Buffer | None]:
-    by_id = context.version >= 13
-    records: dict[Key, Buffer | None] = {}
+def _records(request: ProduceRequest, context: Context) -> Iterator[tuple[Key, Buffer | None]]:
     for topic in request.topic_data:
         name = topic.name
-        if by_id:
+        if context.version >= 13:
             known = context.cluster.metadata.topic_by_id(topic.topic_id)
             name = "" if known is None else known.name
         for partition in topic.partition_data:
-            records[name, topic.topic_id, partition.index] = partition.records
-    return records
+            yield (name, topic.topic_id, partition.index), partition.records
+
+
+def _sift(given: list[tuple[Key, Buffer | None]], context: Context) -> tuple[dict[Key, Buffer], dict[Key, Answer]]:
+    """What may go to a log, and what is refused before any log is asked. An error of the broker breaks the request."""
+    sound: dict[Key, Buffer] = {}
+    refused: dict[Key, Answer] = {}
+    for key, chunk in given:
+        if context.cluster.metadata.partition(key[0], key[2]) is None:
+            unknown_id = context.version >= 13 and not key[0]
+            refused[key] = _refused(key, Code.UNKNOWN_TOPIC_ID if unknown_id else Code.UNKNOWN_TOPIC_OR_PARTITION)
+            continue
+        try:
+            check_produced(chunk or b"", context.version)
+            sound[key] = chunk or b""
+        except KafkaError as error:
+            if error.code == Code.UNKNOWN_SERVER_ERROR:
+                raise
+            refused[key] = _refused(key, error.code, error.message)
+    return sound, refused
 
 
 def refuse(request: ProduceRequest, context: Context, error: KafkaError) -> ProduceResponse | None:
     """Every partition is refused, as by a first batch whose head is broken (ProduceRequest.getErrorResponse)."""
-    keys = _records_by_partition(request, context)
+    keys = (key for key, _ in _records(request, context))
     return _answer({key: _refused(key, error.code, error.message) for key in keys}, request, context)
 
 
 def _append(key: Key, chunk: Buffer, request: ProduceRequest, context: Context, pending: dict[Key, Pending]) -> Answer:
     name, _, index = key
-    state = context.cluster.metadata.partition(name, index)
-    if state is None:
-        unknown_id = context.version >= 13 and not name
-        return _refused(key, Code.UNKNOWN_TOPIC_ID if unknown_id else Code.UNKNOWN_TOPIC_OR_PARTITION)
-    try:
-        check_produced(chunk, context.version)
-    except KafkaError as error:
-        return _refused(key, error.code, error.message)
     if request.acks not in (ALL_IN_SYNC, LEADER, NO_ANSWER):
         return _refused(key, Code.INVALID_REQUIRED_ACKS)
     try:
@@ -107,7 +115,8 @@ def _append(key: Key, chunk: Buffer, request: ProduceRequest, context: Context, 
         return _refused(key, refusal.code, refusal.message, log_start_offset=partition.log.log_start_offset)
     except KafkaError as error:
         answer = _refused(key, error.code, error.message)
-        if context.version >= 10 and error.code == Code.NOT_LEADER_OR_FOLLOWER:
+        state = context.cluster.metadata.partition(name, index)
+        if context.version >= 10 and error.code == Code.NOT_LEADER_OR_FOLLOWER and state is not None:
             answer.current_leader = Answer.LeaderIdAndEpoch(leader_id=state.leader, leader_epoch=state.leader_epoch)
         return answer
     answer = Answer(

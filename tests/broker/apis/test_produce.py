@@ -105,7 +105,16 @@ def test_a_partition_named_twice_counts_once_with_its_last_records(wire: Wire) -
 def test_a_partition_that_is_refused_does_not_spoil_its_neighbours(wire: Wire) -> None:
     partitions = [{"index": index, "records": [{"raw": bytes(batch(b"a")).hex()}]} for index in (9, 0)]
     answer = wire.ask("Produce", 9, {"acks": 1, "topics": [{"name": "t", "partitions": partitions}]})
-    assert [partition["error_code"] for partition in answer["responses"][0]["partitions"]] == [3, 0]
+    found = answer["responses"][0]["partitions"]
+    assert [(partition["index"], partition["error_code"]) for partition in found] == [(0, 0), (9, 3)]
+
+
+def test_of_a_partition_named_twice_the_sound_records_are_kept_and_the_refusal_is_told(wire: Wire) -> None:
+    whole, cut = bytes(batch(b"a")).hex(), bytes(batch(b"a"))[:50].hex()
+    partitions = [{"index": 0, "records": [{"raw": digits}]} for digits in (whole, cut)]
+    answer = wire.ask("Produce", 9, {"acks": 1, "topics": [{"name": "t", "partitions": partitions}]})
+    assert [partition["error_code"] for partition in answer["responses"][0]["partitions"]] == [87]
+    assert produced(wire.ask("Produce", 9, wire.produce_body(batch(b"b"), acks=1)))["base_offset"] == 1
 
 
 # acks=0
