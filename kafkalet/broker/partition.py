@@ -303,7 +303,8 @@ class Partition:
         what the asker may read counts as not found; the search does not go on.
         """
         log = self.log_for(current_leader_epoch, only_leader)
-        if timestamp in (EARLIEST, EARLIEST_LOCAL):
+        by_time = timestamp < EARLIEST and self.release.searches_unknown_timestamps
+        if timestamp in (EARLIEST, EARLIEST_LOCAL) and not by_time:
             return find(log, timestamp)
         last_fetchable = (isolation or Isolation.LOG_END).bound(log)
         lagging = (
@@ -314,7 +315,6 @@ class Partition:
         if timestamp == LATEST:
             found: TimestampOffset | None = TimestampOffset(-1, last_fetchable, self.leader_epoch)
         else:
-            by_time = timestamp < EARLIEST and self.release.searches_unknown_timestamps
             found = find_time(log, timestamp) if by_time else find(log, timestamp)
             lagging = lagging and (found is None or found.offset >= last_fetchable)
             if found is not None and found.offset >= last_fetchable:

@@ -78,6 +78,14 @@ class Release(NamedTuple):
         return self.version < (4, 0)
 
     @property
+    def converts_only_what_is_newer(self) -> bool:
+        """Down-conversion, or its refusal, is for records that the client cannot read; since 3.0 for every answer.
+
+        The refusal looks like that of a failed read then: empty records, no list of aborted transactions.
+        """
+        return self.version < (3, 0)
+
+    @property
     def nulls_records_of_failed_fetches(self) -> bool:
         """An error of the whole Fetch leaves the records null; since 4.0 they are empty."""
         return self.version < (4, 0)

@@ -12,8 +12,11 @@ Source: kafka.server.KafkaApis.handleFetchRequest (maybeConvertFetchedData), Laz
 from typing import cast
 
 from kafkalet.broker.context import Context
+from kafkalet.broker.release import Release
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.fetch import FetchResponse
+from kafkalet.protocol.records.batch import batches
+from kafkalet.protocol.records.convert import down_converted
 from kafkalet.protocol.wire import Buffer
 from kafkalet.storage.config import LogConfig
 from kafkalet.storage.files import FileRange
@@ -42,19 +45,38 @@ def convert(answer: Answer, topic: str, fetch_offset: int, context: Context, *, 
     partition = context.node.partitions.get((topic, answer.partition_index))
     if partition is None:
         return answer
-    version, config = context.version, partition.log.config
-    if (
-        version < ZSTD_SINCE
-        and config.compression_type == "zstd"
-        and context.release.refuses_zstd_topics_to_old_fetches
-    ):
-        return refused(answer.partition_index, Code.UNSUPPORTED_COMPRESSION_TYPE, None)
+    version, config, release = context.version, partition.log.config, context.release
+    if version < ZSTD_SINCE and config.compression_type == "zstd" and release.refuses_zstd_topics_to_old_fetches:
+        return _not_converted(answer, Code.UNSUPPORTED_COMPRESSION_TYPE, release)
     to_format = _format_for(version, config)
     if to_format is None:
         return answer
+    data = _bytes(answer)
+    if release.converts_only_what_is_newer and all(batch.magic <= to_format for batch in batches(data)):
+        return answer
     if not config.message_downconversion_enable and not from_follower:
-        return refused(answer.partition_index, Code.UNSUPPORTED_VERSION, None)
-    return _down(answer, to_format, fetch_offset)
+        return _not_converted(answer, Code.UNSUPPORTED_VERSION, release)
+    if data:
+        try:
+            answer.records = down_converted(data, to_format, fetch_offset)
+        except KafkaError as error:
+            return _not_converted(answer, error.code, release)
+    return answer
+
+
+def _not_converted(answer: Answer, code: Code, release: Release) -> Answer:
+    if not release.converts_only_what_is_newer:
+        return refused(answer.partition_index, code, None)
+    refusal = refused(answer.partition_index, code)
+    refusal.aborted_transactions = None
+    return refusal
+
+
+def _bytes(answer: Answer) -> bytes:
+    records = answer.records
+    if isinstance(records, FileRange):
+        return records.read()
+    return b"" if records is None else bytes(cast(Buffer, records))
 
 
 def _format_for(version: int, config: LogConfig) -> int | None:
@@ -64,17 +86,3 @@ def _format_for(version: int, config: LogConfig) -> int | None:
     if version <= 3 and config.record_version > 1:
         return 1
     return None
-
-
-def _down(answer: Answer, to_format: int, fetch_offset: int) -> Answer:
-    from kafkalet.protocol.records.convert import down_converted
-
-    records = answer.records
-    if records is None or not len(records):
-        return answer
-    data = records.read() if isinstance(records, FileRange) else bytes(cast(Buffer, records))
-    try:
-        answer.records = down_converted(data, to_format, fetch_offset)
-    except KafkaError as error:
-        return refused(answer.partition_index, error.code, None)
-    return answer
