@@ -189,7 +189,7 @@ class FullContext(FetchContext):
 class IncrementalContext(FetchContext):
     """A request of a running session."""
 
-    def __init__(self, session: FetchSession, name_of: Callable[[bytes], str]) -> None:
+    def __init__(self, session: FetchSession, name_of: Callable[[bytes], str], all_told_go_last: bool) -> None:
         asked: list[tuple[Key, Asked]] = []
         for identity, (key, cached) in list(session.partitions.items()):
             topic, topic_id, index = key
@@ -200,6 +200,7 @@ class IncrementalContext(FetchContext):
         super().__init__(asked)
         self.session = session
         self.expected_epoch = session.epoch
+        self.all_told_go_last = all_told_go_last
 
     def settle(self, answers: dict[Key, Told]) -> tuple[Code, int, list[Key]]:
         session = self.session
@@ -212,7 +213,7 @@ class IncrementalContext(FetchContext):
             if not entry[1].take_in(told):
                 continue
             told_keys.append(key)
-            if told.records_size > 0:
+            if told.records_size > 0 or self.all_told_go_last:
                 session.partitions[identity] = session.partitions.pop(identity)
         return Code.NONE, session.id, told_keys
 
@@ -222,11 +223,14 @@ class FetchSessions:
 
     A full cache makes room only by a session that was not used for two minutes, or, two minutes after its opening, by
     a smaller one (followers go before consumers); otherwise the client gets none and sends full requests.
+
+    `all_told_go_last`: every partition of an answer goes to the end of the order, not only those that gave records.
     """
 
-    def __init__(self, clock: Clock, max_entries: int) -> None:
+    def __init__(self, clock: Clock, max_entries: int, *, all_told_go_last: bool = False) -> None:
         self.clock = clock
         self.max_entries = max_entries
+        self.all_told_go_last = all_told_go_last
         self.sessions: dict[int, FetchSession] = {}
 
     def context(
@@ -260,7 +264,7 @@ class FetchSessions:
             return FetchContext(asked)
         session.last_used_ms = self.clock.now_ms()
         session.epoch = next_epoch(session.epoch)
-        return IncrementalContext(session, name_of)
+        return IncrementalContext(session, name_of, self.all_told_go_last)
 
     def open(self, uses_topic_ids: bool, from_follower: bool, size: int) -> FetchSession | None:
         """A new session with an id of its own, None when the cache is full of better ones."""

@@ -59,7 +59,8 @@ class Node:
         }
         """The APIs that are served, with their lowest and highest version."""
         self.purgatory = Purgatory(clock, loop.call_soon)
-        self.fetch_sessions = FetchSessions(clock, config.max_incremental_fetch_session_cache_slots)
+        slots = config.max_incremental_fetch_session_cache_slots
+        self.fetch_sessions = FetchSessions(clock, slots, all_told_go_last=release.moves_every_told_partition)
         self.partitions: dict[tuple[str, int], Partition] = {}
         self.router = Router(self)
         self.listener = Listener(self.router, clock, Limits(), buffer=buffer)

@@ -78,6 +78,11 @@ class Release(NamedTuple):
         return self.version < (4, 0)
 
     @property
+    def moves_every_told_partition(self) -> bool:
+        """In a fetch session every partition of an answer goes to the end; since 3.0 only those that gave records."""
+        return self.version < (3, 0)
+
+    @property
     def converts_only_what_is_newer(self) -> bool:
         """Down-conversion, or its refusal, is for records that the client cannot read; since 3.0 for every answer.
 

@@ -167,6 +167,13 @@ def test_a_partition_that_only_changed_keeps_its_place(client: Client) -> None:
     assert [key for key, _ in client.ask(session_id, 2).asked] == [A, B]
 
 
+def test_before_kafka_3_a_partition_that_only_changed_goes_to_the_end_too(client: Client) -> None:
+    client.sessions.all_told_go_last = True
+    session_id = client.open(A, B)
+    client.ask(session_id, 1).settle({A: told(high_watermark=3), B: told()})
+    assert [key for key, _ in client.ask(session_id, 2).asked] == [B, A]
+
+
 def test_a_named_partition_is_added_and_a_forgotten_one_removed(client: Client) -> None:
     session_id = client.open(A, B)
     assert [key for key, _ in client.ask(session_id, 1, C, forgotten=(A,)).asked] == [B, C]
