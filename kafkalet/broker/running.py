@@ -22,25 +22,39 @@ class Running:
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop_thread = 0
+        """The thread in which the loop runs, by its ident."""
         self._thread: threading.Thread | None = None
+        """That thread, where it is our own."""
+        self._ending = threading.Lock()
+        """Held while a call is handed to the loop, and while the loop is given up: no call is lost in between."""
 
     async def start(self) -> None:
         """Begin to serve in the running loop; returns when every listener accepts."""
-        if self._loop is not None:
-            raise RuntimeError("it was started already")
+        self._refuse_twice()
         self._loop = asyncio.get_running_loop()
+        self._loop_thread = threading.get_ident()
         try:
             self._open(self._loop)
         except BaseException:
-            self._close()
-            self._loop = None
+            self._end()
             raise
 
     async def stop(self) -> None:
         """Stop serving: listeners and connections close, logs are flushed. Nothing happens where it does not run."""
         if self._loop is not None:
+            self._end()
+
+    def _refuse_twice(self) -> None:
+        if self._loop is not None:
+            raise RuntimeError("it was started already")
+
+    def _end(self) -> None:
+        try:
             self._close()
-            self._loop = None
+        finally:
+            with self._ending:
+                self._loop = None
 
     def _open(self, loop: asyncio.AbstractEventLoop) -> None:
         raise AssertionError("what runs says how it starts")
@@ -58,6 +72,7 @@ class Running:
         await self.stop()
 
     def __enter__(self) -> Self:
+        self._refuse_twice()
         started: list[BaseException | None] = []
         ready = threading.Event()
 
@@ -74,6 +89,7 @@ class Running:
                     ready.set()
                 loop.run_forever()
                 loop.run_until_complete(self.stop())
+                loop.run_until_complete(asyncio.sleep(0))  # the calls that came last
             finally:
                 loop.close()
 
@@ -96,11 +112,11 @@ class Running:
         self._thread = None
 
     def call(self, function: Callable[[], T]) -> T:
-        """Run `function` in the loop and give its result; at once where the caller is in the loop's thread."""
-        loop = self._loop
-        if loop is None:
-            raise RuntimeError("it does not run")
-        if self._thread is None or threading.current_thread() is self._thread:
+        """Run `function` in the loop and give its result; at once where the caller is in the loop's thread.
+
+        RuntimeError where the loop does not run, or ends before it has come to this.
+        """
+        if self._loop is not None and threading.get_ident() == self._loop_thread:
             return function()
         done = threading.Event()
         result: list[T] = []
@@ -108,13 +124,20 @@ class Running:
 
         def carry_out() -> None:
             try:
+                self._refuse_ended()
                 result.append(function())
             except BaseException as error:  # noqa: BLE001 - it is raised where the call came from
                 failure.append(error)
             done.set()
 
-        loop.call_soon_threadsafe(carry_out)
+        with self._ending:
+            self._refuse_ended().call_soon_threadsafe(carry_out)
         done.wait()
         if failure:
             raise failure[0]
         return result[0]
+
+    def _refuse_ended(self) -> asyncio.AbstractEventLoop:
+        if self._loop is None:
+            raise RuntimeError("it does not run")
+        return self._loop
