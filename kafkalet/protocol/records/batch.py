@@ -229,7 +229,7 @@ class Batch:
     def payload(self, limit: int = LIMIT) -> bytes:
         """The records of a batch of format 2 as they lie there, decompressed to at most `limit` bytes.
 
-        Raises KafkaError: UNSUPPORTED_COMPRESSION_TYPE without the codec's package, and what `decompress` raises.
+        Raises KafkaError: what `decompress` raises.
         """
         data = memoryview(self.buffer)[self.position + HEADER_SIZE : self.position + self.size]
         return decompress(self.codec, data, limit) if self.attributes & CODEC_MASK else bytes(data)
