@@ -1,0 +1,103 @@
+"""Views of a log: what a test sees of it while the broker goes on."""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+import kafkalet
+from kafkalet.broker.views import SegmentView
+from kafkalet.protocol.errors import KafkaError
+from tests.broker.wire import batch, timed
+
+
+@pytest.fixture
+def broker() -> Iterator[kafkalet.Broker]:
+    with kafkalet.Broker(topics=[kafkalet.NewTopic("t", 2)]) as running:
+        yield running
+
+
+def test_an_empty_log_begins_and_ends_at_zero(broker: kafkalet.Broker) -> None:
+    log = broker.log("t", 0)
+    assert (log.log_start_offset, log.last_stable_offset, log.high_watermark, log.log_end_offset) == (0, 0, 0, 0)
+    assert log.batches == []
+
+
+def test_a_view_is_live(broker: kafkalet.Broker) -> None:
+    log = broker.log("t", 0)
+    broker.produce("t", 0, batch(b"a", b"b"))
+    assert (log.high_watermark, log.log_end_offset) == (2, 2)
+    broker.produce("t", 1, batch(b"elsewhere"))
+    assert log.log_end_offset == 2
+
+
+def test_it_shows_its_offsets_where_it_is_printed(broker: kafkalet.Broker) -> None:
+    broker.produce("t", 1, batch(b"a"))
+    assert repr(broker.log("t", 1)) == (
+        "<t-1: log start offset 0, last stable offset 1, high watermark 1, log end offset 1>"
+    )
+
+
+def test_segments_come_with_base_offset_size_and_largest_timestamp(broker: kafkalet.Broker) -> None:
+    first, second = timed(1000, 5000), timed(3000)
+    broker.produce("t", 0, first)
+    broker.call(lambda: broker.log("t", 0)._log.roll())
+    broker.produce("t", 0, second)
+    assert broker.log("t", 0).segments == [SegmentView(0, len(first), 5000), SegmentView(2, len(second), 3000)]
+
+
+def test_a_segment_without_records_has_no_timestamp(broker: kafkalet.Broker) -> None:
+    assert broker.log("t", 0).segments == [SegmentView(0, 0, -1)]
+
+
+def test_batches_are_those_on_disk_across_segments(broker: kafkalet.Broker) -> None:
+    broker.produce("t", 0, batch(b"a", b"b"))
+    broker.call(lambda: broker.log("t", 0)._log.roll())
+    broker.produce("t", 0, batch(b"c"))
+    found = broker.log("t", 0).batches
+    assert [(entry.base_offset, entry.last_offset) for entry in found] == [(0, 1), (2, 2)]
+    assert [record.value for entry in found for record in entry.records()] == [b"a", b"b", b"c"]
+
+
+def test_batches_below_the_log_start_are_there_until_their_segment_goes(broker: kafkalet.Broker) -> None:
+    for value in (b"a", b"b"):
+        broker.produce("t", 0, batch(value))
+    broker.call(lambda: broker.leadership.leader_of("t", 0).delete_records(1))
+    log = broker.log("t", 0)
+    assert log.log_start_offset == 1
+    assert [entry.base_offset for entry in log.batches] == [0, 1]
+
+
+def test_batches_outlive_their_broker() -> None:
+    with kafkalet.Broker(topics=["t"]) as broker:
+        broker.produce("t", 0, batch(b"a"))
+        found = broker.log("t").batches
+    assert [record.value for entry in found for record in entry.records()] == [b"a"]
+
+
+def test_a_view_may_be_used_in_any_thread_while_others_produce(broker: kafkalet.Broker) -> None:
+    log = broker.log("t", 0)
+    ends: list[int] = []
+
+    def produce() -> None:
+        for _ in range(100):
+            broker.produce("t", 0, batch(b"a"))
+
+    producer = threading.Thread(target=produce)
+    producer.start()
+    while producer.is_alive():
+        ends.append(log.log_end_offset)
+        found = log.batches
+        assert [entry.base_offset for entry in found] == list(range(len(found)))
+        assert len(log.segments) == 1
+    producer.join()
+    assert ends == sorted(ends)
+
+
+def test_a_view_of_what_was_deleted_has_nothing_to_show(broker: kafkalet.Broker) -> None:
+    log = broker.log("t", 0)
+    broker.produce("t", 0, batch(b"a"))
+    broker.delete_topic("t")
+    assert log.log_end_offset == 1  # as it was
+    with pytest.raises(KafkaError):
+        broker.log("t", 0)
