@@ -128,7 +128,8 @@ class LogModel(RuleBasedStateMachine):
 
     @rule(part=fraction)
     def raise_high_watermark(self, part: float) -> None:
-        ends = sorted({entry[-1][0] + 1 for entry in self.entries} | {self.end})
+        # Not to the end of the last entry where a hole follows: as in Kafka, it has the place of the log end there.
+        ends = sorted({entry[-1][0] + 1 for entry in self.entries[:-1]} | {self.end})
         to = ends[int(part * (len(ends) - 1))]
         assert self.log.maybe_increment_high_watermark(to) or to <= self.high_watermark
         self.high_watermark = max(self.high_watermark, to)
@@ -170,9 +171,9 @@ class LogModel(RuleBasedStateMachine):
     @precondition(lambda self: self.open_since is None)
     @rule(part=fraction)
     def truncate(self, part: float) -> None:
-        """To the begin of an entry at or above the high watermark, as replication does."""
-        begins = [entry[0][0] for entry in self.entries if entry[0][0] >= self.high_watermark] or [self.end]
-        to = begins[int(part * (len(begins) - 1))]
+        """To the end of an entry at or above the high watermark, as replication does."""
+        ends = [entry[-1][0] + 1 for entry in self.entries if entry[-1][0] + 1 >= self.high_watermark] or [self.end]
+        to = ends[int(part * (len(ends) - 1))]
         if self.last_marker >= self.high_watermark:
             return  # after a crash the log may hold a marker above the high watermark, and would see it anew
         dropped = self.log.truncate_to(to)
