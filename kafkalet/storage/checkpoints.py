@@ -7,9 +7,9 @@ A checkpoint (Kafka's CheckpointFile) is a version, a count, and one entry a lin
     orders 0 1200           0 0
     orders 1 1187           3 950
 
-with topic, partition and offset on the left (recovery-point-offset-checkpoint, replication-offset-checkpoint and log-
-start-offset-checkpoint in the data directory), leader epoch and start offset on the right (leader-epoch-checkpoint in
-the directory of a log). All of them are replaced as a whole, so that a crash leaves the old or the new.
+with topic, partition and offset on the left (recovery-point-offset-checkpoint, replication-offset-checkpoint and
+log-start-offset-checkpoint in the data directory), leader epoch and start offset on the right (leader-epoch-checkpoint
+in the directory of a log). All of them are replaced as a whole, so that a crash leaves the old or the new.
 
 partition.metadata names the topic's id in the directory of a log; meta.properties names broker and cluster in the data
 directory; .kafka_cleanshutdown says that the last broker closed all logs before it left.

@@ -1,8 +1,8 @@
 """The data directory of a broker: its logs, each in a directory of its own, and the files that speak of all of them.
 
 One broker has a directory to itself: it holds `.lock`, as Apache Kafka does, and in a way that another broker of this
-process is kept out as well. A directory of a log is called TOPIC-PARTITION; while it is being deleted TOPIC-
-PARTITION.ID-delete, and one of a topic that was made anew in the meantime TOPIC-PARTITION.ID-stray.
+process is kept out as well. A directory of a log is called TOPIC-PARTITION; while it is being deleted
+TOPIC-PARTITION.ID-delete, and one of a topic that was made anew in the meantime TOPIC-PARTITION.ID-stray.
 
 Logs that lie there when the directory is opened are opened when they are asked for, with the configuration of their
 topic. Whether they must be checked then says `.kafka_cleanshutdown`, which is written when all logs have been closed;

@@ -3,12 +3,10 @@
 A timestamp of 0 or more asks for the first record, in the order of offsets, that is as late or later and not deleted:
 
 1. the first segment whose largest timestamp is late enough; deleted records count, and later segments are never tried;
-2. in it the last entry of the time index that is not too late, by it a position, and from there the first entry of the
-log
-   whose largest timestamp is late enough;
+2. in it the first entry of the log whose largest timestamp is late enough, looked for from a position that the indexes
+   know to be before it;
 3. in that entry, decompressed where need be, the first record that is late enough and not below the log start offset;
-where
-   there is none, the entries behind it.
+   where there is none, the entries behind it.
 
 Negative timestamps have names (ListOffsetsRequest). Sources: UnifiedLog.fetchOffsetByTimestamp and
 legacyFetchOffsetsBefore, LogSegment.findOffsetByTimestamp, FileRecords.searchForTimestamp.
@@ -104,9 +102,7 @@ def legacy_offsets_before(log: Log, timestamp: int, max_num_offsets: int, now_ms
 
 def _search(segment: Segment, timestamp: int, log_start_offset: int) -> TimestampOffset | None:
     """Steps 2 and 3."""
-    indexed = segment.time_index.lookup(timestamp)
-    position = segment.offset_index.lookup(max(indexed.offset, log_start_offset))
-    for at, head in segment.heads(position):
+    for at, head in segment.heads(segment.position_before(timestamp, log_start_offset)):
         if head.max_timestamp >= timestamp and head.last_offset >= log_start_offset:
             for record in segment.entry(at, head.size).records():
                 if record.timestamp >= timestamp and record.offset >= log_start_offset:

@@ -46,6 +46,11 @@ class OffsetIndex(SortedIndex):
         slot = bisect_right(self._keys, offset - self.base_offset) - 1
         return self._values[slot] if slot >= 0 else 0
 
+    def position(self, entry: int) -> int:
+        """The position in the entry of that number."""
+        self.load()
+        return self._values[entry]
+
     def upper_bound(self, position: int) -> int | None:
         """An offset that no data below `position` has, from an entry after it; None where there is none.
 

@@ -3,15 +3,12 @@
     0 <= log_start_offset <= high_watermark <= log_end_offset        last_stable_offset <= high_watermark
 
 log_start_offset    the first offset a reader may ask for. Up by DeleteRecords, retention and what a leader says; back
-only by
-                    a truncation to below it
+                    only by a truncation to below it
 log_end_offset      the next offset. Up by append, back only by truncation; a roll changes its place, not its value
 high_watermark      what all in-sync replicas have; a consumer sees no further. A leader only raises it, and never past
-the
-                    end; a follower is told it, and takes it as far as its log reaches
+                    the end; a follower is told it, and takes it as far as its log reaches
 last_stable_offset  what read_committed sees: the first offset of the oldest transaction that is open, or not yet
-decided
-                    below the high watermark; else the high watermark
+                    decided below the high watermark; else the high watermark
 
 After DeleteRecords into an open transaction the last stable offset is, since Kafka 4, the first offset of the entry
 that holds the log start, and so may lie below that; before (`lifts_unstable_to_log_start`) it was the log start

@@ -11,6 +11,8 @@ segments, nor who may see what.
 from __future__ import annotations
 
 import os
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -59,6 +61,7 @@ class Segment:
         "_jitter_ms",
         "_largest",
         "_located",
+        "_maxima",
         "base_offset",
         "clock",
         "modified_ms",
@@ -100,6 +103,8 @@ class Segment:
         """The largest timestamp of the first append, by which the segment's age is counted; None: not known yet."""
         self._largest: TimestampOffset | None = TimestampOffset(NO_TIMESTAMP, base_offset) if new else None
         """The largest timestamp, and the last offset of the first entry that has it; None: look into the time index."""
+        self._maxima: array[int] | None = array("q") if new else None
+        """For each entry of the offset index the largest timestamp up to there. None where that is not known."""
         self._created_ms = clock.now_ms()
         self._is_modified = new
         if new:
@@ -189,6 +194,8 @@ class Segment:
         if self._bytes_since_index_entry > self._interval_bytes and not self.indexes_are_full:
             self.offset_index.append(last_offset, position)
             self.time_index.maybe_append(*self.largest[:2])
+            if self._maxima is not None:
+                self._maxima.append(self.largest.timestamp)
             self._bytes_since_index_entry = 0
             self._indexes_are_full = None
         self._bytes_since_index_entry += size
@@ -197,6 +204,8 @@ class Segment:
         """The log was rolled: complete the indexes and bring them to their files."""
         self.time_index.maybe_append(*self.largest[:2], closing=True)
         self.flush_indexes()
+        if len(self.time_index) >= len(self.offset_index):
+            self._maxima = None  # times have risen all along, and the time index knows as much
         self.offset_index.allow_unload()
         self.time_index.allow_unload()
 
@@ -230,6 +239,20 @@ class Segment:
                 self._located = Located(position, head.size, head.base_offset, head.last_offset)
                 return self._located
         return None
+
+    def position_before(self, timestamp: int, offset: int) -> int:
+        """A position before the first entry that ends at `offset` or later and is as late as `timestamp`, or later.
+
+        The time index has no entry while times do not rise. Where a single late record came early, it leads to that, and
+        all behind it would have to be walked through; so the running maxima, where they are known, say more.
+        """
+        indexed = self.time_index.lookup(timestamp)
+        position = self.offset_index.lookup(max(indexed.offset, offset))
+        if self._maxima:
+            last_earlier = bisect_left(self._maxima, timestamp) - 1
+            if last_earlier >= 0:
+                position = max(position, self.offset_index.position(last_earlier))
+        return position
 
     def read(self, offset: int, max_bytes: int, max_position: int | None, at_least_one: bool) -> ReadResult | None:
         """What lies here from the entry on that holds `offset` (or is the first behind it); None where all lies before
@@ -269,6 +292,8 @@ class Segment:
         self.offset_index.truncate_to(offset)
         self.time_index.truncate_to(offset)
         self.txn_index.truncate_to(offset)
+        if self._maxima is not None:
+            del self._maxima[len(self.offset_index) :]
         dropped = 0 if found is None else self.cut(found.position)
         if self.size_bytes == 0:
             self._created_ms = self.clock.now_ms()
@@ -294,6 +319,7 @@ class Segment:
         self.offset_index.clear()
         self.time_index.clear()
         self.txn_index.reset()
+        self._maxima = array("q")
         self._largest = TimestampOffset(NO_TIMESTAMP, self.base_offset)
         self._bytes_since_index_entry = 0
         self._indexes_are_full = None

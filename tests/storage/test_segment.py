@@ -408,3 +408,41 @@ def test_indexes_that_are_built_again_are_not_filled_beyond_their_size(tmp_path:
     for position, batch in bench.segment.entries():
         bench.segment.note(position, batch.size, batch.last_offset, batch.max_timestamp, batch.last_offset)
     assert (len(bench.segment.offset_index), len(bench.segment.time_index)) == (2, 2)
+
+
+# Where a search by time begins
+
+
+def walked(bench: Bench, ms: int) -> int:
+    """How many entries a search walks through."""
+    position = bench.segment.position_before(T0 + ms, 0)
+    heads = (head for _, head in bench.segment.heads(position))
+    return next(at for at, head in enumerate(heads) if head.max_timestamp >= T0 + ms)
+
+
+def test_a_search_by_time_begins_near_what_it_finds_even_where_times_do_not_rise(bench: Bench) -> None:
+    bench.append(100, ms=500)
+    for number in range(1, 50):
+        bench.append(100 + 3 * number, ms=number)
+    bench.append(250, ms=900)
+    assert walked(bench, 700) <= 2
+    assert walked(bench, 400) == 0
+
+
+def test_after_a_reopening_only_the_time_index_says_where(bench: Bench) -> None:
+    bench.append(100, ms=500)
+    for number in range(1, 50):
+        bench.append(100 + 3 * number, ms=number)
+    bench.append(250, ms=900)
+    bench.segment.close()
+    bench.segment = bench.open(new=False)
+    assert walked(bench, 700) == 50
+
+
+def test_a_search_by_time_begins_right_after_a_truncation(bench: Bench) -> None:
+    for number, ms in enumerate((5, 9, 7, 30, 8)):
+        bench.append(100 + 3 * number, ms=ms)
+    bench.segment.truncate_to(109)
+    bench.append(109, ms=20)
+    bench.append(112, ms=40)
+    assert [walked(bench, ms) <= 2 for ms in (6, 9, 15, 35)] == [True] * 4
