@@ -1,6 +1,7 @@
 """The transcripts against Apache Kafka itself: they are still what it answers, and the replayer reads it right."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ pytestmark = pytest.mark.oracle
 
 PLACES = [("3.9", False), ("4.4", False), ("2.8", False), ("3.9", True), ("4.4", True)]
 ALL = [
-    pytest.param((release, acl), path, id=f"{release}{'-acl' * acl}-{path.stem}")
+    pytest.param(release, acl, path, id=f"{release}{'-acl' * acl}-{path.stem}")
     for release, acl in PLACES
     for path in transcripts(release)
     if bool(load(path)["needs"].get("acl")) == acl
@@ -22,24 +23,29 @@ ALL = [
 
 
 @pytest.fixture(scope="module")
-def place(request: pytest.FixtureRequest) -> tuple[str, bool]:
-    """Release and whether with an authorizer; one Kafka runs at a time."""
-    chosen: tuple[str, bool] = request.param
-    return chosen
+def server_of() -> Iterator[Callable[[str, bool], Server]]:
+    """One Kafka at a time, kept until another is asked for: the transcripts come sorted by release."""
+    running: dict[tuple[str, bool], Server] = {}
+    with ExitStack() as stack:
+
+        def start(release: str, acl: bool) -> Server:
+            if (release, acl) not in running:
+                stack.close()
+                running.clear()
+                kafka = stack.enter_context(ApacheKafka(release, acl))
+                running[release, acl] = Server(kafka.bootstrap_servers, acl, legacy=release == "2.8")
+            return running[release, acl]
+
+        yield start
 
 
-@pytest.fixture(scope="module")
-def server(place: tuple[str, bool]) -> Iterator[Server]:
-    release, acl = place
+@pytest.mark.parametrize(("release", "acl", "path"), ALL)
+def test_apache_kafka_answers_as_recorded(
+    release: str, acl: bool, path: Path, server_of: Callable[[str, bool], Server]
+) -> None:
     if reason := missing(release):
         pytest.skip(reason)
-    with ApacheKafka(release, acl) as kafka:
-        yield Server(kafka.bootstrap_servers, acl, legacy=release == "2.8")
-
-
-@pytest.mark.parametrize(("place", "path"), ALL, indirect=["place"])
-def test_apache_kafka_answers_as_recorded(server: Server, path: Path) -> None:
-    scenario = load(path)
+    scenario, server = load(path), server_of(release, acl)
     assert not server.lacks(scenario["needs"])
     failed = [str(case) for case in replay(scenario, server) if case.problems]
     assert not failed, "\n".join(failed)
