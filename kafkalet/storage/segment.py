@@ -25,6 +25,7 @@ from .config import LogConfig
 from .files import Buffer, FileRange, Files
 from .index import IndexPool
 from .offset_index import OffsetIndex
+from .rolling import jitter_ms, max_segment_ms
 from .time_index import TimeIndex
 from .txn_index import TransactionIndex
 from .values import NO_TIMESTAMP, LogOffsetMetadata, ReadResult, TimestampOffset
@@ -93,7 +94,7 @@ class Segment:
         self.time_index = TimeIndex(files, pool, paths[2], base_offset, max_index_bytes, new=new)
         self.txn_index = TransactionIndex(files.file(paths[3]), base_offset)
         self._interval_bytes = config.index_interval_bytes
-        self._jitter_ms = _jitter_ms(config)
+        self._jitter_ms = jitter_ms(config)
         self._bytes_since_index_entry = 0
         self._indexes_are_full: bool | None = None
         """None: look at them."""
@@ -243,8 +244,8 @@ class Segment:
     def position_before(self, timestamp: int, offset: int) -> int:
         """A position before the first entry that ends at `offset` or later and is as late as `timestamp`, or later.
 
-        The time index has no entry while times do not rise. Where a single late record came early, it leads to that, and
-        all behind it would have to be walked through; so the running maxima, where they are known, say more.
+        The time index has no entry while times do not rise. Where a single late record came early, it leads to that,
+        and all behind it would have to be walked through; so the running maxima, where they are known, say more.
         """
         indexed = self.time_index.lookup(timestamp)
         position = self.offset_index.lookup(max(indexed.offset, offset))
@@ -385,17 +386,3 @@ class Segment:
         self.offset_index.remove()
         self.time_index.remove()
         self.txn_index.remove()
-
-
-def max_segment_ms(config: LogConfig) -> int:
-    """How much time one segment may hold: a compacted log also rolls by `max.compaction.lag.ms`."""
-    if config.is_compacted and config.max_compaction_lag_ms > 0:
-        return min(config.max_compaction_lag_ms, config.segment_ms)
-    return config.segment_ms
-
-
-def _jitter_ms(config: LogConfig) -> int:
-    """A random part of `segment.jitter.ms`, so that logs that were made together do not roll together."""
-    if not config.segment_jitter_ms:
-        return 0
-    return int.from_bytes(os.urandom(4), "big") % min(config.segment_jitter_ms, config.segment_ms)

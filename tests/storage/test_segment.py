@@ -12,7 +12,7 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.storage.config import LogConfig
 from kafkalet.storage.files import Files
 from kafkalet.storage.index import IndexPool
-from kafkalet.storage.segment import Segment, file_name, max_segment_ms
+from kafkalet.storage.segment import Segment, file_name
 from kafkalet.storage.values import ReadResult
 
 BASE = 100
@@ -195,13 +195,6 @@ def test_jitter_shortens_the_time_by_a_part_of_it(tmp_path: Path) -> None:
         seen.add(next(ms for ms in range(985, 1003) if should_roll(bench, ms=ms)))
     assert len(seen) > 2
     assert seen <= set(range(992, 1002))
-
-
-def test_a_compacted_log_also_rolls_by_its_compaction_lag() -> None:
-    compacted = LogConfig(cleanup_policy=frozenset({"compact"}), max_compaction_lag_ms=500, segment_ms=1000)
-    assert max_segment_ms(compacted) == 500
-    assert max_segment_ms(compacted._replace(segment_ms=100)) == 100
-    assert max_segment_ms(compacted._replace(cleanup_policy=frozenset({"delete"}))) == 1000
 
 
 def test_it_rolls_when_an_index_is_full(tmp_path: Path) -> None:
