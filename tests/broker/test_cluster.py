@@ -113,7 +113,7 @@ def test_a_broker_runs_in_the_callers_loop() -> None:
     async def run() -> int:
         async with kafkalet.Broker(topics=["t"]) as broker:
             broker.produce("t", 0, batch(b"a", b"b"))
-            reader, writer = await asyncio.open_connection("127.0.0.1", broker.port)
+            _, writer = await asyncio.open_connection("127.0.0.1", broker.port)
             writer.close()
             await writer.wait_closed()
             return broker.log("t").high_watermark
