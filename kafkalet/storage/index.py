@@ -155,8 +155,8 @@ class SortedIndex:
 
     def allow_unload(self) -> None:
         """The segment takes no more appends, and the index is in its file."""
-        if self._is_loaded:
-            self._pool.admit(self)
+        self.load()
+        self._pool.admit(self)
 
     def flush(self) -> None:
         """Bring the file up to date; it exists afterwards. It is not forced to the disk."""
@@ -187,15 +187,11 @@ class SortedIndex:
         self._pool.dismiss(self)
 
     def _without_padding(self, data: bytes) -> bytes:
-        """The entries in the file up to the zeros that Kafka allocates ahead. The first entry may be all zeros
-        itself."""
-        whole = len(data) - len(data) % self.ENTRY_BYTES
-        used = len(data[:whole].rstrip(b"\0"))
-        return (
-            data[: min(whole, max(-(-used // self.ENTRY_BYTES), 1) * self.ENTRY_BYTES)]
-            if used or whole == self.ENTRY_BYTES
-            else b""
-        )
+        """The entries up to the zeros that Kafka allocates ahead. A single entry may be all zeros itself."""
+        size = self.ENTRY_BYTES
+        whole = len(data) // size * size
+        used = -(-len(data[:whole].rstrip(b"\0")) // size) * size
+        return data[: size if whole == size else used]
 
     def _decode(self, data: bytes) -> tuple[array[int], array[int]]:
         raise NotImplementedError

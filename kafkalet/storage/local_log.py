@@ -264,8 +264,6 @@ class LocalLog:
 
         Returns descriptors of all their files, and of the directory.
         """
-        if start > end:
-            return []
         unflushed = self.segments.between(start, end)
         for segment in unflushed:
             segment.flush_indexes()

@@ -119,8 +119,6 @@ class LogOffsets:
         first = self._first_unstable
         if first is None or first.offset >= self._high_watermark.offset:
             return self.high_watermark_metadata()
-        if first.offset_only:
-            first = self._first_unstable = self.offset_metadata(first.offset)
         return first
 
     def offset_metadata(self, offset: int) -> LogOffsetMetadata:

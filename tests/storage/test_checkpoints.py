@@ -60,7 +60,9 @@ def test_the_topic_id_is_written_as_kafka_writes_it(tmp_path: Path) -> None:
     assert checkpoints.read_topic_id(str(tmp_path / "none")) is None
 
 
-@pytest.mark.parametrize("text", ["", "version: 1\ntopic_id: XSobPE1eT2BxgpOktcbX-w", "version: 0\ntopic_id: abc"])
+@pytest.mark.parametrize(
+    "text", ["", "version: 1\ntopic_id: XSobPE1eT2BxgpOktcbX-w", "version: 0\ntopic_id: abc", "version: 0\ntopic_id: a"]
+)
 def test_a_broken_partition_metadata_is_corrupt(tmp_path: Path, text: str) -> None:
     (tmp_path / "partition.metadata").write_text(text)
     with pytest.raises(CorruptCheckpoint):

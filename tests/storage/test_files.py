@@ -201,6 +201,8 @@ def test_removing_twice_and_removing_what_is_gone_does_no_harm(files: Files, tmp
     file.remove()
     gone = files.file(str(tmp_path / "nowhere" / "b"))
     gone.remove()
+    with pytest.raises(FileNotFoundError):
+        gone.read(1, 0)
 
 
 def test_truncate_and_size(files: Files, tmp_path: Path) -> None:

@@ -81,3 +81,18 @@ def test_nothing_is_flushed_twice(place: Place) -> None:
     place.append(2)
     place.log.flush()
     assert local(place).flushed_ms == at + 50
+
+
+def test_a_place_behind_the_last_entry_has_no_entry(place: Place) -> None:
+    place.append(1)
+    place.append(2)
+    local(place).update_end(9)
+    assert local(place).entry_metadata(LogOffsetMetadata(5, 1, place.log.segments.active.size_bytes))[0] == 5
+
+
+def test_a_reader_sees_nothing_of_a_segment_behind_what_it_may_see(place: Place) -> None:
+    place.replicate(logged(0))
+    place.replicate(logged(50))
+    limit = LogOffsetMetadata(30, 0, place.log.segments.first.size_bytes)
+    found = local(place).read(20, 1000, True, limit, False)
+    assert (found.records, found.position) == (b"", (20, 50, 0))

@@ -140,6 +140,8 @@ def test_the_upper_bound_is_an_entry_behind_the_position(tmp_path: Path) -> None
     made = index(tmp_path, [(45, 100), (60, 5000), (70, 9000)])
     assert [made.upper_bound(position) for position in (0, 99, 101, 4999, 5001, 8999)] == [45, 45, 60, 60, 70, 70]
     assert made.upper_bound(9001) is None
+    made.flush()
+    assert reopened(tmp_path).upper_bound(101) == 60
     assert index(tmp_path).upper_bound(0) is None
 
 
@@ -167,3 +169,8 @@ def test_the_upper_bound_is_never_below_the_position(steps: list[int], data: st.
     else:
         assert found in (nearest, nearest + 1)
         assert found == nearest or positions[nearest] == wanted
+
+
+def test_the_position_of_an_entry(tmp_path: Path) -> None:
+    index(tmp_path, [(45, 100), (60, 5000)]).flush()
+    assert [reopened(tmp_path).position(entry) for entry in (0, 1, -1)] == [100, 5000, 5000]

@@ -228,6 +228,22 @@ def test_a_truncation_below_a_transaction_forgets_it(place: Place) -> None:
     assert four(place.log) == (0, 1, 1, 1)
 
 
+def test_the_place_of_a_transaction_that_was_read_from_a_snapshot_is_looked_up(place: Place) -> None:
+    place.append(1)
+    size = place.log.size_bytes
+    place.append(2, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
+    assert place.reopen().last_stable_metadata() == (1, 0, size)
+
+
+def test_damage_is_not_taken_for_an_unknown_place(place: Place) -> None:
+    place.append(1)
+    place.append(2)
+    place.log.segments.active._file.write(bytes(12), 0)
+    with pytest.raises(KafkaError) as refused:
+        place.log.offset_metadata(1)
+    assert refused.value.code is Code.CORRUPT_MESSAGE
+
+
 # DeleteRecords into an open transaction: measured on Apache Kafka 3.9.2 and 4.4.0
 
 

@@ -86,3 +86,10 @@ def test_the_end_of_a_transaction_is_read(place: Place) -> None:
     for offset in snapshots(place):
         place.file(f"{offset:020d}.snapshot").unlink()
     assert not rebuilt(place).has_open_transaction(8)
+
+
+def test_a_segment_may_end_before_what_is_wanted(place: Place) -> None:
+    place.log.roll(20)
+    for offset in snapshots(place):
+        place.file(f"{offset:020d}.snapshot").unlink()
+    assert last_sequence(rebuilt(place, start=15, end=20)) is None
