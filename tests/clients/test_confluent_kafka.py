@@ -1,6 +1,7 @@
 """What only confluent-kafka (librdkafka) asks: watermarks, lookups by its consumer, offsets by its admin client."""
 
 import contextlib
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -105,8 +106,11 @@ def test_a_producer_without_acks_finds_out_that_its_connection_closed(kafka: kaf
     producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "acks": 0, "log_level": 0})
     producer.produce("unforgiving", b"x" * 1000)
     producer.flush(PATIENCE_S)
-    producer.produce("unforgiving", b"y")
-    assert producer.flush(PATIENCE_S) == 0
+    log = kafka.log("unforgiving")
+    until = time.monotonic() + PATIENCE_S
+    while log.log_end_offset == 0 and time.monotonic() < until:  # what it sends before it finds out is lost
+        producer.produce("unforgiving", b"y")
+        assert producer.flush(PATIENCE_S) == 0
     client = ConfluentKafka(kafka.bootstrap_servers)
-    [(_, message)] = client.read("unforgiving", {0: 0}, 1)
+    [(_, message), *_] = client.read("unforgiving", {0: 0}, 1)
     assert message.value == b"y"
