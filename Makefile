@@ -31,7 +31,7 @@ oracle: $(BIN)/.ready
 	$(BIN)/python -m pytest -m oracle $(ARGS)
 
 clients: $(BIN)/.ready
-	$(BIN)/python -m pytest -m toolchain tests/clients -s $(ARGS)
+	$(BIN)/python -m pytest -m toolchain tests/clients -sv $(ARGS)
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
