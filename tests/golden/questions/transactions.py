@@ -312,6 +312,7 @@ def txn_append_time(ask: Asking) -> None:
     producer = Transactional(ask, t, "X1")
     producer.send(10, 20)
     producer.end(False, 3)
+    ask.step("sleep", ms=20)  # two appends in one millisecond have no order by time
     producer.begin()
     producer.send(30)
     stable(ask, t, "open again")
