@@ -262,6 +262,19 @@ def read_all(path: str) -> bytes:
         return file.read()
 
 
+def read_end(path: str, size: int) -> bytes:
+    """The last `size` bytes of a file of whole pieces of that size; none where it is empty, other, or not there."""
+    try:
+        with open(path, "rb") as file:
+            length = os.fstat(file.fileno()).st_size
+            if not length or length % size:
+                return b""
+            file.seek(length - size)
+            return file.read()
+    except FileNotFoundError:
+        return b""
+
+
 def replace_file(path: str, data: Buffer, *, durable: bool) -> None:
     """Make `data` the whole content of the file `path`: a reader, or a crash, finds the old content or the new.
 

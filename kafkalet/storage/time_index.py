@@ -12,10 +12,13 @@ from __future__ import annotations
 import sys
 from array import array
 from bisect import bisect_left, bisect_right
+from struct import Struct
 
+from .files import read_end
 from .index import OutOfOrder, SortedIndex, as_bytes, words
 from .values import NO_TIMESTAMP, TimestampOffset
 
+_ENTRY = Struct(">qi")
 _HIGH, _LOW = (1, 0) if sys.byteorder == "little" else (0, 1)
 
 
@@ -35,7 +38,13 @@ class TimeIndex(SortedIndex):
     @property
     def last_entry(self) -> TimestampOffset:
         """(-1, base offset) where there is none."""
-        self.load()
+        if not self._is_loaded:
+            # What a log with many segments is asked for all of them: the end of the file will do, unless it is padding.
+            end = read_end(self.path, self.ENTRY_BYTES)
+            if end.strip(b"\0"):
+                timestamp, offset = _ENTRY.unpack(end)
+                return TimestampOffset(timestamp, self.base_offset + offset)
+            self.load()
         if not self._keys:
             return TimestampOffset(NO_TIMESTAMP, self.base_offset)
         return TimestampOffset(self._keys[-1], self.base_offset + self._values[-1])

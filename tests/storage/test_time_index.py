@@ -73,6 +73,25 @@ def test_truncation_drops_entries_at_and_above_the_offset(tmp_path: Path, offset
     assert len(made) == left
 
 
+def test_the_last_entry_is_known_without_reading_the_others(tmp_path: Path) -> None:
+    index(tmp_path, [(1000, 45), (2000, 60)]).flush()
+    found = reopened(tmp_path)
+    assert found.last_entry == (2000, 60, -1)
+    assert not found._is_loaded
+
+
+@pytest.mark.parametrize("padding", [0, 1, 12, 1200])
+def test_the_last_entry_is_found_before_padding(tmp_path: Path, padding: int) -> None:
+    (tmp_path / "0.timeindex").write_bytes(struct.pack(">qi", 1000, 5) + bytes(padding))
+    assert reopened(tmp_path).last_entry == (1000, 45, -1)
+
+
+def test_the_last_entry_of_nothing(tmp_path: Path) -> None:
+    assert reopened(tmp_path).last_entry == (-1, BASE, -1)
+    (tmp_path / "0.timeindex").write_bytes(b"")
+    assert reopened(tmp_path).last_entry == (-1, BASE, -1)
+
+
 def test_the_file_is_kafkas(tmp_path: Path) -> None:
     index(tmp_path, [(1_700_000_000_000, 45), (1_700_000_000_001, 60)]).flush()
     expected = struct.pack(">qiqi", 1_700_000_000_000, 5, 1_700_000_000_001, 20)
