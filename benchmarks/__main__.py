@@ -64,7 +64,7 @@ def main() -> None:
     if not options.rows:
         startup.main(options.runs)
         lookup.main()
-        records.main()
+        records.main([])
         validation.main()
 
 

@@ -67,8 +67,9 @@ def fetch_request(offset: int, max_bytes: int, name: str = TOPIC) -> Any:
 
 
 def produce_request(batch_bytes: int, name: str = TOPIC) -> bytes:
+    now_ms = time.time_ns() // 1_000_000  # older ones would fall to retention in the middle of a run
     records = [
-        Record(index, 1_700_000_000_000 + index, None, bytes([65 + index % 26]) * (RECORD_BYTES - 8), ())
+        Record(index, now_ms, None, bytes([65 + index % 26]) * (RECORD_BYTES - 8), ())
         for index in range(max(batch_bytes // RECORD_BYTES, 1))
     ]
     types = request_type(Api.PRODUCE)

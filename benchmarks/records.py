@@ -144,11 +144,11 @@ def show(rows: list[dict[str, Any]]) -> None:
         print("  ".join(str(row.get(name, "")).rjust(width) for name, width in zip(names, widths, strict=True)))
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=0.3, help="for each figure")
     parser.add_argument("--json", action="store_true", help="one object a line")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     for title, measured in (
         ("Records, ns each", measure_records(options.seconds)),
         ("CRC-32C, MB/s", measure_checksums(options.seconds)),
