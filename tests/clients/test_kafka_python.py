@@ -11,7 +11,7 @@ from kafkalet.protocol.records.build import build_batch, numbered
 from .drivers import Found, KafkaPython, Refused, Row, messages
 from .drivers import kafka as kafka_python
 
-OLD = [(0, 8, 2), (0, 9), (0, 10, 0), (0, 10, 1), (0, 11), (1, 0), (1, 1), (2, 0), (2, 1), (2, 3), (2, 5), (2, 8)]
+OLD = [(0, 8, 2), (0, 9), (0, 10, 0), (0, 10, 1), (0, 11), (1, 1), (2, 1), (2, 5)]
 """Brokers that a client may believe it speaks to; it chooses its versions accordingly."""
 
 

@@ -10,7 +10,7 @@ from .drivers import Driver, Found, Row, messages
 SINCE = {"AioKafka": (0, 11), "ConfluentKafka": (0, 10, 1), "KafkaPython": (0, 10, 1)}
 """The oldest release that a client, left to find out by itself, can ask for an offset by time."""
 
-MILESTONES = ("0.10.1", "0.11", "1.0", "2.0", "2.4", "2.8", "3.0", "3.5", "3.9", "4.0", "4.4", "newest")
+MILESTONES = ("0.10.1", "0.11", "2.0", "2.8", "3.5", "3.9", "4.0", "4.4", "newest")
 """Releases at which versions of Produce, Fetch or ListOffsets came or went; the rest are alike to a client."""
 
 
