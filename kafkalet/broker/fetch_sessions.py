@@ -133,6 +133,8 @@ class FetchContext:
     """What one request reads: `asked` in order, and `settle`, which makes the answer of what was found."""
 
     error = Code.NONE
+    remembers_nothing = True
+    """Without a session `settle` does not look at what was found, and need not be asked."""
 
     def __init__(self, asked: list[tuple[Key, Asked]]) -> None:
         self.asked = asked
@@ -145,6 +147,8 @@ class FetchContext:
 class ErrorContext(FetchContext):
     """A request whose session is unknown or out of step: nothing is read."""
 
+    remembers_nothing = False
+
     def __init__(self, error: Code, session_id: int = NO_SESSION) -> None:
         super().__init__([])
         self.error = error
@@ -156,6 +160,8 @@ class ErrorContext(FetchContext):
 
 class FullContext(FetchContext):
     """A full request that opens a session when its answer is made."""
+
+    remembers_nothing = False
 
     def __init__(
         self,
@@ -188,6 +194,8 @@ class FullContext(FetchContext):
 
 class IncrementalContext(FetchContext):
     """A request of a running session."""
+
+    remembers_nothing = False
 
     def __init__(self, session: FetchSession, name_of: Callable[[bytes], str], all_told_go_last: bool) -> None:
         asked: list[tuple[Key, Asked]] = []

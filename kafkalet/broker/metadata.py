@@ -107,6 +107,10 @@ class MetadataImage:
         """The broker that clients send administration to: the first one alive, -1 when none is."""
         return min(self.endpoints, default=-1)
 
+    def endpoints_of(self, nodes: Iterable[int]) -> list[Endpoint]:
+        """Where clients reach these brokers, those that are alive."""
+        return [self.endpoints[node] for node in sorted(nodes) if node in self.endpoints]
+
     def topic_by_id(self, topic_id: bytes) -> TopicState | None:
         return self._by_id.get(topic_id)
 

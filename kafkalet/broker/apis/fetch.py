@@ -17,15 +17,17 @@ read failed, or a reader has diverged. Else the request waits for its partitions
 Source: kafka.server.KafkaApis.handleFetchRequest, ReplicaManager.fetchMessages and readFromLog, DelayedFetch.
 """
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.fetch_sessions import Asked, FetchContext, Key, Told
+from kafkalet.broker.fetch_sessions import NO_SESSION, Asked, FetchContext, Key, Told
 from kafkalet.broker.partition import Partition, Read
 from kafkalet.broker.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafkalet.protocol.wire import ZERO_UUID
+from kafkalet.storage.files import FileRange
 from kafkalet.storage.values import Isolation, LogOffsetMetadata
 
 from .fetch_conversion import convert, refused
@@ -36,6 +38,8 @@ Answer = FetchResponse.Topic.Partition
 CONSUMER = -1
 FUTURE_REPLICA = -3
 UNKNOWN = -1
+READ_BYTES = 16 * 1024
+"""Up to so many bytes of records are read with the answer; more of them go out as a range of their file."""
 ISOLATION_LEVELS = {0: Isolation.HIGH_WATERMARK, 1: Isolation.LAST_STABLE}
 
 
@@ -330,18 +334,7 @@ class _Fetch:
         answers = {key: one.answer for key, one in found.items()}
         for key, code in self.refused.items():
             answers[key] = refused(key[2], code)
-        error, session_id, keys = self.session.settle(
-            {
-                key: Told(
-                    answer.error_code,
-                    answer.high_watermark,
-                    answer.log_start_offset,
-                    len(answer.records or b""),
-                    answer.diverging_epoch is not None or answer.preferred_read_replica >= 0,
-                )
-                for key, answer in answers.items()
-            }
-        )
+        error, session_id, keys = self._settle(answers)
         offsets = {key: asked.fetch_offset for key, asked in self.readable} if self.context.version < 10 else {}
         topics: list[AnswerTopic] = []
         last: tuple[str, bytes | None] | None = None
@@ -353,8 +346,27 @@ class _Fetch:
                 last = key[:2]
                 topics.append(AnswerTopic(topic=key[0], topic_id=key[1] or ZERO_UUID, partitions=[]))
             topics[-1].partitions.append(answer)
+            if isinstance(answer.records, FileRange) and len(answer.records) <= READ_BYTES:
+                answer.records = answer.records.read()
         return FetchResponse(
             error_code=error, session_id=session_id, responses=topics, node_endpoints=self._endpoints(answers)
+        )
+
+    def _settle(self, answers: dict[Key, Answer]) -> tuple[Code, int, Collection[Key]]:
+        """The top-level error, the session id, and the partitions that the client has to be told of, in order."""
+        if self.session.remembers_nothing:
+            return Code.NONE, NO_SESSION, answers
+        return self.session.settle(
+            {
+                key: Told(
+                    answer.error_code,
+                    answer.high_watermark,
+                    answer.log_start_offset,
+                    len(answer.records or b""),
+                    answer.diverging_epoch is not None or answer.preferred_read_replica >= 0,
+                )
+                for key, answer in answers.items()
+            }
         )
 
     def _endpoints(self, answers: dict[Key, Answer]) -> list[FetchResponse.NodeEndpoint]:
@@ -364,13 +376,9 @@ class _Fetch:
         if self.replica_id >= 0 and not self.context.release.tells_followers_where_leaders_are:
             return []
         leaders = {answer.current_leader.leader_id for answer in answers.values() if answer.current_leader is not None}
-        endpoints = self.context.cluster.metadata.endpoints
         return [
-            FetchResponse.NodeEndpoint(
-                node_id=node, host=endpoints[node].host, port=endpoints[node].port, rack=endpoints[node].rack
-            )
-            for node in sorted(leaders)
-            if node in endpoints
+            FetchResponse.NodeEndpoint(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
+            for node in self.context.cluster.metadata.endpoints_of(leaders)
         ]
 
     def _refuse_all(self, code: Code) -> FetchResponse:
