@@ -65,7 +65,7 @@ def main() -> None:
         startup.main(options.runs)
         lookup.main()
         records.main([])
-        validation.main()
+        validation.main([])
 
 
 if __name__ == "__main__":

@@ -89,10 +89,10 @@ def pure_crc() -> Iterator[None]:
         batch_module.crc32c = native
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.validation", description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=0.3, help="for each figure")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     config = LogConfig(max_message_bytes=2 << 20)
     print(f"{'':<32}{BACKEND + ' crc':>24}{'pure crc':>24}{'LogAppendTime':>24}")
     with tempfile.TemporaryDirectory() as directory:
