@@ -23,6 +23,9 @@ import confluent_kafka.admin
 PATIENCE_S = 20.0
 """How long an answer may take on a machine that is busy."""
 
+PAUSE_MS = 10
+"""What clients take a breath of before they ask for metadata again, here; 100 by default."""
+
 Headers = Sequence[tuple[str, bytes]]
 
 
@@ -93,7 +96,7 @@ class KafkaPython:
 
     def __init__(self, servers: str, **more: Any) -> None:
         self.servers = servers
-        self.more = more
+        self.more = {"retry_backoff_ms": PAUSE_MS, **more}
         self._asker: Any = None
 
     @staticmethod
@@ -329,7 +332,7 @@ class AioKafka:
     def produce(self, topic: str, partition: int, rows: Sequence[Row], **settings: Any) -> list[int]:
         async def run() -> list[int]:
             async with aiokafka.AIOKafkaProducer(
-                bootstrap_servers=self.servers, **{"acks": "all", "linger_ms": 1} | settings
+                bootstrap_servers=self.servers, retry_backoff_ms=PAUSE_MS, **{"acks": "all", "linger_ms": 1} | settings
             ) as producer:
                 sent = [
                     await producer.send(
@@ -353,6 +356,7 @@ class AioKafka:
         return aiokafka.AIOKafkaConsumer(
             bootstrap_servers=self.servers,
             group_id=None,
+            retry_backoff_ms=PAUSE_MS,
             enable_auto_commit=False,
             auto_offset_reset="none",
             isolation_level=isolation,
