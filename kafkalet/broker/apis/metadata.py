@@ -1,6 +1,7 @@
 """Metadata v0-13: brokers, topics, and who leads what.
 
-v0      an empty list of topics asks for all; from v1 on null does, and an empty list for none
+v0      an empty list of topics asks for all; from v1 on null does, and an empty list for none. Replicas on brokers that
+        are gone are left out, with an error; from v1 on all replicas are told
 v4      a request may forbid that unknown topics are created
 v8      authorized operations, if asked for
 v10     topic ids in the answer
@@ -117,7 +118,7 @@ def _known(topic: TopicState, request: MetadataRequest, context: Context) -> Ans
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.is_internal,
-        partitions=[_partition(partition, alive) for partition in topic.partitions],
+        partitions=[_partition(partition, alive, context.version) for partition in topic.partitions],
         topic_authorized_operations=_operations(request),
     )
 
@@ -126,13 +127,19 @@ def _operations(request: MetadataRequest) -> int:
     return TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
 
 
-def _partition(state: PartitionState, alive: dict[int, object]) -> AnswerPartition:
+def _partition(state: PartitionState, alive: dict[int, object], version: int) -> AnswerPartition:
+    offline = [node for node in state.replicas if node not in alive]
+    code = Code.NONE
+    if state.leader == NO_LEADER:
+        code = Code.LEADER_NOT_AVAILABLE
+    elif offline and version == 0:
+        code = Code.REPLICA_NOT_AVAILABLE
     return AnswerPartition(
-        error_code=Code.LEADER_NOT_AVAILABLE if state.leader == NO_LEADER else Code.NONE,
+        error_code=code,
         partition_index=state.index,
         leader_id=state.leader,
         leader_epoch=state.leader_epoch,
-        replica_nodes=list(state.replicas),
-        isr_nodes=list(state.isr),
-        offline_replicas=[node for node in state.replicas if node not in alive],
+        replica_nodes=[node for node in state.replicas if version > 0 or node in alive],
+        isr_nodes=[node for node in state.isr if version > 0 or node in alive],
+        offline_replicas=offline,
     )

@@ -159,6 +159,14 @@ def test_a_broker_that_is_gone_leaves_replicas_offline(three: Wire) -> None:
     assert partition["offline_replicas"] == [1]
 
 
+def test_v0_leaves_out_replicas_that_are_gone_and_says_so(three: Wire) -> None:
+    three.cluster.stop_broker(3)
+    [topic] = ask(three, 0, named("t"))["topics"]
+    [partition] = topic["partitions"]
+    assert (partition["error_code"], partition["leader_id"]) == (Code.REPLICA_NOT_AVAILABLE, 1)
+    assert (partition["replica_nodes"], partition["isr_nodes"]) == ([1, 2], [1, 2])
+
+
 def test_a_partition_that_nobody_leads_says_so(three: Wire) -> None:
     three.cluster.create_topic("single", assignments=[[3]])
     three.cluster.stop_broker(3)
