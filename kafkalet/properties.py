@@ -62,7 +62,7 @@ _BOUNDS = {Type.INT: 1 << 31, Type.SHORT: 1 << 15, Type.LONG: 1 << 63}
 def _integer(type_: Type, name: str, text: str) -> int:
     digits = text[1:] if text[:1] in ("+", "-") else text
     bound = _BOUNDS[type_]
-    if digits.isdecimal() and digits.isascii() and -bound <= (value := int(text)) < bound:
+    if digits.isdecimal() and -bound <= (value := int(text)) < bound:
         return value
     raise InvalidProperty(name, text, f"Not a number of type {type_.name}")
 

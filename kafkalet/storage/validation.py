@@ -2,6 +2,7 @@
 
     is_transactional   what a whole Produce request is refused for, or needs a transactional id for
     check_produced     what a Produce request may carry in one partition (ProduceRequest.validateRecords)
+    check_first_header what breaks the search for producer ids, which comes before any log
     validate           what the log takes from clients and coordinators (UnifiedLog.analyzeAndValidateRecords,
                        LogValidator), in Kafka's order:
 
@@ -216,12 +217,14 @@ def check_produced(records: Buffer, version: int) -> None:
     """
     if version < ONE_BATCH_SINCE or (version >= ZSTD_SINCE and _is_one_batch(records)):
         return
+    if _is_old(records):
+        raise KafkaError(Code.INVALID_RECORD)
     try:
         short_bytes = _short_first_batch(records)
         entries = batches(records, short_bytes)
         if not short_bytes:
             first = next(entries, None)
-            if first is None or first.magic != FORMAT:
+            if first is None:
                 raise KafkaError(Code.INVALID_RECORD)
             if version < ZSTD_SINCE and first.codec is Codec.ZSTD:
                 raise KafkaError(Code.UNSUPPORTED_COMPRESSION_TYPE)
@@ -229,8 +232,15 @@ def check_produced(records: Buffer, version: int) -> None:
             raise KafkaError(Code.INVALID_RECORD)
     except KafkaError as error:
         raise KafkaError(error.code) from None
-    if short_bytes:
-        # Kafka goes on to look for a producer id, which may lie beyond the end, before it finds the checksum wrong.
+
+
+def check_first_header(records: Buffer) -> None:
+    """Raise when the first batch is too short for its header.
+
+    Kafka looks for a producer id, which may lie beyond the end, before it finds the checksum wrong. Raises KafkaError:
+    CORRUPT_MESSAGE, or UNKNOWN_SERVER_ERROR, which is then the answer for all partitions of the request.
+    """
+    if short_bytes := _short_first_batch(records):
         raise KafkaError(Code.UNKNOWN_SERVER_ERROR if short_bytes < PRODUCER_EPOCH_AT else Code.CORRUPT_MESSAGE)
 
 
@@ -243,8 +253,18 @@ def is_transactional(records: Buffer) -> bool:
     """
     if _is_one_batch(records) or _short_first_batch(records):
         return records[ATTRIBUTES_AT + 1] & TRANSACTIONAL != 0
+    if _is_old(records):
+        return False
     first = next(batches(records), None)
     return first is not None and first.is_transactional
+
+
+def _is_old(records: Buffer) -> bool:
+    """Whether a whole message of format 0 or 1 comes first, be it so short that nothing is in it."""
+    if len(records) < LOG_OVERHEAD + MIN_LENGTH or records[MAGIC_AT] >= FORMAT:
+        return False
+    length: int = INT32.unpack_from(records, LENGTH_AT)[0]
+    return MIN_LENGTH <= length <= len(records) - LOG_OVERHEAD
 
 
 def _is_one_batch(records: Buffer) -> bool:

@@ -17,7 +17,7 @@ from kafkalet.storage.config import LogConfig, LogRules
 from kafkalet.storage.files import Files
 from kafkalet.storage.producers import ProducerStates
 from kafkalet.storage.refusals import RecordsRefused, ValidationFailed
-from kafkalet.storage.validation import check_produced, is_transactional, validate
+from kafkalet.storage.validation import check_first_header, check_produced, is_transactional, validate
 from kafkalet.storage.values import Origin
 from tests.golden import notation
 from tests.golden.matching import Matcher, resolve
@@ -55,6 +55,7 @@ class Partition:
     def append(self, data: bytes, version: int) -> Answer:
         try:
             check_produced(data, version)
+            check_first_header(data)
             accepted = validate(
                 bytearray(data),
                 self.config,
@@ -180,6 +181,7 @@ class Imitation:
         if acks not in (-1, 0, 1):
             try:
                 check_produced(data, version)
+                check_first_header(data)
             except KafkaError as error:
                 return answer_of(error.code)
             return answer_of(BAD_ACKS)

@@ -12,7 +12,7 @@ from kafkalet.protocol.records.batch import Batch, TimestampType, batches
 from kafkalet.protocol.records.codecs import Codec
 from kafkalet.storage.config import LogConfig
 from kafkalet.storage.refusals import AppendRefused
-from kafkalet.storage.validation import check_produced, is_transactional
+from kafkalet.storage.validation import check_first_header, check_produced, is_transactional
 from kafkalet.storage.values import Origin
 from tests.golden import codecs
 from tests.storage.producing import T0, marker, message_set, produced, record
@@ -238,8 +238,8 @@ def test_coordinators_need_no_sequence() -> None:
         (produced(0, set={"attributes": 5}), 6, Code.UNKNOWN_SERVER_ERROR),
         (produced(0, set={"attributes": 5}), 7, None),
         (produced(0, set={"crc": 1}), 9, None),
-        (produced(0, set={"length": 38})[:50], 9, Code.UNKNOWN_SERVER_ERROR),
-        (produced(0, set={"length": 39})[:51], 9, Code.CORRUPT_MESSAGE),
+        (produced(0, set={"length": 38})[:50], 9, None),
+        (message_set(0, 0, set={"length": 14, "magic": 1})[:26], 9, Code.INVALID_RECORD),
         (produced(0, set={"length": 38})[:50] + produced(0), 9, Code.INVALID_RECORD),
         (produced(0, set={"length": 38})[:50] + bytes(12), 9, Code.CORRUPT_MESSAGE),
     ],
@@ -251,6 +251,21 @@ def test_what_a_request_may_carry(data: bytes, version: int, code: Code | None) 
         with pytest.raises(KafkaError) as caught:
             check_produced(data, version)
         assert (caught.value.code, caught.value.message) == (code, None)
+
+
+@pytest.mark.parametrize(
+    ("length", "code"), [(38, Code.UNKNOWN_SERVER_ERROR), (39, Code.CORRUPT_MESSAGE), (48, Code.CORRUPT_MESSAGE)]
+)
+def test_a_batch_too_short_for_its_header_breaks_what_looks_for_its_producer(length: int, code: Code) -> None:
+    with pytest.raises(KafkaError) as caught:
+        check_first_header(produced(0, set={"length": length})[: length + 12])
+    assert (caught.value.code, caught.value.message) == (code, None)
+
+
+def test_the_header_of_a_whole_batch_is_in_order() -> None:
+    check_first_header(produced(0))
+    check_first_header(message_set(1, 0))
+    check_first_header(b"")
 
 
 @pytest.mark.parametrize("field", [{"magic": 3}, {"magic": -1}, {"length": 13}, {"length": -5}], ids=str)

@@ -20,6 +20,8 @@ MAX_RECORDS = 10_000
 
 def handle(request: CreatePartitionsRequest, context: Context) -> CreatePartitionsResponse:
     times = Counter(topic.name for topic in request.topics)
+    if 1 in times.values() and request.timeout_ms <= 0 and context.release.runs_without_zookeeper:
+        raise KafkaError(Code.REQUEST_TIMED_OUT)  # before the controller has looked at it
     answers = [
         Answer(name=name, error_code=Code.INVALID_REQUEST, error_message="Duplicate topic name.")
         for name, count in times.items()
@@ -33,6 +35,11 @@ def handle(request: CreatePartitionsRequest, context: Context) -> CreatePartitio
             except KafkaError as error:
                 answer.error_code, answer.error_message = error.code, error.message
             answers.append(answer)
+    return CreatePartitionsResponse(results=answers)
+
+
+def refuse(request: CreatePartitionsRequest, context: Context, error: KafkaError) -> CreatePartitionsResponse:
+    answers = [Answer(name=topic.name, error_code=error.code, error_message=error.message) for topic in request.topics]
     return CreatePartitionsResponse(results=answers)
 
 

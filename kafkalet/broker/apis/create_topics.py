@@ -33,6 +33,8 @@ MAX_RECORDS = 10_000
 def handle(request: CreateTopicsRequest, context: Context) -> CreateTopicsResponse:
     times = Counter(topic.name for topic in request.topics)
     allowed = [topic for topic in request.topics if times[topic.name] == 1 and topic.name != CLUSTER_METADATA]
+    if allowed and request.timeout_ms <= 0 and context.release.runs_without_zookeeper:
+        raise KafkaError(Code.REQUEST_TIMED_OUT)  # before the controller has looked at it
     answers = _too_many(allowed) or [_create(topic, request.validate_only, context) for topic in allowed]
     for name, count in times.items():
         if count > 1:
@@ -41,6 +43,10 @@ def handle(request: CreateTopicsRequest, context: Context) -> CreateTopicsRespon
             message = f"Creation of internal topic {CLUSTER_METADATA} is prohibited."
             answers.append(_refused(name, Code.INVALID_REQUEST, message))
     return CreateTopicsResponse(topics=answers)
+
+
+def refuse(request: CreateTopicsRequest, context: Context, error: KafkaError) -> CreateTopicsResponse:
+    return CreateTopicsResponse(topics=[_refused(topic.name, error.code, error.message) for topic in request.topics])
 
 
 def _too_many(topics: list[Topic]) -> list[Answer]:

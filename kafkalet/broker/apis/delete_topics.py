@@ -26,6 +26,8 @@ def handle(request: DeleteTopicsRequest, context: Context) -> DeleteTopicsRespon
         return DeleteTopicsResponse(responses=list(_disabled(request, context.version)))
     answers: list[Answer] = []
     names, ids = _sorted_out(request, answers)
+    if (names or ids) and request.timeout_ms <= 0 and context.release.runs_without_zookeeper:
+        raise KafkaError(Code.REQUEST_TIMED_OUT)  # before the controller has looked at it
     by_id = _ids(ids, context, answers)
     doomed = dict(by_id)
     for name in names:
@@ -42,6 +44,12 @@ def handle(request: DeleteTopicsRequest, context: Context) -> DeleteTopicsRespon
         context.cluster.delete_topic(name)
         answers.append(Answer(name=name, topic_id=topic_id))
     return DeleteTopicsResponse(responses=answers)
+
+
+def refuse(request: DeleteTopicsRequest, context: Context, error: KafkaError) -> DeleteTopicsResponse:
+    asked: list[tuple[str | None, bytes]] = [(name, ZERO_UUID) for name in request.topic_names]
+    asked += [(topic.name, topic.topic_id) for topic in request.topics]
+    return DeleteTopicsResponse(responses=[_refused(error.code, error.message, *one) for one in asked])
 
 
 def _sorted_out(request: DeleteTopicsRequest, answers: list[Answer]) -> tuple[list[str], dict[bytes, int]]:
@@ -79,7 +87,7 @@ def _ids(ids: dict[bytes, int], context: Context, answers: list[Answer]) -> dict
     return found
 
 
-def _refused(code: Code, message: str, name: str | None, topic_id: bytes = ZERO_UUID) -> Answer:
+def _refused(code: Code, message: str | None, name: str | None, topic_id: bytes = ZERO_UUID) -> Answer:
     return Answer(name=name, topic_id=topic_id, error_code=code, error_message=message)
 
 

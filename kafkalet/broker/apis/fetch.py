@@ -61,6 +61,10 @@ class Limits(NamedTuple):
         return self.replica_id >= 0
 
 
+NAMELESS = ("", ZERO_UUID)
+"""Kafka asks what comes behind a topic of id zero whether it has the same name, and breaks where there is no name."""
+
+
 class Found(NamedTuple):
     """What one partition answers."""
 
@@ -342,6 +346,8 @@ class _Fetch:
             answer = answers[key]
             if key in offsets:
                 answer = convert(answer, key[0], offsets[key], self.context, from_follower=self.replica_id >= 0)
+            if last == NAMELESS:
+                return self._refuse_all(Code.UNKNOWN_SERVER_ERROR)
             if last != key[:2]:
                 last = key[:2]
                 topics.append(AnswerTopic(topic=key[0], topic_id=key[1] or ZERO_UUID, partitions=[]))

@@ -10,6 +10,7 @@ v13     topic ids instead of names
 acks 0: no answer; on any error the connection closes, which is all that such a producer can notice. acks 1: answered
 when the leader has the records. acks -1: when all in-sync replicas have them, or timeout_ms is up. A partition that is
 named twice counts once, with the last of its records whose head is in order, and a refusal of others is its answer.
+Topics that brokers keep for themselves are closed to all but Kafka's own tools.
 
 Source: kafka.server.KafkaApis.handleProduceRequest, ReplicaManager.appendRecords, DelayedProduce.
 """
@@ -18,13 +19,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.node import Node
+from kafkalet.broker.metadata import INTERNAL_TOPICS
 from kafkalet.broker.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kafkalet.protocol.wire import Buffer
 from kafkalet.storage.refusals import RecordsRefused, ValidationFailed
-from kafkalet.storage.validation import check_produced, is_transactional
+from kafkalet.storage.validation import check_first_header, check_produced, is_transactional
 
 Answer = ProduceResponse.Topic.Partition
 Key = tuple[str, bytes, int]
@@ -33,6 +34,7 @@ ALL_IN_SYNC = -1
 LEADER = 1
 NO_ANSWER = 0
 UNKNOWN = -1
+ADMIN_CLIENT = "__admin_client"
 
 
 class Pending(NamedTuple):
@@ -59,7 +61,7 @@ def handle(request: ProduceRequest, context: Context) -> ProduceResponse | Delay
     waiting: Delayed[ProduceResponse] = context.node.purgatory.park(
         [(key[0], key[2]) for key in pending],
         max(request.timeout_ms, 0),
-        lambda: _answer(answers, request, context) if _settle(pending, context.node) else None,
+        lambda: _answer(answers, request, context) if _settle(pending, context) else None,
         lambda: _answer(_time_out(answers, pending), request, context),
     )
     return waiting
@@ -91,6 +93,14 @@ def _sift(given: list[tuple[Key, Buffer | None]], context: Context) -> tuple[dic
             if error.code == Code.UNKNOWN_SERVER_ERROR:
                 raise
             refused[key] = _refused(key, error.code, error.message)
+    for key, chunk in list(sound.items()):
+        try:
+            check_first_header(chunk)
+        except KafkaError as error:
+            if error.code == Code.UNKNOWN_SERVER_ERROR:
+                raise
+            del sound[key]
+            refused.setdefault(key, _refused(key, error.code))
     return sound, refused
 
 
@@ -104,21 +114,22 @@ def _append(key: Key, chunk: Buffer, request: ProduceRequest, context: Context, 
     name, _, index = key
     if request.acks not in (ALL_IN_SYNC, LEADER, NO_ANSWER):
         return _refused(key, Code.INVALID_REQUIRED_ACKS)
+    if name in INTERNAL_TOPICS and context.client_id != ADMIN_CLIENT:
+        return _refused(key, Code.INVALID_TOPIC_EXCEPTION)
     try:
         partition = context.node.partition(name, index)
+        log = partition.log_for(None)
         if request.acks == ALL_IN_SYNC and not partition.has_enough_replicas:
-            raise KafkaError(Code.NOT_ENOUGH_REPLICAS)
+            return _refused(key, Code.NOT_ENOUGH_REPLICAS, log_start_offset=log.log_start_offset)
         appended = partition.produce(chunk, context.version, request.transactional_id, context.cluster.transactions)
     except RecordsRefused as refusal:
         return _records_refused(key, refusal, partition.log.log_start_offset)
     except ValidationFailed as refusal:
         return _refused(key, refusal.code, refusal.message, log_start_offset=partition.log.log_start_offset)
     except KafkaError as error:
-        answer = _refused(key, error.code, error.message)
-        state = context.cluster.metadata.partition(name, index)
-        if context.version >= 10 and error.code == Code.NOT_LEADER_OR_FOLLOWER and state is not None:
-            answer.current_leader = Answer.LeaderIdAndEpoch(leader_id=state.leader, leader_epoch=state.leader_epoch)
-        return answer
+        if error.code == Code.NOT_LEADER_OR_FOLLOWER:
+            return _name_leader(_refused(key, error.code), key, context)
+        return _refused(key, error.code, error.message)
     answer = Answer(
         index=index,
         error_code=Code.NONE,
@@ -137,6 +148,14 @@ def _refused(key: Key, code: Code, message: str | None = None, log_start_offset:
     )
 
 
+def _name_leader(answer: Answer, key: Key, context: Context) -> Answer:
+    """Tell who leads now, where the version has a place for it (KIP-951)."""
+    state = context.cluster.metadata.partition(key[0], key[2])
+    if context.version >= 10 and state is not None:
+        answer.current_leader = Answer.LeaderIdAndEpoch(leader_id=state.leader, leader_epoch=state.leader_epoch)
+    return answer
+
+
 def _records_refused(key: Key, refusal: RecordsRefused, log_start_offset: int) -> Answer:
     """The answer that names the bad records (KIP-467)."""
     answer = _refused(key, refusal.code, refusal.message, log_start_offset)
@@ -147,17 +166,19 @@ def _records_refused(key: Key, refusal: RecordsRefused, log_start_offset: int) -
     return answer
 
 
-def _settle(pending: dict[Key, Pending], node: Node) -> bool:
+def _settle(pending: dict[Key, Pending], context: Context) -> bool:
     """Look at what still waits (DelayedProduce.tryComplete); say whether nothing does any more."""
     for key, (answer, required_offset) in list(pending.items()):
         try:
-            partition = node.partition(key[0], key[2])  # anew: the topic may have been deleted
+            partition = context.node.partition(key[0], key[2])  # anew: the topic may have been deleted
             if partition.log_for(None).high_watermark < required_offset:
                 continue
             if not partition.has_enough_replicas:
                 answer.error_code = Code.NOT_ENOUGH_REPLICAS_AFTER_APPEND
         except KafkaError as error:
             answer.error_code = error.code
+            if error.code == Code.NOT_LEADER_OR_FOLLOWER:
+                _name_leader(answer, key, context)
         del pending[key]
     return not pending
 

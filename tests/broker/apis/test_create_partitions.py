@@ -2,7 +2,10 @@
 
 from typing import Any
 
+import pytest
+
 from kafkalet.protocol.api import Api
+from kafkalet.protocol.errors import Code, KafkaError
 
 from .asking import Asking, asking
 
@@ -56,3 +59,13 @@ def test_too_many_are_refused() -> None:
         ask.cluster.create_topic("t", 1)
         assert grow(ask, 2**31 - 1)["error_code"] == 44
         assert len(leaders(ask)) == 1
+
+
+def test_without_time_nothing_grows() -> None:
+    with asking() as ask:
+        ask.cluster.create_topic("t")
+        topics = [{"name": name, "count": 2, "assignments": None} for name in ("t", "nope")]
+        with pytest.raises(KafkaError) as refused:
+            ask(Api.CREATE_PARTITIONS, 3, topics=topics, timeout_ms=-1, validate_only=False)
+        assert refused.value.code == Code.REQUEST_TIMED_OUT
+        assert leaders(ask) == [1]

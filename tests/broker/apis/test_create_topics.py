@@ -2,7 +2,10 @@
 
 from typing import Any
 
+import pytest
+
 from kafkalet.protocol.api import Api
+from kafkalet.protocol.errors import Code, KafkaError
 
 from .asking import Asking, asking
 
@@ -76,3 +79,13 @@ def test_versions_before_5_do_not_tell_the_configuration() -> None:
     with asking() as ask:
         [made] = create(ask, {"name": "t"}, version=4)
         assert (made["error_code"], made["num_partitions"], made["configs"]) == (0, -1, [])
+
+
+def test_without_time_nothing_is_created() -> None:
+    with asking() as ask:
+        topics = [{"name": name, "num_partitions": 1, "replication_factor": 1} for name in ("t", "a b", "u", "u")]
+        wanted = [{"assignments": [], "configs": []} | topic for topic in topics]
+        with pytest.raises(KafkaError) as refused:
+            ask(Api.CREATE_TOPICS, 5, topics=wanted, timeout_ms=0, validate_only=False)
+        assert refused.value.code == Code.REQUEST_TIMED_OUT
+        assert not ask.cluster.metadata.topics

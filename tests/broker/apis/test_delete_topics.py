@@ -2,7 +2,10 @@
 
 import os
 
+import pytest
+
 from kafkalet.protocol.api import Api
+from kafkalet.protocol.errors import Code, KafkaError
 
 from .asking import asking
 
@@ -36,4 +39,13 @@ def test_one_topic_by_name_and_by_id_stays() -> None:
         both = [{"name": None, "topic_id": topic_id}, {"name": "t", "topic_id": bytes(16)}]
         answer = ask(Api.DELETE_TOPICS, 6, topics=both, timeout_ms=1)
         assert [topic["error_code"] for topic in answer["responses"]] == [42]
+        assert "t" in ask.cluster.metadata.topics
+
+
+def test_without_time_nothing_is_deleted() -> None:
+    with asking() as ask:
+        ask.cluster.create_topic("t")
+        with pytest.raises(KafkaError) as refused:
+            ask(Api.DELETE_TOPICS, 5, topic_names=["t", "nope"], timeout_ms=0)
+        assert refused.value.code == Code.REQUEST_TIMED_OUT
         assert "t" in ask.cluster.metadata.topics

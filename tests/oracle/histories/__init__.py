@@ -1,0 +1,27 @@
+"""Histories of requests, made by chance: the same seed makes the same history.
+
+A group is a function that adds steps to a `History`; each step has a case, so that each answer is compared. Histories
+are scenarios as `tests/golden` has them: what differs can be kept as it is.
+"""
+
+from collections.abc import Callable
+
+from . import administration, fetching, frames, logs
+from .history import History
+
+GROUPS: dict[str, Callable[[History], None]] = {
+    "produce": logs.producing,
+    "list_offsets": logs.listing,
+    "legacy": logs.legacy,
+    "fetch": fetching.fetching,
+    "sessions": fetching.sessions,
+    "topics": administration.topics,
+    "configurations": administration.configurations,
+    "frames": frames.frames,
+}
+
+
+def history(group: str, seed: int, number: int, release: str, versions: dict[int, tuple[int, int]]) -> History:
+    made = History(f"{seed}/{group}/{number}", release, versions)
+    GROUPS[group](made)
+    return made
