@@ -33,6 +33,9 @@ EVICTION_MS = 120_000
 # (topic name, topic id, partition); names are "" where only the id is known, ids are None where names are used
 Key = tuple[str, bytes | None, int]
 
+NAMELESS = ("", ZERO_UUID)
+"""Kafka knows a topic of id zero by its name, in a session and beside the next one. It has none, so requests fail."""
+
 
 def next_epoch(epoch: int) -> int:
     """The epoch of the request after one of `epoch`; a session that ended stays ended."""
@@ -93,11 +96,6 @@ def _identity(key: Key) -> tuple[str | bytes, int]:
     return (topic if topic_id is None else topic_id, index)
 
 
-def _breaks(key: Key) -> bool:
-    """Kafka's sessions find a partition by its name when the id is zero. Where neither is there, the request fails."""
-    return not key[0] and key[1] == ZERO_UUID
-
-
 class FetchSession:
     """What one client reads, in the order in which it is read next."""
 
@@ -114,7 +112,7 @@ class FetchSession:
     def update(self, asked: Iterable[tuple[Key, Asked]], forgotten: Iterable[Key]) -> bool:
         """Add, change and remove partitions; say whether all went well. What comes before a bad one stays done."""
         for key, what in asked:
-            if _breaks(key):
+            if key[:2] == NAMELESS:
                 return False
             identity = _identity(key)
             known = self.partitions.get(identity)
@@ -123,7 +121,7 @@ class FetchSession:
             else:
                 known[1].asked = what
         for key in forgotten:
-            if _breaks(key):
+            if key[:2] == NAMELESS:
                 return False
             self.partitions.pop(_identity(key), None)
         return True
@@ -181,7 +179,7 @@ class FullContext(FetchContext):
         session = self.sessions.open(self.uses_topic_ids, self.from_follower, len(answers))
         if session is None:
             return Code.NONE, NO_SESSION, list(answers)
-        if any(_breaks(key) for key in answers):
+        if any(key[:2] == NAMELESS for key in answers):
             del self.sessions.sessions[session.id]
             return Code.UNKNOWN_SERVER_ERROR, self.ended, []
         asked = dict(self.asked)

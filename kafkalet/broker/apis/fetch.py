@@ -21,7 +21,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.fetch_sessions import NO_SESSION, Asked, FetchContext, Key, Told
+from kafkalet.broker.fetch_sessions import NAMELESS, NO_SESSION, Asked, FetchContext, Key, Told
 from kafkalet.broker.partition import Partition, Read
 from kafkalet.broker.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
@@ -59,10 +59,6 @@ class Limits(NamedTuple):
     @property
     def from_follower(self) -> bool:
         return self.replica_id >= 0
-
-
-NAMELESS = ("", ZERO_UUID)
-"""Kafka asks what comes behind a topic of id zero whether it has the same name, and breaks where there is no name."""
 
 
 class Found(NamedTuple):
@@ -347,7 +343,7 @@ class _Fetch:
             if key in offsets:
                 answer = convert(answer, key[0], offsets[key], self.context, from_follower=self.replica_id >= 0)
             if last == NAMELESS:
-                return self._refuse_all(Code.UNKNOWN_SERVER_ERROR)
+                return self._refuse_all(Code.UNKNOWN_SERVER_ERROR)  # nothing may come behind it
             if last != key[:2]:
                 last = key[:2]
                 topics.append(AnswerTopic(topic=key[0], topic_id=key[1] or ZERO_UUID, partitions=[]))
