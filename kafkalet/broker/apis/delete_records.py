@@ -2,12 +2,14 @@
 
 Nothing is deleted at once: the retention task drops segments that lie wholly below the start. The answer waits until
 every replica has moved (the low watermark is the smallest log start offset), or timeout_ms is up; then it tells the
-low watermark from when the wait began. A partition that is named twice counts once, with its last offset.
+low watermark from when the wait began. A partition that is named twice counts once, with its last offset. Topics that
+brokers keep for themselves are closed to everybody.
 
 Source: kafka.server.ReplicaManager.deleteRecords, DelayedDeleteRecords.
 """
 
 from kafkalet.broker.context import Context
+from kafkalet.broker.metadata import INTERNAL_TOPICS
 from kafkalet.broker.node import Node
 from kafkalet.broker.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
@@ -31,6 +33,8 @@ def handle(request: DeleteRecordsRequest, context: Context) -> DeleteRecordsResp
         answer = answers[topic, index] = Answer(partition_index=index, low_watermark=UNKNOWN, error_code=Code.NONE)
         try:
             partition = context.node.partition(topic, index)
+            if topic in INTERNAL_TOPICS:
+                raise KafkaError(Code.INVALID_TOPIC_EXCEPTION)
             pending[topic, index] = partition.delete_records(offset)
             answer.low_watermark = partition.low_watermark
         except KafkaError as error:

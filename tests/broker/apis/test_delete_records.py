@@ -84,6 +84,13 @@ def test_a_topic_that_is_only_compacted_keeps_its_records(wire: Wire, policy: st
     wire.cluster.delete_topic("policy")
 
 
+def test_topics_of_the_brokers_are_closed_to_clients(wire: Wire) -> None:
+    wire.cluster.create_topic("__consumer_offsets", 1)
+    answer = wire.ask("DeleteRecords", 2, body(0, topic="__consumer_offsets"))
+    assert told(answer) == (Code.INVALID_TOPIC_EXCEPTION, -1)
+    wire.cluster.delete_topic("__consumer_offsets")
+
+
 def test_nothing_leaves_the_disk_before_a_whole_segment_may_go(wire: Wire) -> None:
     wire.ask("DeleteRecords", 2, body(4))
     assert [batch.base_offset for batch in wire.cluster.log("t").batches] == [0, 3]

@@ -90,8 +90,13 @@ def test_bad_acks_come_before_who_leads(three: Wire) -> None:
 def test_who_leads_comes_before_too_few_in_sync(three: Wire) -> None:
     three.cluster.stop_broker(3)
     three.cluster.create_topic("strict", 1, config={"min.insync.replicas": "2"}, assignments=[[1, 2]])
-    three.cluster.stop_broker(2)
-    assert three.produce(batch(b"a"), topic="strict", acks=-1)["error_code"] == Code.NOT_ENOUGH_REPLICAS
+    three.cluster.hold_replication(2)
+    three.produce(batch(b"a"), topic="strict", acks=1)
+    three.cluster.call(lambda: three.cluster.leadership.drop_laggards(-1))
+    refused = three.produce(batch(b"a"), topic="strict", acks=-1)
+    assert (refused["error_code"], refused["log_start_offset"]) == (Code.NOT_ENOUGH_REPLICAS, 0)
+    refused = three.produce(batch(b"a"), topic="strict", acks=-1, node=2)
+    assert (refused["error_code"], refused["log_start_offset"]) == (Code.NOT_LEADER_OR_FOLLOWER, -1)
     assert three.produce(batch(b"a"), topic="strict", acks=1)["error_code"] == Code.NONE
 
 
@@ -115,6 +120,13 @@ def test_of_a_partition_named_twice_the_sound_records_are_kept_and_the_refusal_i
     answer = wire.ask("Produce", 9, {"acks": 1, "topics": [{"name": "t", "partitions": partitions}]})
     assert [partition["error_code"] for partition in answer["responses"][0]["partitions"]] == [87]
     assert produced(wire.ask("Produce", 9, wire.produce_body(batch(b"b"), acks=1)))["base_offset"] == 1
+
+
+def test_topics_of_the_brokers_are_closed_to_clients(wire: Wire) -> None:
+    wire.cluster.create_topic("__consumer_offsets", 1)
+    refused = wire.produce(batch(b"a"), topic="__consumer_offsets")
+    assert (refused["error_code"], refused["log_start_offset"]) == (Code.INVALID_TOPIC_EXCEPTION, -1)
+    wire.cluster.delete_topic("__consumer_offsets")
 
 
 # acks=0
@@ -194,10 +206,12 @@ def test_when_the_followers_fall_out_of_sync_the_records_are_called_unsafe(three
 
 def test_a_leader_that_changes_while_a_producer_waits_says_so(three: Wire) -> None:
     held_back(three)
-    with three.waiting("Produce", 9, three.produce_body(batch(b"a"), acks=-1, timeout_ms=60_000)) as receive:
+    with three.waiting("Produce", 10, three.produce_body(batch(b"a"), acks=-1, timeout_ms=60_000)) as receive:
         three.cluster.elect_leader("t", 0, 2)
-        answer = produced(receive())
-    assert answer["error_code"] == Code.NOT_LEADER_OR_FOLLOWER
+        answer = receive()
+    assert produced(answer)["error_code"] == Code.NOT_LEADER_OR_FOLLOWER
+    assert produced(answer)["current_leader"] == {"leader_id": 2, "leader_epoch": 1}
+    assert [node["node_id"] for node in answer["node_endpoints"]] == [2]
 
 
 def test_a_topic_that_is_deleted_while_a_producer_waits_is_unknown(three: Wire) -> None:
@@ -276,6 +290,7 @@ def test_since_v10_a_refusal_names_the_leader(three: Wire) -> None:
     assert "current_leader" not in three.produce(batch(b"a"), version=9, node=2)
     answer = three.ask("Produce", 10, three.produce_body(batch(b"a"), version=10), node=2)
     assert produced(answer)["current_leader"]["leader_id"] == 1
+    assert produced(answer)["error_message"] is None
     assert [(node["node_id"], node["port"]) for node in answer["node_endpoints"]] == [
         (1, three.cluster.metadata.endpoints[1].port)
     ]
