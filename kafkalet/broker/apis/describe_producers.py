@@ -1,5 +1,7 @@
 """DescribeProducers v0: the producers that a partition remembers, with their open transactions (KIP-664).
 
+Every replica answers, from its own log.
+
 Source: kafka.server.KafkaApis.handleDescribeProducersRequest, Partition.activeProducerState.
 """
 
@@ -32,7 +34,7 @@ def _describe(topic: str, index: int, context: Context) -> Answer:
     except KafkaError as error:
         return _refused(index, error.code, error.message)
     try:
-        log = context.node.partition(topic, index).log_for(None)
+        log = context.node.partition(topic, index).log
     except KafkaError as error:
         return _refused(index, error.code, None)
     return Answer(

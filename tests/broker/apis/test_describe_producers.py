@@ -63,5 +63,12 @@ def test_what_is_not_there(wire: Wire, topic: str, index: int, code: Code) -> No
     assert (found["error_code"], found["active_producers"]) == (code, [])
 
 
-def test_only_the_leader_knows(wire: Wire) -> None:
-    assert ask(wire, node=2)["error_code"] == Code.NOT_LEADER_OR_FOLLOWER
+def test_a_follower_answers_too(wire: Wire) -> None:
+    wire.produce(batch(b"a", producer_id=7, producer_epoch=0, base_sequence=0))
+    assert ask(wire, node=2) == ask(wire, node=1)
+    assert [producer["producer_id"] for producer in ask(wire, node=2)["active_producers"]] == [7]
+
+
+def test_a_broker_that_holds_no_replica_says_so(wire: Wire) -> None:
+    wire.cluster.create_topic("single", assignments=[[1]])
+    assert ask(wire, "single", node=2)["error_code"] == Code.NOT_LEADER_OR_FOLLOWER
