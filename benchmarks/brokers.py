@@ -1,7 +1,5 @@
 """The brokers under test, each in a process of its own: started, filled, weighed and stopped."""
 
-import json
-import os
 import signal
 import socket
 import subprocess
@@ -13,6 +11,7 @@ from typing import NamedTuple
 
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.messages import request_type
+from tests.oracle.apache_kafka import ApacheKafka, missing
 
 from .load import SMALL_TOPIC, TOPIC, ask, produce_request
 
@@ -61,23 +60,17 @@ def start_kafkalet() -> Running:
 
 
 def start_kafka() -> Running | None:
-    """Apache Kafka 3.9 by the script that $KAFKALET_ORACLE names; None, with the reason, where that is not possible."""
-    script = os.environ.get("KAFKALET_ORACLE") or str(ROOT.parent / "shared" / "oracle" / "oracle")
-    if not Path(script).is_file():
-        print("without Apache Kafka: $KAFKALET_ORACLE names no script that starts it", file=sys.stderr)
+    """Apache Kafka 3.9, or None, with the reason, where it cannot be started (see tests/oracle/apache_kafka.py)."""
+    if lacking := missing("3.9"):
+        print(f"without Apache Kafka: {lacking}", file=sys.stderr)
         return None
-    done = subprocess.run([script, "start", "3.9"], capture_output=True, text=True, check=False)
-    if done.returncode:
-        print(f"without Apache Kafka: {done.stderr.strip()}", file=sys.stderr)
-        return None
-    told = json.loads(done.stdout)
-    address = told["bootstrap"]
-    port = address.rpartition(":")[2]
+    kafka = ApacheKafka("3.9")
+    kafka.__enter__()
     return Running(
-        address,
-        int(told["pids"][-1] if isinstance(told["pids"], list) else told["pids"]),
-        told["startup_s"] * 1000,
-        lambda: subprocess.run([script, "stop", "--port", port], capture_output=True, check=False) and None,
+        kafka.bootstrap_servers,
+        kafka.processes[-1].pid,
+        kafka.start_s * 1000,
+        lambda: kafka.__exit__(None, None, None),
     )
 
 

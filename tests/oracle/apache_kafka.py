@@ -78,6 +78,8 @@ class ApacheKafka:
         self.kraft = _numbers(release) >= (3, 3)
         self.processes: list[subprocess.Popen[bytes]] = []
         self.directory = Path()
+        self.start_s = 0.0
+        """Seconds from the start of the broker's process to its first answer."""
 
     def __enter__(self) -> Self:
         _install(self.release)
@@ -91,8 +93,10 @@ class ApacheKafka:
                 self._run("kafka.tools.StorageTool", "format", "--cluster-id", CLUSTER_ID, "--config", properties)
             else:
                 self._start_zookeeper(side_port)
+            begun = time.perf_counter()
             self._launch("kafka.Kafka", properties)
             self._wait(self._answers)
+            self.start_s = time.perf_counter() - begun
         except BaseException:
             self._stop()
             raise
