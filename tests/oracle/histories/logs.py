@@ -176,7 +176,8 @@ def read_old(h: History) -> None:
         place = h.place()
         size = h.of(1, 50, 200, 1 << 20, 1 << 20, 1 << 20)
         wanted.append((place[0], {"partition": place[1], "fetch_offset": h.offset(place), "partition_max_bytes": size}))
-    h.ask("Fetch", h.version("Fetch", 0, 3), {"topics": h.grouped(wanted, "topic")})
+    version = h.version("Fetch", 0, 3 if 3 in h.versions("Fetch") else 5)
+    h.ask("Fetch", version, {"topics": h.grouped(wanted, "topic")})
 
 
 def read_all(h: History) -> None:
