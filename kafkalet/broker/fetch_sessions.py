@@ -34,7 +34,10 @@ EVICTION_MS = 120_000
 Key = tuple[str, bytes | None, int]
 
 NAMELESS = ("", ZERO_UUID)
-"""Kafka knows a topic of id zero by its name, in a session and beside the next one. It has none, so requests fail."""
+"""Kafka knows a topic of id zero by its name, before 4.3 in sessions, and always when another follows in an answer.
+
+It has none, so the request fails.
+"""
 
 
 def next_epoch(epoch: int) -> int:
@@ -109,10 +112,12 @@ class FetchSession:
         self.epoch = 1
         self.partitions: dict[tuple[str | bytes, int], tuple[Key, _Cached]] = {}
 
-    def update(self, asked: Iterable[tuple[Key, Asked]], forgotten: Iterable[Key]) -> bool:
+    def update(
+        self, asked: Iterable[tuple[Key, Asked]], forgotten: Iterable[Key], *, takes_nameless: bool = True
+    ) -> bool:
         """Add, change and remove partitions; say whether all went well. What comes before a bad one stays done."""
         for key, what in asked:
-            if key[:2] == NAMELESS:
+            if key[:2] == NAMELESS and not takes_nameless:
                 return False
             identity = _identity(key)
             known = self.partitions.get(identity)
@@ -121,7 +126,7 @@ class FetchSession:
             else:
                 known[1].asked = what
         for key in forgotten:
-            if key[:2] == NAMELESS:
+            if key[:2] == NAMELESS and not takes_nameless:
                 return False
             self.partitions.pop(_identity(key), None)
         return True
@@ -179,7 +184,7 @@ class FullContext(FetchContext):
         session = self.sessions.open(self.uses_topic_ids, self.from_follower, len(answers))
         if session is None:
             return Code.NONE, NO_SESSION, list(answers)
-        if any(key[:2] == NAMELESS for key in answers):
+        if not self.sessions.takes_nameless and any(key[:2] == NAMELESS for key in answers):
             del self.sessions.sessions[session.id]
             return Code.UNKNOWN_SERVER_ERROR, self.ended, []
         asked = dict(self.asked)
@@ -231,12 +236,16 @@ class FetchSessions:
     a smaller one (followers go before consumers); otherwise the client gets none and sends full requests.
 
     `all_told_go_last`: every partition of an answer goes to the end of the order, not only those that gave records.
+    `takes_nameless`: a topic of id zero can be in a session.
     """
 
-    def __init__(self, clock: Clock, max_entries: int, *, all_told_go_last: bool = False) -> None:
+    def __init__(
+        self, clock: Clock, max_entries: int, *, all_told_go_last: bool = False, takes_nameless: bool = True
+    ) -> None:
         self.clock = clock
         self.max_entries = max_entries
         self.all_told_go_last = all_told_go_last
+        self.takes_nameless = takes_nameless
         self.sessions: dict[int, FetchSession] = {}
 
     def context(
@@ -263,7 +272,7 @@ class FetchSessions:
             return ErrorContext(Code.INVALID_FETCH_SESSION_EPOCH)
         if session.uses_topic_ids != uses_topic_ids:
             return ErrorContext(Code.FETCH_SESSION_TOPIC_ID_ERROR)
-        if not session.update(asked, forgotten):
+        if not session.update(asked, forgotten, takes_nameless=self.takes_nameless):
             return ErrorContext(Code.UNKNOWN_SERVER_ERROR, session_id)
         if not session.partitions:
             del self.sessions[session_id]

@@ -60,7 +60,12 @@ class Node:
         """The APIs that are served, with their lowest and highest version."""
         self.purgatory = Purgatory(clock, loop.call_soon)
         slots = config.max_incremental_fetch_session_cache_slots
-        self.fetch_sessions = FetchSessions(clock, slots, all_told_go_last=release.moves_every_told_partition)
+        self.fetch_sessions = FetchSessions(
+            clock,
+            slots,
+            all_told_go_last=release.moves_every_told_partition,
+            takes_nameless=release.takes_nameless_topics_into_sessions,
+        )
         self.partitions: dict[tuple[str, int], Partition] = {}
         self.router = Router(self)
         self.listener = Listener(self.router, clock, Limits(), buffer=buffer)

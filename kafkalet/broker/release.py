@@ -83,6 +83,11 @@ class Release(NamedTuple):
         return self.version < (3, 0)
 
     @property
+    def takes_nameless_topics_into_sessions(self) -> bool:
+        """A zero topic id in a fetch session is an unknown one like others; before 4.3 the request failed with -1."""
+        return self.version >= (4, 3)
+
+    @property
     def converts_only_what_is_newer(self) -> bool:
         """Down-conversion, or its refusal, is for records that the client cannot read; since 3.0 for every answer.
 

@@ -30,6 +30,7 @@ Produce v0 to v2; v3 and later refuse them. Null records are the broker's busine
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import (
     ATTRIBUTES_AT,
+    CODEC_MASK,
     HEADER_SIZE,
     INT32,
     LENGTH_AT,
@@ -222,12 +223,10 @@ def check_produced(records: Buffer, version: int) -> None:
     try:
         short_bytes = _short_first_batch(records)
         entries = batches(records, short_bytes)
-        if not short_bytes:
-            first = next(entries, None)
-            if first is None:
-                raise KafkaError(Code.INVALID_RECORD)
-            if version < ZSTD_SINCE and first.codec is Codec.ZSTD:
-                raise KafkaError(Code.UNSUPPORTED_COMPRESSION_TYPE)
+        if not short_bytes and next(entries, None) is None:
+            raise KafkaError(Code.INVALID_RECORD)
+        if version < ZSTD_SINCE and Codec.of(records[ATTRIBUTES_AT + 1] & CODEC_MASK) is Codec.ZSTD:
+            raise KafkaError(Code.UNSUPPORTED_COMPRESSION_TYPE)
         if next(entries, None) is not None:
             raise KafkaError(Code.INVALID_RECORD)
     except KafkaError as error:

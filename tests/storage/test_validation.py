@@ -239,6 +239,8 @@ def test_coordinators_need_no_sequence() -> None:
         (produced(0, set={"attributes": 5}), 7, None),
         (produced(0, set={"crc": 1}), 9, None),
         (produced(0, set={"length": 38})[:50], 9, None),
+        (produced(0, set={"length": 38, "attributes": 4})[:50], 6, Code.UNSUPPORTED_COMPRESSION_TYPE),
+        (produced(0, set={"length": 48, "attributes": 7})[:60], 6, Code.UNKNOWN_SERVER_ERROR),
         (message_set(0, 0, set={"length": 14, "magic": 1})[:26], 9, Code.INVALID_RECORD),
         (produced(0, set={"length": 38})[:50] + produced(0), 9, Code.INVALID_RECORD),
         (produced(0, set={"length": 38})[:50] + bytes(12), 9, Code.CORRUPT_MESSAGE),

@@ -46,6 +46,10 @@ def found_produce_short_messages(ask: Asking) -> None:
             ask.produce(
                 t, batch(10, set={"length": length}), case=f"v{version} format 2, length {length}", version=version
             )
+    for attributes in (4, 5, 16, 32):
+        for version in (6, 9):
+            case = f"v{version} format 2, length 48, attributes {attributes}"
+            ask.produce(t, batch(10, set={"length": 48, "attributes": attributes}), case=case, version=version)
     ask.offsets("latest", t, -1)
 
 
@@ -83,6 +87,7 @@ def found_session_zero_id(ask: Asking) -> None:
     for partition in range(3):
         ask.produce(t, batch(10), partition=partition)
     ask.fetch("open with zero", at("$t.id"), at("ZERO"), version=13, session_id=0, session_epoch=0)
+    ask.steps[-1]["bind"] = {"S0": "session_id"}
     ask.fetch("open with unknown", at("$t.id"), at(UNKNOWN_ID), version=13, session_id=0, session_epoch=0)
     ask.steps[-1]["bind"] = {"S": "session_id"}
 
@@ -95,6 +100,7 @@ def found_session_zero_id(ask: Asking) -> None:
     go_on("forget zero", 2, at("$t.id", partition=2), **zero)
     go_on("the same epoch once more", 2)
     go_on("a new session with zero", 0, at("$t.id"), at("ZERO"))
+    ask.steps[-1]["bind"] = {"S1": "session_id"}
     go_on("it has ended the old one", 3)
 
 

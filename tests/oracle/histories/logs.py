@@ -136,7 +136,7 @@ def legacy_configs(h: History) -> dict[str, Any]:
         out["min_compaction_lag_ms"] = "9000000000000"
     if h.chance(0.2):
         out["max_message_bytes"] = h.of(50, 100, 200)
-    if h.chance(0.1):
+    if h.chance(0.1) and h.release < "4":
         out["message_downconversion_enable"] = "false"
     if h.release < "3" and h.chance(0.8):
         out["message_format_version"] = h.of("0.9.0", "0.10.0", "0.10.0", "0.11.0")
