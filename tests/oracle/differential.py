@@ -202,6 +202,8 @@ class Run:
         self.pair, self.release, self.out = pair, release, out
         self.kinds: Counter[tuple[Any, ...]] = Counter()
         self.histories: Counter[str] = Counter()
+        self.steady: list[str] = []
+        """The scenarios that Kafka answers in the same way twice, and kafkalet otherwise."""
 
     def one(self, group: str, seed: int, number: int) -> None:
         steps = history(group, seed, number, self.release, self.pair.kafka.versions).steps
@@ -226,7 +228,9 @@ class Run:
         self.out.mkdir(parents=True, exist_ok=True)
         write(scenario, self.out / f"{name}.json")
         unsteady = [case for case in replay(scenario, self.pair.kafka) if case.problems]
-        print(f"\n== {name} {kind}{' UNSTEADY' if unsteady or not found else ''}")
+        if found and not unsteady:
+            self.steady.append(name)
+        print(f"\n== {name} {kind}{'' if name in self.steady else ' UNSTEADY'}")
         for step in steps:
             shown = {key: value for key, value in step.items() if key not in ("op", "case")}
             print(f"   {step['op']} {json.dumps(shown)[:700]}")
