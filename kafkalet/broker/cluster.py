@@ -33,7 +33,8 @@ from .producer_ids import ProducerIds
 from .receiving import ReceiveBuffer
 from .release import NEWEST, Release
 from .running import Running
-from .transactions import Transactions
+from .state_topics import StateTopic
+from .transactions.verification import Transactions
 from .upkeep import Upkeep
 
 if TYPE_CHECKING:
@@ -164,6 +165,8 @@ class Cluster(Running):
         for state in topic.partitions:
             for node in self.nodes.values():
                 node.drop(name, state.index)
+                if topic.is_internal:
+                    node.coordinators.changed(name, state.index)
         self.save()
 
     def add_partitions(self, topic: TopicState, replicas: list[list[int]]) -> None:
@@ -173,6 +176,14 @@ class Cluster(Running):
             topic.partitions.append(state)
             self._host(topic, state)
         self.save()
+
+    def state_topic(self, wanted: StateTopic) -> TopicState:
+        """An internal topic, which is made if it does not exist yet."""
+        topic = self.metadata.topics.get(wanted.name)
+        if topic is None:
+            new = wanted.wanted(self.config, len(self.metadata.endpoints))
+            topic = self._create_topic(new.name, new.partitions, new.replication_factor, dict(new.config), None)
+        return topic
 
     @property
     def auto_creates_topics(self) -> bool:
@@ -256,6 +267,8 @@ class Cluster(Running):
         if not self.metadata.cluster_id:
             self.metadata.cluster_id = self.nodes[FIRST_NODE_ID].directory.cluster_id
         self._take_in_topics()
+        for node in self.nodes.values():
+            node.coordinators.load_all()
         for new in self._new_topics:
             if new.name not in self.metadata.topics:
                 self._create_topic(new.name, new.partitions, new.replication_factor, dict(new.config), None)

@@ -70,6 +70,12 @@ def integer(name: str, default: int, least: int | None = None, **options: Any) -
     )
 
 
+def short(name: str, default: int, least: int | None = None, **options: Any) -> Setting[int]:
+    return Setting(
+        Property(name, Type.SHORT, str(default), None if least is None else at_least(least)), default, **options
+    )
+
+
 def long(name: str, default: int, least: int | None = None, **options: Any) -> Setting[int]:
     return Setting(
         Property(name, Type.LONG, str(default), None if least is None else at_least(least)), default, **options
@@ -171,6 +177,15 @@ class BrokerConfig:
     # care of the logs
     log_retention_check_interval_ms = long("log.retention.check.interval.ms", 300_000, least=1)
     log_initial_task_delay_ms = long("log.initial.task.delay.ms", 30_000, least=0, internal=True)
+
+    # the internal topics of coordinators
+    offsets_topic_num_partitions = integer("offsets.topic.num.partitions", 50, least=1)
+    offsets_topic_replication_factor = short("offsets.topic.replication.factor", 3, least=1)
+    offsets_topic_segment_bytes = integer("offsets.topic.segment.bytes", 100 << 20, least=1)
+    transaction_state_log_num_partitions = integer("transaction.state.log.num.partitions", 50, least=1)
+    transaction_state_log_replication_factor = short("transaction.state.log.replication.factor", 3, least=1)
+    transaction_state_log_segment_bytes = integer("transaction.state.log.segment.bytes", 100 << 20, least=1)
+    transaction_state_log_min_isr = integer("transaction.state.log.min.isr", 2, least=1)
 
     # producers
     producer_id_expiration_ms = integer("producer.id.expiration.ms", DAY_MS, least=1, dynamic=True, since=(3, 0))

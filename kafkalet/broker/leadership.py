@@ -49,6 +49,9 @@ class Leadership:
         leader = self._replica(state.leader, topic.name, state.index)
         if leader is not None:
             self.replicate(leader)
+        if topic.is_internal:
+            for node in self.nodes.values():
+                node.coordinators.changed(topic.name, state.index)
 
     def elect(self, topic: TopicState, state: PartitionState, preferred: int | None = None) -> bool:
         """Give the partition a leader: `preferred` if it can lead, else the present one, else the next that can.

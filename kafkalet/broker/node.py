@@ -19,6 +19,7 @@ from kafkalet.storage.directory import LogDirectory
 
 from .apis import SERVED
 from .config import BrokerConfig
+from .coordinators import Coordinators
 from .fetch_sessions import FetchSessions
 from .listener import Listener
 from .metadata import MetadataImage, PartitionState, TopicState
@@ -58,7 +59,9 @@ class Node:
             api: (versions.low, versions.high) for api, versions in versions_of(release.name).items() if api in SERVED
         }
         """The APIs that are served, with their lowest and highest version."""
+        self.call_soon = loop.call_soon
         self.purgatory = Purgatory(clock, loop.call_soon)
+        self.coordinators = Coordinators(self)
         slots = config.max_incremental_fetch_session_cache_slots
         self.fetch_sessions = FetchSessions(
             clock,
@@ -88,6 +91,7 @@ class Node:
     def close(self) -> None:
         """Cut off the clients, write what is not written yet, and close the data directory."""
         self.listener.close()
+        self.coordinators.close()
         self.directory.close(discard=not self.directory.ground.files.durable)
         self.partitions.clear()
 

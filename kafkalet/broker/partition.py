@@ -22,7 +22,7 @@ from kafkalet.storage.values import Appended, Isolation, LogOffsetMetadata, Orig
 
 from .metadata import PartitionState, TopicState
 from .release import Release
-from .transactions import Transactions
+from .transactions.verification import Transactions
 
 UNDEFINED_EPOCH = -1
 UNDEFINED_OFFSET = -1

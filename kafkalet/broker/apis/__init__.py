@@ -27,6 +27,7 @@ SERVED: frozenset[Api] = frozenset(
         Api.DESCRIBE_PRODUCERS,
         Api.DESCRIBE_TOPIC_PARTITIONS,
         Api.FETCH,
+        Api.FIND_COORDINATOR,
         Api.INCREMENTAL_ALTER_CONFIGS,
         Api.INIT_PRODUCER_ID,
         Api.LIST_OFFSETS,

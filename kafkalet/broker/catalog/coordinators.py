@@ -79,9 +79,6 @@ offsets.load.buffer.size                          INT      5242880
 offsets.retention.check.interval.ms               LONG     600000
 offsets.retention.minutes                         INT      10080
 offsets.topic.compression.codec                   INT      0
-offsets.topic.num.partitions                      INT      50
-offsets.topic.replication.factor                  SHORT    3
-offsets.topic.segment.bytes                       INT      104857600
 share.coordinator.append.linger.ms                INT      10       4.0-4.1
 share.coordinator.append.linger.ms                INT      -1       4.1+
 share.coordinator.cached.buffer.max.bytes         INT      1048588  dynamic 4.1+
@@ -101,10 +98,6 @@ transaction.max.timeout.ms                        INT      900000
 transaction.partition.verification.enable         BOOLEAN  true     dynamic 3.0+
 transaction.remove.expired.transaction.cleanup.interval.ms  INT      3600000
 transaction.state.log.load.buffer.size            INT      5242880
-transaction.state.log.min.isr                     INT      2
-transaction.state.log.num.partitions              INT      50
-transaction.state.log.replication.factor          SHORT    3
-transaction.state.log.segment.bytes               INT      104857600
 transaction.two.phase.commit.enable               BOOLEAN  false    4.1+
 transactional.id.expiration.ms                    INT      604800000
 """

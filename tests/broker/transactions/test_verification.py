@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import kafkalet
-from kafkalet.broker.transactions import TransactionalProducer, Transactions
+from kafkalet.broker.transactions.verification import TransactionalProducer, Transactions
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.build import build_batch
 from kafkalet.protocol.records.control import ControlType, EndMarker, build_end_marker

@@ -1,0 +1,67 @@
+"""FindCoordinator v0-6: which broker coordinates a group or a transactional id.
+
+v1      transactional ids too; what went wrong in words
+v4      many keys at once
+
+It is the broker that leads the key's partition of the internal topic. The topic is made when somebody first asks;
+Kafka answers COORDINATOR_NOT_AVAILABLE until its controller has done that, here the answer is there at once. Share
+groups (v6) are not served: INVALID_REQUEST.
+
+Source: kafka.server.KafkaApis.handleFindCoordinatorRequest.
+"""
+
+from kafkalet.broker.context import Context
+from kafkalet.broker.metadata import Endpoint
+from kafkalet.broker.state_topics import CONSUMER_OFFSETS, TRANSACTION_STATE, partition_of
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+
+TOPICS = {0: CONSUMER_OFFSETS, 1: TRANSACTION_STATE}
+NOBODY = Endpoint(-1, "", -1)
+
+
+def handle(request: FindCoordinatorRequest, context: Context) -> FindCoordinatorResponse:
+    if context.version >= 4:
+        return FindCoordinatorResponse(
+            coordinators=[_answer(key, *_find(key, request.key_type, context)) for key in request.coordinator_keys]
+        )
+    endpoint, error = _find(request.key, request.key_type, context)
+    return FindCoordinatorResponse(
+        error_code=Code.NONE if error is None else error.code,
+        error_message=_words(error),
+        node_id=endpoint.node_id,
+        host=endpoint.host,
+        port=endpoint.port,
+    )
+
+
+def _find(key: str, key_type: int, context: Context) -> tuple[Endpoint, KafkaError | None]:
+    try:
+        wanted = TOPICS.get(key_type)
+        if wanted is None:
+            raise KafkaError(Code.INVALID_REQUEST, f"Unknown coordinator type received: {key_type}")
+        topic = context.cluster.state_topic(wanted)
+        leader = topic.partitions[partition_of(key, len(topic.partitions))].leader
+        endpoint = context.cluster.metadata.endpoints.get(leader)
+        if endpoint is None:
+            raise KafkaError(Code.COORDINATOR_NOT_AVAILABLE)
+        return endpoint, None
+    except KafkaError as error:
+        if error.code != Code.INVALID_REQUEST:
+            error = KafkaError(Code.COORDINATOR_NOT_AVAILABLE, error.message)
+        return NOBODY, error
+
+
+def _answer(key: str, endpoint: Endpoint, error: KafkaError | None) -> FindCoordinatorResponse.Coordinator:
+    return FindCoordinatorResponse.Coordinator(
+        key=key,
+        node_id=endpoint.node_id,
+        host=endpoint.host,
+        port=endpoint.port,
+        error_code=Code.NONE if error is None else error.code,
+        error_message="" if error is None else error.message,
+    )
+
+
+def _words(error: KafkaError | None) -> str | None:
+    return Code.NONE.name if error is None else error.message

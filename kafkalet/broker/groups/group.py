@@ -1,0 +1,58 @@
+"""What every kind of group can be asked, whichever protocol its members speak.
+
+Source: org.apache.kafka.coordinator.group.Group.
+"""
+
+from enum import StrEnum
+from typing import Protocol
+
+
+class GroupType(StrEnum):
+    """The kinds of groups, by their names in ListGroups."""
+
+    CLASSIC = "classic"
+    CONSUMER = "consumer"
+
+
+class Group(Protocol):
+    """A group. The checks raise KafkaError with the code that the client gets."""
+
+    @property
+    def group_id(self) -> str: ...
+
+    @property
+    def type(self) -> GroupType: ...
+
+    @property
+    def state(self) -> str:
+        """By its name in ListGroups: "Empty", "PreparingRebalance", "Stable", "Assigning", "Dead", ..."""
+
+    @property
+    def protocol_type(self) -> str:
+        """ "consumer" where consumers are in it; "" where nobody ever joined."""
+
+    @property
+    def is_empty(self) -> bool:
+        """It has no members."""
+
+    def check_commit(self, member_id: str, instance_id: str | None, epoch: int, *, transactional: bool) -> None:
+        """May this member commit offsets, in this generation (or member epoch)?"""
+
+    def check_fetch(self, member_id: str | None, epoch: int) -> None:
+        """May this member read committed offsets? Nobody is asked who he is before OffsetFetch v9 (KIP-848)."""
+
+    def check_delete(self) -> None:
+        """May the group be deleted?"""
+
+    def is_subscribed_to(self, topic: str) -> bool:
+        """Whether a member wants this topic, so that its offsets may be neither deleted nor expire."""
+
+    def offsets_expire_since_ms(self, commit_timestamp_ms: int) -> int | None:
+        """From when on the retention of an offset committed at that time counts; None: it does not expire now."""
+
+    def offset_committed(self, member_id: str) -> None:
+        """A member has committed: it is alive (classic groups prolong its session by that)."""
+
+    def close(self) -> None:
+        """The coordinator gives the group up (another broker takes over): cancel timers, and answer those who wait
+        with NOT_COORDINATOR."""

