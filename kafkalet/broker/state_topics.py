@@ -10,6 +10,7 @@ that a cluster of one broker serves groups and transactions without being told t
 Source: kafka.server.AutoTopicCreationManager, kafka.coordinator.group.GroupMetadataManager.partitionFor.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from .config import BrokerConfig
@@ -17,38 +18,43 @@ from .new_topics import NewTopic
 
 
 class StateTopic(NamedTuple):
-    """An internal topic. `settings` are the first words of the properties that say how it is made."""
+    """An internal topic, and how it is made where so many brokers live."""
 
     name: str
-    settings: str
-    compression_type: str
-
-    def partitions(self, config: BrokerConfig) -> int:
-        """How many it is made with."""
-        count = getattr(config, f"{self.settings}_num_partitions")
-        assert isinstance(count, int)
-        return count
-
-    def wanted(self, config: BrokerConfig, brokers: int) -> NewTopic:
-        """The topic as it is to be made in a cluster of so many live brokers."""
-        replication_factor: int = getattr(config, f"{self.settings}_replication_factor")
-        if f"{self.settings.replace('_', '.')}.replication.factor" not in config.given():
-            replication_factor = min(replication_factor, brokers)
-        properties = {
-            "cleanup.policy": "compact",
-            "compression.type": self.compression_type,
-            "segment.bytes": str(getattr(config, f"{self.settings}_segment_bytes")),
-        }
-        if self is TRANSACTION_STATE:
-            min_isr = config.transaction_state_log_min_isr
-            if "transaction.state.log.min.isr" not in config.given():
-                min_isr = min(min_isr, replication_factor)
-            properties |= {"min.insync.replicas": str(min_isr), "unclean.leader.election.enable": "false"}
-        return NewTopic(self.name, self.partitions(config), properties, replication_factor)
+    wanted: Callable[[BrokerConfig, int], NewTopic]
 
 
-CONSUMER_OFFSETS = StateTopic("__consumer_offsets", "offsets_topic", "producer")
-TRANSACTION_STATE = StateTopic("__transaction_state", "transaction_state_log", "uncompressed")
+def _consumer_offsets(config: BrokerConfig, brokers: int) -> NewTopic:
+    replication_factor = config.offsets_topic_replication_factor
+    if "offsets.topic.replication.factor" not in config.given():
+        replication_factor = min(replication_factor, brokers)
+    properties = {
+        "cleanup.policy": "compact",
+        "compression.type": "producer",
+        "segment.bytes": str(config.offsets_topic_segment_bytes),
+    }
+    return NewTopic(CONSUMER_OFFSETS.name, config.offsets_topic_num_partitions, properties, replication_factor)
+
+
+def _transaction_state(config: BrokerConfig, brokers: int) -> NewTopic:
+    replication_factor = config.transaction_state_log_replication_factor
+    if "transaction.state.log.replication.factor" not in config.given():
+        replication_factor = min(replication_factor, brokers)
+    min_isr = config.transaction_state_log_min_isr
+    if "transaction.state.log.min.isr" not in config.given():
+        min_isr = min(min_isr, replication_factor)
+    properties = {
+        "cleanup.policy": "compact",
+        "compression.type": "uncompressed",
+        "min.insync.replicas": str(min_isr),
+        "segment.bytes": str(config.transaction_state_log_segment_bytes),
+        "unclean.leader.election.enable": "false",
+    }
+    return NewTopic(TRANSACTION_STATE.name, config.transaction_state_log_num_partitions, properties, replication_factor)
+
+
+CONSUMER_OFFSETS = StateTopic("__consumer_offsets", _consumer_offsets)
+TRANSACTION_STATE = StateTopic("__transaction_state", _transaction_state)
 
 STATE_TOPICS = {topic.name: topic for topic in (CONSUMER_OFFSETS, TRANSACTION_STATE)}
 
