@@ -15,18 +15,18 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kafkalet.clock import Clock, SystemClock
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.storage.directory import LogDirectory
 
+from .addresses import FIRST_NODE_ID, Addresses
 from .config import BrokerConfig
 from .home import Home
-from .kept_port import KeptPort
 from .leadership import Leadership
-from .metadata import Endpoint, MetadataImage, PartitionState, TopicState, new_topic_id
+from .metadata import MetadataImage, PartitionState, TopicState, new_topic_id
 from .new_topics import NewTopic, place_topic
 from .node import Node
 from .producer_ids import ProducerIds
@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from .partition import Partition
     from .views import LogView
 
-FIRST_NODE_ID = 1
-EVERY_INTERFACE = ("0.0.0.0", "::")  # noqa: S104 - asked about, not bound
-
 
 class Cluster(Running):
     """Some brokers in this process.
@@ -51,6 +48,7 @@ class Cluster(Running):
     brokers        how many (1 or more)
     host, port     where the first one listens; port 0 picks free ports, else the others take the next ones
     advertise      host and port that clients are told instead, for the first broker; the others count on from there
+    racks          the rack of each broker; None: `broker.rack` for all
     data_dir       where logs are kept; None: a temporary directory that goes away on stop
     config         broker properties by Kafka's names
     topics         made on start where they do not exist: names, or NewTopic values
@@ -65,6 +63,7 @@ class Cluster(Running):
         host: str = "127.0.0.1",
         port: int = 0,
         advertise: tuple[str, int] | None = None,
+        racks: Sequence[str] | None = None,
         data_dir: str | os.PathLike[str] | None = None,
         config: Mapping[str, str] | None = None,
         topics: Iterable[str | NewTopic] = (),
@@ -74,6 +73,8 @@ class Cluster(Running):
         super().__init__()
         if brokers < 1:
             raise ValueError(f"a cluster has at least one broker, not {brokers}")
+        if racks is not None and len(racks) != brokers:
+            raise ValueError(f"{len(racks)} racks for {brokers} brokers")
         self.release = Release.of(kafka_version)
         self.config = BrokerConfig(config, self.release)
         """The defaults of the whole cluster; each node has a configuration of its own on top."""
@@ -82,16 +83,12 @@ class Cluster(Running):
         self.nodes: dict[int, Node] = {}
         self.leadership = Leadership(self.metadata, self.nodes, self.clock)
         self._brokers = brokers
-        self._address = (host, port)
-        self._advertise = advertise
+        self._racks = racks
+        self._addresses = Addresses(host, port, advertise)
         self._data_dir = None if data_dir is None else os.fspath(data_dir)
         self._new_topics = [topic if isinstance(topic, NewTopic) else NewTopic(topic) for topic in topics]
         self._home: Home | None = None
         self._buffer = ReceiveBuffer()
-        self._ports: dict[int, int] = {}
-        """Where each broker listens, so that one that was stopped comes back there."""
-        self._kept_ports: dict[int, KeptPort] = {}
-        """For each broker that was stopped."""
         self._upkeep: Upkeep | None = None
         self._saved_producer_id = 0
         self.producer_ids = ProducerIds(0, self._reserve_producer_ids)
@@ -218,6 +215,12 @@ class Cluster(Running):
         config.reconfigure(changed.get(None, {}), changed.get(node_id, {}))
         return config
 
+    def feature_level(self, name: str) -> int:
+        """The level at which the cluster runs a feature ("transaction.version", "group.version"); 0: it is off."""
+        from .features import Features
+
+        return Features(self.release, self.metadata).level(name)
+
     # Brokers
 
     def stop_broker(self, node_id: int) -> None:
@@ -288,20 +291,15 @@ class Cluster(Running):
             cluster_id=self.metadata.cluster_id or None,
             node_id=node_id,
         )
-        config = self._configure(node_id, self.config.for_broker())
+        config = self._configure(node_id, self.config.for_broker(self._facts_of(node_id)))
         node = Node(node_id, self, self.metadata, config, self.release, directory, self.clock, loop, self._buffer)
         self.nodes[node_id] = node
-        host, port = self._address
-        step = node_id - FIRST_NODE_ID
-        wanted = self._ports.get(node_id, port + step if port else 0)
-        told_host, self._ports[node_id] = node.listener.bind(host, wanted)
-        told_port = self._ports[node_id]
-        if told_host in EVERY_INTERFACE:
-            told_host = "localhost"  # nobody can connect to all addresses
-        if self._advertise is not None:
-            told_host, told_port = self._advertise[0], self._advertise[1] + step
-        self.metadata.endpoints[node_id] = Endpoint(node_id, told_host, told_port, config.broker_rack)
+        self.metadata.endpoints[node_id] = self._addresses.take(node_id, node.listener, config.broker_rack)
         return node
+
+    def _facts_of(self, node_id: int) -> dict[str, str]:
+        """The properties that a broker has for itself from the start."""
+        return {} if self._racks is None else {"broker.rack": self._racks[node_id - FIRST_NODE_ID]}
 
     def _take_in_topics(self) -> None:
         """Open the logs of the topics that the metadata names, and of those that only their folders tell of."""
@@ -330,14 +328,13 @@ class Cluster(Running):
         self.metadata.endpoints.pop(node_id, None)
         self.leadership.node_left(node_id)
         node.close()
-        self._kept_ports[node_id] = KeptPort(self._address[0], self._ports[node_id])
+        self._addresses.keep(node_id)
         self.save()
 
     def _start_node(self, node_id: int) -> None:
-        if node_id not in self._kept_ports:
+        if not self._addresses.is_kept(node_id):
             raise ValueError(f"broker {node_id} is not one that was stopped")
         assert self._loop is not None
-        self._kept_ports.pop(node_id).release()
         try:
             node = self._open_node(node_id, self._loop)
             for topic, state in self.metadata.all_partitions():
@@ -359,9 +356,7 @@ class Cluster(Running):
             node.close()
         self.nodes.clear()
         self.metadata.endpoints.clear()
-        for port in self._kept_ports.values():
-            port.release()
-        self._kept_ports.clear()
+        self._addresses.release()
         if self._home is not None:
             self._home.remove()
             self._home = None

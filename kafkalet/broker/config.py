@@ -203,10 +203,13 @@ class BrokerConfig:
                 self._note(name)
         self._apply()
 
-    def for_broker(self) -> "BrokerConfig":
-        """Another configuration with the same static properties, for a broker that may be changed on its own."""
+    def for_broker(self, own: Mapping[str, str] | None = None) -> "BrokerConfig":
+        """Another configuration with the same static properties, and `own` ones, for a broker that may be changed."""
         other = BrokerConfig.__new__(BrokerConfig)
         other.__dict__.update(self.__dict__)
+        if own:
+            other.static = {**self.static, **own}
+            other._apply()
         return other
 
     def _note(self, name: str) -> None:

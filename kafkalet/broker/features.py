@@ -1,12 +1,19 @@
 """The features (KIP-584) of a broker, release by release: what it supports, and what its cluster runs at.
 
-They are those of a fresh KRaft cluster at its release's defaults, as ApiVersions shows them: recorded from 3.9, 4.0,
-4.3 and 4.4, pieced together from the release notes for the others (`metadata.version` counts the steps of
+A new cluster runs at the levels of its release; UpdateFeatures changes them. Only what was changed is remembered, so
+that a data directory that goes to another release takes over that one's levels for the rest.
+
+The levels of a release are those of a fresh KRaft cluster at its defaults, as ApiVersions shows them: recorded from
+3.9, 4.0, 4.3 and 4.4, pieced together from the release notes for the others (`metadata.version` counts the steps of
 org.apache.kafka.server.common.MetadataVersion). Clusters with ZooKeeper, all up to 3.2 here, have none.
 """
 
+from enum import IntEnum
 from typing import NamedTuple
 
+from kafkalet.protocol.errors import Code, KafkaError
+
+from .metadata import MetadataImage
 from .release import Release
 
 
@@ -53,10 +60,28 @@ _BY_RELEASE: dict[tuple[int, ...], tuple[Feature, ...]] = {
     ),
 }
 
-_FINALIZED_ORDER = (
+_FEW_IN_ORDER = (
     *("group.version", "streams.version", "transaction.version"),
-    *("eligible.leader.replicas.version", "share.version", "metadata.version"),
+    *("eligible.leader.replicas.version", "kraft.version", "share.version", "metadata.version"),
 )
+_MANY_IN_ORDER = (
+    *("group.version", "kraft.version", "share.version", "metadata.version"),
+    *("streams.version", "transaction.version", "eligible.leader.replicas.version"),
+)
+"""The order of Java's HashMap with up to six entries, and with more."""
+
+_METADATA_CHANGED = frozenset({1, 3, 5, 6, 7, 8, 11, 13, 14, 15, 17, *range(23, 34)})
+"""The steps of metadata.version that changed the metadata itself, so that there is no way back below them."""
+_LEAST_METADATA = 4
+"""Below that level of metadata.version there were no features."""
+
+
+class UpgradeType(IntEnum):
+    """In which direction a level may be changed. Before version 1 of UpdateFeatures every change is an UPGRADE."""
+
+    UPGRADE = 1
+    SAFE_DOWNGRADE = 2
+    UNSAFE_DOWNGRADE = 3
 
 
 def supported_features(release: Release) -> tuple[Feature, ...]:
@@ -64,16 +89,80 @@ def supported_features(release: Release) -> tuple[Feature, ...]:
     return _BY_RELEASE.get(release.version[:2], ())
 
 
-def finalized_features(release: Release) -> list[Feature]:
-    """What a new cluster of this release runs at, in the order in which a broker lists it."""
-    running = {feature.name: feature for feature in supported_features(release) if feature.finalized}
-    return [running[name] for name in _FINALIZED_ORDER if name in running]
+class Features:
+    """The levels that a cluster runs at. `metadata` remembers those that were changed."""
 
+    def __init__(self, release: Release, metadata: MetadataImage) -> None:
+        self.release = release
+        self.metadata = metadata
+        self.supported = {feature.name: feature for feature in supported_features(release)}
 
-def finalized_epoch(release: Release) -> int:
-    """How current that is. With KRaft the offset in the metadata log where a new cluster stands, which varies a little;
-    0 where the broker knows of features but its cluster has none; -1 where nobody knew of them.
-    """
-    if supported_features(release):
-        return 14 if release.version >= (4, 0) else 8
-    return 0 if release.version >= (2, 7) else -1
+    def level(self, name: str) -> int:
+        """The level of a feature, 0 where it is off or not known."""
+        feature = self.supported.get(name)
+        if feature is None:
+            return 0
+        changed = self.metadata.feature_levels.get(name, feature.finalized)
+        return max(feature.lowest, min(changed, feature.highest))  # of another release, perhaps
+
+    def finalized(self) -> list[tuple[str, int]]:
+        """Every feature that is on, with its level, in the order in which a broker lists them."""
+        running = {name: level for name in self.supported if (level := self.level(name))}
+        order = _FEW_IN_ORDER if len(running) <= 6 else _MANY_IN_ORDER
+        return [(name, running[name]) for name in order if name in running]
+
+    @property
+    def epoch(self) -> int:
+        """How current that is. With KRaft the offset in the metadata log where a new cluster stands, which varies a
+        little, and one more for each change; 0 where the broker knows of features but its cluster has none; -1 where
+        nobody knew of them.
+        """
+        if self.supported:
+            return (14 if self.release.version >= (4, 0) else 8) + self.metadata.feature_changes
+        return 0 if self.release.version >= (2, 7) else -1
+
+    def check(self, name: str, level: int, upgrade_type: int, node_id: int) -> None:
+        """Raise INVALID_UPDATE_VERSION unless a controller, this node, would let the feature have that level."""
+        reason = self._problem(name, level, upgrade_type, node_id)
+        if reason is not None:
+            message = f"Invalid update version {level} for feature {name}. {reason}"
+            raise KafkaError(Code.INVALID_UPDATE_VERSION, message)
+
+    def _problem(self, name: str, level: int, upgrade_type: int, node_id: int) -> str | None:
+        """What speaks against a level, None if nothing does (FeatureControlManager.updateFeature)."""
+        if upgrade_type not in list(UpgradeType):
+            return "The controller does not support the given upgrade type."
+        if level < 0:
+            return "A feature version cannot be less than 0."
+        feature = self.supported.get(name)
+        if feature is None:
+            if level == 0:
+                return f"Feature {name} not found." if self.release.changes_features_together else None
+            return f"Local controller {node_id} does not support this feature."
+        if not feature.lowest <= level <= feature.highest and (level or self.release.changes_features_together):
+            return f"Local controller {node_id} only supports versions {feature.lowest}-{feature.highest}"
+        now = self.level(name)
+        if level > now and upgrade_type != UpgradeType.UPGRADE:
+            return "Can't downgrade to a newer version."
+        if level < now and upgrade_type == UpgradeType.UPGRADE:
+            return (
+                "Can't downgrade the version of this feature without setting the upgrade type to either safe or "
+                "unsafe downgrade."
+            )
+        return self._no_way_back(name, now, level) if level < now else None
+
+    def _no_way_back(self, name: str, now: int, level: int) -> str | None:
+        if name == "kraft.version" and self.release.changes_features_together:
+            return "Can't downgrade the version of this feature."
+        if name == "metadata.version":
+            if level < _LEAST_METADATA:
+                return "Unable to set a metadata.version less than 3.3-IV0"
+            if not _METADATA_CHANGED.isdisjoint(range(level + 1, now + 1)):
+                return "Refusing to perform the requested downgrade because it might delete metadata information."
+        return None
+
+    def change(self, name: str, level: int) -> None:
+        """Let the cluster run at a level that was checked."""
+        if name in self.supported:
+            self.metadata.feature_levels[name] = level
+        self.metadata.feature_changes += 1

@@ -2,7 +2,7 @@
 
     DIR/                        one broker: its log directory
     DIR/broker-<node id>/       several brokers: one log directory each
-    DIR/kafkalet.json           topics, ids, configurations, leaders, the next producer id
+    DIR/kafkalet.json           topics, ids, configurations, leaders, quotas, features, the next producer id
 
 Logs are in Kafka's own format. Apache Kafka keeps its metadata in a log of the controller; here it is one small file,
 written anew and put in place by a rename with each change. A directory without that file (one that Apache Kafka wrote)
@@ -57,6 +57,10 @@ class Home:
                 "cluster_id": image.cluster_id,
                 "next_producer_id": next_producer_id,
                 "broker_config": [[node, config] for node, config in image.broker_config.items()],
+                "group_config": image.group_config,
+                "client_metrics": image.client_metrics,
+                "client_quotas": [[sorted(entity), values] for entity, values in image.client_quotas.items()],
+                "features": {"levels": image.feature_levels, "changes": image.feature_changes},
                 "topics": [_topic_to_json(topic) for topic in image.topics.values()],
             },
             indent=1,
@@ -77,6 +81,7 @@ class Home:
                 raise HomeDamaged(f"{path}: format {saved['format']} is not known, only {FORMAT} is")
             image = MetadataImage(saved["cluster_id"])
             image.broker_config = {node: dict(config) for node, config in saved["broker_config"]}
+            _administration_from_json(saved, image)
             for topic in _topics_from_json(saved["topics"]):
                 image.add_topic(topic)
             return image, int(saved["next_producer_id"])
@@ -111,6 +116,16 @@ def _topic_to_json(topic: TopicState) -> dict[str, Any]:
             for partition in topic.partitions
         ],
     }
+
+
+def _administration_from_json(saved: dict[str, Any], image: MetadataImage) -> None:
+    """What a file of an earlier kafkalet may lack."""
+    image.group_config = {name: dict(config) for name, config in saved.get("group_config", {}).items()}
+    image.client_metrics = {name: dict(config) for name, config in saved.get("client_metrics", {}).items()}
+    for entity, values in saved.get("client_quotas", []):
+        image.client_quotas[frozenset((kind, name) for kind, name in entity)] = dict(values)
+    features = saved.get("features", {"levels": {}, "changes": 0})
+    image.feature_levels, image.feature_changes = dict(features["levels"]), features["changes"]
 
 
 def _topics_from_json(saved: list[dict[str, Any]]) -> Iterator[TopicState]:

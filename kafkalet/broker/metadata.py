@@ -53,6 +53,10 @@ def new_topic_id() -> bytes:
             return bytes(drawn)
 
 
+QuotaEntity = frozenset[tuple[str, str | None]]
+"""Whom a quota is for: types ("user", "client-id", "ip") with names, None for whoever has no quota of his own."""
+
+
 class Endpoint(NamedTuple):
     """Where clients reach a broker."""
 
@@ -100,6 +104,11 @@ class MetadataImage:
         self.endpoints: dict[int, Endpoint] = {}
         self.topics: dict[str, TopicState] = {}
         self.broker_config: dict[int | None, dict[str, str]] = {}  # by node; None: the default of the whole cluster
+        self.group_config: dict[str, dict[str, str]] = {}  # by group
+        self.client_metrics: dict[str, dict[str, str]] = {}  # the subscriptions to metrics of clients, by name
+        self.client_quotas: dict[QuotaEntity, dict[str, float]] = {}
+        self.feature_levels: dict[str, int] = {}  # those that were changed
+        self.feature_changes = 0
         self._by_id: dict[bytes, TopicState] = {}
 
     @property

@@ -142,6 +142,11 @@ class Release(NamedTuple):
         return self.version >= (4, 1)
 
     @property
+    def changes_features_together(self) -> bool:
+        """UpdateFeatures changes all features that it names, or none; before 4.0 each for itself."""
+        return self.version >= (4, 0)
+
+    @property
     def names_unknown_lists(self) -> bool:
         """Appending to a property that no broker has is refused with 40; before 4.0 the broker failed (-1)."""
         return self.version >= (4, 0)

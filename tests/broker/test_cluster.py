@@ -9,8 +9,8 @@ import pytest
 
 import kafkalet
 from kafkalet.protocol.errors import Code, KafkaError
-from kafkalet.protocol.records.batch import Record
 from kafkalet.protocol.records.build import build_batch
+from kafkalet.protocol.records.record import Record
 from tests.golden.wire import Connection
 
 
@@ -97,6 +97,17 @@ def test_each_broker_has_a_port_of_its_own(cluster: kafkalet.Cluster) -> None:
 def test_leaders_are_spread(cluster: kafkalet.Cluster) -> None:
     cluster.create_topic("wide", partitions=6, replication_factor=2)
     assert sorted(state.leader for state in cluster.metadata.topics["wide"].partitions) == [1, 1, 2, 2, 3, 3]
+
+
+def test_each_broker_may_stand_in_a_rack_of_its_own() -> None:
+    with kafkalet.Cluster(2, racks=["a", "b"], config={"broker.rack": "c"}) as cluster:
+        assert [endpoint.rack for endpoint in cluster.metadata.endpoints.values()] == ["a", "b"]
+        assert cluster.nodes[2].config.broker_rack == "b"
+        cluster.stop_broker(2)
+        cluster.start_broker(2)
+        assert cluster.metadata.endpoints[2].rack == "b"
+    with pytest.raises(ValueError, match="1 racks for 2 brokers"):
+        kafkalet.Cluster(2, racks=["a"])
 
 
 def test_many_brokers_live_in_one_process() -> None:

@@ -16,6 +16,10 @@ def image() -> MetadataImage:
     second.leader, second.leader_epoch, second.partition_epoch, second.isr = 1, 4, 7, [1]
     made.add_topic(TopicState("t", new_topic_id(), [first, second], {"retention.ms": "5"}))
     made.broker_config = {None: {"max.connections": "10"}, 2: {"max.connections": "20"}}
+    made.group_config = {"g": {"consumer.session.timeout.ms": "50000"}}
+    made.client_metrics = {"m": {"metrics": "org.apache"}}
+    made.client_quotas = {frozenset({("user", None), ("client-id", "c")}): {"producer_byte_rate": 1.5}}
+    made.feature_levels, made.feature_changes = {"transaction.version": 1}, 3
     return made
 
 
@@ -58,13 +62,33 @@ def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
     found, next_producer_id = loaded
     assert next_producer_id == 3000
     assert found.cluster_id == "a cluster"
-    assert found.broker_config == saved.broker_config
+    for name in (
+        "broker_config",
+        "group_config",
+        "client_metrics",
+        "client_quotas",
+        "feature_levels",
+        "feature_changes",
+    ):
+        assert getattr(found, name) == getattr(saved, name)
     topic, before = found.topics["t"], saved.topics["t"]
     assert (topic.topic_id, topic.config) == (before.topic_id, before.config)
     for state, old in zip(topic.partitions, before.partitions, strict=True):
         assert {name: getattr(state, name) for name in PartitionState.__slots__} == {
             name: getattr(old, name) for name in PartitionState.__slots__
         }
+
+
+def test_a_file_from_before_features_and_quotas_is_loaded(tmp_path: Path) -> None:
+    home = Home(str(tmp_path))
+    home.save(image(), 0)
+    saved = json.loads((tmp_path / FILE).read_text())
+    for name in ("group_config", "client_metrics", "client_quotas", "features"):
+        del saved[name]
+    (tmp_path / FILE).write_text(json.dumps(saved))
+    loaded = home.load()
+    assert loaded is not None
+    assert (loaded[0].client_quotas, loaded[0].feature_levels, loaded[0].feature_changes) == ({}, {}, 0)
 
 
 def test_one_broker_keeps_its_logs_in_the_home_itself(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ SERVED: frozenset[Api] = frozenset(
         Api.PRODUCE,
         Api.SASL_AUTHENTICATE,
         Api.SASL_HANDSHAKE,
+        Api.UPDATE_FEATURES,
     }
 )
 """The APIs that have a module here. A broker advertises those of them that its release knows."""

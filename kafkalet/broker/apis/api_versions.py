@@ -13,7 +13,7 @@ Source: kafka.server.KafkaApis.handleApiVersionsRequest, ApiVersionsResponse; v5
 import re
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.features import finalized_epoch, finalized_features, supported_features
+from kafkalet.broker.features import Features
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafkalet.protocol.releases import advertised
@@ -56,15 +56,14 @@ def _refusal(request: ApiVersionsRequest, context: Context) -> Code:
 
 def _add_features(response: ApiVersionsResponse, context: Context) -> None:
     lowest_level = 0 if context.version >= 4 else 1
+    features = Features(context.release, context.cluster.metadata)
     response.supported_features = [
         ApiVersionsResponse.SupportedFeature(name=feature.name, min_version=feature.lowest, max_version=feature.highest)
-        for feature in supported_features(context.release)
+        for feature in features.supported.values()
         if feature.lowest >= lowest_level
     ]
-    response.finalized_features_epoch = finalized_epoch(context.release)
+    response.finalized_features_epoch = features.epoch
     response.finalized_features = [
-        ApiVersionsResponse.FinalizedFeature(
-            name=feature.name, max_version_level=feature.finalized, min_version_level=feature.finalized
-        )
-        for feature in finalized_features(context.release)
+        ApiVersionsResponse.FinalizedFeature(name=name, max_version_level=level, min_version_level=level)
+        for name, level in features.finalized()
     ]

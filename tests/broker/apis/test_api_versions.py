@@ -7,6 +7,7 @@ import pytest
 
 from kafkalet.broker.apis.api_versions import handle
 from kafkalet.broker.context import Context
+from kafkalet.broker.metadata import MetadataImage
 from kafkalet.broker.release import RELEASES, Release
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
@@ -26,7 +27,7 @@ def ask(
 ) -> ApiVersionsResponse:
     context = SimpleNamespace(
         node=SimpleNamespace(api_versions={api: versions_of(release)[api] for api in SERVED}, node_id=3),
-        cluster=SimpleNamespace(metadata=SimpleNamespace(cluster_id="the-cluster")),
+        cluster=SimpleNamespace(metadata=MetadataImage("the-cluster")),
         release=Release.of(release),
         version=version,
     )

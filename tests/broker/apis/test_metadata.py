@@ -179,7 +179,7 @@ def test_a_partition_that_nobody_leads_says_so(three: Wire) -> None:
 
 def test_the_advertised_address_is_told() -> None:
     with on_the_wire(advertise=("kafka.example", 19092)) as wire:
-        wire.connections[1, ""] = Connection("127.0.0.1", wire.cluster._ports[1])  # where it listens
+        wire.connections[1, ""] = Connection("127.0.0.1", wire.cluster._addresses.ports[1])  # where it listens
         [broker] = ask(wire, 9, [])["brokers"]
         assert (broker["host"], broker["port"]) == ("kafka.example", 19092)
 

@@ -1,0 +1,75 @@
+"""UpdateFeatures v0-2: the levels that the cluster runs at (KIP-584).
+
+v1      upgrade type in place of permission to downgrade, validate only (KIP-778)
+v2      one answer for all
+
+Since 4.0 everything changes that the request names, or nothing. Earlier releases change each feature for itself and
+answer in the order of names; of a feature that is named twice the last level counts.
+
+Source: FeatureControlManager; kafka.controller.KafkaController with ZooKeeper.
+"""
+
+from kafkalet.broker.context import Context
+from kafkalet.broker.features import Features
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
+
+Update = UpdateFeaturesRequest.FeatureUpdate
+Answer = UpdateFeaturesResponse.Result
+
+
+def handle(request: UpdateFeaturesRequest, context: Context) -> UpdateFeaturesResponse:
+    features = Features(context.release, context.cluster.metadata)
+    if not context.release.changes_features_together:
+        return _change_each(request, features, context)
+    try:
+        for update in request.feature_updates:
+            features.check(update.feature, update.max_version_level, update.upgrade_type, context.node.node_id)
+    except KafkaError as error:
+        message = f"The update failed for all features since the following feature had an error: {error.message}"
+        return UpdateFeaturesResponse(error_code=error.code, error_message=message)
+    if not request.validate_only:
+        for update in request.feature_updates:
+            features.change(update.feature, update.max_version_level)
+        context.cluster.save()
+    # The text is that of the code, because every answer in Kafka is made of a code.
+    answers = [Answer(feature=update.feature, error_message="NONE") for update in request.feature_updates]
+    return UpdateFeaturesResponse(error_message=None, results=answers)
+
+
+def _change_each(request: UpdateFeaturesRequest, features: Features, context: Context) -> UpdateFeaturesResponse:
+    answers = []
+    updates = {update.feature: update for update in request.feature_updates}
+    for name in sorted(updates):
+        answer = Answer(feature=name, error_message=None)
+        try:
+            _change(updates[name], request.validate_only, features, context)
+        except KafkaError as error:
+            answer.error_code, answer.error_message = error.code, error.message
+        answers.append(answer)
+    context.cluster.save()
+    message = "" if context.release.runs_without_zookeeper else None
+    return UpdateFeaturesResponse(error_message=message, results=answers)
+
+
+def _change(update: Update, validate_only: bool, features: Features, context: Context) -> None:
+    name, level = update.feature, update.max_version_level
+    if not context.release.runs_without_zookeeper:
+        raise KafkaError(Code.INVALID_REQUEST, _not_with_zookeeper(update))
+    features.check(name, level, update.upgrade_type, context.node.node_id)
+    if not validate_only:
+        features.change(name, level)
+
+
+def _not_with_zookeeper(update: Update) -> str:
+    """Brokers that have no features yet refuse every change; why depends on what was wished."""
+    if not update.feature:
+        return "Feature name can not be empty."
+    if update.max_version_level >= 1:
+        return "Could not apply finalized feature update because the provided feature is not supported."
+    if not update.allow_downgrade:
+        return (
+            f"Can not provide maxVersionLevel: {update.max_version_level} less than 1 without setting the "
+            "allowDowngrade flag to true in the request."
+        )
+    return "Can not delete non-existing finalized feature."
