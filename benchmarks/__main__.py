@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from statistics import median
 
-from . import brokers, lookup, records, startup, validation
-from .load import ROWS
+from . import brokers, coordination, load, lookup, records, startup, validation
+
+ROWS = {**load.ROWS, **coordination.ROWS}
 
 
 @contextmanager
