@@ -187,6 +187,13 @@ class BrokerConfig:
     transaction_state_log_segment_bytes = integer("transaction.state.log.segment.bytes", 100 << 20, least=1)
     transaction_state_log_min_isr = integer("transaction.state.log.min.isr", 2, least=1)
 
+    # groups; Kafka waits 3 s for more members before the first rebalance, tests would rather not
+    group_initial_rebalance_delay_ms = integer("group.initial.rebalance.delay.ms", 0)
+    group_min_session_timeout_ms = integer("group.min.session.timeout.ms", 6000)
+    group_max_session_timeout_ms = integer("group.max.session.timeout.ms", 1_800_000)
+    group_max_size = integer("group.max.size", MAX_INT, least=1)
+    offsets_commit_timeout_ms = integer("offsets.commit.timeout.ms", 5000, least=1)
+
     # producers
     producer_id_expiration_ms = integer("producer.id.expiration.ms", DAY_MS, least=1, dynamic=True, since=(3, 0))
 

@@ -29,10 +29,6 @@ group.coordinator.rebalance.protocols             LIST     classic,consumer 4.0-
 group.coordinator.rebalance.protocols             LIST     classic,consumer,streams 4.1+
 group.coordinator.threads                         INT      1        3.0-4.0
 group.coordinator.threads                         INT      4        4.0+
-group.initial.rebalance.delay.ms                  INT      3000
-group.max.session.timeout.ms                      INT      1800000
-group.max.size                                    INT      2147483647
-group.min.session.timeout.ms                      INT      6000
 group.share.assignment.interval.ms                INT      1000     dynamic 4.1+
 group.share.assignors                             LIST     simple   4.1+
 group.share.delivery.count.limit                  INT      5        3.0+
@@ -74,7 +70,6 @@ group.streams.rack.aware.assignment.tags          LIST     ''       4.4+
 group.streams.session.timeout.ms                  INT      45000    4.1+
 group.streams.topology.description.plugin.class   CLASS    null     4.4+
 offsets.commit.required.acks                      SHORT    -1       0-4.0
-offsets.commit.timeout.ms                         INT      5000
 offsets.load.buffer.size                          INT      5242880
 offsets.retention.check.interval.ms               LONG     600000
 offsets.retention.minutes                         INT      10080
