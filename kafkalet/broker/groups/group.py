@@ -3,8 +3,12 @@
 Source: org.apache.kafka.coordinator.group.Group.
 """
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Protocol
+
+PartitionCheck = Callable[[str, bytes, int], None]
+"""(topic, topic id, partition): raises KafkaError where this partition's offset may not be committed."""
 
 
 class GroupType(StrEnum):
@@ -35,8 +39,11 @@ class Group(Protocol):
     def is_empty(self) -> bool:
         """It has no members."""
 
-    def check_commit(self, member_id: str, instance_id: str | None, epoch: int, *, transactional: bool) -> None:
-        """May this member commit offsets, in this generation (or member epoch)?"""
+    def check_commit(
+        self, member_id: str, instance_id: str | None, epoch: int, version: int, *, transactional: bool
+    ) -> "PartitionCheck | None":
+        """May this member commit offsets, in this generation (or member epoch)? `version` is that of OffsetCommit (or
+        TxnOffsetCommit). Where the answer depends on the partition (KIP-1251), what is to be asked for each."""
 
     def check_fetch(self, member_id: str | None, epoch: int) -> None:
         """May this member read committed offsets? Nobody is asked who he is before OffsetFetch v9 (KIP-848)."""
