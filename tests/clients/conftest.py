@@ -6,8 +6,16 @@ from collections.abc import Iterator
 import pytest
 
 import kafkalet
+from tests.oracle.apache_kafka import ApacheKafka, missing
 
 from .drivers import DRIVERS, Driver
+
+CONFIG = {"message.max.bytes": str(8 << 20)}
+QUICK = {"group.consumer.heartbeat.interval.ms": "100", "group.consumer.min.heartbeat.interval.ms": "100"}
+"""Members of the new consumer protocol are told by the broker how often to call; every five seconds by default."""
+
+ASKED = [pytest.param(None, id="kafkalet")]
+ASKED += [pytest.param(release, id=f"kafka-{release}", marks=pytest.mark.oracle) for release in ("3.9", "4.4")]
 
 _numbers = itertools.count()
 
@@ -23,8 +31,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture(scope="session")
 def kafka() -> Iterator[kafkalet.Broker]:
     """A broker that serves every version, for the whole run."""
-    with kafkalet.Broker(config={"message.max.bytes": str(8 << 20)}) as broker:
+    with kafkalet.Broker(config=CONFIG | QUICK) as broker:
         yield broker
+
+
+@pytest.fixture(scope="session", params=ASKED)
+def bootstrap(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Where a broker listens that is asked from outside alone: kafkalet, and Apache Kafka itself with `-m oracle`."""
+    release = request.param
+    if release is None:
+        yield request.getfixturevalue("kafka").bootstrap_servers
+    elif reason := missing(release):
+        pytest.skip(reason)
+    else:
+        with ApacheKafka(release, config=CONFIG | QUICK) as kafka:
+            yield kafka.bootstrap_servers
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -73,8 +73,8 @@ def _numbers(release: str) -> tuple[int, ...]:
 class ApacheKafka:
     """One broker of a release, running in a temporary directory between `with` and its end."""
 
-    def __init__(self, release: str, acl: bool = False) -> None:
-        self.release, self.acl = release, acl
+    def __init__(self, release: str, acl: bool = False, config: Mapping[str, str] | None = None) -> None:
+        self.release, self.acl, self.config = release, acl, config or {}
         self.kraft = _numbers(release) >= (3, 3)
         self.processes: list[subprocess.Popen[bytes]] = []
         self.directory = Path()
@@ -110,7 +110,7 @@ class ApacheKafka:
     def _properties(self, port: int, side_port: int) -> dict[str, str]:
         listener = "SASL_PLAINTEXT" if self.acl else "PLAINTEXT"
         address, side = f"{listener}://127.0.0.1:{port}", f"127.0.0.1:{side_port}"
-        own = PROPERTIES | {"log.dirs": str(self.directory / "data")}
+        own = {**PROPERTIES, **self.config, "log.dirs": str(self.directory / "data")}
         if self.kraft:
             own |= {
                 "node.id": "1",

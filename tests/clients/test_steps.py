@@ -1,0 +1,323 @@
+"""The script that every client goes through, step by step: `-k aiokafka` is aiokafka's.
+
+Topics, an idempotent producer, groups, offsets by time, transactions, fencing, deleted records, codecs, descriptions.
+Nothing here looks behind the broker's back, so that Apache Kafka is asked the same (`make oracle`).
+"""
+
+import itertools
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from .drivers import PATIENCE_S, AioKafka, ConfluentKafka, Driver, Found, KafkaPython, Member, Message, Refused, Row
+
+UNKNOWN_TOPIC_OR_PARTITION = 3
+OFFSET_OUT_OF_RANGE = (1, -140)
+"""What librdkafka makes of an offset that it may not reset is its own _AUTO_OFFSET_RESET."""
+
+FENCED = (47, 90, -144)
+"""INVALID_PRODUCER_EPOCH, PRODUCER_FENCED, and librdkafka's own _FENCED: clients differ in what they let through."""
+
+GROUP_ID_NOT_FOUND = 69
+NON_EMPTY_GROUP = 68
+
+_numbers = itertools.count()
+
+
+@pytest.fixture
+def client(driver_type: type[Driver], bootstrap: str) -> Iterator[Driver]:
+    driver = driver_type(bootstrap)
+    yield driver
+    driver.close()
+
+
+@pytest.fixture
+def name(client: Driver) -> str:
+    """A name that no other topic, group or transaction has."""
+    return f"{type(client).__name__}-{next(_numbers)}"
+
+
+@pytest.fixture
+def topic(client: Driver, name: str) -> str:
+    """Three partitions."""
+    client.create_topic(name, 3)
+    until(lambda: name in client.list_topics())
+    return name
+
+
+def until(condition: Callable[[], bool], *members: Member) -> list[tuple[int, Message]]:
+    """Poll members in turn until a condition holds; what they were given meanwhile.
+
+    Topics, markers and changes of groups need not be everywhere when a client is told that they are done.
+    """
+    found = []
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline, "that never came true"
+        for member in members:
+            found += member.poll()
+    return found
+
+
+def take(member: Member, count: int) -> list[tuple[int, Message]]:
+    """Poll until that many records have come."""
+    found: list[tuple[int, Message]] = []
+    deadline = time.monotonic() + PATIENCE_S
+    while len(found) < count:
+        assert time.monotonic() < deadline, f"{len(found)} of {count} records"
+        found += member.poll()
+    return found
+
+
+def values(found: list[tuple[int, Message]]) -> list[bytes | None]:
+    return [message.value for _, message in found]
+
+
+# Topics and producers
+
+
+def test_a_topic_has_the_partitions_it_was_created_with(client: Driver, topic: str) -> None:
+    assert sorted(client.describe_topic(topic)) == [0, 1, 2]
+
+
+def test_a_thousand_keyed_records_of_an_idempotent_producer(client: Driver, topic: str) -> None:
+    rows = [Row(1_000_000 + n, b"v%d" % n, b"k%d" % (n % 50), (("n", b"%d" % n), ("of", b"1000"))) for n in range(1000)]
+    client.produce(topic, None, rows, enable_idempotence=True)
+    assert sum(client.end_offsets(topic, [0, 1, 2])) == 1000
+    found = client.read(topic, {0: 0, 1: 0, 2: 0}, 1000)
+    assert {Row(m.timestamp, m.value, m.key, m.headers) for _, m in found} == set(rows)
+    assert len({(partition, message.key) for partition, message in found}) == 50, "a key is in one partition"
+    for partition in range(3):
+        here = [message.timestamp or 0 for index, message in found if index == partition]
+        assert here == sorted(here), "order is kept"
+
+
+# Groups
+
+
+def test_a_group_goes_on_where_it_committed(client: Driver, topic: str, name: str) -> None:
+    for partition in range(3):
+        client.produce(topic, partition, [Row(n, b"%d" % n) for n in range(10)])
+    member = client.member(name, topic)
+    assert len(take(member, 30)) == 30
+    member.commit({0: 10, 1: 4, 2: 0})
+    assert member.committed([0, 1, 2]) == [10, 4, 0]
+    member.close()
+
+    successor = client.member(name, topic)
+    found = take(successor, 16)
+    assert sorted((partition, message.offset) for partition, message in found) == [
+        *((1, offset) for offset in range(4, 10)),
+        *((2, offset) for offset in range(10)),
+    ]
+    successor.commit()
+    assert client.committed(name, topic) == {0: 10, 1: 10, 2: 10}
+
+
+def test_two_members_share_the_partitions(client: Driver, topic: str, name: str) -> None:
+    first = client.member(name, topic)
+    until(lambda: first.assignment() == {0, 1, 2}, first)
+    second = client.member(name, topic)
+    until(lambda: {len(first.assignment()), len(second.assignment())} == {1, 2}, first, second)
+    assert first.assignment() | second.assignment() == {0, 1, 2}
+
+
+def test_each_member_reads_its_own_partitions(client: Driver, topic: str, name: str) -> None:
+    first, second = client.member(name, topic), client.member(name, topic)
+    until(lambda: {len(first.assignment()), len(second.assignment())} == {1, 2}, first, second)
+    for partition in range(3):
+        client.produce(topic, partition, [Row(1, b"%d" % partition)])
+    for member in (first, second):
+        found = take(member, len(member.assignment()))
+        assert {partition for partition, _ in found} == member.assignment()
+
+
+def test_a_member_that_leaves_gives_its_partitions_back(client: Driver, topic: str, name: str) -> None:
+    first, second = client.member(name, topic), client.member(name, topic)
+    until(lambda: {len(first.assignment()), len(second.assignment())} == {1, 2}, first, second)
+    first.close()
+    until(lambda: second.assignment() == {0, 1, 2}, second)
+
+
+# Offsets by time
+
+
+def test_offsets_by_time(client: Driver, topic: str) -> None:
+    client.produce(topic, 0, [Row(1000, b"a"), Row(2000, b"b"), Row(3000, b"c")])
+    client.produce(topic, 1, [Row(5000, b"d")])
+    found = client.offsets_for_times(topic, {0: 1001, 1: 1001, 2: 1001})
+    assert found == {0: Found(1, 2000), 1: Found(0, 5000), 2: None}
+
+
+# Transactions
+
+
+def test_isolation_levels(client: Driver, topic: str, name: str) -> None:
+    """A committed, an aborted and an open transaction, one behind the other: markers take an offset each."""
+    producer = client.transactional(name)
+    producer.begin()
+    assert producer.send(topic, 0, [Row(1, b"committed"), Row(2, b"too")]) == [0, 1]
+    producer.commit()
+    producer.begin()
+    assert producer.send(topic, 0, [Row(3, b"aborted")]) == [3]
+    producer.abort()
+    producer.begin()
+    assert producer.send(topic, 0, [Row(4, b"open")]) == [5]
+
+    assert client.end_offsets(topic, [0], "read_uncommitted") == [6]
+    assert client.end_offsets(topic, [0], "read_committed") == [5]
+    everything = values(client.read(topic, {0: 0}, 4, "read_uncommitted"))
+    assert everything == [b"committed", b"too", b"aborted", b"open"]
+    assert values(client.read(topic, {0: 0}, 2, "read_committed")) == [b"committed", b"too"]
+
+    producer.commit()
+    until(lambda: client.end_offsets(topic, [0], "read_committed") == [7])
+    assert values(client.read(topic, {0: 0}, 3, "read_committed")) == [b"committed", b"too", b"open"]
+
+
+def test_a_transaction_over_several_partitions(client: Driver, topic: str, name: str) -> None:
+    producer = client.transactional(name)
+    producer.begin()
+    for partition in range(3):
+        producer.send(topic, partition, [Row(1, b"%d" % partition)])
+    assert client.end_offsets(topic, [0, 1, 2], "read_committed") == [0, 0, 0]
+    producer.commit()
+    until(lambda: client.end_offsets(topic, [0, 1, 2], "read_committed") == [2, 2, 2])
+
+
+@pytest.mark.parametrize("commits", [True, False], ids=["committed", "aborted"])
+def test_offsets_in_a_transaction_count_when_it_commits(client: Driver, topic: str, name: str, commits: bool) -> None:
+    client.produce(topic, 0, [Row(n, b"%d" % n) for n in range(5)])
+    member = client.member(name, topic)
+    take(member, 5)
+    producer = client.transactional(name)
+    producer.begin()
+    producer.send(topic, 1, [Row(1, b"made of them")])
+    producer.send_offsets(member, topic, {0: 5})
+    (producer.commit if commits else producer.abort)()
+    until(lambda: client.end_offsets(topic, [1], "read_committed") == [2])
+    if commits:
+        until(lambda: client.committed(name, topic) == {0: 5})
+    else:
+        assert client.committed(name, topic) == {}
+
+
+def test_the_older_of_two_producers_is_fenced(client: Driver, topic: str, name: str) -> None:
+    older = client.transactional(name)
+    older.begin()
+    older.send(topic, 0, [Row(1, b"of the older")])
+    newer = client.transactional(name)
+    newer.begin()
+    newer.send(topic, 0, [Row(2, b"of the newer")])
+    newer.commit()
+    with pytest.raises(Refused) as refusal:
+        older.commit()
+    assert refusal.value.code in FENCED
+    assert values(client.read(topic, {0: 0}, 1, "read_committed")) == [b"of the newer"]
+
+
+# Deleted records
+
+
+def test_deleted_records_move_the_beginning(client: Driver, topic: str) -> None:
+    client.produce(topic, 0, [Row(n, b"%d" % n) for n in range(10)])
+    assert client.delete_records(topic, {0: 4}) == {0: 4}
+    assert client.beginning_offsets(topic, [0]) == [4]
+    assert client.end_offsets(topic, [0]) == [10]
+    assert values(client.read(topic, {0: 4}, 6))[0] == b"4"
+
+
+# Codecs
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+def test_a_codec(client: Driver, topic: str, codec: str) -> None:
+    rows = [Row(n, b"all work and no play %d " % n * 50) for n in range(100)]
+    client.produce(topic, 0, rows, compression_type=codec, linger_ms=20)
+    assert values(client.read(topic, {0: 0}, 100)) == [row.value for row in rows]
+
+
+# Descriptions
+
+
+def test_the_cluster_is_described(client: Driver, bootstrap: str) -> None:
+    cluster = client.describe_cluster()
+    [(broker_id, host, port)] = cluster.brokers
+    assert f"{host}:{port}" in (bootstrap, bootstrap.replace("127.0.0.1", "localhost"))
+    assert cluster.controller_id == broker_id
+    assert cluster.cluster_id
+
+
+def test_topics_are_described(client: Driver, topic: str) -> None:
+    for partition in client.describe_topic(topic).values():
+        assert partition.replicas == partition.isr == [partition.leader]
+
+
+def test_configs_are_described(client: Driver, name: str) -> None:
+    client.create_topic(name, 1, {"retention.ms": "123456"})
+    until(lambda: name in client.list_topics())
+    config = client.describe_config(name)
+    assert config["retention.ms"] == "123456"
+    assert config["cleanup.policy"] == "delete"
+
+
+def test_groups_are_listed_and_described(client: Driver, topic: str, name: str) -> None:
+    member = client.member(name, topic)
+    until(lambda: member.assignment() == {0, 1, 2}, member)
+    until(lambda: client.describe_group(name).state == "Stable", member)
+    assert name in client.list_groups()
+    assert client.describe_group(name).assignor in ("range", "roundrobin")
+    assert client.describe_group(name).assigned == [[0, 1, 2]]
+    member.commit({0: 0})
+    member.close()
+    assert client.describe_group(name).state == "Empty"
+
+
+# Deletion
+
+
+def test_a_topic_is_deleted(client: Driver, topic: str) -> None:
+    client.delete_topic(topic)
+    until(lambda: topic not in client.list_topics())
+    with pytest.raises(Refused) as refusal:
+        client.delete_topic(topic)
+    assert refusal.value.code == UNKNOWN_TOPIC_OR_PARTITION
+
+
+@pytest.mark.parametrize("driver_type", [KafkaPython, ConfluentKafka])
+def test_a_group_is_deleted_when_it_is_empty(client: Driver, topic: str, name: str) -> None:
+    """aiokafka's admin client deletes no groups."""
+    member = client.member(name, topic)
+    until(lambda: member.assignment() == {0, 1, 2}, member)
+    member.commit({0: 0})
+    with pytest.raises(Refused) as refusal:
+        client.delete_group(name)
+    assert refusal.value.code == NON_EMPTY_GROUP
+    member.close()
+    client.delete_group(name)
+    assert name not in client.list_groups()
+    with pytest.raises(Refused) as refusal:
+        client.delete_group(name)
+    assert refusal.value.code == GROUP_ID_NOT_FOUND
+
+
+# Refusals
+
+
+def test_an_unknown_topic(client: Driver, name: str) -> None:
+    """aiokafka's description of one topic makes it, as Metadata does by default."""
+    if type(client) is not AioKafka:
+        with pytest.raises(Refused) as refusal:
+            client.describe_topic(name)
+        assert refusal.value.code == UNKNOWN_TOPIC_OR_PARTITION
+    with pytest.raises(Refused) as refusal:
+        client.delete_topic(f"{name}-no-such")
+    assert refusal.value.code == UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_an_offset_out_of_range_without_a_reset(client: Driver, topic: str) -> None:
+    client.produce(topic, 0, [Row(1, b"a")])
+    with pytest.raises(Refused) as refusal:
+        client.read(topic, {0: 99}, 1)
+    assert refusal.value.code in OFFSET_OUT_OF_RANGE
