@@ -193,6 +193,7 @@ class BrokerConfig:
     group_max_session_timeout_ms = integer("group.max.session.timeout.ms", 1_800_000)
     group_max_size = integer("group.max.size", MAX_INT, least=1)
     offsets_commit_timeout_ms = integer("offsets.commit.timeout.ms", 5000, least=1)
+    offset_metadata_max_bytes = integer("offset.metadata.max.bytes", 4096)
 
     # producers
     producer_id_expiration_ms = integer("producer.id.expiration.ms", DAY_MS, least=1, dynamic=True, since=(3, 0))

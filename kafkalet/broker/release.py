@@ -122,6 +122,18 @@ class Release(NamedTuple):
         """The first batch of a transaction is refused where no coordinator vouches for it (KIP-890 part 1, 3.6)."""
         return self.version >= (3, 6)
 
+    # Offsets
+
+    @property
+    def commits_named_twice_once(self) -> bool:
+        """A partition named twice in OffsetCommit is committed once, as named last; since 4.0 both times."""
+        return self.version < (4, 0)
+
+    @property
+    def tells_commits_of_unknown_groups(self) -> bool:
+        """OffsetCommit v9 with a generation to an unknown group gets 69; before 4.0 always 22."""
+        return self.version >= (4, 0)
+
     # Replication
 
     @property
@@ -133,6 +145,28 @@ class Release(NamedTuple):
     def caps_min_isr_at_replicas(self) -> bool:
         """min.insync.replicas beyond the number of replicas counts as that number (KIP-966, 3.7)."""
         return self.version >= (3, 7)
+
+    # Classic groups
+
+    @property
+    def writes_new_groups(self) -> bool:
+        """A group that somebody tries to join is in the log from then on, not only once it has members (KIP-848)."""
+        return self.version >= (4, 0)
+
+    @property
+    def delays_every_initial_rebalance(self) -> bool:
+        """Newcomers prolong the wait of any group that was empty; before 4.0 only of one in its first generation."""
+        return self.version >= (4, 0)
+
+    @property
+    def spares_tombstones_of_simple_groups(self) -> bool:
+        """A deleted group without a generation leaves no tombstone, for it was never written; since 4.0 it does."""
+        return self.version < (4, 0)
+
+    @property
+    def ignores_case_of_group_states(self) -> bool:
+        """ListGroups takes the states to look for in any case (3.8)."""
+        return self.version >= (3, 8)
 
     # Configuration
 

@@ -46,6 +46,11 @@ class StateLog:
     def index(self) -> int:
         return self.partition.index
 
+    @property
+    def end_offset(self) -> int:
+        """The offset that the next record gets."""
+        return self.partition.log.log_end_offset
+
     def append(
         self, records: Sequence[StateRecord], *, producer_id: int = NO_PRODUCER, producer_epoch: int = NO_PRODUCER
     ) -> int:

@@ -32,6 +32,8 @@ SERVED: frozenset[Api] = frozenset(
         Api.INIT_PRODUCER_ID,
         Api.LIST_OFFSETS,
         Api.METADATA,
+        Api.OFFSET_COMMIT,
+        Api.OFFSET_FETCH,
         Api.OFFSET_FOR_LEADER_EPOCH,
         Api.PRODUCE,
         Api.SASL_AUTHENTICATE,

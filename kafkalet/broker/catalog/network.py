@@ -29,7 +29,6 @@ metrics.recording.level                           STRING   INFO
 metrics.sample.window.ms                          LONG     30000
 num.io.threads                                    INT      8        dynamic
 num.network.threads                               INT      3        dynamic
-offset.metadata.max.bytes                         INT      4096
 port                                              INT      9092     0-3.0
 producer.purgatory.purge.interval.requests        INT      1000
 queued.max.request.bytes                          LONG     -1

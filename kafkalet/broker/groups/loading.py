@@ -16,10 +16,12 @@ import logging
 from collections.abc import Callable
 from struct import Struct
 
+from kafkalet.broker.state_log import NO_PRODUCER
 from kafkalet.protocol.records.batch import Batch
 from kafkalet.protocol.records.control import ControlType, control_type
 from kafkalet.protocol.records.record import Record
 
+from .offsets_records import KEY_VERSIONS, decode_key, decode_value
 from .shard import Shard
 
 _LOG = logging.getLogger(__name__)
@@ -32,7 +34,14 @@ Replay = Callable[[Shard, int, bytes, bytes | None, Batch], None]
 
 def _replays() -> dict[int, Replay]:
     """By the version of the key."""
-    return {}
+    return dict.fromkeys(KEY_VERSIONS, _replay_offset)
+
+
+def _replay_offset(shard: Shard, version: int, key: bytes, value: bytes | None, batch: Batch) -> None:
+    group_id, topic, partition = decode_key(key)
+    committed = None if value is None else decode_value(value, batch.base_offset)
+    producer_id = batch.producer_id if batch.is_transactional else NO_PRODUCER
+    shard.offsets.replay(group_id, topic, partition, committed, producer_id)
 
 
 def load(shard: Shard) -> Shard:

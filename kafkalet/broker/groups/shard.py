@@ -15,6 +15,7 @@ from kafkalet.clock import Clock
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .group import Group
+from .offsets import Offsets
 
 T = TypeVar("T")
 
@@ -44,7 +45,7 @@ class Shard:
         self.log = log
         self.clock: Clock = node.clock
         self.groups: dict[str, Group] = {}
-        self.offsets: Any = None  # the Offsets of this shard; set when it is made
+        self.offsets = Offsets(log, self.append)
 
     def append(self, records: Sequence[StateRecord], producer_id: int = NO_PRODUCER, producer_epoch: int = -1) -> int:
         """Write records, all or none; the offset of the last. Raises KafkaError with a code for the client."""

@@ -1,0 +1,254 @@
+"""The committed offsets of the groups of one shard, and those that wait for the end of their transaction.
+
+    commit ──────────────── record ──> committed
+    commit in a transaction ─ record ──> pending, by producer ──── COMMIT marker ──> committed
+                                                             └──── ABORT marker ───> forgotten
+
+Of two offsets for one partition the one whose record lies further back in the log counts: what a transaction has left
+pending for long does not undo what was committed since. Compaction keeps it so, because it keeps order.
+
+Where followers are held back, what the log has and they have not is remembered with what was there before
+(`_unreplicated`), for readers are told nothing that a change of leaders could take back.
+
+Source: org.apache.kafka.coordinator.group.OffsetMetadataManager, kafka.coordinator.group.GroupMetadata.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from kafkalet.broker.state_log import NO_PRODUCER, StateLog, StateRecord
+
+from .offsets_records import CommittedOffset, encode_key, encode_value, key_head
+
+ByTopic = dict[str, dict[int, CommittedOffset]]
+
+EVERYWHERE = -1
+"""In the place of the offset of a record that every in-sync replica has."""
+
+
+class Append(Protocol):
+    """How a shard writes records."""
+
+    def __call__(self, records: Sequence[StateRecord], producer_id: int, producer_epoch: int) -> int: ...
+
+
+class Commit(NamedTuple):
+    """An offset that is to be committed, and where."""
+
+    topic: str
+    partition: int
+    committed: CommittedOffset
+
+
+class _Unreplicated(NamedTuple):
+    """A change that followers do not have yet, and what was there before it."""
+
+    last_offset: int
+    group_id: str
+    topic: str
+    partition: int
+    before: CommittedOffset | None
+
+
+class Offsets:
+    """What the groups of one shard have committed. `append` writes records to its log."""
+
+    def __init__(self, log: StateLog, append: Append) -> None:
+        self._log = log
+        self._append = append
+        self._committed: dict[str, ByTopic] = {}
+        self._pending: dict[int, dict[str, ByTopic]] = {}  # by producer id
+        self._unreplicated: list[_Unreplicated] = []
+
+    # Reading
+
+    def committed(self, group_id: str) -> Mapping[str, Mapping[int, CommittedOffset]]:
+        """All that a group has committed, as far as every in-sync replica knows it; not to be changed."""
+        by_topic = self._committed.get(group_id, {})
+        if self._unreplicated:
+            return self._as_replicated(group_id, by_topic)
+        return by_topic
+
+    def is_pending(self, group_id: str, topic: str, partition: int) -> bool:
+        """Whether an open transaction may still change the offset of this partition."""
+        for by_group in self._pending.values():
+            by_topic = by_group.get(group_id)
+            if by_topic is not None and partition in by_topic.get(topic, ()):
+                return True
+        return False
+
+    def is_unreplicated(self, group_id: str, topic: str, partition: int) -> bool:
+        """Whether the last change of this offset is not everywhere yet."""
+        self._settle()
+        return any(
+            (change.group_id, change.topic, change.partition) == (group_id, topic, partition)
+            for change in self._unreplicated
+        )
+
+    def has_transaction(self, group_id: str) -> bool:
+        """Whether an open transaction has offsets for the group."""
+        return any(group_id in by_group for by_group in self._pending.values())
+
+    def groups(self) -> Iterator[str]:
+        """The groups that have offsets, committed or pending."""
+        yield from self._committed
+        for by_group in self._pending.values():
+            for group_id in by_group:
+                if group_id not in self._committed:
+                    yield group_id
+
+    def has_offsets(self, group_id: str) -> bool:
+        return group_id in self._committed or self.has_transaction(group_id)
+
+    # Changing: first the log, then what is remembered
+
+    def commit(
+        self,
+        group_id: str,
+        commits: Sequence[Commit],
+        producer_id: int = NO_PRODUCER,
+        producer_epoch: int = NO_PRODUCER,
+    ) -> int:
+        """Write offsets as one batch; the offset of the last record. With a producer id they are pending until its
+        transaction ends. Raises KafkaError with a code for the client, and then nothing has changed."""
+        records, topic, head = [], None, b""
+        for commit in commits:
+            if commit.topic != topic:
+                topic = commit.topic
+                head = key_head(group_id, topic)
+            records.append(StateRecord(encode_key(head, commit.partition), encode_value(commit.committed)))
+        last_offset = self._append(records, producer_id, producer_epoch)
+        if producer_id == NO_PRODUCER:
+            missing = self._missing(last_offset)
+            for topic, partition, committed in commits:
+                self._put(group_id, topic, partition, committed, missing)
+        else:
+            for topic, partition, committed in commits:
+                self._put_pending(producer_id, group_id, topic, partition, committed)
+        return last_offset
+
+    def tombstones(self, group_id: str, partitions: Iterable[tuple[str, int]] | None = None) -> list[StateRecord]:
+        """The records that remove offsets of a group (all of them without `partitions`), also pending ones. Nobody
+        is told: append them, then `forget` the same."""
+        return [
+            StateRecord(encode_key(key_head(group_id, topic), partition), None)
+            for topic, partition in (self._known(group_id) if partitions is None else partitions)
+        ]
+
+    def forget(self, group_id: str, partitions: Iterable[tuple[str, int]] | None = None) -> None:
+        """Remember offsets no more whose tombstones were written."""
+        missing = self._missing(self._log.end_offset - 1)
+        for topic, partition in list(self._known(group_id)) if partitions is None else partitions:
+            self._remove(group_id, topic, partition, missing)
+
+    def delete(self, group_id: str, partitions: Sequence[tuple[str, int]]) -> int:
+        """Remove the offsets of these partitions; the offset of the last record. Raises KafkaError as `commit`."""
+        last_offset = self._append(self.tombstones(group_id, partitions), NO_PRODUCER, NO_PRODUCER)
+        self.forget(group_id, partitions)
+        return last_offset
+
+    def transaction_ended(self, producer_id: int, *, committed: bool) -> None:
+        """A marker was written: the pending offsets of this producer count now, or are forgotten."""
+        by_group = self._pending.pop(producer_id, None)
+        if by_group is None or not committed:
+            return
+        missing = self._missing(self._log.end_offset - 1)
+        for group_id, by_topic in by_group.items():
+            for topic, by_partition in by_topic.items():
+                present = self._committed.get(group_id, {}).get(topic, {})
+                for partition, pending in by_partition.items():
+                    existing = present.get(partition)
+                    if existing is None or pending.record_offset > existing.record_offset:
+                        self._put(group_id, topic, partition, pending, missing)
+
+    def replay(
+        self, group_id: str, topic: str, partition: int, committed: CommittedOffset | None, producer_id: int
+    ) -> None:
+        """Take in a record of the log. None: a tombstone."""
+        if committed is None:
+            self._remove(group_id, topic, partition, EVERYWHERE)
+        elif producer_id == NO_PRODUCER:
+            self._put(group_id, topic, partition, committed, EVERYWHERE)
+        else:
+            self._put_pending(producer_id, group_id, topic, partition, committed)
+
+    # Remembering
+
+    def _missing(self, last_offset: int) -> int:
+        """The offset, while a replica lacks the record there."""
+        return EVERYWHERE if self._log.is_replicated(last_offset) else last_offset
+
+    def _put(self, group_id: str, topic: str, partition: int, committed: CommittedOffset, missing: int) -> None:
+        by_topic = self._committed.get(group_id)
+        if by_topic is None:
+            by_topic = self._committed[group_id] = {}
+        by_partition = by_topic.get(topic)
+        if by_partition is None:
+            by_partition = by_topic[topic] = {}
+        if missing != EVERYWHERE:
+            before = by_partition.get(partition)
+            self._unreplicated.append(_Unreplicated(missing, group_id, topic, partition, before))
+        by_partition[partition] = committed
+
+    def _put_pending(
+        self, producer_id: int, group_id: str, topic: str, partition: int, committed: CommittedOffset
+    ) -> None:
+        by_topic = self._pending.setdefault(producer_id, {}).setdefault(group_id, {})
+        by_topic.setdefault(topic, {})[partition] = committed
+
+    def _remove(self, group_id: str, topic: str, partition: int, missing: int) -> None:
+        """Drop an offset, the pending ones for the same partition, and what is empty by that."""
+        by_topic = self._committed.get(group_id)
+        before = None if by_topic is None else _drop(by_topic, topic, partition)
+        if by_topic is not None and not by_topic:
+            del self._committed[group_id]
+        if before is not None and missing != EVERYWHERE:
+            self._unreplicated.append(_Unreplicated(missing, group_id, topic, partition, before))
+        for producer_id, by_group in list(self._pending.items()):
+            pending = by_group.get(group_id)
+            if pending is None:
+                continue
+            _drop(pending, topic, partition)
+            if not pending:
+                del by_group[group_id]
+            if not by_group:
+                del self._pending[producer_id]
+
+    def _known(self, group_id: str) -> Iterator[tuple[str, int]]:
+        """The partitions for which a group has offsets, committed or pending."""
+        seen = set()
+        stores = [self._committed, *self._pending.values()]
+        for by_group in stores:
+            for topic, by_partition in by_group.get(group_id, {}).items():
+                for partition in by_partition:
+                    if (topic, partition) not in seen:
+                        seen.add((topic, partition))
+                        yield topic, partition
+
+    def _settle(self) -> None:
+        """Forget what was there before changes that are everywhere now."""
+        is_replicated = self._log.is_replicated
+        self._unreplicated = [change for change in self._unreplicated if not is_replicated(change.last_offset)]
+
+    def _as_replicated(self, group_id: str, by_topic: ByTopic) -> ByTopic:
+        self._settle()
+        changes = [change for change in self._unreplicated if change.group_id == group_id]
+        if not changes:
+            return by_topic
+        seen = {topic: dict(by_partition) for topic, by_partition in by_topic.items()}
+        for change in reversed(changes):
+            if change.before is None:
+                _drop(seen, change.topic, change.partition)
+            else:
+                seen.setdefault(change.topic, {})[change.partition] = change.before
+        return seen
+
+
+def _drop(by_topic: ByTopic, topic: str, partition: int) -> CommittedOffset | None:
+    by_partition = by_topic.get(topic)
+    if by_partition is None:
+        return None
+    dropped = by_partition.pop(partition, None)
+    if not by_partition:
+        del by_topic[topic]
+    return dropped
