@@ -5,12 +5,12 @@ Nothing here looks behind the broker's back, so that Apache Kafka is asked the s
 """
 
 import itertools
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
-from .drivers import PATIENCE_S, AioKafka, ConfluentKafka, Driver, Found, KafkaPython, Member, Message, Refused, Row
+from .drivers import AioKafka, ConfluentKafka, Driver, Found, KafkaPython, Message, Refused, Row
+from .waiting import shared, take, until
 
 UNKNOWN_TOPIC_OR_PARTITION = 3
 OFFSET_OUT_OF_RANGE = (1, -140)
@@ -44,30 +44,6 @@ def topic(client: Driver, name: str) -> str:
     client.create_topic(name, 3)
     until(lambda: name in client.list_topics())
     return name
-
-
-def until(condition: Callable[[], bool], *members: Member) -> list[tuple[int, Message]]:
-    """Poll members in turn until a condition holds; what they were given meanwhile.
-
-    Topics, markers and changes of groups need not be everywhere when a client is told that they are done.
-    """
-    found = []
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline, "that never came true"
-        for member in members:
-            found += member.poll()
-    return found
-
-
-def take(member: Member, count: int) -> list[tuple[int, Message]]:
-    """Poll until that many records have come."""
-    found: list[tuple[int, Message]] = []
-    deadline = time.monotonic() + PATIENCE_S
-    while len(found) < count:
-        assert time.monotonic() < deadline, f"{len(found)} of {count} records"
-        found += member.poll()
-    return found
 
 
 def values(found: list[tuple[int, Message]]) -> list[bytes | None]:
@@ -117,15 +93,14 @@ def test_a_group_goes_on_where_it_committed(client: Driver, topic: str, name: st
 
 def test_two_members_share_the_partitions(client: Driver, topic: str, name: str) -> None:
     first = client.member(name, topic)
-    until(lambda: first.assignment() == {0, 1, 2}, first)
+    until(shared(first), first)
     second = client.member(name, topic)
-    until(lambda: {len(first.assignment()), len(second.assignment())} == {1, 2}, first, second)
-    assert first.assignment() | second.assignment() == {0, 1, 2}
+    until(shared(first, second), first, second)
 
 
 def test_each_member_reads_its_own_partitions(client: Driver, topic: str, name: str) -> None:
     first, second = client.member(name, topic), client.member(name, topic)
-    until(lambda: {len(first.assignment()), len(second.assignment())} == {1, 2}, first, second)
+    until(shared(first, second), first, second)
     for partition in range(3):
         client.produce(topic, partition, [Row(1, b"%d" % partition)])
     for member in (first, second):
@@ -135,9 +110,9 @@ def test_each_member_reads_its_own_partitions(client: Driver, topic: str, name: 
 
 def test_a_member_that_leaves_gives_its_partitions_back(client: Driver, topic: str, name: str) -> None:
     first, second = client.member(name, topic), client.member(name, topic)
-    until(lambda: {len(first.assignment()), len(second.assignment())} == {1, 2}, first, second)
+    until(shared(first, second), first, second)
     first.close()
-    until(lambda: second.assignment() == {0, 1, 2}, second)
+    until(shared(second), second)
 
 
 # Offsets by time
@@ -264,7 +239,7 @@ def test_configs_are_described(client: Driver, name: str) -> None:
 
 def test_groups_are_listed_and_described(client: Driver, topic: str, name: str) -> None:
     member = client.member(name, topic)
-    until(lambda: member.assignment() == {0, 1, 2}, member)
+    until(shared(member), member)
     until(lambda: client.describe_group(name).state == "Stable", member)
     assert name in client.list_groups()
     assert client.describe_group(name).assignor in ("range", "roundrobin")
@@ -289,7 +264,7 @@ def test_a_topic_is_deleted(client: Driver, topic: str) -> None:
 def test_a_group_is_deleted_when_it_is_empty(client: Driver, topic: str, name: str) -> None:
     """aiokafka's admin client deletes no groups."""
     member = client.member(name, topic)
-    until(lambda: member.assignment() == {0, 1, 2}, member)
+    until(shared(member), member)
     member.commit({0: 0})
     with pytest.raises(Refused) as refusal:
         client.delete_group(name)
