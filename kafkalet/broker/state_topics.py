@@ -61,10 +61,16 @@ STATE_TOPICS = {topic.name: topic for topic in (CONSUMER_OFFSETS, TRANSACTION_ST
 
 def partition_of(key: str, partitions: int) -> int:
     """Which of `partitions` keeps a group id or a transactional id: Java's hash of the string, made positive."""
-    hashed = 0
-    units = key.encode("utf-16-be", "surrogatepass")
-    for position in range(0, len(units), 2):
-        hashed = (31 * hashed + (units[position] << 8 | units[position + 1])) & 0xFFFFFFFF
+    hashed = java_hash(key)
     if hashed == 0x80000000:  # Utils.abs of the one number that has no opposite
         return 0
     return (hashed if hashed < 0x80000000 else 0x100000000 - hashed) % partitions
+
+
+def java_hash(text: str) -> int:
+    """String.hashCode of Java, as an unsigned number of 32 bits."""
+    hashed = 0
+    units = text.encode("utf-16-be", "surrogatepass")
+    for position in range(0, len(units), 2):
+        hashed = (31 * hashed + (units[position] << 8 | units[position + 1])) & 0xFFFFFFFF
+    return hashed

@@ -28,8 +28,11 @@ SERVED: frozenset[Api] = frozenset(
         Api.DESCRIBE_TOPIC_PARTITIONS,
         Api.FETCH,
         Api.FIND_COORDINATOR,
+        Api.HEARTBEAT,
         Api.INCREMENTAL_ALTER_CONFIGS,
         Api.INIT_PRODUCER_ID,
+        Api.JOIN_GROUP,
+        Api.LEAVE_GROUP,
         Api.LIST_OFFSETS,
         Api.METADATA,
         Api.OFFSET_COMMIT,
@@ -38,6 +41,7 @@ SERVED: frozenset[Api] = frozenset(
         Api.PRODUCE,
         Api.SASL_AUTHENTICATE,
         Api.SASL_HANDSHAKE,
+        Api.SYNC_GROUP,
         Api.UPDATE_FEATURES,
     }
 )

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Protocol
 
+from kafkalet.broker.state_log import StateRecord
+
 PartitionCheck = Callable[[str, bytes, int], None]
 """(topic, topic id, partition): raises KafkaError where this partition's offset may not be committed."""
 
@@ -59,6 +61,12 @@ class Group(Protocol):
 
     def offset_committed(self, member_id: str) -> None:
         """A member has committed: it is alive (classic groups prolong its session by that)."""
+
+    def tombstones(self) -> list[StateRecord]:
+        """The records that remove the group itself from the log, without its offsets."""
+
+    def resume(self) -> None:
+        """Its shard was read from the log: begin to wait for signs of life of its members."""
 
     def close(self) -> None:
         """The coordinator gives the group up (another broker takes over): cancel timers, and answer those who wait

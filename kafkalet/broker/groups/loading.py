@@ -21,6 +21,9 @@ from kafkalet.protocol.records.batch import Batch
 from kafkalet.protocol.records.control import ControlType, control_type
 from kafkalet.protocol.records.record import Record
 
+from .classic import classic_group
+from .classic import replay as replay_classic
+from .classic_record import KEY_VERSION as CLASSIC_KEY_VERSION
 from .offsets_records import KEY_VERSIONS, decode_key, decode_value
 from .shard import Shard
 
@@ -34,7 +37,7 @@ Replay = Callable[[Shard, int, bytes, bytes | None, Batch], None]
 
 def _replays() -> dict[int, Replay]:
     """By the version of the key."""
-    return dict.fromkeys(KEY_VERSIONS, _replay_offset)
+    return {**dict.fromkeys(KEY_VERSIONS, _replay_offset), CLASSIC_KEY_VERSION: replay_classic}
 
 
 def _replay_offset(shard: Shard, version: int, key: bytes, value: bytes | None, batch: Batch) -> None:
@@ -55,6 +58,10 @@ def load(shard: Shard) -> Shard:
             continue
         for record in records:
             _replay(shard, record, batch, replays)
+    for group_id in shard.offsets.groups():
+        classic_group(shard, group_id)
+    for group in list(shard.groups.values()):
+        group.resume()
     return shard
 
 

@@ -1,0 +1,21 @@
+"""Heartbeat v0-4: a member of a group is alive, and learns that it has to join again.
+
+Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.heartbeat.
+"""
+
+from kafkalet.broker.context import Context
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+
+
+def handle(request: HeartbeatRequest, context: Context) -> HeartbeatResponse:
+    shard = context.node.coordinators.groups.shard_of(request.group_id)
+    group = shard.groups.get(request.group_id)
+    if group is None:
+        raise KafkaError(Code.UNKNOWN_MEMBER_ID)
+    answer: HeartbeatResponse = group.heartbeat(request)
+    return answer
+
+
+def refuse(request: HeartbeatRequest, context: Context, error: KafkaError) -> HeartbeatResponse:
+    return HeartbeatResponse(error_code=error.code)

@@ -1,0 +1,51 @@
+"""JoinGroup v0-9: become a member of a group, and wait until all members of the next generation have joined.
+
+v1      a rebalance timeout of its own; before, it is the session timeout
+v4      a new member is sent back once with its id (KIP-394)
+v5      static members (KIP-345)
+v7      no protocol is null, which was "" before
+v9      a static leader that comes back is told whether to skip the assignment (KIP-814)
+
+Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.joinGroup.
+"""
+
+from kafkalet.broker.context import Context
+from kafkalet.broker.groups.classic import new_classic_group
+from kafkalet.broker.groups.classic_joining import Caller
+from kafkalet.broker.purgatory import Delayed
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+
+Answer = JoinGroupResponse | Delayed[JoinGroupResponse]
+
+FIRST_WITHOUT_PROTOCOL = 7
+
+
+def handle(request: JoinGroupRequest, context: Context) -> Answer:
+    node = context.node
+    shard = node.coordinators.groups.shard_of(request.group_id)
+    config = node.config
+    if not config.group_min_session_timeout_ms <= request.session_timeout_ms <= config.group_max_session_timeout_ms:
+        raise KafkaError(Code.INVALID_SESSION_TIMEOUT)
+    group = shard.groups.get(request.group_id)
+    if group is None:
+        if request.member_id:
+            raise KafkaError(Code.UNKNOWN_MEMBER_ID)
+        group = new_classic_group(shard, request.group_id)
+    caller = Caller(context.client_id, f"/{context.peer[0]}", context.version)
+    answer: Answer = group.join(request, caller)
+    if context.version >= FIRST_WITHOUT_PROTOCOL:
+        return answer
+    return answer.map(_with_protocol) if isinstance(answer, Delayed) else _with_protocol(answer)
+
+
+def refuse(request: JoinGroupRequest, context: Context, error: KafkaError) -> JoinGroupResponse:
+    none = None if context.version >= FIRST_WITHOUT_PROTOCOL else ""
+    return JoinGroupResponse(
+        error_code=error.code, protocol_name=none, leader="", member_id=request.member_id, members=[]
+    )
+
+
+def _with_protocol(answer: JoinGroupResponse) -> JoinGroupResponse:
+    answer.protocol_name = answer.protocol_name or ""
+    return answer

@@ -1,0 +1,31 @@
+"""LeaveGroup v0-5: members leave a group, by their ids or, static ones, by their names.
+
+Below v3 it is one member, whose error is that of the answer.
+
+Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.leaveGroup, LeaveGroupResponse.
+"""
+
+from kafkalet.broker.context import Context
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+
+FIRST_WITH_MANY = 3
+
+
+def handle(request: LeaveGroupRequest, context: Context) -> LeaveGroupResponse:
+    shard = context.node.coordinators.groups.shard_of(request.group_id)
+    group = shard.groups.get(request.group_id)
+    many = context.version >= FIRST_WITH_MANY
+    leaving = request.members if many else [LeaveGroupRequest.Member(member_id=request.member_id)]
+    left = [_unknown(member) for member in leaving] if group is None else group.leave(leaving)
+    return LeaveGroupResponse(members=left) if many else LeaveGroupResponse(error_code=left[0].error_code)
+
+
+def refuse(request: LeaveGroupRequest, context: Context, error: KafkaError) -> LeaveGroupResponse:
+    return LeaveGroupResponse(error_code=error.code)
+
+
+def _unknown(member: LeaveGroupRequest.Member) -> LeaveGroupResponse.Member:
+    return LeaveGroupResponse.Member(
+        member_id=member.member_id, group_instance_id=member.group_instance_id, error_code=Code.UNKNOWN_MEMBER_ID
+    )

@@ -1,0 +1,28 @@
+"""SyncGroup v0-5: the leader brings the assignments, each member fetches its own.
+
+Since v5 a member says which protocol it takes the group to use; it must.
+
+Source: kafka.server.KafkaApis.handleSyncGroupRequest, GroupCoordinatorService.syncGroup.
+"""
+
+from kafkalet.broker.context import Context
+from kafkalet.broker.purgatory import Delayed
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+
+FIRST_WITH_PROTOCOL = 5
+
+
+def handle(request: SyncGroupRequest, context: Context) -> SyncGroupResponse | Delayed[SyncGroupResponse]:
+    if context.version >= FIRST_WITH_PROTOCOL and (request.protocol_type is None or request.protocol_name is None):
+        raise KafkaError(Code.INCONSISTENT_GROUP_PROTOCOL)
+    shard = context.node.coordinators.groups.shard_of(request.group_id)
+    group = shard.groups.get(request.group_id)
+    if group is None:
+        raise KafkaError(Code.UNKNOWN_MEMBER_ID)
+    answer: SyncGroupResponse | Delayed[SyncGroupResponse] = group.sync(request)
+    return answer
+
+
+def refuse(request: SyncGroupRequest, context: Context, error: KafkaError) -> SyncGroupResponse:
+    return SyncGroupResponse(error_code=error.code, assignment=b"")
