@@ -109,7 +109,7 @@ class _Decoder(Codec):
         inner = f"o{self.level}"
         if self.version in field.nullable:  # KIP-893: a sign byte goes before the struct
             self.source("n = data[p]; p += 1")
-            self.source(f"if n > 127: {target} = None")
+            self.source(f"if {'n > 127' if field.tag is None else 'n == 0'}: {target} = None")
             with self.source.block("else:"):
                 self.struct(cls, inner)
                 self.source(f"{target} = {inner}")

@@ -91,7 +91,8 @@ class _Encoder(Codec):
             self.struct(cls, expression)
             return
         self.flush()
-        self.source(f"if {expression} is None: {self.append}(b'\\xff')")
+        null = "\\xff" if field.tag is None else "\\0"
+        self.source(f"if {expression} is None: {self.append}(b'{null}')")
         with self.source.block("else:"):
             self.write("1", "b")
             self.struct(cls, expression)
@@ -145,7 +146,10 @@ class _Encoder(Codec):
             self.level -= 1
 
     def given(self, field: Field, expression: str) -> str:
-        """The condition that a tagged field is not at its default."""
+        """The condition that a tagged field is not at its default. The default of a struct is never null in Kafka, but
+        an empty one, which nobody writes."""
+        if field.struct and not field.array and self.version in field.nullable:
+            return "True"
         return f"{expression}.{field.name} " + ("is not None" if field.default is None else f"!= {field.default!r}")
 
     def tag_values(self, fields: list[Field], expression: str) -> str:

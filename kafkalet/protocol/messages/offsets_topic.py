@@ -3,8 +3,8 @@
     key     int16 version | OffsetCommitKey (0, 1) or GroupMetadataKey (2)
     value   int16 version | OffsetCommitValue or GroupMetadataValue; no value removes what was under the key
 
-The version of a key tells which kind of record it is; 3 and up are those of KIP-848 and later, which are not declared
-here. Which version of the values is written follows from the broker's release:
+The version of a key tells which kind of record it is; those of KIP-848 are in consumer_group_state, later ones are not
+declared. Which version of the values is written follows from the broker's release:
 
 v1 of an offset says when it expires, and is still written where a commit gives its own retention time; v3 has the
 leader epoch (KIP-320); v4 is flexible. v1 of a group has the rebalance timeout, v2 the time of its last change

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kafkalet.protocol.api import BY_TITLE
-from kafkalet.protocol.messages import request_type, response_type
+from kafkalet.protocol.messages import consumer_group_state, request_type, response_type
 from kafkalet.protocol.messages.leader_change_message import LeaderChangeMessage
 from kafkalet.protocol.messages.offsets_topic import (
     GroupMetadataKey,
@@ -37,6 +37,7 @@ INSIDE: dict[str, type[Message]] = {
         OffsetCommitValue,
         TransactionLogKey,
         TransactionLogValue,
+        *(message for name, message in vars(consumer_group_state).items() if name.startswith("ConsumerGroup")),
     )
 }
 VECTORS = Path(__file__).parent.parent / "vectors"
