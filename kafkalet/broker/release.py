@@ -134,6 +134,18 @@ class Release(NamedTuple):
         """OffsetCommit v9 with a generation to an unknown group gets 69; before 4.0 always 22."""
         return self.version >= (4, 0)
 
+    # Transactions
+
+    @property
+    def answers_concurrent_transactions_first(self) -> bool:
+        """While a change is under way AddPartitionsToTxn answers 51 before it looks at the producer (4.0)."""
+        return self.version >= (4, 0)
+
+    @property
+    def sends_transaction_versions(self) -> bool:
+        """Markers of transaction version 2 have to come with a new epoch, or are refused (KIP-1228, 4.2)."""
+        return self.version >= (4, 2)
+
     # Replication
 
     @property
@@ -162,6 +174,16 @@ class Release(NamedTuple):
     def spares_tombstones_of_simple_groups(self) -> bool:
         """A deleted group without a generation leaves no tombstone, for it was never written; since 4.0 it does."""
         return self.version < (4, 0)
+
+    @property
+    def explains_refused_groups(self) -> bool:
+        """DeleteGroups says in words why a group stays."""
+        return self.version >= (4, 1)
+
+    @property
+    def group_operations(self) -> int:
+        """What may be done with a group, one bit each: read, describe, delete; describe and alter configs (3.9)."""
+        return 328 if self.version < (3, 9) else 3400
 
     @property
     def ignores_case_of_group_states(self) -> bool:

@@ -18,9 +18,9 @@ from kafkalet.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRes
 from kafkalet.protocol.records.batch import Batch
 
 from .classic_generations import Generations, State, unassigned
-from .classic_joining import Caller, join
+from .classic_joining import join
 from .classic_record import NO_TIMESTAMP, member_of, read_key, read_value, tombstone
-from .group import Group, GroupType
+from .group import Caller, Group, GroupType
 from .shard import Shard
 
 CONSUMER_PROTOCOL = "consumer"

@@ -10,7 +10,6 @@ Source: org.apache.kafka.coordinator.group.GroupMetadataManager.classicGroupJoin
 
 import logging
 from os import urandom
-from typing import NamedTuple
 
 from kafkalet.broker.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
@@ -18,6 +17,7 @@ from kafkalet.protocol.messages.join_group import JoinGroupRequest, JoinGroupRes
 
 from .classic_generations import NEW_MEMBER_JOIN_TIMEOUT_MS, Generations, State, refused
 from .classic_member import ClassicMember
+from .group import Caller
 
 _LOG = logging.getLogger(__name__)
 
@@ -25,14 +25,6 @@ Answer = JoinGroupResponse | Delayed[JoinGroupResponse]
 
 FIRST_WITH_MEMBER_IDS = 4
 FIRST_WITH_SKIPPED_ASSIGNMENT = 9
-
-
-class Caller(NamedTuple):
-    """Who asks, and in which version of the API."""
-
-    client_id: str
-    client_host: str
-    version: int
 
 
 class Joining:

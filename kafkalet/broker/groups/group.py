@@ -3,14 +3,27 @@
 Source: org.apache.kafka.coordinator.group.Group.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
+from kafkalet.broker.purgatory import Delayed
 from kafkalet.broker.state_log import StateRecord
+from kafkalet.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kafkalet.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from kafkalet.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+from kafkalet.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 PartitionCheck = Callable[[str, bytes, int], None]
 """(topic, topic id, partition): raises KafkaError where this partition's offset may not be committed."""
+
+
+class Caller(NamedTuple):
+    """Who wants to join, and in which version of JoinGroup."""
+
+    client_id: str
+    client_host: str
+    version: int
 
 
 class GroupType(StrEnum):
@@ -40,6 +53,18 @@ class Group(Protocol):
     @property
     def is_empty(self) -> bool:
         """It has no members."""
+
+    def join(self, request: JoinGroupRequest, caller: Caller) -> JoinGroupResponse | Delayed[JoinGroupResponse]:
+        """A client of the classic protocol wants to be a member."""
+
+    def sync(self, request: SyncGroupRequest) -> SyncGroupResponse | Delayed[SyncGroupResponse]:
+        """A member of the classic protocol wants its assignment."""
+
+    def heartbeat(self, request: HeartbeatRequest) -> HeartbeatResponse:
+        """A member of the classic protocol is alive."""
+
+    def leave(self, leaving: Sequence[LeaveGroupRequest.Member]) -> list[LeaveGroupResponse.Member]:
+        """Members of the classic protocol go."""
 
     def check_commit(
         self, member_id: str, instance_id: str | None, epoch: int, version: int, *, transactional: bool

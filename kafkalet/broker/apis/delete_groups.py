@@ -1,0 +1,58 @@
+"""DeleteGroups v0-3: remove groups that have no members, with their offsets.
+
+A group that is named twice is deleted once. The answer comes when the removal is in the log of every in-sync replica.
+
+Source: kafka.server.KafkaApis.handleDeleteGroupsRequest, GroupCoordinatorShard.deleteGroups.
+"""
+
+from kafkalet.broker.context import Context
+from kafkalet.broker.groups.shard import Shard, client_code
+from kafkalet.broker.purgatory import Delayed
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
+
+Answer = DeleteGroupsResponse | Delayed[DeleteGroupsResponse]
+Deleted = DeleteGroupsResponse.Group
+
+
+def handle(request: DeleteGroupsRequest, context: Context) -> Answer:
+    answers: list[Deleted] = []
+    written: list[tuple[Deleted, Shard, int]] = []
+    for group_id in dict.fromkeys(request.groups_names):
+        answer = Deleted(group_id=group_id)
+        answers.append(answer)
+        try:
+            shard = context.node.coordinators.groups.shard_for_offsets(group_id)
+            written.append((answer, shard, _delete(shard, group_id)))
+        except KafkaError as error:
+            answer.error_code = error.code
+            if context.release.explains_refused_groups:
+                answer.error_message = error.message
+
+    def lacking() -> list[tuple[Deleted, Shard, int]]:
+        return [entry for entry in written if not entry[1].log.is_replicated(entry[2])]
+
+    def look() -> DeleteGroupsResponse | None:
+        return None if lacking() else DeleteGroupsResponse(results=answers)
+
+    def expired() -> DeleteGroupsResponse:
+        for answer, _, _ in lacking():
+            answer.error_code = client_code(Code.REQUEST_TIMED_OUT)
+        return DeleteGroupsResponse(results=answers)
+
+    node = context.node
+    keys = {(shard.log.partition.topic, shard.log.index) for _, shard, _ in written}
+    return look() or node.purgatory.park(keys, node.config.offsets_commit_timeout_ms, look, expired)
+
+
+def _delete(shard: Shard, group_id: str) -> int:
+    """Remove a group that has no members; the offset of the last record about that."""
+    group = shard.groups.get(group_id)
+    if group is None:
+        raise KafkaError(Code.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
+    group.check_delete()
+    last_offset = shard.append([*shard.offsets.tombstones(group_id), *group.tombstones()])
+    shard.offsets.forget(group_id)
+    del shard.groups[group_id]
+    group.close()
+    return last_offset

@@ -1,0 +1,73 @@
+"""DescribeGroups v0-6: state and members of classic groups.
+
+What a member told the leader, and which protocol was chosen, is shown while the group is stable. A group that is not
+there, or is not a classic one, is Dead; since v6 (KIP-1043) GROUP_ID_NOT_FOUND says so, too.
+
+Source: org.apache.kafka.coordinator.group.GroupMetadataManager.describeGroups.
+"""
+
+from kafkalet.broker.context import Context
+from kafkalet.broker.groups.classic import ClassicGroup
+from kafkalet.broker.groups.classic_generations import State
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+
+Described = DescribeGroupsResponse.Group
+
+FIRST_THAT_TELLS_UNKNOWN = 6
+
+
+def handle(request: DescribeGroupsRequest, context: Context) -> DescribeGroupsResponse:
+    described = [_describe(group_id, context) for group_id in request.groups]
+    if request.include_authorized_operations:
+        for group in described:
+            if group.error_code == Code.NONE:
+                group.authorized_operations = context.release.group_operations
+    return DescribeGroupsResponse(groups=described)
+
+
+def _describe(group_id: str, context: Context) -> Described:
+    try:
+        shard = context.node.coordinators.groups.shard_for_offsets(group_id)
+    except KafkaError as error:
+        return _without_members(group_id, "", error.code)
+    group = shard.groups.get(group_id)
+    if isinstance(group, ClassicGroup):
+        return _as_it_is(group)
+    if context.version < FIRST_THAT_TELLS_UNKNOWN:
+        return _without_members(group_id, State.DEAD)
+    message = f"Group {group_id} not found." if group is None else f"Group {group_id} is not a classic group."
+    return _without_members(group_id, State.DEAD, Code.GROUP_ID_NOT_FOUND, message)
+
+
+def _without_members(group_id: str, state: str, code: Code = Code.NONE, message: str | None = None) -> Described:
+    return Described(
+        error_code=code,
+        error_message=message,
+        group_id=group_id,
+        group_state=state,
+        protocol_type="",
+        protocol_data="",
+        members=[],
+    )
+
+
+def _as_it_is(group: ClassicGroup) -> Described:
+    name = group.protocol_name if group.state is State.STABLE else None
+    return Described(
+        group_id=group.group_id,
+        group_state=group.state,
+        protocol_type=group.protocol_type,
+        protocol_data=name or "",
+        members=[
+            Described.Member(
+                member_id=member.member_id,
+                group_instance_id=member.instance_id,
+                client_id=member.client_id,
+                client_host=member.client_host,
+                member_metadata=b"" if name is None else member.protocols[name],
+                member_assignment=member.assignment,
+            )
+            for member in group.members
+        ],
+    )

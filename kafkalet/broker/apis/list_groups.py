@@ -1,0 +1,29 @@
+"""ListGroups v0-5: the groups that this broker coordinates.
+
+v4      in certain states (KIP-518)
+v5      of certain types (KIP-848), in any case; one that nobody knows matches nothing
+
+Source: org.apache.kafka.coordinator.group.GroupMetadataManager.listGroups.
+"""
+
+from kafkalet.broker.context import Context
+from kafkalet.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+
+
+def handle(request: ListGroupsRequest, context: Context) -> ListGroupsResponse:
+    in_any_case = context.release.ignores_case_of_group_states
+    states = {state.strip().lower() if in_any_case else state for state in request.states_filter}
+    types = {type_.lower() for type_ in request.types_filter}
+    groups = [
+        ListGroupsResponse.Group(
+            group_id=group.group_id,
+            protocol_type=group.protocol_type,
+            group_state=group.state,
+            group_type=group.type,
+        )
+        for shard in context.node.coordinators.groups.shards()
+        for group in shard.groups.values()
+        if not states or (group.state.lower() if in_any_case else group.state) in states
+        if not types or group.type in types
+    ]
+    return ListGroupsResponse(groups=groups)
