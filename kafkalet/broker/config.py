@@ -60,8 +60,8 @@ class Setting(Generic[T]):
         return self if instance is None else self.default
 
 
-def boolean(name: str, default: bool) -> Setting[bool]:
-    return Setting(Property(name, Type.BOOLEAN, str(default).lower()), default)
+def boolean(name: str, default: bool, **options: Any) -> Setting[bool]:
+    return Setting(Property(name, Type.BOOLEAN, str(default).lower()), default, **options)
 
 
 def integer(name: str, default: int, least: int | None = None, **options: Any) -> Setting[int]:
@@ -194,6 +194,22 @@ class BrokerConfig:
     group_max_size = integer("group.max.size", MAX_INT, least=1)
     offsets_commit_timeout_ms = integer("offsets.commit.timeout.ms", 5000, least=1)
     offset_metadata_max_bytes = integer("offset.metadata.max.bytes", 4096)
+    offsets_retention_minutes = integer("offsets.retention.minutes", 10_080, least=1)
+    offsets_retention_check_interval_ms = long("offsets.retention.check.interval.ms", 600_000, least=1)
+
+    # transactions
+    transaction_max_timeout_ms = integer("transaction.max.timeout.ms", 900_000, least=1)
+    transaction_partition_verification_enable = boolean(
+        "transaction.partition.verification.enable", True, dynamic=True, since=(3, 0)
+    )
+    transaction_abort_timed_out_transaction_cleanup_interval_ms = integer(
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms", 10_000, least=1
+    )
+    transaction_remove_expired_transaction_cleanup_interval_ms = integer(
+        "transaction.remove.expired.transaction.cleanup.interval.ms", 3_600_000, least=1
+    )
+    transactional_id_expiration_ms = integer("transactional.id.expiration.ms", 7 * DAY_MS, least=1)
+    request_timeout_ms = integer("request.timeout.ms", 30_000)
 
     # producers
     producer_id_expiration_ms = integer("producer.id.expiration.ms", DAY_MS, least=1, dynamic=True, since=(3, 0))

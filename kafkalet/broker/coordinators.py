@@ -8,6 +8,7 @@ first: so a coordinator never works in the middle of an election.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kafkalet.protocol.errors import Code, KafkaError
@@ -95,6 +96,11 @@ class Coordinators:
             from .state_log import StateLog
 
             coordinator.load(StateLog(partition, self._node.clock, self._node.purgatory))
+
+    def partitions_deleted(self, topic: str, partitions: Collection[int]) -> None:
+        """These partitions are no more; so is what was kept about them."""
+        if CONSUMER_OFFSETS.name in self._made and topic not in STATE_TOPICS:
+            self.groups.partitions_deleted(topic, partitions)
 
     def load_all(self) -> None:
         """Load the state in every partition that this broker leads and that holds any."""

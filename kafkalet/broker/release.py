@@ -142,6 +142,11 @@ class Release(NamedTuple):
         return self.version >= (4, 0)
 
     @property
+    def asks_again_when_too_early(self) -> bool:
+        """A broker whom the coordinator answers CONCURRENT_TRANSACTIONS asks again for a while (4.0)."""
+        return self.version >= (4, 0)
+
+    @property
     def sends_transaction_versions(self) -> bool:
         """Markers of transaction version 2 have to come with a new epoch, or are refused (KIP-1228, 4.2)."""
         return self.version >= (4, 2)
@@ -157,6 +162,11 @@ class Release(NamedTuple):
     def caps_min_isr_at_replicas(self) -> bool:
         """min.insync.replicas beyond the number of replicas counts as that number (KIP-966, 3.7)."""
         return self.version >= (3, 7)
+
+    @property
+    def drops_groups_with_their_last_offset(self) -> bool:
+        """An empty group is gone with the last offset that is deleted; since 4.0 with the next round of expiry."""
+        return self.version < (4, 0)
 
     # Classic groups
 

@@ -13,6 +13,7 @@ Source: kafka.server.KafkaApis.handleOffsetCommitRequest, OffsetMetadataManager.
 """
 
 from kafkalet.broker.context import Context
+from kafkalet.broker.groups.classic import classic_group
 from kafkalet.broker.groups.offsets_records import NEVER
 from kafkalet.broker.groups.offsets_requests import (
     Asked,
@@ -71,13 +72,11 @@ def handle(request: OffsetCommitRequest, context: Context) -> OffsetCommitRespon
 
 def _check(request: OffsetCommitRequest, asked: list[Asked], shard: Shard, context: Context) -> None:
     """May this client commit? Raises KafkaError."""
-    group = shard.groups.get(request.group_id)
     epoch = request.generation_id_or_member_epoch
-    if group is None:
-        if epoch >= 0:
-            tells = context.version >= 9 and context.release.tells_commits_of_unknown_groups
-            raise KafkaError(Code.GROUP_ID_NOT_FOUND if tells else Code.ILLEGAL_GENERATION)
-        return
+    if epoch >= 0 and request.group_id not in shard.groups:
+        tells = context.version >= 9 and context.release.tells_commits_of_unknown_groups
+        raise KafkaError(Code.GROUP_ID_NOT_FOUND if tells else Code.ILLEGAL_GENERATION)
+    group = classic_group(shard, request.group_id)
     check = group.check_commit(
         request.member_id, request.group_instance_id, epoch, context.version, transactional=False
     )

@@ -71,8 +71,6 @@ group.streams.session.timeout.ms                  INT      45000    4.1+
 group.streams.topology.description.plugin.class   CLASS    null     4.4+
 offsets.commit.required.acks                      SHORT    -1       0-4.0
 offsets.load.buffer.size                          INT      5242880
-offsets.retention.check.interval.ms               LONG     600000
-offsets.retention.minutes                         INT      10080
 offsets.topic.compression.codec                   INT      0
 share.coordinator.append.linger.ms                INT      10       4.0-4.1
 share.coordinator.append.linger.ms                INT      -1       4.1+
@@ -88,11 +86,6 @@ share.coordinator.threads                         INT      1        4.0+
 share.coordinator.write.timeout.ms                INT      5000     4.0+
 share.fetch.purgatory.purge.interval.requests     INT      1000     4.0+
 telemetry.max.bytes                               INT      1048576  3.0+
-transaction.abort.timed.out.transaction.cleanup.interval.ms  INT      10000
-transaction.max.timeout.ms                        INT      900000
-transaction.partition.verification.enable         BOOLEAN  true     dynamic 3.0+
-transaction.remove.expired.transaction.cleanup.interval.ms  INT      3600000
 transaction.state.log.load.buffer.size            INT      5242880
 transaction.two.phase.commit.enable               BOOLEAN  false    4.1+
-transactional.id.expiration.ms                    INT      604800000
 """

@@ -5,14 +5,16 @@ A handler asks for the shard of its group, `groups.shard_of(group_id)`, and does
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from kafkalet.broker.state_log import StateLog
 from kafkalet.broker.state_topics import CONSUMER_OFFSETS
+from kafkalet.clock import Timer
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .loading import load
+from .offsets_removal import remove_expired, remove_partitions
 from .shard import Shard
 
 
@@ -22,15 +24,21 @@ class GroupCoordinator:
     def __init__(self, node: Any) -> None:
         self._node = node
         self._shards: dict[int, Shard] = {}
+        self._expiry: Timer | None = None
 
     def loaded(self) -> dict[int, int]:
         return {index: shard.log.leader_epoch for index, shard in self._shards.items()}
 
     def load(self, log: StateLog) -> None:
         self._shards[log.index] = load(Shard(self._node, log))
+        if self._expiry is None:
+            self._expire_later()
 
     def unload(self, index: int) -> None:
         self._shards.pop(index).close()
+        if not self._shards and self._expiry is not None:
+            self._expiry.cancel()
+            self._expiry = None
 
     def shard_of(self, group_id: str) -> Shard:
         """Where a group is, or would be. INVALID_GROUP_ID for the empty name, NOT_COORDINATOR where another broker
@@ -53,3 +61,16 @@ class GroupCoordinator:
         shard = self._shards.get(index)
         if shard is not None:
             shard.offsets.transaction_ended(producer_id, committed=committed)
+
+    def partitions_deleted(self, topic: str, partitions: Collection[int]) -> None:
+        """These partitions are no more: nor are the offsets in them."""
+        for shard in self._shards.values():
+            remove_partitions(shard, topic, partitions)
+
+    def _expire_later(self) -> None:
+        self._expiry = self._node.clock.call_later(self._node.config.offsets_retention_check_interval_ms, self._expire)
+
+    def _expire(self) -> None:
+        self._expire_later()
+        for shard in self._shards.values():
+            remove_expired(shard)

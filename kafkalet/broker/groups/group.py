@@ -78,6 +78,9 @@ class Group(Protocol):
     def check_delete(self) -> None:
         """May the group be deleted?"""
 
+    def check_delete_offsets(self) -> None:
+        """May offsets be deleted, of topics that its members do not read?"""
+
     def is_subscribed_to(self, topic: str) -> bool:
         """Whether a member wants this topic, so that its offsets may be neither deleted nor expire."""
 

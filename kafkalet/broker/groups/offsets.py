@@ -14,7 +14,7 @@ Source: org.apache.kafka.coordinator.group.OffsetMetadataManager, kafka.coordina
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from kafkalet.broker.state_log import NO_PRODUCER, StateLog, StateRecord
 
@@ -24,12 +24,6 @@ ByTopic = dict[str, dict[int, CommittedOffset]]
 
 EVERYWHERE = -1
 """In the place of the offset of a record that every in-sync replica has."""
-
-
-class Append(Protocol):
-    """How a shard writes records."""
-
-    def __call__(self, records: Sequence[StateRecord], producer_id: int, producer_epoch: int) -> int: ...
 
 
 class Commit(NamedTuple):
@@ -51,11 +45,10 @@ class _Unreplicated(NamedTuple):
 
 
 class Offsets:
-    """What the groups of one shard have committed. `append` writes records to its log."""
+    """What the groups of one shard have committed. Errors are those of its log."""
 
-    def __init__(self, log: StateLog, append: Append) -> None:
+    def __init__(self, log: StateLog) -> None:
         self._log = log
-        self._append = append
         self._committed: dict[str, ByTopic] = {}
         self._pending: dict[int, dict[str, ByTopic]] = {}  # by producer id
         self._unreplicated: list[_Unreplicated] = []
@@ -89,6 +82,22 @@ class Offsets:
         """Whether an open transaction has offsets for the group."""
         return any(group_id in by_group for by_group in self._pending.values())
 
+    def known(self, group_id: str) -> Iterator[tuple[str, int]]:
+        """The partitions for which a group has offsets, committed or pending."""
+        seen = set()
+        stores = [self._committed, *self._pending.values()]
+        for by_group in stores:
+            for topic, by_partition in by_group.get(group_id, {}).items():
+                for partition in by_partition:
+                    if (topic, partition) not in seen:
+                        seen.add((topic, partition))
+                        yield topic, partition
+
+    def is_known(self, group_id: str, topic: str, partition: int) -> bool:
+        """Whether the group has an offset for this partition, committed or pending."""
+        by_partition = self._committed.get(group_id, {}).get(topic, {})
+        return partition in by_partition or self.is_pending(group_id, topic, partition)
+
     def groups(self) -> Iterator[str]:
         """The groups that have offsets, committed or pending."""
         yield from self._committed
@@ -110,14 +119,14 @@ class Offsets:
         producer_epoch: int = NO_PRODUCER,
     ) -> int:
         """Write offsets as one batch; the offset of the last record. With a producer id they are pending until its
-        transaction ends. Raises KafkaError with a code for the client, and then nothing has changed."""
+        transaction ends. Raises KafkaError with the log's code (StateLog.append), and then nothing has changed."""
         records, topic, head = [], None, b""
         for commit in commits:
             if commit.topic != topic:
                 topic = commit.topic
                 head = key_head(group_id, topic)
             records.append(StateRecord(encode_key(head, commit.partition), encode_value(commit.committed)))
-        last_offset = self._append(records, producer_id, producer_epoch)
+        last_offset = self._log.append(records, producer_id=producer_id, producer_epoch=producer_epoch)
         if producer_id == NO_PRODUCER:
             missing = self._missing(last_offset)
             for topic, partition, committed in commits:
@@ -132,20 +141,14 @@ class Offsets:
         is told: append them, then `forget` the same."""
         return [
             StateRecord(encode_key(key_head(group_id, topic), partition), None)
-            for topic, partition in (self._known(group_id) if partitions is None else partitions)
+            for topic, partition in (self.known(group_id) if partitions is None else partitions)
         ]
 
     def forget(self, group_id: str, partitions: Iterable[tuple[str, int]] | None = None) -> None:
         """Remember offsets no more whose tombstones were written."""
         missing = self._missing(self._log.end_offset - 1)
-        for topic, partition in list(self._known(group_id)) if partitions is None else partitions:
+        for topic, partition in list(self.known(group_id)) if partitions is None else partitions:
             self._remove(group_id, topic, partition, missing)
-
-    def delete(self, group_id: str, partitions: Sequence[tuple[str, int]]) -> int:
-        """Remove the offsets of these partitions; the offset of the last record. Raises KafkaError as `commit`."""
-        last_offset = self._append(self.tombstones(group_id, partitions), NO_PRODUCER, NO_PRODUCER)
-        self.forget(group_id, partitions)
-        return last_offset
 
     def transaction_ended(self, producer_id: int, *, committed: bool) -> None:
         """A marker was written: the pending offsets of this producer count now, or are forgotten."""
@@ -213,17 +216,6 @@ class Offsets:
                 del by_group[group_id]
             if not by_group:
                 del self._pending[producer_id]
-
-    def _known(self, group_id: str) -> Iterator[tuple[str, int]]:
-        """The partitions for which a group has offsets, committed or pending."""
-        seen = set()
-        stores = [self._committed, *self._pending.values()]
-        for by_group in stores:
-            for topic, by_partition in by_group.get(group_id, {}).items():
-                for partition in by_partition:
-                    if (topic, partition) not in seen:
-                        seen.add((topic, partition))
-                        yield topic, partition
 
     def _settle(self) -> None:
         """Forget what was there before changes that are everywhere now."""

@@ -1,0 +1,71 @@
+"""OffsetDelete v0: forget how far a group has read in some partitions (KIP-496).
+
+A group with members keeps the offsets of topics that they read (86), and all of them where it is not known what they
+read (68). Partitions that do not exist are answered so (3); those that were never committed are no error.
+
+Source: kafka.server.KafkaApis.handleOffsetDeleteRequest, OffsetMetadataManager.deleteOffsets.
+"""
+
+from kafkalet.broker.context import Context
+from kafkalet.broker.groups.offsets_removal import remove
+from kafkalet.broker.purgatory import Delayed
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
+
+Topic = OffsetDeleteResponse.Topic
+Key = tuple[str, int]
+Answers = list[tuple[str, int, Code]]
+
+
+def handle(request: OffsetDeleteRequest, context: Context) -> OffsetDeleteResponse | Delayed[OffsetDeleteResponse]:
+    unknown, found = _sort_out(request, context)
+    shard = context.node.coordinators.groups.shard_of(request.group_id)
+    group = shard.groups.get(request.group_id)
+    if group is None:
+        raise KafkaError(Code.GROUP_ID_NOT_FOUND)
+    group.check_delete_offsets()
+    if context.release.commits_named_twice_once:
+        found = list(dict.fromkeys(found))
+    read = {topic for topic, _ in found if group.is_subscribed_to(topic)}
+    unread = [key for key in found if key[0] not in read]
+    answers = unknown + [
+        (topic, index, Code.GROUP_SUBSCRIBED_TO_TOPIC if topic in read else Code.NONE) for topic, index in found
+    ]
+    if not unread:
+        return _respond(answers)
+    with_group = context.release.drops_groups_with_their_last_offset
+    last_offset = remove(shard, group, unread, with_group=with_group)
+
+    def respond(code: Code) -> OffsetDeleteResponse:
+        return _respond(answers) if code is Code.NONE else OffsetDeleteResponse(error_code=code, topics=[])
+
+    waiting: OffsetDeleteResponse | Delayed[OffsetDeleteResponse] = shard.when_replicated(
+        last_offset, context.node.config.offsets_commit_timeout_ms, respond
+    )
+    return waiting
+
+
+def refuse(request: OffsetDeleteRequest, context: Context, error: KafkaError) -> OffsetDeleteResponse:
+    return OffsetDeleteResponse(error_code=error.code, topics=[])
+
+
+def _sort_out(request: OffsetDeleteRequest, context: Context) -> tuple[Answers, list[Key]]:
+    """The answers for partitions that do not exist, and the partitions that do."""
+    unknown: Answers = []
+    found: list[Key] = []
+    for topic in request.topics:
+        for partition in topic.partitions:
+            index = partition.partition_index
+            if context.node.metadata.partition(topic.name, index) is None:
+                unknown.append((topic.name, index, Code.UNKNOWN_TOPIC_OR_PARTITION))
+            else:
+                found.append((topic.name, index))
+    return unknown, found
+
+
+def _respond(answers: Answers) -> OffsetDeleteResponse:
+    topics: dict[str, Topic] = {}
+    for name, index, code in answers:
+        topic = topics.setdefault(name, Topic(name=name, partitions=[]))
+        topic.partitions.append(Topic.Partition(partition_index=index, error_code=code))
+    return OffsetDeleteResponse(topics=list(topics.values()))
