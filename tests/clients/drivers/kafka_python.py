@@ -60,6 +60,9 @@ class KafkaPythonMember:
     def __init__(self, topic: str, **settings: Any) -> None:
         self.topic = topic
         self.consumer = kafka.KafkaConsumer(topic, **settings)
+        # A member that joins before it knows the partitions of its topic joins again as soon as it does, and forgets
+        # what it is assigned then if a poll times out meanwhile (kafka-python 3.0).
+        self.consumer.partitions_for_topic(topic)
 
     def poll(self, wait_s: float = 0.05) -> list[tuple[int, Message]]:
         with refusals():
