@@ -192,8 +192,23 @@ class Release(NamedTuple):
 
     @property
     def group_operations(self) -> int:
-        """What may be done with a group, one bit each: read, describe, delete; describe and alter configs (3.9)."""
-        return 328 if self.version < (3, 9) else 3400
+        """What may be done with a group, one bit each: read, describe, delete; describe and alter configs (4.0)."""
+        return 328 if self.version < (4, 0) else 3400
+
+    @property
+    def keeps_groups_in_java(self) -> bool:
+        """Between protocols with as many votes a hash table of Java decides (4.0), one of Scala before."""
+        return self.version >= (4, 0)
+
+    @property
+    def hides_assignments_of_rebalances(self) -> bool:
+        """DescribeGroups shows what is assigned only in a stable group; since 4.0 what was assigned last in any."""
+        return self.version < (4, 0)
+
+    @property
+    def trims_group_states(self) -> bool:
+        """ListGroups ignores space around the states to look for (4.0)."""
+        return self.version >= (4, 0)
 
     @property
     def ignores_case_of_group_states(self) -> bool:

@@ -33,7 +33,7 @@ def _describe(group_id: str, context: Context) -> Described:
         return _without_members(group_id, "", error.code)
     group = shard.groups.get(group_id)
     if isinstance(group, ClassicGroup):
-        return _as_it_is(group)
+        return _as_it_is(group, hides=context.release.hides_assignments_of_rebalances)
     if context.version < FIRST_THAT_TELLS_UNKNOWN:
         return _without_members(group_id, State.DEAD)
     message = f"Group {group_id} not found." if group is None else f"Group {group_id} is not a classic group."
@@ -52,7 +52,7 @@ def _without_members(group_id: str, state: str, code: Code = Code.NONE, message:
     )
 
 
-def _as_it_is(group: ClassicGroup) -> Described:
+def _as_it_is(group: ClassicGroup, *, hides: bool) -> Described:
     name = group.protocol_name if group.state is State.STABLE else None
     return Described(
         group_id=group.group_id,
@@ -66,7 +66,7 @@ def _as_it_is(group: ClassicGroup) -> Described:
                 client_id=member.client_id,
                 client_host=member.client_host,
                 member_metadata=b"" if name is None else member.protocols[name],
-                member_assignment=member.assignment,
+                member_assignment=b"" if name is None and hides else member.assignment,
             )
             for member in group.members
         ],

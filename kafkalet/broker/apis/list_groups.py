@@ -12,7 +12,9 @@ from kafkalet.protocol.messages.list_groups import ListGroupsRequest, ListGroups
 
 def handle(request: ListGroupsRequest, context: Context) -> ListGroupsResponse:
     in_any_case = context.release.ignores_case_of_group_states
-    states = {state.strip().lower() if in_any_case else state for state in request.states_filter}
+    states = {state.lower() if in_any_case else state for state in request.states_filter}
+    if context.release.trims_group_states:
+        states = {state.strip() for state in states}
     types = {type_.lower() for type_ in request.types_filter}
     groups = [
         ListGroupsResponse.Group(

@@ -30,7 +30,7 @@ from kafkalet.protocol.messages.join_group import JoinGroupResponse
 from kafkalet.protocol.messages.sync_group import SyncGroupResponse
 
 from .classic_member import ClassicMember
-from .classic_members import ClassicMembers
+from .classic_members import ClassicMembers, place_in_java, place_in_scala
 from .classic_record import group_record
 from .shard import Shard
 
@@ -226,7 +226,7 @@ class Generations:
 
     def _begin_generation(self) -> None:
         members = self.members
-        self.protocol_name = members.select_protocol()
+        self.protocol_name = self.select_protocol()
         self.enter(State.COMPLETING_REBALANCE)
         for member in members:
             self.answer_join(member, self.joined(member))
@@ -234,6 +234,11 @@ class Generations:
             member.is_new = False
             members.unsynced.add(member.member_id)
         self._sync_timer = self._later(members.rebalance_timeout_ms, self._drop_unsynced)
+
+    def select_protocol(self) -> str:
+        """The protocol that the members would choose now. There has to be a member."""
+        in_java = self.shard.node.release.keeps_groups_in_java
+        return self.members.select_protocol(place_in_java if in_java else place_in_scala)
 
     def _become_empty(self) -> None:
         self.protocol_name = None

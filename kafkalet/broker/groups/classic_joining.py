@@ -145,7 +145,7 @@ class Joining:
         before = member.protocols, member.session_timeout_ms, member.rebalance_timeout_ms
         waiting = self._update(member)
         if group.state is State.COMPLETING_REBALANCE or (
-            group.state is State.STABLE and members.select_protocol() != group.protocol_name
+            group.state is State.STABLE and group.select_protocol() != group.protocol_name
         ):
             group.prepare_rebalance()
         elif group.state is State.STABLE:

@@ -6,12 +6,15 @@ the group waits for those too before it goes on, each for the session timeout it
 Source: org.apache.kafka.coordinator.group.classic.ClassicGroup, kafka.coordinator.group.GroupMetadata.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
 
 from kafkalet.broker.state_topics import java_hash
 from kafkalet.clock import Timer
 
 from .classic_member import ClassicMember
+
+MAX_UINT = 0xFFFFFFFF
 
 
 class ClassicMembers:
@@ -144,17 +147,28 @@ class ClassicMembers:
         """Whether one of these is known to all members."""
         return any(self._supported.get(name, 0) == len(self._members) for name in protocols)
 
-    def select_protocol(self) -> str:
-        """The one that most members like best among those that all of them know. There has to be a member."""
+    def select_protocol(self, tie_break: Callable[[str], Any]) -> str:
+        """The one that most members like best among those that all of them know; of two with as many votes the one
+        with the smaller `tie_break`. There has to be a member."""
         candidates = {name for name, count in self._supported.items() if count == len(self._members)}
         votes: dict[str, int] = {}
         for member in self._members.values():
             choice = member.vote(candidates)
             votes[choice] = votes.get(choice, 0) + 1
-        return max(sorted(votes, key=_place), key=votes.__getitem__)
+        return max(sorted(votes, key=tie_break), key=votes.__getitem__)
 
 
-def _place(name: str) -> int:
-    """Where a name lies in a hash table of Java: of two with as many votes, the first in the table wins."""
+def place_in_java(name: str) -> int:
+    """Where a name lies in a HashMap of 16 buckets."""
     hashed = java_hash(name)
     return (hashed ^ hashed >> 16) & 15
+
+
+def place_in_scala(name: str) -> tuple[int, ...]:
+    """The way to a name in an immutable HashMap of Scala: five bits of its hash at each step."""
+    hashed = java_hash(name)
+    hashed = hashed + (~(hashed << 9) & MAX_UINT) & MAX_UINT
+    hashed ^= hashed >> 14
+    hashed = hashed + (hashed << 4) & MAX_UINT
+    hashed ^= hashed >> 10
+    return tuple(hashed >> bits & 31 for bits in range(0, 32, 5))
