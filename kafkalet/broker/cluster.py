@@ -92,7 +92,7 @@ class Cluster(Running):
         self._upkeep: Upkeep | None = None
         self._saved_producer_id = 0
         self.producer_ids = ProducerIds(0, self._reserve_producer_ids)
-        self.transactions = Transactions()
+        self.transactions = Transactions(self)
 
     # What users see
 
@@ -164,6 +164,8 @@ class Cluster(Running):
                 node.drop(name, state.index)
                 if topic.is_internal:
                     node.coordinators.changed(name, state.index)
+        for node in self.nodes.values():
+            node.coordinators.partitions_deleted(name, range(len(topic.partitions)))
         self.save()
 
     def add_partitions(self, topic: TopicState, replicas: list[list[int]]) -> None:

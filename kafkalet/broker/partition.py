@@ -19,10 +19,10 @@ from kafkalet.protocol.records.batch import batches
 from kafkalet.storage.log import Log
 from kafkalet.storage.lookup import EARLIEST, EARLIEST_LOCAL, LATEST, find, find_time, legacy_offsets_before
 from kafkalet.storage.values import Appended, Isolation, LogOffsetMetadata, Origin, ReadResult, TimestampOffset
+from kafkalet.storage.verification import Guard
 
 from .metadata import PartitionState, TopicState
 from .release import Release
-from .transactions.verification import Transactions
 
 UNDEFINED_EPOCH = -1
 UNDEFINED_OFFSET = -1
@@ -136,10 +136,18 @@ class Partition:
 
     # Writing
 
-    def append(self, records: bytearray | memoryview | bytes, origin: Origin = Origin.CLIENT) -> Appended:
-        """Append as the leader, and move the high watermark where no other replica has to come first."""
+    def append(
+        self,
+        records: bytearray | memoryview | bytes,
+        origin: Origin = Origin.CLIENT,
+        transaction_version: int = 0,
+    ) -> Appended:
+        """Append as the leader, and move the high watermark where no other replica has to come first.
+
+        `transaction_version` is that of a marker: how strictly its epoch is checked.
+        """
         log = self.log_for(None)
-        appended = log.append_as_leader(records, self.leader_epoch, origin)
+        appended = log.append_as_leader(records, self.leader_epoch, origin, transaction_version=transaction_version)
         if not appended.duplicate:
             self.advance_high_watermark()
             self.changed(self)
@@ -202,36 +210,31 @@ class Partition:
         self.changed(self)
         return offset
 
-    def produce(
-        self,
-        records: bytearray | memoryview | bytes,
-        version: int,
-        transactional_id: str | None,
-        transactions: Transactions,
-    ) -> Appended:
-        """Append what a producer sent in Produce `version`.
-
-        Transactional records of a producer that has no open transaction here need the word of the coordinator; what
-        that says of others is raised (KIP-890 part 1, since 3.6).
+    def start_verification(
+        self, producer_id: int, producer_epoch: int, sequence: int, *, raises_epoch: bool
+    ) -> Guard | None:
+        """The coordinator is about to be asked about a transaction of which nothing is in the log yet; None where it
+        need not be (Partition.maybeStartTransactionVerification). `sequence` is that of its first batch.
         """
-        if transactional_id is not None and self.release.verifies_transactions:
-            self._verify_transaction(records, version, transactional_id, transactions)
-        return self.append(records, Origin.CLIENT)
+        log = self.log_for(None)
+        asked_epoch = producer_epoch if self.release.refuses_epochs_never_given else None
+        if log.producers.has_open_transaction(producer_id, asked_epoch):
+            return None
+        return log.start_verification(producer_id, sequence, producer_epoch, supports_epoch_bump=raises_epoch)
 
-    def _verify_transaction(
-        self,
-        records: bytearray | memoryview | bytes,
-        version: int,
-        transactional_id: str,
-        transactions: Transactions,
-    ) -> None:
-        log, index = self.log, self.state.index
-        for batch in batches(records):
-            producer_id, epoch = batch.producer_id, batch.producer_epoch
-            asked_epoch = epoch if self.release.refuses_epochs_never_given else None
-            if batch.is_transactional and not log.producers.has_open_transaction(producer_id, asked_epoch):
-                log.start_verification(producer_id, batch.base_sequence, epoch, supports_epoch_bump=version >= 12)
-                transactions.verify(transactional_id, producer_id, epoch, self.topic, index, version)
+    def produce(self, records: bytearray | memoryview | bytes, guard: Guard | None = None) -> Appended:
+        """Append what a producer sent.
+
+        `guard` is that of `start_verification`, if the coordinator was asked: INVALID_TXN_STATE where its word is no
+        longer good, because a marker has come in between.
+        """
+        if guard is not None:
+            producers = self.log_for(None).producers
+            producer_id = next(batches(records)).producer_id
+            is_open = producers.has_open_transaction(producer_id)
+            if not is_open and not producers.verifications.is_proven(producer_id, guard):
+                raise KafkaError(Code.INVALID_TXN_STATE, "Record was not part of an ongoing transaction")
+        return self.append(records, Origin.CLIENT)
 
     # Reading
 

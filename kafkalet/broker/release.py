@@ -164,6 +164,46 @@ class Release(NamedTuple):
         return self.version >= (3, 7)
 
     @property
+    def answers_fetched_offsets_once(self) -> bool:
+        """OffsetFetch answers a partition that is named twice once, and no topic without partitions (until 4.0)."""
+        return self.version < (4, 0)
+
+    @property
+    def refuses_unreplicated_offsets(self) -> bool:
+        """OffsetFetch that wants stable offsets gets 88 while a commit is not replicated; since 4.0 it waits."""
+        return self.version < (4, 0)
+
+    @property
+    def tells_sizes_of_commits(self) -> bool:
+        """Commits that do not fit into a batch get 28, late ones 7; since 4.0 they get -1 and 15 as others do."""
+        return self.version < (4, 0)
+
+    @property
+    def keeps_old_offsets_in_zookeeper(self) -> bool:
+        """OffsetCommit and OffsetFetch v0 use a store of their own, in ZooKeeper."""
+        return not self.runs_without_zookeeper
+
+    @property
+    def refuses_old_offsets(self) -> bool:
+        """OffsetCommit and OffsetFetch v0 are refused with 35, for there is no ZooKeeper. `newest` serves them."""
+        return self.runs_without_zookeeper and self.name != NEWEST
+
+    @property
+    def dates_every_offset(self) -> bool:
+        """Each offset has its own time to expire, from when it is committed (until KIP-211, 2.1)."""
+        return self.version < (2, 1)
+
+    @property
+    def offset_value_version(self) -> int:
+        """The version in which committed offsets are written to the log."""
+        return 4 if self.version >= (4, 1) else 3
+
+    @property
+    def keeps_topic_ids_of_offsets(self) -> bool:
+        """Committed offsets are kept with the id of their topic also where the client has named the topic (4.3)."""
+        return self.version >= (4, 3)
+
+    @property
     def drops_groups_with_their_last_offset(self) -> bool:
         """An empty group is gone with the last offset that is deleted; since 4.0 with the next round of expiry."""
         return self.version < (4, 0)

@@ -15,6 +15,8 @@ from kafkalet.protocol.api import Api
 
 SERVED: frozenset[Api] = frozenset(
     {
+        Api.ADD_OFFSETS_TO_TXN,
+        Api.ADD_PARTITIONS_TO_TXN,
         Api.ALTER_CONFIGS,
         Api.API_VERSIONS,
         Api.CREATE_PARTITIONS,
@@ -28,6 +30,7 @@ SERVED: frozenset[Api] = frozenset(
         Api.DESCRIBE_LOG_DIRS,
         Api.DESCRIBE_PRODUCERS,
         Api.DESCRIBE_TOPIC_PARTITIONS,
+        Api.END_TXN,
         Api.FETCH,
         Api.FIND_COORDINATOR,
         Api.HEARTBEAT,
@@ -39,6 +42,7 @@ SERVED: frozenset[Api] = frozenset(
         Api.LIST_OFFSETS,
         Api.METADATA,
         Api.OFFSET_COMMIT,
+        Api.OFFSET_DELETE,
         Api.OFFSET_FETCH,
         Api.OFFSET_FOR_LEADER_EPOCH,
         Api.PRODUCE,

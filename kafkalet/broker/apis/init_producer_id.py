@@ -1,33 +1,53 @@
-"""InitProducerId v0-6: an id and an epoch for an idempotent producer.
+"""InitProducerId v0-5: an id and an epoch for an idempotent or transactional producer.
+
+v3      a producer names the id and epoch it has, and goes on with the next epoch (KIP-360)
+v4      PRODUCER_FENCED instead of INVALID_PRODUCER_EPOCH
 
 Without a transactional id every request gets a new producer id at epoch 0 and nothing is remembered (also when the
 request names the id and epoch that the producer has: KIP-360 is for transactional producers). An id without an epoch,
 or the other way round, is INVALID_REQUEST.
 
-A transactional id needs a transaction coordinator. This broker runs none, does not advertise the APIs of one, and
-answers COORDINATOR_NOT_AVAILABLE; an empty transactional id is INVALID_REQUEST.
+With a transactional id the coordinator answers, and remembers: the same id, the next epoch, so that whoever had it
+before is fenced. What that one has left open is aborted first; CONCURRENT_TRANSACTIONS until that is done.
 
-Source: kafka.coordinator.transaction.TransactionCoordinator.handleInitProducerId.
+Source: kafka.server.KafkaApis.handleInitProducerIdRequest.
 """
 
 from kafkalet.broker.context import Context
+from kafkalet.broker.purgatory import Delayed
+from kafkalet.broker.transactions.answering import answer_of
+from kafkalet.broker.transactions.coordinator import Result, for_version
+from kafkalet.broker.transactions.decisions import Producer
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 NONE = -1
+KNOWS_FENCED = 4
 
 
-def handle(request: InitProducerIdRequest, context: Context) -> InitProducerIdResponse:
+def handle(
+    request: InitProducerIdRequest, context: Context
+) -> InitProducerIdResponse | Delayed[InitProducerIdResponse]:
+    transactional_id = request.transactional_id
     if (request.producer_id == NONE) != (request.producer_epoch == NONE):
-        return _respond(Code.INVALID_REQUEST, NONE, NONE)
-    if request.transactional_id is None:
-        return _respond(Code.NONE, context.cluster.producer_ids.take(), 0)
-    if not request.transactional_id:
-        return _respond(Code.INVALID_REQUEST, NONE, NONE)
-    return _respond(Code.COORDINATOR_NOT_AVAILABLE, NONE, NONE)
+        return _respond(Result(Code.INVALID_REQUEST), context.version)
+    if transactional_id is None:
+        return _respond(Result(Code.NONE, context.cluster.producer_ids.take(), 0), context.version)
+    expected = None if request.producer_id == NONE else Producer(request.producer_id, request.producer_epoch)
+    coordinator, version = context.node.coordinators.transactions, context.version
+    return answer_of(
+        lambda then: coordinator.init_producer_id(
+            transactional_id,
+            request.transaction_timeout_ms,
+            expected,
+            lambda result: then(_respond(result, version)),
+        )
+    )
 
 
-def _respond(code: Code, producer_id: int, producer_epoch: int) -> InitProducerIdResponse:
+def _respond(result: Result, version: int) -> InitProducerIdResponse:
     return InitProducerIdResponse(
-        throttle_time_ms=0, error_code=code, producer_id=producer_id, producer_epoch=producer_epoch
+        error_code=for_version(result.code, version, KNOWS_FENCED),
+        producer_id=result.producer_id,
+        producer_epoch=result.producer_epoch,
     )

@@ -21,6 +21,8 @@ from typing import NamedTuple
 from kafkalet.broker.context import Context
 from kafkalet.broker.metadata import INTERNAL_TOPICS
 from kafkalet.broker.purgatory import Delayed
+from kafkalet.broker.transactions.verification import Operation
+from kafkalet.broker.transactions.vouching import NOTHING_ASKED, Vouched, vouch
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kafkalet.protocol.wire import Buffer
@@ -44,7 +46,7 @@ class Pending(NamedTuple):
     required_offset: int
 
 
-def handle(request: ProduceRequest, context: Context) -> ProduceResponse | Delayed[ProduceResponse] | None:
+def handle(request: ProduceRequest, context: Context) -> ProduceResponse | Delayed[ProduceResponse | None] | None:
     given = list(_records(request, context))
     metadata = context.cluster.metadata
     if request.transactional_id is None and any(is_transactional(chunk) for _, chunk in given if chunk):
@@ -54,11 +56,34 @@ def handle(request: ProduceRequest, context: Context) -> ProduceResponse | Delay
     if any(chunk is None and metadata.partition(key[0], key[2]) for key, chunk in given):
         return Delayed()  # null records break Kafka's handler: it never answers, and serves that connection no more
     sound, refused = _sift(given, context)
+    if request.transactional_id is None or not context.release.verifies_transactions:
+        return _append_all(sound, refused, NOTHING_ASKED, request, context)
+    chunks = {(name, index): chunk for (name, _, index), chunk in sound.items()}
+    answer: Delayed[ProduceResponse | None] = Delayed()
+
+    def vouched(vouched: Vouched) -> None:
+        appended = _append_all(sound, refused, vouched, request, context)
+        if isinstance(appended, Delayed):
+            appended.then(answer.complete, answer.fail)
+        else:
+            answer.complete(appended)
+
+    vouch(chunks, request.transactional_id, Operation.of_produce(context.version), context.node, vouched)
+    return answer if answer.is_waiting else answer.result()
+
+
+def _append_all(
+    sound: dict[Key, Buffer],
+    refused: dict[Key, Answer],
+    vouched: Vouched,
+    request: ProduceRequest,
+    context: Context,
+) -> ProduceResponse | Delayed[ProduceResponse | None] | None:
     pending: dict[Key, Pending] = {}
-    answers = {key: _append(key, chunk, request, context, pending) for key, chunk in sound.items()} | refused
+    answers = {key: _append(key, chunk, vouched, request, context, pending) for key, chunk in sound.items()} | refused
     if not pending:
         return _answer(answers, request, context)
-    waiting: Delayed[ProduceResponse] = context.node.purgatory.park(
+    waiting: Delayed[ProduceResponse | None] = context.node.purgatory.park(
         [(key[0], key[2]) for key in pending],
         max(request.timeout_ms, 0),
         lambda: _answer(answers, request, context) if _settle(pending, context) else None,
@@ -110,8 +135,17 @@ def refuse(request: ProduceRequest, context: Context, error: KafkaError) -> Prod
     return _answer({key: _refused(key, error.code, error.message) for key in keys}, request, context)
 
 
-def _append(key: Key, chunk: Buffer, request: ProduceRequest, context: Context, pending: dict[Key, Pending]) -> Answer:
+def _append(
+    key: Key,
+    chunk: Buffer,
+    vouched: Vouched,
+    request: ProduceRequest,
+    context: Context,
+    pending: dict[Key, Pending],
+) -> Answer:
     name, _, index = key
+    if (not_vouched := vouched.refusals.get((name, index))) is not None:
+        return _refused_by(not_vouched, key, context)
     if request.acks not in (ALL_IN_SYNC, LEADER, NO_ANSWER):
         return _refused(key, Code.INVALID_REQUIRED_ACKS)
     if name in INTERNAL_TOPICS and context.client_id != ADMIN_CLIENT:
@@ -121,15 +155,13 @@ def _append(key: Key, chunk: Buffer, request: ProduceRequest, context: Context, 
         log = partition.log_for(None)
         if request.acks == ALL_IN_SYNC and not partition.has_enough_replicas:
             return _refused(key, Code.NOT_ENOUGH_REPLICAS, log_start_offset=log.log_start_offset)
-        appended = partition.produce(chunk, context.version, request.transactional_id, context.cluster.transactions)
+        appended = partition.produce(chunk, vouched.guards.get((name, index)))
     except RecordsRefused as refusal:
         return _records_refused(key, refusal, partition.log.log_start_offset)
     except ValidationFailed as refusal:
         return _refused(key, refusal.code, refusal.message, log_start_offset=partition.log.log_start_offset)
     except KafkaError as error:
-        if error.code == Code.NOT_LEADER_OR_FOLLOWER:
-            return _name_leader(_refused(key, error.code), key, context)
-        return _refused(key, error.code, error.message)
+        return _refused_by(error, key, context)
     answer = Answer(
         index=index,
         error_code=Code.NONE,
@@ -146,6 +178,12 @@ def _refused(key: Key, code: Code, message: str | None = None, log_start_offset:
     return Answer(
         index=key[2], error_code=code, base_offset=UNKNOWN, log_start_offset=log_start_offset, error_message=message
     )
+
+
+def _refused_by(error: KafkaError, key: Key, context: Context) -> Answer:
+    if error.code == Code.NOT_LEADER_OR_FOLLOWER:
+        return _name_leader(_refused(key, error.code), key, context)
+    return _refused(key, error.code, error.message)
 
 
 def _name_leader(answer: Answer, key: Key, context: Context) -> Answer:

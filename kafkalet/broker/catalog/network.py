@@ -37,7 +37,6 @@ quota.consumer.default                            LONG     9223372036854775807 0
 quota.producer.default                            LONG     9223372036854775807 0-3.0
 quota.window.num                                  INT      11
 quota.window.size.seconds                         INT      1
-request.timeout.ms                                INT      30000
 socket.connection.setup.timeout.max.ms            LONG     30000
 socket.connection.setup.timeout.ms                LONG     10000
 socket.listen.backlog.size                        INT      50       3.0+

@@ -1,11 +1,53 @@
-"""The transaction coordinator of one broker.
+"""The transaction coordinator of one broker: what it is asked, and who it tells.
 
-Source: kafka.coordinator.transaction.TransactionCoordinator, TransactionStateManager.
+What takes time calls back: `then` is called at once where the answer is there at once, later where followers have to
+copy first, and in any case once. Codes are those of the newest version of a request; `for_version` makes them what an
+older client knows.
+
+Source: kafka.coordinator.transaction.TransactionCoordinator.
 """
 
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 from kafkalet.broker.state_log import StateLog
+from kafkalet.broker.state_topics import TRANSACTION_STATE
+from kafkalet.protocol.errors import Code, KafkaError
+
+from .decisions import (
+    End,
+    Producer,
+    add_partitions,
+    end_transaction,
+    fencing_epoch,
+    initialize,
+    verify_partition,
+)
+from .markers import Ending
+from .metadata import (
+    NO_EPOCH,
+    NO_PRODUCER_ID,
+    PREPARE_STATES,
+    Metadata,
+    State,
+    TopicPartition,
+    Transaction,
+)
+from .shard import Shard
+from .timeouts import Timeouts
+
+
+class Result(NamedTuple):
+    """What became of a request, and the producer that goes on; -1 where it was refused."""
+
+    code: Code
+    producer_id: int = NO_PRODUCER_ID
+    producer_epoch: int = NO_EPOCH
+
+
+def for_version(code: Code, version: int, knows_fenced: int) -> Code:
+    """Before version `knows_fenced` of its request a client knows only of invalid epochs (KIP-588)."""
+    return Code.INVALID_PRODUCER_EPOCH if code is Code.PRODUCER_FENCED and version < knows_fenced else code
 
 
 class TransactionCoordinator:
@@ -13,13 +55,194 @@ class TransactionCoordinator:
 
     def __init__(self, node: Any) -> None:
         self._node = node
-        self._logs: dict[int, StateLog] = {}
+        self._shards: dict[int, Shard] = {}
+        self._endings: dict[Transaction, Ending] = {}
+        self._timeouts = Timeouts(node.clock, node.config, self._shards.values, self._abort)
+
+    # Leadership
 
     def loaded(self) -> dict[int, int]:
-        return {index: log.leader_epoch for index, log in self._logs.items()}
+        return {index: shard.coordinator_epoch for index, shard in self._shards.items()}
 
     def load(self, log: StateLog) -> None:
-        self._logs[log.index] = log
+        """Read the state in a partition that this broker leads now; what is decided will be completed."""
+        shard = self._shards[log.index] = Shard(log, self._value_version)
+        shard.load()
+        for transaction in shard.transactions.values():
+            if transaction.metadata.state in PREPARE_STATES:
+                self._finish(transaction)
+        self._timeouts.start()
 
     def unload(self, index: int) -> None:
-        self._logs.pop(index)
+        """Forget the state in a partition."""
+        shard = self._shards.pop(index)
+        shard.is_open = False
+        for transaction, ending in list(self._endings.items()):
+            if transaction.shard is shard:
+                ending.stop()
+                del self._endings[transaction]
+        if not self._shards:
+            self._timeouts.stop()
+
+    def _value_version(self) -> int:
+        return 1 if self._level() >= 1 else 0
+
+    def _level(self) -> int:
+        level: int = self._node.cluster.feature_level("transaction.version")
+        return level
+
+    # What is known
+
+    def find(self, transactional_id: str) -> Transaction | None:
+        """Raises KafkaError: NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE."""
+        return self._shard(transactional_id).transactions.get(transactional_id)
+
+    def transactions(self) -> Iterable[Transaction]:
+        """All that this broker coordinates."""
+        for shard in self._shards.values():
+            if shard.leads:
+                yield from shard.transactions.values()
+
+    def _shard(self, transactional_id: str) -> Shard:
+        return self._shards[self._node.coordinators.partition_for(TRANSACTION_STATE, transactional_id)]
+
+    def _known(self, transactional_id: str) -> Transaction:
+        if not transactional_id:
+            raise KafkaError(Code.INVALID_REQUEST)
+        transaction = self.find(transactional_id)
+        if transaction is None:
+            raise KafkaError(Code.INVALID_PRODUCER_ID_MAPPING)
+        return transaction
+
+    # What is asked
+
+    def init_producer_id(
+        self, transactional_id: str, timeout_ms: int, expected: Producer | None, then: Callable[[Result], None]
+    ) -> None:
+        """A producer id and epoch to begin with; CONCURRENT_TRANSACTIONS while an open transaction is aborted."""
+        try:
+            if not transactional_id:
+                raise KafkaError(Code.INVALID_REQUEST)
+            if not 0 < timeout_ms <= self._node.config.transaction_max_timeout_ms:
+                raise KafkaError(Code.INVALID_TRANSACTION_TIMEOUT)
+            shard = self._shard(transactional_id)
+        except KafkaError as error:
+            then(Result(error.code))
+            return
+        transaction = shard.transactions.get(transactional_id)
+        if transaction is None:
+            unused = Metadata(self._take_producer_id(), NO_EPOCH, timeout_ms, update_ms=self._now_ms())
+            transaction = shard.transactions[transactional_id] = Transaction(transactional_id, unused, shard)
+        decision = initialize(transaction, timeout_ms, expected, self._now_ms(), self._take_producer_id)
+        if isinstance(decision, Code):
+            then(Result(decision))
+        elif decision.state is State.PREPARE_EPOCH_FENCE:
+            self._fence(transaction, lambda result: then(Result(result.code or Code.CONCURRENT_TRANSACTIONS)))
+        else:
+            new = decision
+            shard.store(
+                transaction,
+                new,
+                lambda code: then(Result(code) if code else Result(code, new.producer_id, new.producer_epoch)),
+            )
+
+    def add_partitions(
+        self,
+        transactional_id: str,
+        producer: Producer,
+        partitions: Iterable[TopicPartition],
+        client_version: int,
+        then: Callable[[Code], None],
+    ) -> None:
+        """Let the producer's transaction reach these partitions; it begins if none is open."""
+        try:
+            transaction = self._known(transactional_id)
+        except KafkaError as error:
+            then(error.code)
+            return
+        decision = add_partitions(
+            transaction,
+            producer,
+            frozenset(partitions),
+            client_version,
+            self._now_ms(),
+            pending_comes_first=self._node.release.answers_concurrent_transactions_first,
+        )
+        if isinstance(decision, Code):
+            then(decision)
+        else:
+            transaction.shard.store(transaction, decision, then)
+
+    def verify_partitions(
+        self, transactional_id: str, producer: Producer, partitions: Iterable[TopicPartition]
+    ) -> dict[TopicPartition, Code]:
+        """Whether the producer's transaction reaches these partitions."""
+        try:
+            transaction = self._known(transactional_id)
+        except KafkaError as error:
+            return dict.fromkeys(partitions, error.code)
+        return {each: verify_partition(transaction, producer, each) for each in partitions}
+
+    def end_transaction(self, transactional_id: str, end: End, then: Callable[[Result], None]) -> None:
+        """Decide a transaction. Whoever asked is told when that is certain; the markers follow."""
+        try:
+            transaction = self._known(transactional_id)
+        except KafkaError as error:
+            then(Result(error.code))
+            return
+        self._end(transaction, end, then)
+
+    def _end(self, transaction: Transaction, end: End, then: Callable[[Result], None]) -> None:
+        decision = end_transaction(transaction, end, self._now_ms(), self._take_producer_id)
+        if isinstance(decision, Code):
+            known = transaction.metadata
+            then(Result(decision) if decision else Result(decision, known.producer_id, known.producer_epoch))
+            return
+        if end.is_fence and not end.raises_epoch:  # the epoch is spoilt, whether the append succeeds or not
+            transaction.metadata = transaction.metadata._replace(
+                producer_epoch=end.producer_epoch, last_producer_epoch=NO_EPOCH
+            )
+
+        def decided(code: Code) -> None:
+            if code:
+                transaction.has_failed_fence = transaction.has_failed_fence or end.is_fence
+                then(Result(code))
+                return
+            ending = self._finish(transaction)
+            then(Result(code, ending.producer_id, ending.producer_epoch))
+
+        transaction.shard.store(transaction, decision, decided)
+
+    # By itself
+
+    def _finish(self, transaction: Transaction) -> Ending:
+        """Bring the markers of a decided transaction to where they belong: soon, never in the middle of a request."""
+
+        def done() -> None:
+            self._endings.pop(transaction, None)
+
+        def start() -> None:
+            if self._endings.get(transaction) is ending:
+                ending.start()
+
+        ending = self._endings[transaction] = Ending(self._node, transaction, done)
+        self._node.call_soon(start)
+        return ending
+
+    def _abort(self, transaction: Transaction) -> None:
+        """Its time is up."""
+        self._fence(transaction, lambda result: None)
+
+    def _fence(self, transaction: Transaction, then: Callable[[Result], None]) -> None:
+        """Abort what a producer has left open, in an epoch that it does not have."""
+        producer_id, epoch = transaction.metadata.producer_id, fencing_epoch(transaction)
+        end = End(producer_id, epoch, committed=False, client_version=self._level(), is_fence=True)
+        self._end(transaction, end, then)
+
+    def _take_producer_id(self) -> int:
+        taken: int = self._node.cluster.producer_ids.take()
+        return taken
+
+    def _now_ms(self) -> int:
+        now_ms: int = self._node.clock.now_ms()
+        return now_ms

@@ -1,55 +1,118 @@
-"""What a partition asks the transaction coordinator: does this transaction reach here (KIP-890 part 1)?
+"""What a partition asks the transaction coordinator: does this transaction reach here (KIP-890)?
 
-Records of a transaction are refused unless the producer has put the partition into its transaction before, so that a
-late batch cannot begin a transaction that nobody will end. The partition asks once for each transaction: what is open
-in its log needs no other word. This broker runs no coordinator, so no transactional id is known.
+Records of a transaction are refused unless the coordinator knows that they belong to it, so that a late batch cannot
+begin a transaction that nobody will end. The partition asks once for each transaction: what is open in its log needs
+no other word. What it asks depends on what the client knows:
 
-Source: kafka.server.AddPartitionsToTxnManager, TransactionCoordinator.handleVerifyPartitionsInTransaction.
+    Produce v0-10, TxnOffsetCommit v0-3    VERIFY_FOR_OLD   is the partition in the transaction? else INVALID_TXN_STATE
+    Produce v11, TxnOffsetCommit v4        VERIFY           the same, else TRANSACTION_ABORTABLE (KIP-1050)
+    Produce v12-, TxnOffsetCommit v5-      ADD              let it be in the transaction (transaction version 2)
+
+In Apache Kafka the question is an AddPartitionsToTxn to the broker that coordinates; here the brokers are one process.
+A producer that has just ended its last transaction may be too early: then the broker asks again for a while (4.0).
+
+Source: kafka.server.AddPartitionsToTxnManager, ReplicaManager.maybeSendPartitionsToTransactionCoordinator.
 """
 
+from collections.abc import Callable, Iterable
+from enum import IntEnum
+from typing import Any
+
+from kafkalet.broker.state_topics import TRANSACTION_STATE, partition_of
 from kafkalet.protocol.errors import Code, KafkaError
 
-KNOWS_ABORTABLE = 11
-"""From this version on, Produce answers TRANSACTION_ABORTABLE where the way out is to abort (KIP-1050)."""
+from .decisions import Producer
+from .metadata import EPOCH_RISES_PER_TRANSACTION, TopicPartition
+
+Refusals = dict[TopicPartition, KafkaError]
+
+RETRY_MS = 20
+RETRY_MAX_MS = 100
 
 
-class TransactionalProducer:
-    """A transactional id as the coordinator knows it."""
+class Operation(IntEnum):
+    """What is asked of the coordinator."""
 
-    __slots__ = ("partitions", "producer_epoch", "producer_id")
+    VERIFY_FOR_OLD = 0
+    VERIFY = 1
+    ADD = 2
 
-    def __init__(self, producer_id: int) -> None:
-        self.producer_id = producer_id
-        self.producer_epoch = 0
-        self.partitions: set[tuple[str, int]] = set()
-        """What belongs to the transaction that is open."""
+    @classmethod
+    def of_produce(cls, version: int) -> "Operation":
+        """What Produce of that version has to ask."""
+        return cls.ADD if version >= 12 else cls.VERIFY if version >= 11 else cls.VERIFY_FOR_OLD
+
+    @classmethod
+    def of_txn_offset_commit(cls, version: int) -> "Operation":
+        """What TxnOffsetCommit of that version has to ask."""
+        return cls.ADD if version >= 5 else cls.VERIFY if version >= 4 else cls.VERIFY_FOR_OLD
 
 
 class Transactions:
-    """The transactions of a cluster without a coordinator: there are none."""
+    """The transactions of a cluster, whoever of its brokers coordinates them."""
 
-    def find(self, transactional_id: str) -> TransactionalProducer | None:
-        """What is known of a transactional id."""
-        return None
+    def __init__(self, cluster: Any) -> None:
+        self._cluster = cluster
 
     def verify(
         self,
         transactional_id: str,
-        producer_id: int,
-        producer_epoch: int,
-        topic: str,
-        partition: int,
-        produce_version: int,
+        producer: Producer,
+        partitions: Iterable[TopicPartition],
+        operation: Operation,
+        then: Callable[[Refusals], None],
     ) -> None:
-        """Raises KafkaError with what the producer is told, unless the partition is in the producer's transaction."""
-        if not transactional_id:
-            raise KafkaError(Code.INVALID_REQUEST)
-        producer = self.find(transactional_id)
-        if producer is None or producer.producer_id != producer_id:
-            raise KafkaError(Code.INVALID_PRODUCER_ID_MAPPING)
-        if producer.producer_epoch != producer_epoch:
-            raise KafkaError(Code.INVALID_PRODUCER_EPOCH)
-        if (topic, partition) not in producer.partitions:
-            if produce_version >= KNOWS_ABORTABLE:
-                raise KafkaError(Code.TRANSACTION_ABORTABLE)
-            raise KafkaError(Code.INVALID_TXN_STATE, f"{topic}-{partition} was not added to the transaction")
+        """Ask the coordinator about partitions that the producer's records reach.
+
+        `then` is called with a KafkaError for each that they must not reach: at once, or when the coordinator has
+        written it down. Its codes are those of Kafka's coordinator, but INVALID_PRODUCER_EPOCH for PRODUCER_FENCED.
+        """
+        wanted = frozenset(partitions)
+        clock = self._cluster.clock
+        give_up_ms = clock.now_ms() + RETRY_MAX_MS
+
+        def answered(codes: dict[TopicPartition, Code]) -> None:
+            too_early = Code.CONCURRENT_TRANSACTIONS in codes.values()
+            if too_early and self._cluster.release.asks_again_when_too_early and clock.now_ms() < give_up_ms:
+                clock.call_later(RETRY_MS, ask)
+            else:
+                then({each: _refusal(code, operation) for each, code in codes.items() if code})
+
+        def ask() -> None:
+            self._ask(transactional_id, producer, wanted, operation, answered)
+
+        ask()
+
+    def _ask(
+        self,
+        transactional_id: str,
+        producer: Producer,
+        partitions: frozenset[TopicPartition],
+        operation: Operation,
+        then: Callable[[dict[TopicPartition, Code]], None],
+    ) -> None:
+        topic = self._cluster.metadata.topics.get(TRANSACTION_STATE.name)
+        leader = None
+        if topic is not None:
+            state = topic.partitions[partition_of(transactional_id, len(topic.partitions))]
+            leader = self._cluster.nodes.get(state.leader)
+        if leader is None:
+            then(dict.fromkeys(partitions, Code.COORDINATOR_NOT_AVAILABLE))
+            return
+        coordinator = leader.coordinators.transactions
+        if operation is Operation.ADD:
+
+            def added(code: Code) -> None:
+                then(dict.fromkeys(partitions, code))
+
+            coordinator.add_partitions(transactional_id, producer, partitions, EPOCH_RISES_PER_TRANSACTION, added)
+        else:
+            then(coordinator.verify_partitions(transactional_id, producer, partitions))
+
+
+def _refusal(code: Code, operation: Operation) -> KafkaError:
+    if code is Code.PRODUCER_FENCED:
+        return KafkaError(Code.INVALID_PRODUCER_EPOCH)
+    if code is Code.TRANSACTION_ABORTABLE and operation is Operation.VERIFY_FOR_OLD:
+        return KafkaError(Code.INVALID_TXN_STATE)
+    return KafkaError(code)

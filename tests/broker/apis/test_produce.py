@@ -324,7 +324,7 @@ def test_message_sets_are_served_before_4_0(release: str, served: bool) -> None:
                 wire.produce(records, version=2)
 
 
-@pytest.mark.parametrize(("release", "code"), [("3.5", Code.NONE), ("3.9", Code.INVALID_PRODUCER_ID_MAPPING)])
+@pytest.mark.parametrize(("release", "code"), [("3.5", Code.NONE), ("3.9", Code.NOT_ENOUGH_REPLICAS)])
 def test_since_3_6_transactions_are_verified(release: str, code: Code) -> None:
     records = batch(b"a", producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True)
     with on_the_wire(kafka_version=release) as wire:

@@ -1,129 +1,94 @@
 """A partition asks the coordinator before a transaction's first batch, and takes its word."""
 
-from contextlib import nullcontext
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-import kafkalet
-from kafkalet.broker.transactions.verification import TransactionalProducer, Transactions
-from kafkalet.protocol.errors import Code, KafkaError
-from kafkalet.protocol.records.build import build_batch
-from kafkalet.protocol.records.control import ControlType, EndMarker, build_end_marker
-from kafkalet.protocol.records.record import Record
-from kafkalet.storage.values import Origin
+from kafkalet.broker.transactions.decisions import Producer
+from kafkalet.broker.transactions.verification import Operation, Refusals
+from kafkalet.protocol.errors import Code
+from tests.broker.transactions.producing import PARTITION, Tx, producing
+from tests.broker.wire import on_the_wire
 
 
-class Voucher(Transactions):
-    """Vouches for everybody, and remembers who was asked about."""
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[str, int, int, str, int, int]] = []
-
-    def verify(self, *about: Any) -> None:
-        self.asked.append(about)
+@pytest.fixture
+def tx() -> Iterator[Tx]:
+    with producing() as opened:
+        yield opened
 
 
-class OneProducer(Transactions):
-    """Knows one transactional id."""
-
-    def __init__(self, *partitions: tuple[str, int]) -> None:
-        self.producer = TransactionalProducer(5)
-        self.producer.partitions.update(partitions)
-
-    def find(self, transactional_id: str) -> TransactionalProducer | None:
-        return self.producer if transactional_id == "x" else None
-
-
-def sent(sequence: int, *, epoch: int = 0, transactional: bool = True) -> bytearray:
-    batch = build_batch(
-        [Record(0, 1, None, b"x")],
-        producer_id=5,
-        producer_epoch=epoch,
-        base_sequence=sequence,
-        is_transactional=transactional,
+def verify(tx: Tx, operation: Operation, **changed: Any) -> Code | None:
+    """What a partition is told, None while it is told nothing."""
+    asked = {"transactional_id": "x", "producer_id": tx.producer_id, "producer_epoch": tx.epoch, **changed}
+    producer = Producer(asked["producer_id"], asked["producer_epoch"])
+    partition = asked.get("partition", PARTITION)
+    said: list[Refusals] = []
+    transactions = tx.wire.cluster.transactions
+    tx.wire.cluster.call(
+        lambda: transactions.verify(asked["transactional_id"], producer, [partition], operation, said.append)
     )
-    return bytearray(batch)
+    if not said:
+        return None
+    return said[0][partition].code if partition in said[0] else Code.NONE
 
 
-def refusal(
-    cluster: kafkalet.Broker, transactions: Transactions, batch: bytearray, version: int = 9, name: str = "x"
-) -> Code | None:
-    partition = cluster.leadership.leader_of("t", 0)
-    try:
-        cluster.call(lambda: partition.produce(batch, version, name, transactions))
-    except KafkaError as error:
-        return error.code
-    return None
+@pytest.mark.parametrize(
+    ("version", "operation"),
+    [(3, Operation.VERIFY_FOR_OLD), (10, Operation.VERIFY_FOR_OLD), (11, Operation.VERIFY), (12, Operation.ADD)],
+)
+def test_what_a_produce_request_asks(version: int, operation: Operation) -> None:
+    assert Operation.of_produce(version) is operation
 
 
-def end(cluster: kafkalet.Broker) -> None:
-    marker = build_end_marker(EndMarker(ControlType.COMMIT, 0), timestamp=1, producer_id=5, producer_epoch=0)
-    partition = cluster.leadership.leader_of("t", 0)
-    cluster.call(lambda: partition.append(bytearray(marker), Origin.COORDINATOR))
+@pytest.mark.parametrize(
+    ("version", "operation"), [(3, Operation.VERIFY_FOR_OLD), (4, Operation.VERIFY), (5, Operation.ADD)]
+)
+def test_what_a_commit_of_offsets_asks(version: int, operation: Operation) -> None:
+    assert Operation.of_txn_offset_commit(version) is operation
 
 
-def test_without_a_coordinator_no_transaction_is_known() -> None:
-    with kafkalet.Broker(topics=["t"]) as cluster:
-        assert refusal(cluster, cluster.transactions, sent(0)) == Code.INVALID_PRODUCER_ID_MAPPING
-        assert cluster.log("t").log_end_offset == 0
-
-
+@pytest.mark.parametrize("operation", Operation)
 @pytest.mark.parametrize(
     ("changed", "code"),
     [
         ({}, Code.NONE),
         ({"transactional_id": ""}, Code.INVALID_REQUEST),
         ({"transactional_id": "y"}, Code.INVALID_PRODUCER_ID_MAPPING),
-        ({"producer_id": 6}, Code.INVALID_PRODUCER_ID_MAPPING),
-        ({"producer_epoch": 1}, Code.INVALID_PRODUCER_EPOCH),
-        ({"partition": 1}, Code.INVALID_TXN_STATE),
-        ({"partition": 1, "produce_version": 11}, Code.TRANSACTION_ABORTABLE),
+        ({"producer_id": 999}, Code.INVALID_PRODUCER_ID_MAPPING),
+        ({"producer_epoch": 7}, Code.INVALID_PRODUCER_EPOCH),
     ],
 )
-def test_what_is_not_in_the_transaction_is_refused(changed: dict[str, Any], code: Code) -> None:
-    asked: dict[str, Any] = {
-        "transactional_id": "x",
-        "producer_id": 5,
-        "producer_epoch": 0,
-        "topic": "t",
-        "partition": 0,
-    }
-    asked |= {"produce_version": 9} | changed
-    with nullcontext() if code == Code.NONE else pytest.raises(KafkaError, check=lambda error: error.code == code):
-        OneProducer(("t", 0)).verify(**asked)
+def test_another_producer_is_refused(tx: Tx, operation: Operation, changed: dict[str, Any], code: Code) -> None:
+    assert tx.add() == Code.NONE
+    assert verify(tx, operation, **changed) == code
 
 
-def test_a_later_batch_does_not_overtake_one_that_was_refused() -> None:
-    with kafkalet.Broker(topics=["t"]) as cluster:
-        assert refusal(cluster, OneProducer(), sent(3)) == Code.INVALID_TXN_STATE
-        assert refusal(cluster, OneProducer(("t", 0)), sent(4)) == Code.OUT_OF_ORDER_SEQUENCE_NUMBER
-        assert refusal(cluster, OneProducer(("t", 0)), sent(3)) is None
-        assert refusal(cluster, OneProducer(("t", 0)), sent(4)) is None
+@pytest.mark.parametrize(
+    ("operation", "code"),
+    [
+        (Operation.VERIFY_FOR_OLD, Code.INVALID_TXN_STATE),
+        (Operation.VERIFY, Code.TRANSACTION_ABORTABLE),
+        (Operation.ADD, Code.NONE),
+    ],
+)
+def test_what_is_not_in_the_transaction_is_refused_or_added(tx: Tx, operation: Operation, code: Code) -> None:
+    assert verify(tx, operation) == code
+    assert verify(tx, Operation.VERIFY) == (Code.NONE if code == Code.NONE else Code.TRANSACTION_ABORTABLE)
 
 
-def test_each_transaction_is_asked_about_once() -> None:
-    transactions = Voucher()
-    with kafkalet.Broker(topics=["t"]) as cluster:
-        assert refusal(cluster, transactions, sent(0)) is None
-        assert refusal(cluster, transactions, sent(1)) is None
-        assert transactions.asked == [("x", 5, 0, "t", 0, 9)]
-        end(cluster)
-        assert refusal(cluster, transactions, sent(2)) is None
-        assert transactions.asked == [("x", 5, 0, "t", 0, 9)] * 2
+def test_before_anybody_asked_for_a_coordinator_there_is_none() -> None:
+    with on_the_wire() as wire:
+        said: list[Refusals] = []
+        transactions = wire.cluster.transactions
+        wire.cluster.call(lambda: transactions.verify("x", Producer(1, 0), [PARTITION], Operation.VERIFY, said.append))
+        assert {each: error.code for each, error in said[0].items()} == {PARTITION: Code.COORDINATOR_NOT_AVAILABLE}
 
 
-def test_records_outside_transactions_are_not_asked_about() -> None:
-    transactions = Voucher()
-    with kafkalet.Broker(topics=["t"]) as cluster:
-        assert refusal(cluster, transactions, sent(0, transactional=False)) is None
-        assert not transactions.asked
-
-
-@pytest.mark.parametrize(("release", "asked"), [("3.5", 0), ("3.9", 1), ("4.0", 2)])
-def test_another_epoch_is_another_question_since_4_0(release: str, asked: int) -> None:
-    transactions = Voucher()
-    with kafkalet.Broker(topics=["t"], kafka_version=release) as cluster:
-        assert refusal(cluster, transactions, sent(0)) is None
-        assert refusal(cluster, transactions, sent(0, epoch=1)) is None
-        assert len(transactions.asked) == asked
+def test_the_coordinator_may_be_another_broker() -> None:
+    with producing(3) as tx:
+        assert tx.add() == Code.NONE
+        cluster = tx.wire.cluster
+        for node in cluster.nodes:
+            cluster.elect_leader("t", 0, node)
+            assert tx.send(b"a")["error_code"] == Code.NONE

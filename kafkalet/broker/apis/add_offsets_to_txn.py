@@ -1,0 +1,38 @@
+"""AddOffsetsToTxn v0-4: let a transaction reach the offsets of a group.
+
+v2      PRODUCER_FENCED instead of INVALID_PRODUCER_EPOCH
+
+The group's partition of __consumer_offsets becomes part of the transaction.
+
+Source: kafka.server.KafkaApis.handleAddOffsetsToTxnRequest.
+"""
+
+from kafkalet.broker.context import Context
+from kafkalet.broker.purgatory import Delayed
+from kafkalet.broker.state_topics import CONSUMER_OFFSETS, partition_of
+from kafkalet.broker.transactions.answering import answer_of
+from kafkalet.broker.transactions.coordinator import for_version
+from kafkalet.broker.transactions.decisions import Producer
+from kafkalet.protocol.errors import Code
+from kafkalet.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
+
+KNOWS_FENCED = 2
+
+
+def handle(
+    request: AddOffsetsToTxnRequest, context: Context
+) -> AddOffsetsToTxnResponse | Delayed[AddOffsetsToTxnResponse]:
+    version, coordinator = context.version, context.node.coordinators.transactions
+    topic = context.cluster.metadata.topics.get(CONSUMER_OFFSETS.name)
+    count = context.node.config.offsets_topic_num_partitions if topic is None else len(topic.partitions)
+    partition = (CONSUMER_OFFSETS.name, partition_of(request.group_id, count))
+    producer = Producer(request.producer_id, request.producer_epoch)
+
+    def respond(code: Code) -> AddOffsetsToTxnResponse:
+        return AddOffsetsToTxnResponse(error_code=for_version(code, version, KNOWS_FENCED))
+
+    return answer_of(
+        lambda then: coordinator.add_partitions(
+            request.transactional_id, producer, [partition], 0, lambda code: then(respond(code))
+        )
+    )

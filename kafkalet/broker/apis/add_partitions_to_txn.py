@@ -1,0 +1,107 @@
+"""AddPartitionsToTxn v0-5: let a transaction reach partitions.
+
+v2      PRODUCER_FENCED instead of INVALID_PRODUCER_EPOCH
+v4      many transactions at once, some only to be verified: what brokers ask each other (KIP-890)
+v5      TRANSACTION_ABORTABLE
+
+A transaction gets all of the partitions or none: where one does not exist, that one is answered by
+UNKNOWN_TOPIC_OR_PARTITION and the others by OPERATION_NOT_ATTEMPTED.
+
+Source: kafka.server.KafkaApis.handleAddPartitionsToTxnRequest.
+"""
+
+from collections.abc import Callable
+
+from kafkalet.broker.context import Context
+from kafkalet.broker.purgatory import Delayed
+from kafkalet.broker.transactions.answering import answer_of
+from kafkalet.broker.transactions.coordinator import for_version
+from kafkalet.broker.transactions.decisions import Producer
+from kafkalet.broker.transactions.metadata import EPOCH_RISES_PER_TRANSACTION, TopicPartition
+from kafkalet.protocol.errors import Code
+from kafkalet.protocol.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    PartitionResult,
+    TopicResult,
+)
+
+KNOWS_FENCED = 2
+OF_BROKERS = 4
+Codes = dict[TopicPartition, Code]
+Wanted = AddPartitionsToTxnRequest.Transaction
+Results = AddPartitionsToTxnResponse.TransactionResult
+
+
+def handle(
+    request: AddPartitionsToTxnRequest, context: Context
+) -> AddPartitionsToTxnResponse | Delayed[AddPartitionsToTxnResponse]:
+    if context.version >= OF_BROKERS:
+        return answer_of(lambda then: _add_all(request.transactions, context, then))
+    wanted = Wanted(
+        transactional_id=request.v3_and_below_transactional_id,
+        producer_id=request.v3_and_below_producer_id,
+        producer_epoch=request.v3_and_below_producer_epoch,
+        topics=request.v3_and_below_topics,
+    )
+    return answer_of(
+        lambda then: _add(
+            wanted,
+            context,
+            lambda codes: then(AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_by_topic(codes))),
+        )
+    )
+
+
+def _add_all(transactions: list[Wanted], context: Context, then: Callable[[AddPartitionsToTxnResponse], None]) -> None:
+    """Each for itself; answered when the last one is."""
+    by_id = {wanted.transactional_id: wanted for wanted in transactions}
+    results: dict[str, Codes] = {}
+
+    def added(transactional_id: str, codes: Codes) -> None:
+        results[transactional_id] = codes
+        if len(results) == len(by_id):
+            then(
+                AddPartitionsToTxnResponse(
+                    results_by_transaction=[
+                        Results(transactional_id=name, topic_results=_by_topic(results[name])) for name in results
+                    ]
+                )
+            )
+
+    for name, wanted in by_id.items():
+        _add(wanted, context, lambda codes, name=name: added(name, codes))  # type: ignore[misc]
+
+
+def _add(wanted: Wanted, context: Context, then: Callable[[Codes], None]) -> None:
+    version, metadata = context.version, context.cluster.metadata
+    partitions = [(topic.name, index) for topic in wanted.topics for index in topic.partitions]
+    unknown = [each for each in partitions if metadata.partition(*each) is None]
+    if unknown:
+        then(
+            dict.fromkeys(partitions, Code.OPERATION_NOT_ATTEMPTED)
+            | dict.fromkeys(unknown, Code.UNKNOWN_TOPIC_OR_PARTITION)
+        )
+        return
+    coordinator = context.node.coordinators.transactions
+    producer = Producer(wanted.producer_id, wanted.producer_epoch)
+    if wanted.verify_only:
+        then(coordinator.verify_partitions(wanted.transactional_id, producer, partitions))
+        return
+    coordinator.add_partitions(
+        wanted.transactional_id,
+        producer,
+        partitions,
+        EPOCH_RISES_PER_TRANSACTION if version >= OF_BROKERS else 0,
+        lambda code: then(dict.fromkeys(partitions, for_version(code, version, KNOWS_FENCED))),
+    )
+
+
+def _by_topic(codes: Codes) -> list[TopicResult]:
+    topics: dict[str, TopicResult] = {}
+    for (topic, index), code in codes.items():
+        result = topics.get(topic)
+        if result is None:
+            result = topics[topic] = TopicResult(name=topic, results_by_partition=[])
+        result.results_by_partition.append(PartitionResult(partition_index=index, partition_error_code=code))
+    return list(topics.values())

@@ -1,0 +1,245 @@
+"""What a request makes of a transactional id: the metadata to come, or the code that it is answered with.
+
+Nothing is changed here. The order of the checks is Kafka's, for a client acts on the first that fails:
+
+    INVALID_PRODUCER_ID_MAPPING   the transactional id has another producer id
+    PRODUCER_FENCED               another epoch: another producer has come since, or the coordinator has aborted
+    CONCURRENT_TRANSACTIONS       a change is under way, or the markers are: ask again
+    INVALID_TXN_STATE             there is nothing to end, or it has ended the other way
+
+Since 4.0 CONCURRENT_TRANSACTIONS comes first, because the change under way may be one to another producer id.
+
+Up to transaction version 1 the end of a transaction leaves the epoch as it is; who asks again whether it has ended is
+known by that. From version 2 on the epoch rises with each end, so that a late request of the transaction before cannot
+be taken for one of the next; who asks again comes with the epoch before, and aborting without having begun is allowed,
+for a client cannot know whether its first batch has arrived (KIP-890).
+
+Source: kafka.coordinator.transaction.TransactionCoordinator.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from kafkalet.protocol.errors import Code
+
+from .metadata import (
+    EPOCH_RISES_PER_TRANSACTION,
+    IDLE_STATES,
+    MAX_EPOCH,
+    NO_EPOCH,
+    NO_PRODUCER_ID,
+    NO_TIME,
+    PREPARE_STATES,
+    Metadata,
+    State,
+    TopicPartition,
+    Transaction,
+    is_exhausted,
+)
+
+Decision = Metadata | Code
+NO_PARTITIONS: frozenset[TopicPartition] = frozenset()
+
+
+class Producer(NamedTuple):
+    """Who a client says it is."""
+
+    producer_id: int
+    producer_epoch: int
+
+
+class End(NamedTuple):
+    """The wish to end a transaction."""
+
+    producer_id: int
+    producer_epoch: int
+    committed: bool
+    client_version: int
+    """The transaction version of whoever wishes that."""
+    is_fence: bool = False
+    """The coordinator aborts by itself, in an epoch that nobody has."""
+
+    @property
+    def raises_epoch(self) -> bool:
+        """Whether each transaction has an epoch of its own."""
+        return self.client_version >= EPOCH_RISES_PER_TRANSACTION
+
+
+def initialize(
+    transaction: Transaction,
+    timeout_ms: int,
+    expected: Producer | None,
+    now_ms: int,
+    take_producer_id: Callable[[], int],
+) -> Decision:
+    """InitProducerId: the next epoch. PREPARE_EPOCH_FENCE says that what is open has to be aborted first.
+
+    With `expected` the producer goes on after an error (KIP-360): it must be the one that the coordinator knows, or
+    have missed the answer to its last such request.
+    """
+    known = transaction.metadata
+    if transaction.pending is not None:
+        return Code.CONCURRENT_TRANSACTIONS
+    if expected is not None and not _is_known(known, expected):
+        return Code.PRODUCER_FENCED
+    if known.state in PREPARE_STATES:
+        return Code.CONCURRENT_TRANSACTIONS
+    if known.state is State.ONGOING:
+        return known._replace(
+            state=State.PREPARE_EPOCH_FENCE, producer_epoch=fencing_epoch(transaction), last_producer_epoch=NO_EPOCH
+        )
+    new = known._replace(
+        state=State.EMPTY,
+        partitions=NO_PARTITIONS,
+        timeout_ms=timeout_ms,
+        start_ms=NO_TIME,
+        update_ms=now_ms,
+        previous_producer_id=known.producer_id,
+        last_producer_epoch=NO_EPOCH if expected is None else known.producer_epoch,
+    )
+    if known.is_exhausted and (expected is None or expected.producer_epoch == known.producer_epoch):
+        return new._replace(producer_id=take_producer_id(), producer_epoch=0)
+    if expected is None or known.producer_epoch in (NO_EPOCH, expected.producer_epoch):
+        return new._replace(producer_epoch=known.producer_epoch + 1)
+    if expected.producer_epoch == known.last_producer_epoch:  # it has not heard of the epoch that it got
+        return new._replace(last_producer_epoch=known.last_producer_epoch)
+    return Code.PRODUCER_FENCED
+
+
+def _is_known(known: Metadata, expected: Producer) -> bool:
+    return (
+        known.producer_epoch == NO_EPOCH
+        or expected.producer_id == known.producer_id
+        or (expected.producer_id == known.previous_producer_id and is_exhausted(expected.producer_epoch))
+    )
+
+
+def fencing_epoch(transaction: Transaction) -> int:
+    """The epoch in which the coordinator aborts what a producer has left open."""
+    epoch = transaction.metadata.producer_epoch
+    return epoch if transaction.has_failed_fence or epoch == MAX_EPOCH else epoch + 1
+
+
+def add_partitions(
+    transaction: Transaction,
+    producer: Producer,
+    partitions: frozenset[TopicPartition],
+    client_version: int,
+    now_ms: int,
+    *,
+    pending_comes_first: bool,
+) -> Decision:
+    """AddPartitionsToTxn and AddOffsetsToTxn: the transaction is open, and reaches these partitions, too."""
+    known = transaction.metadata
+    if transaction.pending is not None and pending_comes_first:
+        return Code.CONCURRENT_TRANSACTIONS
+    if known.producer_id != producer.producer_id:
+        return Code.INVALID_PRODUCER_ID_MAPPING
+    if known.producer_epoch != producer.producer_epoch:
+        return Code.PRODUCER_FENCED
+    if transaction.pending is not None or known.state in PREPARE_STATES:
+        return Code.CONCURRENT_TRANSACTIONS
+    if known.state is State.ONGOING and partitions <= known.partitions:
+        return Code.NONE
+    return known._replace(
+        state=State.ONGOING,
+        partitions=known.partitions | partitions,
+        start_ms=now_ms if known.state in IDLE_STATES else known.start_ms,
+        update_ms=now_ms,
+        previous_producer_id=known.producer_id,
+        client_version=client_version,
+    )
+
+
+def verify_partition(transaction: Transaction, producer: Producer, partition: TopicPartition) -> Code:
+    """Whether the open transaction of that producer reaches a partition: NONE, or TRANSACTION_ABORTABLE."""
+    known = transaction.metadata
+    if known.producer_id != producer.producer_id:
+        return Code.INVALID_PRODUCER_ID_MAPPING
+    if known.producer_epoch != producer.producer_epoch:
+        return Code.PRODUCER_FENCED
+    if known.state in PREPARE_STATES:
+        return Code.CONCURRENT_TRANSACTIONS
+    return Code.NONE if partition in known.partitions else Code.TRANSACTION_ABORTABLE
+
+
+def end_transaction(transaction: Transaction, end: End, now_ms: int, take_producer_id: Callable[[], int]) -> Decision:
+    """EndTxn: the transaction is decided; NONE where it had been already."""
+    if end.raises_epoch:
+        return _end_in_its_epoch(transaction, end, now_ms, take_producer_id)
+    return _end_in_an_epoch_of_many(transaction, end, now_ms)
+
+
+def _end_in_an_epoch_of_many(transaction: Transaction, end: End, now_ms: int) -> Decision:
+    """Up to transaction version 1."""
+    known, prepared = transaction.metadata, _prepared(end)
+    if known.producer_id != end.producer_id:
+        return Code.INVALID_PRODUCER_ID_MAPPING
+    if end.producer_epoch < known.producer_epoch or (end.producer_epoch > known.producer_epoch and not end.is_fence):
+        return Code.PRODUCER_FENCED
+    if transaction.pending is not None:
+        return Code.CONCURRENT_TRANSACTIONS
+    if known.state is State.ONGOING:
+        return known._replace(
+            state=prepared,
+            producer_epoch=end.producer_epoch,
+            last_producer_epoch=NO_EPOCH if end.is_fence else known.last_producer_epoch,
+            update_ms=now_ms,
+            previous_producer_id=known.producer_id,
+            client_version=0,
+        )
+    if known.state == prepared:
+        return Code.CONCURRENT_TRANSACTIONS
+    return Code.NONE if known.state == _completed(end) else Code.INVALID_TXN_STATE
+
+
+def _end_in_its_epoch(transaction: Transaction, end: End, now_ms: int, take_producer_id: Callable[[], int]) -> Decision:
+    """From transaction version 2 on."""
+    known, prepared = transaction.metadata, _prepared(end)
+    after_overflow = (
+        not end.is_fence
+        and known.previous_producer_id == end.producer_id
+        and end.producer_epoch == MAX_EPOCH - 1
+        and known.producer_epoch == 0
+    )
+    asks_again = after_overflow or (not end.is_fence and known.producer_epoch == end.producer_epoch + 1)
+    if transaction.pending is not None:
+        return Code.CONCURRENT_TRANSACTIONS
+    if known.producer_id != end.producer_id and not after_overflow:
+        return Code.INVALID_PRODUCER_ID_MAPPING
+    if not _has_right_epoch(known, end, asks_again):
+        return Code.PRODUCER_FENCED
+    if known.state in PREPARE_STATES:
+        return Code.CONCURRENT_TRANSACTIONS if known.state == prepared else Code.INVALID_TXN_STATE
+    if asks_again:
+        return Code.NONE if known.state == _completed(end) else Code.INVALID_TXN_STATE
+    if known.state is not State.ONGOING and end.committed:
+        return Code.INVALID_TXN_STATE
+    return known._replace(
+        state=prepared,
+        producer_epoch=min(known.producer_epoch + 1, MAX_EPOCH),
+        last_producer_epoch=known.producer_epoch,
+        next_producer_id=take_producer_id() if known.is_exhausted and not end.is_fence else NO_PRODUCER_ID,
+        start_ms=known.start_ms if known.state is State.ONGOING else now_ms,
+        update_ms=now_ms,
+        previous_producer_id=known.producer_id,
+        client_version=end.client_version,
+    )
+
+
+def _has_right_epoch(known: Metadata, end: End, asks_again: bool) -> bool:
+    if end.is_fence:
+        return end.producer_epoch >= known.producer_epoch
+    if known.state in PREPARE_STATES:
+        return asks_again
+    if known.state in (State.ONGOING, State.EMPTY):
+        return end.producer_epoch == known.producer_epoch
+    return asks_again or end.producer_epoch == known.producer_epoch
+
+
+def _prepared(end: End) -> State:
+    return State.PREPARE_COMMIT if end.committed else State.PREPARE_ABORT
+
+
+def _completed(end: End) -> State:
+    return State.COMPLETE_COMMIT if end.committed else State.COMPLETE_ABORT

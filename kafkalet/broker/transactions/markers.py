@@ -1,0 +1,198 @@
+"""The end of a transaction, brought to every partition that it reached.
+
+A marker is a control batch that the coordinator has each partition's leader append, in the producer's epoch and in the
+coordinator's own. A leader that has seen a later coordinator, or a later epoch of the producer, refuses it: then this
+coordinator is a thing of the past and leaves the transaction to its successor. Whatever else goes wrong will pass, and
+is tried again until it does; a partition that does not exist any more needs no marker.
+
+When every in-sync replica of every partition has its marker, the transaction is complete, and that is appended to
+__transaction_state.
+
+Source: kafka.coordinator.transaction.TransactionMarkerChannelManager, TransactionMarkerRequestCompletionHandler,
+kafka.server.KafkaApis.handleWriteTxnMarkersRequest.
+"""
+
+import logging
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+from kafkalet.broker.state_topics import CONSUMER_OFFSETS
+from kafkalet.clock import Timer
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.records.control import ControlType, EndMarker, build_end_marker
+from kafkalet.storage.values import Origin
+
+from .metadata import State, TopicPartition, Transaction
+
+_LOG = logging.getLogger(__name__)
+
+RETRY_MS = 50
+"""How soon what has gone wrong is tried again."""
+PASSED_OVER = frozenset({Code.INVALID_PRODUCER_EPOCH, Code.TRANSACTION_COORDINATOR_FENCED})
+"""Somebody else has taken over: the producer, or the coordination."""
+NEEDS_NONE = frozenset({Code.UNSUPPORTED_FOR_MESSAGE_FORMAT, Code.UNSUPPORTED_VERSION})
+
+
+class Marker(NamedTuple):
+    """The end of a transaction, as every partition is told."""
+
+    producer_id: int
+    producer_epoch: int
+    coordinator_epoch: int
+    committed: bool
+    transaction_version: int = 0
+
+
+def write_marker(node: Any, topic: str, index: int, marker: Marker, then: Callable[[Code], None]) -> None:
+    """Append a marker to a partition that this broker leads; `then` is called once all in-sync replicas have it.
+
+    Or with UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS, INVALID_PRODUCER_EPOCH,
+    TRANSACTION_COORDINATOR_FENCED, REQUEST_TIMED_OUT.
+    """
+    partition = node.partitions.get((topic, index))
+    if partition is None:
+        then(Code.UNKNOWN_TOPIC_OR_PARTITION)
+        return
+    if partition.log.config.record_version < 2:
+        then(Code.UNSUPPORTED_FOR_MESSAGE_FORMAT)
+        return
+    try:
+        partition.log_for(None)
+        if not partition.has_enough_replicas:
+            raise KafkaError(Code.NOT_ENOUGH_REPLICAS, f"{partition!r} has too few replicas in sync")
+        batch = build_end_marker(
+            EndMarker(ControlType.COMMIT if marker.committed else ControlType.ABORT, marker.coordinator_epoch),
+            timestamp=node.clock.now_ms(),
+            producer_id=marker.producer_id,
+            producer_epoch=marker.producer_epoch,
+        )
+        appended = partition.append(bytearray(batch), Origin.COORDINATOR, marker.transaction_version)
+    except KafkaError as error:
+        then(error.code)
+        return
+
+    def written(code: Code) -> Code:
+        if code is Code.NONE and topic == CONSUMER_OFFSETS.name:
+            node.coordinators.groups.transaction_ended(index, marker.producer_id, committed=marker.committed)
+        then(code)
+        return code
+
+    if partition.log.high_watermark > appended.last_offset:
+        written(Code.NONE)
+        return
+    leader_epoch = partition.leader_epoch
+
+    def look() -> Code | None:
+        if not partition.is_leader or partition.leader_epoch != leader_epoch:
+            return written(Code.NOT_LEADER_OR_FOLLOWER)
+        return written(Code.NONE) if partition.log.high_watermark > appended.last_offset else None
+
+    node.purgatory.park([(topic, index)], node.config.request_timeout_ms, look, lambda: written(Code.REQUEST_TIMED_OUT))
+
+
+class Ending:
+    """The markers of one transaction that is decided. `done` is called once, when it is complete or given up."""
+
+    def __init__(self, node: Any, transaction: Transaction, done: Callable[[], None]) -> None:
+        metadata = transaction.metadata
+        self._node = node
+        self._transaction = transaction
+        self._completed = metadata.completed(node.clock.now_ms())
+        self._marker = Marker(
+            metadata.producer_id,
+            metadata.producer_epoch,
+            transaction.shard.coordinator_epoch,
+            metadata.state is State.PREPARE_COMMIT,
+            metadata.client_version if node.release.sends_transaction_versions else 0,
+        )
+        self._left = set(metadata.partitions)
+        self._timers: dict[TopicPartition | None, Timer] = {}
+        self._is_over = False
+        self._done = done
+        transaction.pending = self._completed.state
+
+    @property
+    def producer_id(self) -> int:
+        """That the transaction's producer goes on with."""
+        return self._completed.producer_id
+
+    @property
+    def producer_epoch(self) -> int:
+        return self._completed.producer_epoch
+
+    def start(self) -> None:
+        """Write the markers."""
+        if not self._left:
+            self._complete()
+        for partition in sorted(self._left):
+            self._write(partition)
+
+    def stop(self) -> None:
+        """Somebody else will do that."""
+        self._is_over = True
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+
+    def _write(self, partition: TopicPartition) -> None:
+        state = self._node.metadata.partition(*partition)
+        if state is None:
+            self._has_marker(partition)
+            return
+        leader = self._node.cluster.nodes.get(state.leader)
+        if leader is None:
+            self._try_later(partition)
+        else:
+            write_marker(leader, *partition, self._marker, partial(self._written, partition))
+
+    def _written(self, partition: TopicPartition, code: Code) -> None:
+        if self._is_over:
+            return
+        if code is Code.NONE or code in NEEDS_NONE:
+            self._has_marker(partition)
+        elif code in PASSED_OVER:
+            _LOG.info("%r: %s-%d refuses the marker: %s", self._transaction, *partition, code.name)
+            self.stop()
+        else:
+            self._try_later(partition)
+
+    def _has_marker(self, partition: TopicPartition) -> None:
+        self._left.discard(partition)
+        if self._left:
+            transaction = self._transaction
+            transaction.metadata = transaction.metadata._replace(partitions=frozenset(self._left))
+        else:
+            self._complete()
+
+    def _try_later(self, partition: TopicPartition) -> None:
+        self._later(partition, lambda: self._write(partition))
+
+    def _complete(self) -> None:
+        self._transaction.shard.store(
+            self._transaction,
+            self._completed,
+            self._stored,
+            stays_pending=lambda code: code is Code.COORDINATOR_NOT_AVAILABLE,
+        )
+
+    def _stored(self, code: Code) -> None:
+        if code is Code.COORDINATOR_NOT_AVAILABLE:
+            self._later(None, self._complete)
+            return
+        if code is Code.NONE:
+            self._transaction.has_failed_fence = False
+        elif code is not Code.NOT_COORDINATOR:
+            _LOG.error("%r cannot be completed: %s", self._transaction, code.name)
+        self.stop()
+        self._done()
+
+    def _later(self, key: TopicPartition | None, task: Callable[[], None]) -> None:
+        if self._is_over:
+            return
+
+        def run() -> None:
+            del self._timers[key]
+            task()
+
+        self._timers[key] = self._node.clock.call_later(RETRY_MS, run)

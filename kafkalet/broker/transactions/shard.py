@@ -1,0 +1,118 @@
+"""The transactional ids that one partition of __transaction_state keeps.
+
+    decide (decisions.py) ──> append ──> the in-sync replicas have it ──> change, and tell whoever asked
+
+While a change is on its way every other one is refused with CONCURRENT_TRANSACTIONS. Where the append fails, the
+metadata stay as they were, and so does the log, or the next leader finds the change in it: both are consistent.
+Whoever asked is told in the words of a coordinator.
+
+Source: kafka.coordinator.transaction.TransactionStateManager.appendTransactionToLog.
+"""
+
+import logging
+from collections.abc import Callable, Container
+
+from kafkalet.broker.state_log import StateLog, StateRecord
+from kafkalet.protocol.errors import Code, DecodeError, KafkaError
+
+from .metadata import Metadata, State, Transaction
+from .records import decode_key, decode_value, encode_key, encode_value
+
+_LOG = logging.getLogger(__name__)
+
+AS_COORDINATOR = {
+    Code.UNKNOWN_TOPIC_OR_PARTITION: Code.COORDINATOR_NOT_AVAILABLE,
+    Code.NOT_ENOUGH_REPLICAS: Code.COORDINATOR_NOT_AVAILABLE,
+    Code.NOT_ENOUGH_REPLICAS_AFTER_APPEND: Code.COORDINATOR_NOT_AVAILABLE,
+    Code.REQUEST_TIMED_OUT: Code.COORDINATOR_NOT_AVAILABLE,
+    Code.NOT_LEADER_OR_FOLLOWER: Code.NOT_COORDINATOR,
+    Code.KAFKA_STORAGE_ERROR: Code.NOT_COORDINATOR,
+    Code.MESSAGE_TOO_LARGE: Code.UNKNOWN_SERVER_ERROR,
+    Code.RECORD_LIST_TOO_LARGE: Code.UNKNOWN_SERVER_ERROR,
+}
+"""What became of an append, as clients of a coordinator are told."""
+
+
+class Shard:
+    """What this broker coordinates while it leads one partition, in one leader epoch."""
+
+    def __init__(self, log: StateLog, value_version: Callable[[], int]) -> None:
+        self.log = log
+        self.transactions: dict[str, Transaction] = {}
+        self.is_open = True
+        """False once somebody else coordinates this, or nobody."""
+        self._value_version = value_version
+
+    @property
+    def coordinator_epoch(self) -> int:
+        return self.log.leader_epoch
+
+    @property
+    def leads(self) -> bool:
+        """Whether this broker is still the leader in whose epoch this was read."""
+        partition = self.log.partition
+        return self.is_open and partition.is_leader and partition.leader_epoch == self.log.leader_epoch
+
+    def load(self) -> None:
+        """Read what is in the log."""
+        for batch in self.log.read():
+            if batch.is_control:
+                continue
+            for record in batch.records():
+                transactional_id = decode_key(record.key)
+                if transactional_id is None:
+                    continue
+                if record.value is None:
+                    self.transactions.pop(transactional_id, None)
+                else:
+                    self._take_in(transactional_id, record.value)
+
+    def _take_in(self, transactional_id: str, value: bytes) -> None:
+        try:
+            metadata = decode_value(value)
+        except (DecodeError, ValueError) as problem:
+            _LOG.error("transactional id %s cannot be read from %r: %s", transactional_id, self.log.partition, problem)
+            return
+        self.transactions[transactional_id] = Transaction(transactional_id, metadata, self)
+
+    def store(
+        self,
+        transaction: Transaction,
+        new: Metadata,
+        then: Callable[[Code], None],
+        *,
+        stays_pending: Callable[[Code], bool] = lambda code: False,
+    ) -> None:
+        """Append new metadata, and let them take the old ones' place once the in-sync replicas have them.
+
+        `then` is called with NONE afterwards, or with what has gone wrong; where `stays_pending` says of that code
+        that somebody tries again, nobody else may come between.
+        """
+
+        def stored(code: Code) -> None:
+            code = AS_COORDINATOR.get(code, code)
+            if not self.is_open:
+                code = Code.NOT_COORDINATOR
+            elif code is Code.NONE:
+                transaction.metadata = new
+                transaction.pending = None
+            elif not stays_pending(code):
+                transaction.pending = None
+            then(code)
+
+        transaction.pending = new.state
+        record = StateRecord(encode_key(transaction.transactional_id), encode_value(new, self._value_version()))
+        self.append([record], new.timeout_ms, stored)
+
+    def append(self, records: list[StateRecord], timeout_ms: float, then: Callable[[Code], None]) -> None:
+        """Append records as one batch; `then` is called once the in-sync replicas have it, or with what went wrong."""
+        try:
+            offset = self.log.append(records)
+        except KafkaError as error:
+            then(error.code)
+            return
+        self.log.when_replicated(offset, timeout_ms, then)
+
+    def idle_in(self, states: Container[State]) -> list[Transaction]:
+        """Those in one of these states on which nothing is under way."""
+        return [each for each in self.transactions.values() if each.metadata.state in states and each.pending is None]

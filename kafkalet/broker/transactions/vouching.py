@@ -1,0 +1,100 @@
+"""Before a transaction's records are appended: the coordinator vouches for them.
+
+For each partition of a Produce request whose log does not hold the producer's transaction already, the coordinator is
+asked (verification.py), for all of them at once. What it refuses the producer is told in words that a producer
+understands: what passes by itself is NOT_ENOUGH_REPLICAS, for every client tries that again without looking for
+another leader.
+
+Source: kafka.server.ReplicaManager.handleProduceAppend.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.records.batch import batches
+from kafkalet.protocol.wire import Buffer
+from kafkalet.storage.verification import Guard
+
+from .decisions import Producer
+from .metadata import TopicPartition
+from .verification import Operation, Refusals
+
+PASSES = frozenset(
+    {
+        Code.NETWORK_EXCEPTION,
+        Code.COORDINATOR_LOAD_IN_PROGRESS,
+        Code.COORDINATOR_NOT_AVAILABLE,
+        Code.NOT_COORDINATOR,
+    }
+)
+
+
+class Vouched(NamedTuple):
+    """What may be appended to a partition, or why not."""
+
+    refusals: Refusals
+    guards: dict[TopicPartition, Guard]
+    """Proof that the coordinator was asked about the transaction that is about to begin in a log."""
+
+
+NOTHING_ASKED = Vouched({}, {})
+
+
+def vouch(
+    given: Mapping[TopicPartition, Buffer],
+    transactional_id: str,
+    operation: Operation,
+    node: Any,
+    then: Callable[[Vouched], None],
+) -> None:
+    """Ask the coordinator about what a producer sends to these partitions.
+
+    `then` is called with what it says. Raises KafkaError where several producers are at work in one request.
+    """
+    first_sequences: dict[TopicPartition, int] = {}
+    producers: set[Producer] = set()
+    for partition, records in given.items():
+        for batch in batches(records):
+            if batch.is_transactional and batch.has_producer_id:
+                producers.add(Producer(batch.producer_id, batch.producer_epoch))
+                first_sequences.setdefault(partition, batch.base_sequence)
+    if len(producers) > 1:
+        raise KafkaError(Code.INVALID_PRODUCER_ID_MAPPING, "Transactional records contained more than one producer ID")
+    is_asked = operation is Operation.ADD or node.config.transaction_partition_verification_enable
+    if not producers or not is_asked:
+        then(NOTHING_ASKED)
+        return
+    (producer,) = producers
+    refusals: Refusals = {}
+    guards: dict[TopicPartition, Guard] = {}
+    for partition, sequence in first_sequences.items():
+        try:
+            guard = node.partition(*partition).start_verification(
+                producer.producer_id, producer.producer_epoch, sequence, raises_epoch=operation is Operation.ADD
+            )
+        except KafkaError as error:
+            refusals[partition] = error
+        else:
+            if guard is not None:
+                guards[partition] = guard
+    if not guards:
+        then(Vouched(refusals, guards))
+        return
+
+    def answered(refused: Refusals) -> None:
+        told = {each: _for_producers(error.code, operation) for each, error in refused.items()}
+        then(Vouched(refusals | told, guards))
+
+    node.cluster.transactions.verify(transactional_id, producer, guards, operation, answered)
+
+
+def _for_producers(code: Code, operation: Operation) -> KafkaError:
+    if code is Code.INVALID_TXN_STATE:
+        return KafkaError(code, "Partition was not added to the transaction")
+    if code in PASSES or (code is Code.CONCURRENT_TRANSACTIONS and operation is not Operation.ADD):
+        return KafkaError(
+            Code.NOT_ENOUGH_REPLICAS,
+            f"Unable to verify the partition has been added to the transaction. Underlying error: {code.name}",
+        )
+    return KafkaError(code)
