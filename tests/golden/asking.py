@@ -96,6 +96,27 @@ class Asking:
     def setup(self, api: str, version: int, body: Step, **more: Any) -> None:
         self.step("request", setup=True, api=api, version=version, body=body, **{"must_succeed": True} | more)
 
+    def send(self, name: str, api: str, version: int, body: Step, conn: str) -> None:
+        """Send a request on a connection of its own; `receive` what it is answered."""
+        self.step("send", id=name, api=api, version=version, body=body, conn=conn)
+
+    def receive(self, case: str, name: str, **more: Any) -> None:
+        sent = next(step for step in reversed(self.steps) if step["op"] == "send" and step["id"] == name)
+        self.step("receive", case=case, id=name, api=sent["api"], **more)
+
+    def pending(self, case: str, name: str, wait_ms: int = 100) -> None:
+        self.step("is_pending", case=case, id=name, wait_ms=wait_ms)
+
+    def coordinator(self, key: str, kind: int = 0) -> None:
+        """Wait until the coordinator of a group (0) or transactional id (1) is there and has loaded what it knows."""
+        self.until("FindCoordinator", 2, {"key": key, "key_type": kind}, "error_code", 0)
+        self.steps[-1]["timeout_ms"] = 40000
+        if kind == 0:
+            self.setup("DescribeGroups", 0, {"groups": [key]}, retry_errors=[14, 15, 16])
+        else:
+            asked = {"transactional_ids": [key]}
+            self.setup("DescribeTransactions", 0, asked, retry_errors=[14, 15, 16], must_succeed=False)
+
     def until(self, api: str, version: int, body: Step, path: str, equals: Any) -> None:
         more = {"path": path, "equals": equals, "timeout_ms": 15000}
         self.step("poll_until", setup=True, api=api, version=version, body=body, **more)

@@ -1,17 +1,24 @@
 """Is this answer the recorded one?
 
 `$name` in a recorded answer stands for a bound value, `$?name` for any number; `$NODE` `$CLUSTER` `$NOW` `$TEXT` `$MAX`
-and `ZERO` for what their names say. Keys that start with `#` are comments. Topics and partitions may come in any order,
-except in Fetch, where order counts.
+and `ZERO` for what their names say. `$MEMBER` is a member id that a broker made up for a client, `$MEMBER:i1` one for
+the static member i1, `$UUID` one of KIP-848. Text that begins with `hex:` is bytes, where `<name>` stands for a bound
+value and `<now>` for the present as an int64. Keys that start with `#` are comments. Topics, partitions and members may
+come in any order, except in Fetch, where order counts.
 """
 
 import re
 import time
+import uuid
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 IGNORED = {"throttle_time_ms", "host", "port", "rack"}
 NAME = re.compile(r"\$([A-Za-z_][\w.]*?)([+-]\d+)?$")
+MADE_UP = re.compile(r"(?P<of>.*)-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.DOTALL)
+CLIENT_ID = "conformance"
+UUID = re.compile(r"[A-Za-z0-9_-]{22}")
+HEX, PRESENT = "hex:", "<now>"
 MINUTES_MS = 10 * 60 * 1000
 ORDERS = (
     "name",
@@ -25,6 +32,10 @@ ORDERS = (
     "broker_id",
     "node_id",
     "producer_id",
+    "transactional_id",
+    "member_id",
+    "entity_type",
+    "key",
 )
 
 
@@ -57,10 +68,25 @@ def resolve(value: Any, names: dict[str, Any]) -> Any:
             return {key: resolve(item, names) for key, item in value.items()}
         case list():
             return [resolve(item, names) for item in value]
+        case str() if value.startswith(HEX):
+            return re.sub(r"<(\w[\w.]*)>", lambda found: in_hex(names.get(found[1])) or found[0], value)
         case str() if (match := NAME.fullmatch(value)) and match[1] in names:
             bound = names[match[1]]
             return bound + int(match[2]) if match[2] else bound
     return value
+
+
+def in_hex(value: Any) -> str:
+    """How a bound value looks inside of bytes: text, the bytes of a topic's id, or an int64."""
+    match value:
+        case None:
+            return ""
+        case int():
+            return value.to_bytes(8, "big", signed=True).hex()
+    try:
+        return uuid.UUID(value).bytes.hex()
+    except ValueError:
+        return str(value).encode().hex()
 
 
 def tidy(answer: Any, in_order: bool) -> Any:
@@ -68,6 +94,8 @@ def tidy(answer: Any, in_order: bool) -> Any:
     match answer:
         case dict():
             kept = {key: tidy(item, in_order) for key, item in answer.items()}
+            if not in_order and all(type(one) is int for one in kept.get("partitions") or [""]):
+                kept["partitions"] = sorted(kept["partitions"])
             return {key: item for key, item in kept.items() if key not in IGNORED and not key.startswith("#")}
         case list():
             items = [tidy(item, in_order) for item in answer]
@@ -78,6 +106,8 @@ def tidy(answer: Any, in_order: bool) -> Any:
 def _order(item: Any) -> tuple[tuple[str, Any], ...]:
     if not isinstance(item, dict):
         return ()
+    if "entity" in item:  # whom a quota is for
+        return ((repr(item["entity"]), 0),)
     found = ((str(item[key]), 0) if isinstance(item[key], str) else ("", item[key]) for key in ORDERS if key in item)
     return tuple(pair for pair in found if pair[1] is not None)
 
@@ -86,7 +116,7 @@ class Matcher:
     """Compares answers of one broker."""
 
     def __init__(self, placeholders: dict[str, Callable[[Any], bool]]) -> None:
-        self.placeholders = {"$TEXT": _is_text, "$NOW": _is_now, **placeholders}
+        self.placeholders = {"$TEXT": _is_text, "$NOW": _is_now, "$UUID": _is_uuid, **placeholders}
 
     def differences(self, expected: Any, got: Any, in_order: bool = True) -> list[Difference]:
         found: list[Difference] = []
@@ -107,6 +137,11 @@ class Matcher:
     def _equal(self, expected: Any, got: Any) -> bool:
         if isinstance(expected, str) and expected.startswith("$?"):
             return type(got) is int
+        if isinstance(expected, str) and expected.startswith("$MEMBER") and isinstance(got, str):
+            made = MADE_UP.fullmatch(got)
+            return made is not None and made["of"] == (expected.removeprefix("$MEMBER")[1:] or CLIENT_ID)
+        if isinstance(expected, str) and PRESENT in expected and isinstance(got, str):
+            return _is_same_hex(expected, got)
         if isinstance(expected, str) and (test := self.placeholders.get(expected)):
             return test(got)
         return type(expected) is type(got) and bool(expected == got)
@@ -114,6 +149,16 @@ class Matcher:
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str)
+
+
+def _is_uuid(value: Any) -> bool:
+    return isinstance(value, str) and UUID.fullmatch(value) is not None
+
+
+def _is_same_hex(expected: str, got: str) -> bool:
+    wanted = re.escape(expected).replace(re.escape(PRESENT), "([0-9a-f]{16})")
+    match = re.fullmatch(wanted, got)
+    return match is not None and all(_is_now(int(time_ms, 16)) for time_ms in match.groups())
 
 
 def _is_now(value: Any) -> bool:

@@ -2,15 +2,22 @@
 
 A value is a string (UTF-8), null, `{"hex": "00ff"}`, or `{"fill": "x", "size": 1000}`. Coming back, bytes that are no
 printable text are hex, and long ones are their size and SHA-1.
+
+`{"subscription": {"version": 1, "topics": ["t"]}}` and `{"assignment": {"version": 0, "assigned_partitions": [...]}}`
+are what consumers of the classic protocol say to each other; missing fields take their defaults.
 """
 
 import hashlib
 import struct
 from typing import Any
 
+from kafkalet.protocol.errors import ProtocolError
+from kafkalet.protocol.messages.subscription import ConsumerProtocolAssignment, ConsumerProtocolSubscription
+
 from . import message_sets, record_batches
 
 LONG = 256
+EMBEDDED = {"subscription": ConsumerProtocolSubscription, "assignment": ConsumerProtocolAssignment}
 
 
 def to_bytes(value: Any) -> bytes | None:
@@ -24,7 +31,38 @@ def to_bytes(value: Any) -> bytes | None:
         case {"fill": fill, "size": size}:
             unit = fill.encode()
             return bytes((unit * (size // len(unit) + 1))[:size])
+        case {"subscription": dict(fields)} | {"assignment": dict(fields)}:
+            return _embed(EMBEDDED[next(iter(value))], **fields)
     raise ValueError(f"neither text, null, hex nor fill: {value!r}")
+
+
+def _embed(kind: Any, version: int, user_data: Any = None, **fields: Any) -> bytes:
+    lists = {"topics": [], "assigned_partitions": []}
+    given = {field.name: lists[field.name] for field in kind.FIELDS if field.name in lists} | fields
+    for name in ("owned_partitions", "assigned_partitions"):
+        if name in given:
+            inner = next(field.struct for field in kind.FIELDS if field.name == name)
+            given[name] = [inner(**partitions) for partitions in given[name]]
+    message = kind(user_data=to_bytes(user_data), **given)
+    return struct.pack(">h", version) + message.encode(min(version, 3))
+
+
+def embedded(kind: str, value: Any) -> Any:
+    """Bytes, as `from_bytes` gave them, read as one of the EMBEDDED; what cannot be read stays."""
+    data = to_bytes(value)
+    if not data or len(data) < 2:
+        return value
+    (version,) = struct.unpack_from(">h", data)
+    try:
+        message = EMBEDDED[kind].decode(data[2:], min(version, 3))
+    except ProtocolError:
+        return value
+    fields = {field.name: getattr(message, field.name) for field in message.FIELDS if version in field.versions}
+    fields["user_data"] = from_bytes(fields["user_data"])
+    for name in ("owned_partitions", "assigned_partitions"):
+        if name in fields:
+            fields[name] = [{"topic": one.topic, "partitions": one.partitions} for one in fields[name]]
+    return {kind: {"version": version} | fields}
 
 
 def from_bytes(data: bytes | None) -> Any:

@@ -22,9 +22,9 @@ from kafkalet.protocol.errors import Code
 
 from . import questions
 from .asking import QUESTIONS, Asking, Question
-from .matching import IGNORED, MINUTES_MS
+from .matching import CLIENT_ID, HEX, IGNORED, MADE_UP, MINUTES_MS, PRESENT, UUID, in_hex
 from .replay import replay
-from .scenario import Player, Server, SetupFailed
+from .scenario import Player, Server, SetupFailed, at_path, told
 
 HERE = Path(__file__).parent
 NODES = {"leader_id", "controller_id", "node_id", "replica_nodes", "isr_nodes", "broker_id", "coordinator_id"}
@@ -40,8 +40,8 @@ def record(question: Question, server: Server, release: str) -> dict[str, Any]:
         for step in ask.steps:
             answer = player.perform(step)
             if "case" in step:
-                told = {key: value for key, value in answer.items() if key in step.get("only", answer)}
-                step = step | {"expect": Placeholders(player, server).of(told)}
+                expected = Placeholders(player, server).of(told(step, answer, player.names))
+                step = step | {"expect": with_shapes(expected, step.get("bind", {}), player.names)}
             steps.append(step)
     finally:
         player.close()
@@ -49,12 +49,27 @@ def record(question: Question, server: Server, release: str) -> dict[str, Any]:
     return head | {"steps": steps}
 
 
+def with_shapes(expected: Any, bind: dict[str, str], names: dict[str, Any]) -> Any:
+    """Where a member id is bound, any would be as expected: put what it has to look like instead."""
+    for name, path in bind.items():
+        *above, last = path.split(".")
+        inner = at_path(expected, ".".join(above)) if above else expected
+        if isinstance(inner, dict) and inner.get(last) == f"${name}":
+            if made := MADE_UP.fullmatch(names[name]):
+                inner[last] = "$MEMBER" if made["of"] == CLIENT_ID else f"$MEMBER:{made['of']}"
+            elif UUID.fullmatch(names[name]):
+                inner[last] = "$UUID"
+    return expected
+
+
 class Placeholders:
     """Turns an answer into what is expected of any run."""
 
     def __init__(self, player: Player, server: Server) -> None:
         self.server = server
-        self.names = {value: f"${name}" for name, value in player.names.items() if self.is_telling(name, value)}
+        bound = {name: value for name, value in player.names.items() if self.is_telling(name, value)}
+        self.names = {value: f"${name}" for name, value in bound.items()}
+        self.in_hex = {in_hex(value): f"<{name}>" for name, value in bound.items()}
 
     @staticmethod
     def is_telling(name: str, value: Any) -> bool:
@@ -69,7 +84,7 @@ class Placeholders:
                 return [self.of(item, key) for item in value]
             case bool() | None:
                 return value
-            case int() if key in NODES and value in self.server.nodes:
+            case int() if key in NODES and {value} == self.server.nodes:  # of several it counts which one it is
                 return "$NODE"
             case int() if abs(value - time.time() * 1000) < MINUTES_MS:
                 return "$NOW"
@@ -80,9 +95,26 @@ class Placeholders:
             case int() if key in ("producer_id", "session_id"):
                 name = self.names.get(value, "")
                 return name if name.startswith(f"${key[0].upper()}") else value
+            case str() if value.startswith(HEX):
+                return self.of_hex(value)
             case str():
                 return self.names.get(value, value)
         return value
+
+    def of_hex(self, value: str) -> str:
+        """Bytes with the names of what is in them, longest first, and of the present."""
+        known = sorted((hex_digits for hex_digits in self.in_hex if len(hex_digits) >= 16), key=len, reverse=True)
+        out, at = HEX, len(HEX)
+        while at < len(value):
+            found = next((hex_digits for hex_digits in known if value.startswith(hex_digits, at)), "")
+            if found:
+                out += self.in_hex[found]
+            elif abs(int(value[at : at + 16], 16) - time.time() * 1000) < MINUTES_MS:
+                out, found = out + PRESENT, value[at : at + 16]
+            else:
+                out += value[at : at + 2]
+            at += len(found) or 2
+        return out
 
     def field(self, name: str, item: Any) -> dict[str, Any]:
         if name in IGNORED:

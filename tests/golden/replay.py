@@ -19,7 +19,7 @@ from typing import Any
 from kafkalet.protocol.errors import ProtocolError
 
 from .matching import Difference, Matcher, resolve
-from .scenario import Player, Server, SetupFailed
+from .scenario import Player, Server, SetupFailed, told
 
 HERE = Path(__file__).parent
 SHOWN = 8  # differences per case
@@ -85,8 +85,7 @@ def check(step: dict[str, Any], player: Player) -> list[Difference]:
     if "case" not in step:
         return []
     expected = resolve(step["expect"], player.names)
-    if "only" in step and isinstance(answer, dict):
-        answer = {name: value for name, value in answer.items() if name in step["only"]}
+    answer = told(step, answer, player.names)
     server = player.server
     matcher = Matcher({"$NODE": server.nodes.__contains__, "$CLUSTER": server.cluster_id.__eq__})
     return matcher.differences(advertised(expected, server), answer, in_order=step.get("api") == "Fetch")

@@ -7,8 +7,10 @@ here: `replay.py` does that, and `record.py` writes the answers down instead.
 import time
 from typing import Any
 
+from . import notation
 from .matching import NAME, resolve
 from .messages import APIS
+from .state_records import state_records
 from .wire import Closed, Connection, NoAnswer, decode_answer
 
 WAITED = 0.97  # the share of its maximum wait from which an answer counts as waited for
@@ -46,6 +48,9 @@ class Server:
             if need in ("acl", "legacy"):
                 if bool(value) != getattr(self, need):
                     return need
+            elif need == "brokers":
+                if value != len(self.nodes):
+                    return f"a cluster of {value} brokers"
             else:
                 low, high = self.versions.get(APIS[need], (1, 0))
                 if not low <= value <= high:
@@ -187,6 +192,11 @@ class Player:
             return "connection closed"
         return "connection usable"
 
+    def op_state_records(self, step: dict[str, Any]) -> Any:
+        of = resolve(step["of"], self.names)
+        producers = {value for name, value in self.names.items() if name.startswith("P")}
+        return {"batches": state_records(self.connection("state"), step["topic"], of, producers)}
+
     def connection(self, name: str) -> Connection:
         if name not in self.connections:
             self.connections[name] = self.server.connect(name)
@@ -210,6 +220,32 @@ class Player:
             elapsed_ms = (time.monotonic() - began) * 1000
             answer["elapsed"] = "waited" if elapsed_ms >= WAITED * step["timing_max_wait_ms"] else "not waited"
             answer["#elapsed_ms"] = round(elapsed_ms)
+
+
+def told(step: dict[str, Any], answer: Any, names: dict[str, Any]) -> Any:
+    """The part of an answer that counts: fields named by `only`, in lists named by `keep` what is of this scenario.
+
+    Bytes in the fields named by `as` are read as what it says.
+    """
+    if not isinstance(answer, dict) or "connection" in answer:
+        return answer
+    out = {key: value for key, value in answer.items() if key in step.get("only", answer)}
+    own = set(map(str, names.values()))
+    for field, name in step.get("keep", {}).items():
+        out[field] = [item for item in out[field] if item[name] in own]
+    return _read(out, step["as"]) if "as" in step else out
+
+
+def _read(value: Any, kinds: dict[str, str]) -> Any:
+    match value:
+        case dict():
+            return {
+                key: notation.embedded(kinds[key], item) if key in kinds else _read(item, kinds)
+                for key, item in value.items()
+            }
+        case list():
+            return [_read(item, kinds) for item in value]
+    return value
 
 
 def at_path(answer: Any, path: str) -> Any:
