@@ -226,11 +226,6 @@ class Release(NamedTuple):
         return self.version < (4, 0)
 
     @property
-    def explains_refused_groups(self) -> bool:
-        """DeleteGroups says in words why a group stays."""
-        return self.version >= (4, 1)
-
-    @property
     def group_operations(self) -> int:
         """What may be done with a group, one bit each: read, describe, delete; describe and alter configs (4.0)."""
         return 328 if self.version < (4, 0) else 3400

@@ -25,9 +25,7 @@ def handle(request: DeleteGroupsRequest, context: Context) -> Answer:
             shard = context.node.coordinators.groups.shard_for_offsets(group_id)
             written.append((answer, shard, _delete(shard, group_id)))
         except KafkaError as error:
-            answer.error_code = error.code
-            if context.release.explains_refused_groups:
-                answer.error_message = error.message
+            answer.error_code = error.code  # in words only for groups of Kafka Streams
 
     def lacking() -> list[tuple[Deleted, Shard, int]]:
         return [entry for entry in written if not entry[1].log.is_replicated(entry[2])]
@@ -49,7 +47,7 @@ def _delete(shard: Shard, group_id: str) -> int:
     """Remove a group that has no members; the offset of the last record about that."""
     group = shard.groups.get(group_id)
     if group is None:
-        raise KafkaError(Code.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
+        raise KafkaError(Code.GROUP_ID_NOT_FOUND)
     group.check_delete()
     last_offset = shard.append([*shard.offsets.tombstones(group_id), *group.tombstones()])
     shard.offsets.forget(group_id)
