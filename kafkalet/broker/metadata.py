@@ -109,6 +109,7 @@ class MetadataImage:
         self.client_quotas: dict[QuotaEntity, dict[str, float]] = {}
         self.feature_levels: dict[str, int] = {}  # those that were changed
         self.feature_changes = 0
+        self.zookeeper_offsets: dict[tuple[str, str, int], int] = {}  # OffsetCommit v0; by group, topic, partition
         self._by_id: dict[bytes, TopicState] = {}
 
     @property

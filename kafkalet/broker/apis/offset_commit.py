@@ -4,7 +4,8 @@ Members of a group commit with their generation (or member epoch); clients that 
 group without members, which is made on the way. The answer comes when the offsets are in the log of every in-sync
 replica.
 
-v0-1   v1 gives each offset a time of its own
+v0     kept in ZooKeeper, apart from what later versions keep
+v1     each offset has a time of its own
 v2-4   how long the offsets are to be kept; then they expire then, whatever becomes of the group
 v9     a generation of a group that does not exist: 69 instead of 22
 v10    topics by id
@@ -14,45 +15,25 @@ Source: kafka.server.KafkaApis.handleOffsetCommitRequest, OffsetMetadataManager.
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.classic import classic_group
-from kafkalet.broker.groups.offsets_records import NEVER
-from kafkalet.broker.groups.offsets_requests import (
-    Asked,
-    CommitAnswer,
-    commits_of,
-    is_too_long,
-    sort_out,
-    without_duplicates,
-)
+from kafkalet.broker.groups.offsets_requests import Asked, CommitAnswer, commit, is_too_long, sort_out
 from kafkalet.broker.groups.shard import Shard
 from kafkalet.broker.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 
 Answer = OffsetCommitResponse.Topic
-DEFAULT_RETENTION = -1
 
 
 def handle(request: OffsetCommitRequest, context: Context) -> OffsetCommitResponse | Delayed[OffsetCommitResponse]:
+    by_id = context.version >= 10
     answer = CommitAnswer(Answer)
-    asked = sort_out(request, context, answer, by_id=context.version >= 10)
+    asked = sort_out(request, context, answer, by_id=by_id)
     if not asked:
         return OffsetCommitResponse(topics=answer.topics)
-    if context.release.commits_named_twice_once:
-        asked = without_duplicates(asked)
-    config = context.node.config
-    metadata_max_bytes = config.offset_metadata_max_bytes
-
-    def respond(code: Code) -> OffsetCommitResponse:
-        def code_of(partition: OffsetCommitRequest.Topic.Partition) -> Code:
-            return (
-                Code.OFFSET_METADATA_TOO_LARGE
-                if is_too_long(partition.committed_metadata, metadata_max_bytes)
-                else code
-            )
-
-        answer.add_all(asked, code_of)
-        return OffsetCommitResponse(topics=answer.topics)
-
+    if context.version == 0 and context.release.refuses_old_offsets:
+        raise KafkaError(Code.UNSUPPORTED_VERSION, "OffsetCommit v0 needs ZooKeeper")
+    if context.version == 0 and context.release.keeps_old_offsets_in_zookeeper:
+        return _commit_to_zookeeper(request, asked, answer, context)
     try:
         shard = context.node.coordinators.groups.shard_for_offsets(request.group_id)
         _check(request, asked, shard, context)
@@ -60,14 +41,23 @@ def handle(request: OffsetCommitRequest, context: Context) -> OffsetCommitRespon
         code = error.code
         answer.add_all(asked, lambda _: code)
         return OffsetCommitResponse(topics=answer.topics)
-    try:
-        last_offset = _commit(request, asked, shard, metadata_max_bytes)
-    except KafkaError as error:
-        return respond(error.code)
-    waiting: OffsetCommitResponse | Delayed[OffsetCommitResponse] = shard.when_replicated(
-        last_offset, config.offsets_commit_timeout_ms, respond
+    return commit(
+        asked,
+        answer,
+        shard,
+        request.group_id,
+        context=context,
+        respond=lambda topics: OffsetCommitResponse(topics=topics),
+        retention_ms=request.retention_time_ms,
+        by_id=by_id,
     )
-    return waiting
+
+
+def refuse(request: OffsetCommitRequest, context: Context, error: KafkaError) -> OffsetCommitResponse:
+    answer = CommitAnswer(Answer)
+    for topic in request.topics:
+        answer.add(topic.name, topic.topic_id, topic.partitions, lambda _: error.code)
+    return OffsetCommitResponse(topics=answer.topics)
 
 
 def _check(request: OffsetCommitRequest, asked: list[Asked], shard: Shard, context: Context) -> None:
@@ -82,19 +72,31 @@ def _check(request: OffsetCommitRequest, asked: list[Asked], shard: Shard, conte
     )
     group.offset_committed(request.member_id)
     if check is not None:
-        for name, topic_id, partitions in asked:
+        for topic, partitions in asked:
             for partition in partitions:
-                check(name, topic_id, partition.partition_index)
+                check(topic.name, topic.topic_id, partition.partition_index)
 
 
-def _commit(request: OffsetCommitRequest, asked: list[Asked], shard: Shard, metadata_max_bytes: int) -> int:
-    now_ms = shard.clock.now_ms()
-    retention_ms = request.retention_time_ms
-    commits = commits_of(
-        asked,
-        now_ms=now_ms,
-        record_offset=shard.log.end_offset,
-        metadata_max_bytes=metadata_max_bytes,
-        expire_timestamp_ms=NEVER if retention_ms == DEFAULT_RETENTION else now_ms + retention_ms,
-    )
-    return shard.offsets.commit(request.group_id, commits)
+def _commit_to_zookeeper(
+    request: OffsetCommitRequest, asked: list[Asked], answer: CommitAnswer, context: Context
+) -> OffsetCommitResponse:
+    """ZooKeeper keeps the offset alone, and asks nobody who he is."""
+    limit = context.node.config.offset_metadata_max_bytes
+    kept = context.node.metadata.zookeeper_offsets
+
+    def keep(topic: str, index: int, offset: int, metadata: str | None) -> Code:
+        if is_too_long(metadata, limit):
+            return Code.OFFSET_METADATA_TOO_LARGE
+        kept[request.group_id, topic, index] = offset
+        return Code.NONE
+
+    for topic, partitions in asked:
+        answer.add(
+            topic.name,
+            topic.topic_id,
+            partitions,
+            lambda one, name=topic.name: keep(  # type: ignore[misc]
+                name, one.partition_index, one.committed_offset, one.committed_metadata
+            ),
+        )
+    return OffsetCommitResponse(topics=answer.topics)

@@ -1,25 +1,29 @@
 """OffsetFetch v0-10: how far groups have read.
 
+v0     from ZooKeeper
 v2     null for all partitions; an error of the whole group
 v7     whether offsets that a transaction may still change are refused (88)
 v8     many groups at once
 v9     members of the consumer protocol say who they are; one that is not, or of another epoch, gets an error (KIP-848)
 v10    topics by id
 
-What was never committed is -1 with empty metadata, whether the topic or the group exists or not.
+What was never committed is -1 with empty metadata, whether the topic or the group exists or not. Readers see what
+every in-sync replica has; those who want stable offsets see what is newest, and wait until every replica has it.
 
 Source: kafka.server.KafkaApis.handleOffsetFetchRequest, OffsetMetadataManager.fetchOffsets, OffsetFetchResponse.
 """
 
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.offsets_records import CommittedOffset
 from kafkalet.broker.groups.shard import Shard
+from kafkalet.broker.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from kafkalet.protocol.wire import ZERO_UUID
 
+Answer = OffsetFetchResponse | Delayed[OffsetFetchResponse]
 OldTopic = OffsetFetchResponse.Topic
 Group = OffsetFetchResponse.Group
 Topic = Group.Topic
@@ -28,105 +32,186 @@ Partition = Topic.Partition
 NOWHERE = CommittedOffset(-1)
 
 
-def handle(request: OffsetFetchRequest, context: Context) -> OffsetFetchResponse:
+def handle(request: OffsetFetchRequest, context: Context) -> Answer:
+    if context.version == 0:
+        if context.release.refuses_old_offsets:
+            raise KafkaError(Code.UNSUPPORTED_VERSION, "OffsetFetch v0 needs ZooKeeper")
+        if context.release.keeps_old_offsets_in_zookeeper:
+            return _from_zookeeper(request, context)
     if context.version >= 8:
-        groups = [_fetch(group, request.require_stable, context) for group in request.groups]
-        return OffsetFetchResponse(groups=groups)
-    asked = OffsetFetchRequest.Group(
-        group_id=request.group_id,
-        topics=None
-        if request.topics is None
-        else [
+        return _when_replicated([_Reader(group, request.require_stable, context) for group in request.groups], context)
+    asked = OffsetFetchRequest.Group(group_id=request.group_id, topics=None)
+    if request.topics is not None:
+        asked.topics = [
             OffsetFetchRequest.Group.Topic(name=topic.name, partition_indexes=topic.partition_indexes)
             for topic in request.topics
-        ],
-    )
-    return _as_one_group(_fetch(asked, request.require_stable, context), request, context.version)
-
-
-def _as_one_group(group: Group, request: OffsetFetchRequest, version: int) -> OffsetFetchResponse:
-    code = Code(group.error_code)
-    if code != Code.NONE and version < 2:  # there is no room for it but with the partitions
-        group.topics = [
-            Topic(name=topic.name, partitions=[_answer(index, NOWHERE, code) for index in topic.partition_indexes])
-            for topic in request.topics or ()
         ]
-    return OffsetFetchResponse(
-        error_code=code,
-        topics=[
-            OldTopic(
-                name=topic.name,
-                partitions=[
-                    OldTopic.Partition(
-                        partition_index=partition.partition_index,
-                        committed_offset=partition.committed_offset,
-                        committed_leader_epoch=partition.committed_leader_epoch,
-                        metadata=partition.metadata,
-                        error_code=partition.error_code,
-                    )
-                    for partition in topic.partitions
-                ],
-            )
-            for topic in group.topics
-        ],
-    )
+    answer = _when_replicated([_Reader(asked, request.require_stable, context)], context)
+    if isinstance(answer, Delayed):
+        return answer.map(lambda answer: _as_one_group(answer.groups[0], request, context.version))
+    return _as_one_group(answer.groups[0], request, context.version)
 
 
-def _fetch(asked: OffsetFetchRequest.Group, require_stable: bool, context: Context) -> Group:
-    try:
-        shard = context.node.coordinators.groups.shard_for_offsets(asked.group_id)
+def refuse(request: OffsetFetchRequest, context: Context, error: KafkaError) -> OffsetFetchResponse:
+    return _as_one_group(Group(group_id="", topics=[], error_code=error.code), request, context.version)
+
+
+class _Reader:
+    """What one group has committed, as of now."""
+
+    def __init__(self, asked: OffsetFetchRequest.Group, require_stable: bool, context: Context) -> None:
+        self.context = context
+        self.group_id = asked.group_id
+        self.must_be_stable = require_stable
+        self.shard: Shard | None = None
+        self.last_offset = -1
+        """What has to be replicated before the answer may go out; -1 where nothing has."""
+        try:
+            self.answer = Group(group_id=asked.group_id, topics=self._read(asked))
+        except KafkaError as error:
+            self.answer = Group(group_id=asked.group_id, topics=[], error_code=error.code)
+
+    def _read(self, asked: OffsetFetchRequest.Group) -> list[Topic]:
+        shard = self.shard = self.context.node.coordinators.groups.shard_for_offsets(asked.group_id)
         group = shard.groups.get(asked.group_id)
         if group is not None:
             group.check_fetch(asked.member_id, asked.member_epoch)
+        newest = self.must_be_stable and not self.context.release.refuses_unreplicated_offsets
+        if newest and not shard.log.is_replicated(shard.log.end_offset - 1):
+            self.last_offset = shard.log.end_offset - 1
+        committed = shard.offsets.committed(asked.group_id, newest=newest)
         if asked.topics is None:
-            topics = _all_topics(asked.group_id, shard, require_stable, context)
-        else:
-            topics = [_topic(topic, asked.group_id, shard, require_stable, context) for topic in asked.topics]
-        return Group(group_id=asked.group_id, topics=topics)
-    except KafkaError as error:
-        return Group(group_id=asked.group_id, topics=[], error_code=error.code)
+            return self._all_topics(shard, committed)
+        return [topic for one in asked.topics if (topic := self._topic(shard, one, committed)) is not None]
 
+    def _all_topics(self, shard: Shard, committed: Mapping[str, Mapping[int, CommittedOffset]]) -> list[Topic]:
+        found = []
+        for name, by_partition in committed.items():
+            topic_id = ZERO_UUID
+            if self.context.version >= 10:
+                state = self.context.node.metadata.topics.get(name)
+                if state is None:  # it has no id any more
+                    continue
+                topic_id = state.topic_id
+            partitions = self._partitions(shard, name, by_partition, by_partition)
+            found.append(Topic(name=name, topic_id=topic_id, partitions=partitions))
+        return found
 
-def _all_topics(group_id: str, shard: Shard, require_stable: bool, context: Context) -> list[Topic]:
-    found = []
-    for name, by_partition in shard.offsets.committed(group_id).items():
-        topic_id = ZERO_UUID
-        if context.version >= 10:
-            state = context.node.metadata.topics.get(name)
-            if state is None:  # it cannot be named
-                continue
-            topic_id = state.topic_id
-        partitions = _partitions(name, by_partition, by_partition, group_id, shard, require_stable)
-        found.append(Topic(name=name, topic_id=topic_id, partitions=partitions))
-    return found
+    def _topic(
+        self,
+        shard: Shard,
+        asked: OffsetFetchRequest.Group.Topic,
+        committed: Mapping[str, Mapping[int, CommittedOffset]],
+    ) -> Topic | None:
+        name, indexes = asked.name, asked.partition_indexes
+        if self.context.version >= 10:
+            state = self.context.node.metadata.topic_by_id(asked.topic_id)
+            if state is None:
+                unknown = [_answer(index, NOWHERE, Code.UNKNOWN_TOPIC_ID) for index in indexes]
+                return Topic(topic_id=asked.topic_id, partitions=unknown)
+            name = state.name
+        if self.context.release.answers_fetched_offsets_once:
+            indexes = list(dict.fromkeys(indexes))
+            if not indexes:
+                return None
+        partitions = self._partitions(shard, name, indexes, committed.get(name, {}))
+        return Topic(name=name, topic_id=asked.topic_id, partitions=partitions)
 
-
-def _topic(
-    asked: OffsetFetchRequest.Group.Topic, group_id: str, shard: Shard, require_stable: bool, context: Context
-) -> Topic:
-    name = asked.name
-    if context.version >= 10:
-        state = context.node.metadata.topic_by_id(asked.topic_id)
-        if state is None:
-            unknown = [_answer(index, NOWHERE, Code.UNKNOWN_TOPIC_ID) for index in asked.partition_indexes]
-            return Topic(topic_id=asked.topic_id, partitions=unknown)
-        name = state.name
-    by_partition = shard.offsets.committed(group_id).get(name, {})
-    partitions = _partitions(name, asked.partition_indexes, by_partition, group_id, shard, require_stable)
-    return Topic(name=name, topic_id=asked.topic_id, partitions=partitions)
-
-
-def _partitions(
-    topic: str, indexes: Any, by_partition: Any, group_id: str, shard: Shard, require_stable: bool
-) -> list[Partition]:
-    if require_stable and shard.offsets.has_transaction(group_id):
+    def _partitions(
+        self, shard: Shard, topic: str, indexes: Iterable[int], by_partition: Mapping[int, CommittedOffset]
+    ) -> list[Partition]:
+        if not self.must_be_stable:
+            return [_answer(index, by_partition.get(index, NOWHERE), Code.NONE) for index in indexes]
         return [
             _answer(index, NOWHERE, Code.UNSTABLE_OFFSET_COMMIT)
-            if shard.offsets.is_pending(group_id, topic, index)
+            if self._is_unstable(shard, topic, index)
             else _answer(index, by_partition.get(index, NOWHERE), Code.NONE)
             for index in indexes
         ]
-    return [_answer(index, by_partition.get(index, NOWHERE), Code.NONE) for index in indexes]
+
+    def _is_unstable(self, shard: Shard, topic: str, index: int) -> bool:
+        offsets, key = shard.offsets, (self.group_id, topic, index)
+        if offsets.is_pending(*key):
+            return True
+        return self.context.release.refuses_unreplicated_offsets and offsets.is_unreplicated(*key)
+
+    @property
+    def is_replicated(self) -> bool:
+        return self.shard is None or self.shard.log.is_replicated(self.last_offset)
+
+
+def _when_replicated(readers: list[_Reader], context: Context) -> Answer:
+    def look() -> OffsetFetchResponse | None:
+        if all(reader.is_replicated for reader in readers):
+            return OffsetFetchResponse(groups=[reader.answer for reader in readers])
+        return None
+
+    def expired() -> OffsetFetchResponse:
+        for reader in readers:
+            if not reader.is_replicated:
+                reader.answer = Group(group_id=reader.group_id, topics=[], error_code=Code.NOT_COORDINATOR)
+        return OffsetFetchResponse(groups=[reader.answer for reader in readers])
+
+    answer = look()
+    if answer is not None:
+        return answer
+    shards = [reader.shard for reader in readers if reader.shard is not None]
+    keys = dict.fromkeys((shard.log.partition.topic, shard.log.index) for shard in shards)
+    waiting: Delayed[OffsetFetchResponse] = context.node.purgatory.park(
+        keys, context.node.config.offsets_commit_timeout_ms, look, expired
+    )
+    return waiting
+
+
+def _as_one_group(group: Group, request: OffsetFetchRequest, version: int) -> OffsetFetchResponse:
+    """The answer in the form it had before v8."""
+    code = Code(group.error_code)
+    if version >= 8:
+        return OffsetFetchResponse(
+            groups=[Group(group_id=g.group_id, topics=[], error_code=code) for g in request.groups]
+        )
+    if code is not Code.NONE and version < 2:  # there is room for it only with the partitions
+        return OffsetFetchResponse(topics=[_refused(topic, code) for topic in request.topics or ()])
+    return OffsetFetchResponse(error_code=code, topics=[_as_old(topic) for topic in group.topics])
+
+
+def _as_old(topic: Topic) -> OldTopic:
+    return OldTopic(
+        name=topic.name,
+        partitions=[
+            OldTopic.Partition(
+                partition_index=partition.partition_index,
+                committed_offset=partition.committed_offset,
+                committed_leader_epoch=partition.committed_leader_epoch,
+                metadata=partition.metadata,
+                error_code=partition.error_code,
+            )
+            for partition in topic.partitions
+        ],
+    )
+
+
+def _refused(topic: OffsetFetchRequest.Topic, code: Code) -> OldTopic:
+    return OldTopic(name=topic.name, partitions=[_old(index, -1, code) for index in topic.partition_indexes])
+
+
+def _from_zookeeper(request: OffsetFetchRequest, context: Context) -> OffsetFetchResponse:
+    metadata = context.node.metadata
+    topics = []
+    for topic in request.topics or ():
+        partitions = []
+        for index in topic.partition_indexes:
+            offset = metadata.zookeeper_offsets.get((request.group_id, topic.name, index))
+            if offset is None or metadata.partition(topic.name, index) is None:
+                partitions.append(_old(index, -1, Code.UNKNOWN_TOPIC_OR_PARTITION))
+            else:
+                partitions.append(_old(index, offset, Code.NONE))
+        topics.append(OldTopic(name=topic.name, partitions=partitions))
+    return OffsetFetchResponse(topics=topics)
+
+
+def _old(index: int, offset: int, code: Code) -> OldTopic.Partition:
+    return OldTopic.Partition(partition_index=index, committed_offset=offset, metadata="", error_code=code)
 
 
 def _answer(index: int, committed: CommittedOffset, code: Code) -> Partition:

@@ -45,20 +45,22 @@ class _Unreplicated(NamedTuple):
 
 
 class Offsets:
-    """What the groups of one shard have committed. Errors are those of its log."""
+    """What the groups of one shard have committed, in a log that is written in `value_version`."""
 
-    def __init__(self, log: StateLog) -> None:
+    def __init__(self, log: StateLog, value_version: int) -> None:
         self._log = log
+        self._value_version = value_version
         self._committed: dict[str, ByTopic] = {}
         self._pending: dict[int, dict[str, ByTopic]] = {}  # by producer id
         self._unreplicated: list[_Unreplicated] = []
 
     # Reading
 
-    def committed(self, group_id: str) -> Mapping[str, Mapping[int, CommittedOffset]]:
-        """All that a group has committed, as far as every in-sync replica knows it; not to be changed."""
+    def committed(self, group_id: str, *, newest: bool = False) -> Mapping[str, Mapping[int, CommittedOffset]]:
+        """All that a group has committed, as far as every in-sync replica knows it, or what is newest; not to be
+        changed."""
         by_topic = self._committed.get(group_id, {})
-        if self._unreplicated:
+        if self._unreplicated and not newest:
             return self._as_replicated(group_id, by_topic)
         return by_topic
 
@@ -125,7 +127,9 @@ class Offsets:
             if commit.topic != topic:
                 topic = commit.topic
                 head = key_head(group_id, topic)
-            records.append(StateRecord(encode_key(head, commit.partition), encode_value(commit.committed)))
+            records.append(
+                StateRecord(encode_key(head, commit.partition), encode_value(commit.committed, self._value_version))
+            )
         last_offset = self._log.append(records, producer_id=producer_id, producer_epoch=producer_epoch)
         if producer_id == NO_PRODUCER:
             missing = self._missing(last_offset)

@@ -1,14 +1,14 @@
 """Committed offsets as records of __consumer_offsets, byte for byte as Kafka writes them.
 
     key      int16 1 | group string | topic string | partition int32       (version 0 is read, too)
-    value    v3   int16 3 | offset int64 | leader epoch int32 | metadata string | commit timestamp int64
-             v1   int16 1 | offset | metadata | commit timestamp | expire timestamp int64
-             v4   int16 4 | the fields of v3, flexible, and in tag 0 the id of the topic
+    value    v1   int16 1 | offset int64 | metadata string | commit timestamp int64 | expire timestamp int64
+             v3   int16 3 | offset int64 | leader epoch int32 | metadata string | commit timestamp int64
+             v4   int16 4 | the fields of v3, flexible | tag 0: id of the topic
 
-A record without a value says that the offset is no more. v1 is written where a client has said how long its offset is
-to be kept (OffsetCommit v2-4), v4 where it has named its topic by id. Written and read here by hand, because every
-commit passes through; the messages in kafkalet.protocol.messages.offsets_topic say the same and are what tests
-compare with.
+A record without a value says that the offset is no more. v1 is written where an offset has a time at which it expires,
+which a client may give in OffsetCommit v2-4 and brokers gave to all before KIP-211; v3 and, since 4.1, v4 otherwise.
+Written and read by hand here, because every commit passes through; the messages in
+kafkalet.protocol.messages.offsets_topic say the same, and read what is not as usual.
 
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorRecordHelpers, GroupMetadataManager.offsetCommitValue.
 """
@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from kafkalet.protocol.errors import DecodeError
 from kafkalet.protocol.messages.offsets_topic import OffsetCommitKey, OffsetCommitValue
+from kafkalet.protocol.records.varint import encode_unsigned
 from kafkalet.protocol.wire import ZERO_UUID
 
 KEY_VERSIONS = (0, 1)
@@ -27,12 +28,15 @@ NOT_WRITTEN = -1
 
 _INT16 = Struct(">h")
 _INT32 = Struct(">i")
-_V3_HEAD = Struct(">hqih")  # version, offset, leader epoch, length of the metadata
+_INT64 = Struct(">q")
 _V1_HEAD = Struct(">hqh")  # version, offset, length of the metadata
 _V1_TAIL = Struct(">qq")
-_INT64 = Struct(">q")
-_V3_SIZE = _V3_HEAD.size + _INT64.size
-_V3_EMPTY = Struct(">hqihq")  # without metadata
+_V3_HEAD = Struct(">hqih")  # version, offset, leader epoch, length of the metadata
+_V3_PLAIN = Struct(">hqihq")  # the same without metadata, to the end
+_V4_HEAD = Struct(">hqi")  # version, offset, leader epoch
+_V4_PLAIN = Struct(">hqiBqB")  # the same without metadata and tags, to the end
+_V4_WITH_ID = Struct(">hqiBqBBB16s")  # the same with the topic's id
+_ID_TAG = b"\1\0\x10"  # one tag, number 0, 16 bytes
 
 
 class CommittedOffset(NamedTuple):
@@ -43,9 +47,9 @@ class CommittedOffset(NamedTuple):
     metadata: str = ""
     commit_timestamp_ms: int = 0
     expire_timestamp_ms: int = NEVER
-    """When it expires, where the client has said so; -1: by the broker's configuration."""
+    """When it expires, where that was said with the commit; -1: by the broker's configuration."""
     topic_id: bytes = ZERO_UUID
-    """Zero where the client has named the topic."""
+    """Zero where it is not known."""
     record_offset: int = NOT_WRITTEN
     """Where the batch with its record begins in the log: of two, the later one counts."""
 
@@ -68,28 +72,33 @@ def encode_key(head: bytes, partition: int) -> bytes:
     return head + _INT32.pack(partition)
 
 
-def encode_value(committed: CommittedOffset) -> bytes:
-    """The value of a record, in the version that has room for what is to be said."""
+def encode_value(committed: CommittedOffset, version: int) -> bytes:
+    """The value of a record with its version, which is `version` (3 or 4) unless it has a time to expire."""
     offset, leader_epoch, metadata, commit_timestamp_ms, expire_timestamp_ms, topic_id, _ = committed
-    if expire_timestamp_ms == NEVER and topic_id == ZERO_UUID:
-        if not metadata:
-            return _V3_EMPTY.pack(3, offset, leader_epoch, 0, commit_timestamp_ms)
-        text = metadata.encode("utf-8", "surrogatepass")
-        return b"".join(
-            (_V3_HEAD.pack(3, offset, leader_epoch, len(text)), text, _INT64.pack(commit_timestamp_ms)),
-        )
     if expire_timestamp_ms != NEVER:
         text = metadata.encode("utf-8", "surrogatepass")
         tail = _V1_TAIL.pack(commit_timestamp_ms, expire_timestamp_ms)
         return b"".join((_V1_HEAD.pack(1, offset, len(text)), text, tail))
-    value = OffsetCommitValue(
-        offset=offset,
-        leader_epoch=leader_epoch,
-        metadata=metadata,
-        commit_timestamp=commit_timestamp_ms,
-        topic_id=topic_id,
+    if version == 3:
+        if not metadata:
+            return _V3_PLAIN.pack(3, offset, leader_epoch, 0, commit_timestamp_ms)
+        text = metadata.encode("utf-8", "surrogatepass")
+        head = _V3_HEAD.pack(3, offset, leader_epoch, len(text))
+        return b"".join((head, text, _INT64.pack(commit_timestamp_ms)))
+    if not metadata:
+        if topic_id == ZERO_UUID:
+            return _V4_PLAIN.pack(4, offset, leader_epoch, 1, commit_timestamp_ms, 0)
+        return _V4_WITH_ID.pack(4, offset, leader_epoch, 1, commit_timestamp_ms, *_ID_TAG, topic_id)
+    text = metadata.encode("utf-8", "surrogatepass")
+    return b"".join(
+        (
+            _V4_HEAD.pack(4, offset, leader_epoch),
+            encode_unsigned(len(text) + 1),
+            text,
+            _INT64.pack(commit_timestamp_ms),
+            b"\0" if topic_id == ZERO_UUID else _ID_TAG + topic_id,
+        )
     )
-    return _INT16.pack(4) + value.encode(4)
 
 
 def decode_key(key: bytes, start: int = 0) -> OffsetKey:
@@ -100,13 +109,9 @@ def decode_key(key: bytes, start: int = 0) -> OffsetKey:
 
 def decode_value(value: bytes, record_offset: int) -> CommittedOffset:
     """The value with its version, of a record that was written at `record_offset`. Raises DecodeError."""
-    if len(value) >= _V3_SIZE and value[:2] == b"\0\3":
-        _, offset, leader_epoch, length = _V3_HEAD.unpack_from(value)
-        if len(value) == _V3_SIZE + length and length >= 0:
-            end = _V3_HEAD.size + length
-            metadata = value[_V3_HEAD.size : end].decode("utf-8", "replace") if length else ""
-            (commit_timestamp_ms,) = _INT64.unpack_from(value, end)
-            return CommittedOffset(offset, leader_epoch, metadata, commit_timestamp_ms, NEVER, ZERO_UUID, record_offset)
+    usual = _decode_usual(value, record_offset)
+    if usual is not None:
+        return usual
     if len(value) < _INT16.size:
         raise DecodeError(f"the value of an offset has {len(value)} bytes")
     (version,) = _INT16.unpack_from(value)
@@ -120,3 +125,17 @@ def decode_value(value: bytes, record_offset: int) -> CommittedOffset:
         found.topic_id,
         record_offset,
     )
+
+
+def _decode_usual(value: bytes, record_offset: int) -> CommittedOffset | None:
+    """One without metadata, as they all are but those of Kafka Streams; None for any other."""
+    size = len(value)
+    if size == _V3_PLAIN.size and value.startswith(b"\0\3"):
+        _, offset, leader_epoch, length, commit_timestamp_ms = _V3_PLAIN.unpack(value)
+        if length == 0:
+            return CommittedOffset(offset, leader_epoch, "", commit_timestamp_ms, NEVER, ZERO_UUID, record_offset)
+    elif size == _V4_WITH_ID.size and value.startswith(b"\0\4"):
+        _, offset, leader_epoch, length, commit_timestamp_ms, *tag, topic_id = _V4_WITH_ID.unpack(value)
+        if length == 1 and bytes(tag) == _ID_TAG:
+            return CommittedOffset(offset, leader_epoch, "", commit_timestamp_ms, NEVER, topic_id, record_offset)
+    return None

@@ -1,5 +1,5 @@
-"""What OffsetCommit and TxnOffsetCommit have in common: which offsets can be committed, and the answer partition by
-partition.
+"""What OffsetCommit and TxnOffsetCommit have in common: which offsets can be committed, the way into the log, and the
+answer partition by partition.
 
 Topics and partitions that do not exist are answered without asking the coordinator; where nothing else is left, it is
 never asked. What it says of the others comes behind them.
@@ -8,22 +8,32 @@ Source: kafka.server.KafkaApis.handleOffsetCommitRequest, OffsetCommitResponse.B
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from kafkalet.broker.context import Context
-from kafkalet.protocol.errors import Code
+from kafkalet.broker.metadata import TopicState
+from kafkalet.broker.purgatory import Delayed
+from kafkalet.broker.release import Release
+from kafkalet.broker.state_log import NO_PRODUCER
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.wire import ZERO_UUID
 
 from .offsets import Commit
 from .offsets_records import NEVER, CommittedOffset
+from .shard import Shard, client_code
+
+R = TypeVar("R")
+
+DEFAULT_TIMESTAMP = -1
+TOO_LARGE = (Code.MESSAGE_TOO_LARGE, Code.RECORD_LIST_TOO_LARGE, Code.INVALID_FETCH_SIZE)
+MINUTE_MS = 60_000
 
 
 class Asked(NamedTuple):
-    """A topic of a request with those of its partitions that exist."""
+    """A topic of a request with those of its partitions that exist, in the request's own type."""
 
-    name: str
-    topic_id: bytes
+    topic: TopicState
     partitions: Sequence[Any]
-    """Of the request's own type."""
 
 
 class CommitAnswer:
@@ -38,18 +48,28 @@ class CommitAnswer:
         """Answer these partitions of a request."""
         topic = self._by_name.get((name, topic_id))
         if topic is None:
-            topic = self._topic_type(name=name, topic_id=topic_id, partitions=[])
-            self._by_name[name, topic_id] = topic
-            self.topics.append(topic)
-        partition_type = self._topic_type.Partition
-        topic.partitions += [
-            partition_type(partition_index=partition.partition_index, error_code=code_of(partition))
-            for partition in partitions
-        ]
+            topic = self._by_name[name, topic_id] = self._add_topic(name, topic_id)
+        topic.partitions += self._answers(partitions, code_of)
 
     def add_all(self, asked: Sequence[Asked], code_of: Callable[[Any], Code]) -> None:
-        for name, topic_id, partitions in asked:
-            self.add(name, topic_id, partitions, code_of)
+        """Answer what the coordinator was asked, the last that is added."""
+        if self.topics:
+            for topic, partitions in asked:
+                self.add(topic.name, topic.topic_id, partitions, code_of)
+        else:  # a topic that was named twice is answered twice
+            for topic, partitions in asked:
+                self._add_topic(topic.name, topic.topic_id).partitions += self._answers(partitions, code_of)
+
+    def _add_topic(self, name: str, topic_id: bytes) -> Any:
+        topic = self._topic_type(name=name, topic_id=topic_id, partitions=[])
+        self.topics.append(topic)
+        return topic
+
+    def _answers(self, partitions: Sequence[Any], code_of: Callable[[Any], Code]) -> list[Any]:
+        answer = self._topic_type.Partition
+        return [
+            answer(partition_index=partition.partition_index, error_code=code_of(partition)) for partition in partitions
+        ]
 
 
 def sort_out(request: Any, context: Context, answer: CommitAnswer, *, by_id: bool) -> list[Asked]:
@@ -58,48 +78,87 @@ def sort_out(request: Any, context: Context, answer: CommitAnswer, *, by_id: boo
     found: list[Asked] = []
     for topic in request.topics:
         partitions = topic.partitions
-        state = metadata.topic_by_id(topic.topic_id) if by_id else metadata.topics.get(topic.name)
+        state: TopicState | None = metadata.topic_by_id(topic.topic_id) if by_id else metadata.topics.get(topic.name)
         if state is None:
             code = Code.UNKNOWN_TOPIC_ID if by_id else Code.UNKNOWN_TOPIC_OR_PARTITION
-            answer.add(topic.name, topic.topic_id, partitions, lambda _, code=code: code)  # type: ignore[misc]
+            answer.add(topic.name, topic.topic_id, partitions, _always(code))
             continue
         count = len(state.partitions)
         unknown = [partition for partition in partitions if not 0 <= partition.partition_index < count]
         if unknown:
-            answer.add(topic.name, topic.topic_id, unknown, lambda _: Code.UNKNOWN_TOPIC_OR_PARTITION)
+            answer.add(state.name, state.topic_id, unknown, _always(Code.UNKNOWN_TOPIC_OR_PARTITION))
             partitions = [partition for partition in partitions if 0 <= partition.partition_index < count]
         if partitions:
-            found.append(Asked(state.name, topic.topic_id, partitions))
-    return found
+            found.append(Asked(state, partitions))
+    return _each_once(found) if context.release.commits_named_twice_once else found
 
 
-def commits_of(
+def commit(
     asked: Sequence[Asked],
+    answer: CommitAnswer,
+    shard: Shard,
+    group_id: str,
     *,
-    now_ms: int,
-    record_offset: int,
-    metadata_max_bytes: int,
-    expire_timestamp_ms: int = NEVER,
+    context: Context,
+    respond: Callable[[list[Any]], R],
+    retention_ms: int = -1,
+    by_id: bool = False,
+    producer_id: int = NO_PRODUCER,
+    producer_epoch: int = NO_PRODUCER,
+) -> R | Delayed[R]:
+    """Write what is asked, and `respond` with the topics of the answer once it is replicated."""
+    config, release = context.node.config, context.release
+    limit = config.offset_metadata_max_bytes
+
+    def settle(code: Code) -> R:
+        told = _commit_code(code, release)
+
+        def code_of(partition: Any) -> Code:
+            return Code.OFFSET_METADATA_TOO_LARGE if is_too_long(partition.committed_metadata, limit) else told
+
+        answer.add_all(asked, code_of)
+        return respond(answer.topics)
+
+    commits = _commits_of(asked, shard, limit, retention_ms, keep_ids=by_id or release.keeps_topic_ids_of_offsets)
+    if not commits:
+        return settle(Code.NONE)
+    try:
+        last_offset = shard.offsets.commit(group_id, commits, producer_id, producer_epoch)
+    except KafkaError as error:
+        return settle(error.code)
+    return shard.log.when_replicated(last_offset, config.offsets_commit_timeout_ms, settle)
+
+
+def _commits_of(
+    asked: Sequence[Asked], shard: Shard, metadata_max_bytes: int, retention_ms: int, *, keep_ids: bool
 ) -> list[Commit]:
-    """The offsets to commit: those whose metadata is not too long."""
-    return [
-        Commit(
-            name,
-            partition.partition_index,
-            CommittedOffset(
+    now_ms = shard.clock.now_ms()
+    record_offset = shard.log.end_offset
+    expire_timestamp_ms = NEVER if retention_ms == -1 else now_ms + retention_ms
+    dates_all = shard.node.release.dates_every_offset
+    commits = []
+    for topic, partitions in asked:
+        topic_id = topic.topic_id if keep_ids else ZERO_UUID
+        for partition in partitions:
+            metadata = partition.committed_metadata or ""
+            if metadata and is_too_long(metadata, metadata_max_bytes):
+                continue
+            timestamp_ms = getattr(partition, "commit_timestamp", DEFAULT_TIMESTAMP)
+            if timestamp_ms == DEFAULT_TIMESTAMP:
+                timestamp_ms = now_ms
+            if dates_all and retention_ms == -1:
+                expire_timestamp_ms = timestamp_ms + shard.node.config.offsets_retention_minutes * MINUTE_MS
+            committed = CommittedOffset(
                 partition.committed_offset,
                 partition.committed_leader_epoch,
-                partition.committed_metadata or "",
-                now_ms if (told_ms := getattr(partition, "commit_timestamp", -1)) == -1 else told_ms,
+                metadata,
+                timestamp_ms,
                 expire_timestamp_ms,
                 topic_id,
                 record_offset,
-            ),
-        )
-        for name, topic_id, partitions in asked
-        for partition in partitions
-        if not is_too_long(partition.committed_metadata, metadata_max_bytes)
-    ]
+            )
+            commits.append(Commit(topic.name, partition.partition_index, committed))
+    return commits
 
 
 def is_too_long(metadata: str | None, metadata_max_bytes: int) -> bool:
@@ -109,11 +168,27 @@ def is_too_long(metadata: str | None, metadata_max_bytes: int) -> bool:
     return len(metadata.encode("utf-16-le", "surrogatepass")) // 2 > metadata_max_bytes
 
 
-def without_duplicates(asked: Sequence[Asked]) -> list[Asked]:
+def _commit_code(code: Code, release: Release) -> Code:
+    """What those who commit are told of an error of the log."""
+    if code is Code.NONE:
+        return code
+    if release.tells_sizes_of_commits:
+        if code in TOO_LARGE:
+            return Code.INVALID_COMMIT_OFFSET_SIZE
+        if code is Code.REQUEST_TIMED_OUT:
+            return code
+    return client_code(code)
+
+
+def _each_once(asked: Sequence[Asked]) -> list[Asked]:
     """Each partition once, as it was named last."""
-    topics: dict[tuple[str, bytes], dict[int, Any]] = {}
-    for name, topic_id, partitions in asked:
-        by_index = topics.setdefault((name, topic_id), {})
+    topics: dict[str, tuple[TopicState, dict[int, Any]]] = {}
+    for topic, partitions in asked:
+        _, by_index = topics.setdefault(topic.name, (topic, {}))
         for partition in partitions:
             by_index[partition.partition_index] = partition
-    return [Asked(name, topic_id, list(by_index.values())) for (name, topic_id), by_index in topics.items()]
+    return [Asked(topic, list(by_index.values())) for topic, by_index in topics.values()]
+
+
+def _always(code: Code) -> Callable[[Any], Code]:
+    return lambda _: code

@@ -45,7 +45,7 @@ class Shard:
         self.log = log
         self.clock: Clock = node.clock
         self.groups: dict[str, Group] = {}
-        self.offsets = Offsets(log)
+        self.offsets = Offsets(log, node.release.offset_value_version)
 
     def append(self, records: Sequence[StateRecord], producer_id: int = NO_PRODUCER, producer_epoch: int = -1) -> int:
         """Write records, all or none; the offset of the last. Raises KafkaError with a code for the client."""
