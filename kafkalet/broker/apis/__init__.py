@@ -30,6 +30,7 @@ SERVED: frozenset[Api] = frozenset(
         Api.DESCRIBE_LOG_DIRS,
         Api.DESCRIBE_PRODUCERS,
         Api.DESCRIBE_TOPIC_PARTITIONS,
+        Api.DESCRIBE_TRANSACTIONS,
         Api.END_TXN,
         Api.FETCH,
         Api.FIND_COORDINATOR,
@@ -40,6 +41,7 @@ SERVED: frozenset[Api] = frozenset(
         Api.LEAVE_GROUP,
         Api.LIST_GROUPS,
         Api.LIST_OFFSETS,
+        Api.LIST_TRANSACTIONS,
         Api.METADATA,
         Api.OFFSET_COMMIT,
         Api.OFFSET_DELETE,
@@ -50,6 +52,7 @@ SERVED: frozenset[Api] = frozenset(
         Api.SASL_HANDSHAKE,
         Api.SYNC_GROUP,
         Api.UPDATE_FEATURES,
+        Api.WRITE_TXN_MARKERS,
     }
 )
 """The APIs that have a module here. A broker advertises those of them that its release knows."""

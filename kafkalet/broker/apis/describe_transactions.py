@@ -1,0 +1,59 @@
+"""DescribeTransactions v0: the state of transactional ids, and the partitions of their open transactions (KIP-664).
+
+The coordinator of each id has to be asked; another broker answers NOT_COORDINATOR.
+
+Source: kafka.coordinator.transaction.TransactionCoordinator.handleDescribeTransactions.
+"""
+
+from kafkalet.broker.context import Context
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.describe_transactions import (
+    DescribeTransactionsRequest,
+    DescribeTransactionsResponse,
+)
+
+Answer = DescribeTransactionsResponse.Transaction
+
+
+def handle(request: DescribeTransactionsRequest, context: Context) -> DescribeTransactionsResponse:
+    return DescribeTransactionsResponse(
+        transaction_states=[_describe(transactional_id, context) for transactional_id in request.transactional_ids]
+    )
+
+
+def _describe(transactional_id: str, context: Context) -> Answer:
+    if not transactional_id:
+        return _refused(transactional_id, Code.INVALID_REQUEST)
+    try:
+        transaction = context.node.coordinators.transactions.find(transactional_id)
+    except KafkaError as error:
+        return _refused(transactional_id, error.code)
+    if transaction is None:
+        return _refused(transactional_id, Code.TRANSACTIONAL_ID_NOT_FOUND)
+    known = transaction.metadata
+    topics: dict[str, list[int]] = {}
+    for topic, index in sorted(known.partitions):
+        topics.setdefault(topic, []).append(index)
+    return Answer(
+        error_code=Code.NONE,
+        transactional_id=transactional_id,
+        transaction_state=known.state.title,
+        transaction_timeout_ms=known.timeout_ms,
+        transaction_start_time_ms=known.start_ms,
+        producer_id=known.producer_id,
+        producer_epoch=known.producer_epoch,
+        topics=[Answer.Topic(topic=topic, partitions=indexes) for topic, indexes in topics.items()],
+    )
+
+
+def _refused(transactional_id: str, code: Code) -> Answer:
+    return Answer(
+        error_code=code,
+        transactional_id=transactional_id,
+        transaction_state="",
+        transaction_timeout_ms=0,
+        transaction_start_time_ms=0,
+        producer_id=0,
+        producer_epoch=0,
+        topics=[],
+    )

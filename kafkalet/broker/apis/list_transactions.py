@@ -1,0 +1,66 @@
+"""ListTransactions v0-2: the transactional ids that a broker coordinates (KIP-664).
+
+v1      only those that are open for longer than a time (KIP-994)
+v2      only those whose ids match a pattern (KIP-1152)
+
+Filters that are empty let everything pass. A state that nobody knows is named in the answer, and matches nothing.
+
+Source: kafka.coordinator.transaction.TransactionStateManager.listTransactionStates.
+"""
+
+import re
+from collections.abc import Callable
+
+from kafkalet.broker.context import Context
+from kafkalet.broker.transactions.metadata import BY_TITLE
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
+
+_NOT_IN_RE2 = re.compile(r"(?<!\\)(?:\\\\)*(?:\\[1-9]|\(\?(?:=|!|<=|<!|>|P=|\()|[*+?}]\+)")
+"""Kafka's patterns are RE2's, which look neither ahead nor back, and remember nothing: that only Python can."""
+
+
+def handle(request: ListTransactionsRequest, context: Context) -> ListTransactionsResponse:
+    wanted = {BY_TITLE[title] for title in request.state_filters if title in BY_TITLE}
+    producer_ids = set(request.producer_id_filters)
+    try:
+        matches = _matcher(request.transactional_id_pattern)
+    except KafkaError as error:
+        return ListTransactionsResponse(error_code=error.code, unknown_state_filters=[], transaction_states=[])
+    now_ms = context.clock.now_ms()
+    found = []
+    for transaction in context.node.coordinators.transactions.transactions():
+        known = transaction.metadata
+        if (
+            (not producer_ids or known.producer_id in producer_ids)
+            and (not request.state_filters or known.state in wanted)
+            and (request.duration_filter < 0 or now_ms - known.start_ms > request.duration_filter)
+            and matches(transaction.transactional_id)
+        ):
+            found.append(
+                ListTransactionsResponse.Transaction(
+                    transactional_id=transaction.transactional_id,
+                    producer_id=known.producer_id,
+                    transaction_state=known.state.title,
+                )
+            )
+    return ListTransactionsResponse(
+        error_code=Code.NONE,
+        unknown_state_filters=list(dict.fromkeys(title for title in request.state_filters if title not in BY_TITLE)),
+        transaction_states=found,
+    )
+
+
+def _matcher(pattern: str | None) -> Callable[[str], object]:
+    """Whether a transactional id matches as a whole. INVALID_REGULAR_EXPRESSION for what is no pattern."""
+    if not pattern:
+        return lambda transactional_id: True
+    try:
+        if _NOT_IN_RE2.search(pattern):
+            raise re.error("RE2 has no such thing", pattern)
+        return re.compile(pattern).fullmatch
+    except re.error as problem:
+        raise KafkaError(
+            Code.INVALID_REGULAR_EXPRESSION,
+            f"Transaction ID pattern `{pattern}` is not a valid regular expression: {problem}.",
+        ) from problem

@@ -1,0 +1,65 @@
+"""WriteTxnMarkers v0-2: a coordinator has markers written into the partitions of decided transactions.
+
+v2      the transaction version of each, which says how strictly its epoch is checked (KIP-1228)
+
+The coordinators of this process write their markers themselves (broker/transactions/markers.py); this is for others,
+and for an administrator who ends a hanging transaction. Answered when all in-sync replicas have them.
+
+Source: kafka.server.KafkaApis.handleWriteTxnMarkersRequest.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+from kafkalet.broker.context import Context
+from kafkalet.broker.purgatory import Delayed
+from kafkalet.broker.transactions.answering import answer_of
+from kafkalet.broker.transactions.markers import Marker, write_marker
+from kafkalet.broker.transactions.metadata import TopicPartition
+from kafkalet.protocol.errors import Code
+from kafkalet.protocol.messages.write_txn_markers import WriteTxnMarkersRequest, WriteTxnMarkersResponse
+
+Answer = WriteTxnMarkersResponse.Marker
+
+
+def handle(
+    request: WriteTxnMarkersRequest, context: Context
+) -> WriteTxnMarkersResponse | Delayed[WriteTxnMarkersResponse]:
+    return answer_of(lambda then: _write_all(request, context, then))
+
+
+def _write_all(
+    request: WriteTxnMarkersRequest, context: Context, then: Callable[[WriteTxnMarkersResponse], None]
+) -> None:
+    wanted = [
+        (Marker(each.producer_id, each.producer_epoch, each.coordinator_epoch, each.transaction_result, version), each)
+        for each in request.markers
+        for version in [each.transaction_version]
+    ]
+    codes: dict[int, dict[TopicPartition, Code]] = {}
+    left = 1 + sum(len(topic.partition_indexes) for _, each in wanted for topic in each.topics)
+
+    def written(producer_id: int, partition: TopicPartition | None, code: Code) -> None:
+        nonlocal left
+        left -= 1
+        if partition is not None:
+            codes[producer_id][partition] = code
+        if not left:
+            then(WriteTxnMarkersResponse(markers=[_answer(each, codes[each]) for each in codes]))
+
+    for marker, each in wanted:
+        codes.setdefault(marker.producer_id, {})
+        for topic in each.topics:
+            for index in topic.partition_indexes:
+                partition = (topic.name, index)
+                write_marker(context.node, *partition, marker, partial(written, marker.producer_id, partition))
+    written(-1, None, Code.NONE)
+
+
+def _answer(producer_id: int, codes: dict[TopicPartition, Code]) -> Answer:
+    topics: dict[str, Answer.Topic] = {}
+    for (topic, index), code in codes.items():
+        if topic not in topics:
+            topics[topic] = Answer.Topic(name=topic, partitions=[])
+        topics[topic].partitions.append(Answer.Topic.Partition(partition_index=index, error_code=code))
+    return Answer(producer_id=producer_id, topics=list(topics.values()))
