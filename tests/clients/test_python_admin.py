@@ -196,8 +196,12 @@ def test_reassignments_are_none(client: KafkaPython, topic: str) -> None:
 
 
 def test_topic_partitions_are_described_page_by_page(client: KafkaPython, topic: str) -> None:
-    found = client.admin.describe_topic_partitions([topic], response_partition_limit=2)
-    assert found
+    seen, cursor = [], None
+    for _ in range(2):
+        page = client.admin.describe_topic_partitions([topic], response_partition_limit=2, cursor=cursor)
+        seen.append([partition["partition_index"] for partition in page["topics"][0]["partitions"]])
+        cursor = page["next_cursor"]
+    assert (seen, cursor) == ([[0, 1], [2]], None)
 
 
 def test_log_directories_are_described(client: KafkaPython, topic: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import confluent_kafka
 import confluent_kafka.admin
 
-from .face import HEARTBEAT_MS, PATIENCE_S, Cluster, Found, Group, Message, Refused, Replicas, Row
+from .face import HEARTBEAT_MS, PATIENCE_S, PAUSE_MS, Cluster, Found, Group, Message, Refused, Replicas, Row
 
 
 def refusal(error: Any) -> Refused:
@@ -147,7 +147,7 @@ class ConfluentKafka:
     """confluent-kafka, on top of librdkafka."""
 
     def __init__(self, servers: str, **more: Any) -> None:
-        self.common = {"bootstrap.servers": servers, "log_level": 0} | more
+        self.common = {"bootstrap.servers": servers, "log_level": 0, "reconnect.backoff.ms": PAUSE_MS} | more
         self._opened = contextlib.ExitStack()
         self._admin: Any = None
 

@@ -145,7 +145,8 @@ class KafkaPython:
             producer.close(timeout=PATIENCE_S)
 
     def transactional(self, transactional_id: str, **settings: Any) -> KafkaPythonTransactions:
-        opened = KafkaPythonTransactions(transactional_id=transactional_id, **self.more, **settings)
+        usual = {"transactional_id": transactional_id, "max_block_ms": round(1000 * PATIENCE_S)}
+        opened = KafkaPythonTransactions(**self.more | usual | settings)
         self._opened.callback(opened.close)
         return opened
 
