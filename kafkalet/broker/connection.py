@@ -86,6 +86,10 @@ class Connection:
 
     # What a handler may ask (`Client`).
 
+    @property
+    def is_closed(self) -> bool:
+        return self._closed
+
     def close(self, reason: str) -> None:
         """End the connection when the answers given so far have been sent; `reason` goes into the log."""
         if self._ending is None:

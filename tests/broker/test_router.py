@@ -43,6 +43,8 @@ class Node:
 class Client:
     """The connection, as a context sees it."""
 
+    is_closed = False
+
     def close(self, reason: str) -> None: ...
 
     def mute(self, ms: float) -> None: ...

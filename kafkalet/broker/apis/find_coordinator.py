@@ -45,6 +45,9 @@ def _find(key: str, key_type: int, context: Context) -> tuple[Endpoint, KafkaErr
         endpoint = context.cluster.metadata.endpoints.get(leader)
         if endpoint is None:
             raise KafkaError(Code.COORDINATOR_NOT_AVAILABLE)
+        if wanted is CONSUMER_OFFSETS:
+            groups = context.cluster.nodes[leader].coordinators.groups
+            groups.arrivals.note(key, context.client, context.clock.now_ms())
         return endpoint, None
     except KafkaError as error:
         if error.code != Code.INVALID_REQUEST:

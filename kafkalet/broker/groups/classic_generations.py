@@ -9,7 +9,7 @@ Whoever asks to join waits until all members have, or until the rebalance timeou
 are told the new generation, the leader also who is in it; its SyncGroup brings the assignments, which are written to
 the log before anybody gets his own. A member that lets its session timeout pass without a sign is removed.
 
-The first generation of an empty group may wait a little for more members (`group.initial.rebalance.delay.ms`).
+The first generation of an empty group may wait a little for more members (classic_beginning.py).
 
 Nothing is answered in the middle of a change: answers are laid aside and given when the change is done (`flush`).
 
@@ -29,6 +29,7 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.join_group import JoinGroupResponse
 from kafkalet.protocol.messages.sync_group import SyncGroupResponse
 
+from .classic_beginning import Beginning
 from .classic_member import ClassicMember
 from .classic_members import ClassicMembers, place_in_java, place_in_scala
 from .classic_record import group_record
@@ -62,7 +63,7 @@ class Generations:
         self.state = State.EMPTY
         self.state_since_ms: int | None = shard.clock.now_ms()
         self._is_initial = False  # the rebalance that is being prepared began with an empty group
-        self._newcomers = False  # somebody came while it was
+        self._beginning = Beginning(shard, group_id, self.members, self._complete_join_later, self._complete_join)
         self._join_timer: Timer | None = None
         self._sync_timer: Timer | None = None
         self._answers: deque[tuple[Delayed[Any], Any]] = deque()
@@ -174,8 +175,7 @@ class Generations:
         self._is_initial = self.state is State.EMPTY
         self.enter(State.PREPARING_REBALANCE)
         if self._is_initial:
-            delay_ms = self.shard.node.config.group_initial_rebalance_delay_ms
-            self._wait_for_more(delay_ms, max(self.members.rebalance_timeout_ms - delay_ms, 0))
+            self._beginning.wait()
         elif self.members.all_joined():
             self._complete_join()
         else:
@@ -184,22 +184,11 @@ class Generations:
     def newcomer(self) -> None:
         """Somebody new is about to join: the first generation may wait longer."""
         if self.state is State.PREPARING_REBALANCE and self._is_initial:
-            self._newcomers = self.generation == 0 or self.shard.node.release.delays_every_initial_rebalance
+            prolongs = self.generation == 0 or self.shard.node.release.delays_every_initial_rebalance
+            self._beginning.newcomer(prolongs=prolongs)
 
-    def _wait_for_more(self, delay_ms: int, remaining_ms: int) -> None:
-        if delay_ms <= 0:
-            self._complete_join()
-            return
-
-        def due() -> None:
-            if not self._newcomers or not remaining_ms:
-                self._complete_join()
-                return
-            self._newcomers = False
-            longest_ms = self.shard.node.config.group_initial_rebalance_delay_ms
-            self._wait_for_more(min(longest_ms, remaining_ms), max(remaining_ms - delay_ms, 0))
-
-        self._join_timer = self._later(delay_ms, due)
+    def _complete_join_later(self, delay_ms: int, then: Callable[[], None]) -> None:
+        self._join_timer = self._later(delay_ms, then)
 
     def _complete_join_when_all_did(self) -> None:
         if not self._is_initial and self.members.all_joined():
@@ -217,7 +206,6 @@ class Generations:
             self._join_timer = self._later(self.members.rebalance_timeout_ms, self._complete_join)
             return
         self.generation += 1
-        self._newcomers = False
         self.members.unsynced.clear()
         if self.members:
             self._begin_generation()

@@ -13,6 +13,7 @@ from kafkalet.broker.state_topics import CONSUMER_OFFSETS
 from kafkalet.clock import Timer
 from kafkalet.protocol.errors import Code, KafkaError
 
+from .arrivals import Arrivals
 from .loading import load
 from .offsets_removal import remove_expired, remove_partitions
 from .shard import Shard
@@ -25,6 +26,7 @@ class GroupCoordinator:
         self._node = node
         self._shards: dict[int, Shard] = {}
         self._expiry: Timer | None = None
+        self.arrivals = Arrivals()
 
     def loaded(self) -> dict[int, int]:
         return {index: shard.log.leader_epoch for index, shard in self._shards.items()}

@@ -14,6 +14,8 @@ from kafkalet.protocol.messages import request_type, response_type
 class NoClient:
     """Stands where a connection stands."""
 
+    is_closed = False
+
     def close(self, reason: str) -> None:
         raise AssertionError(f"the connection was closed: {reason}")
 
