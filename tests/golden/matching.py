@@ -139,7 +139,9 @@ class Matcher:
             return type(got) is int
         if isinstance(expected, str) and expected.startswith("$MEMBER") and isinstance(got, str):
             made = MADE_UP.fullmatch(got)
-            return made is not None and made["of"] == (expected.removeprefix("$MEMBER")[1:] or CLIENT_ID)
+            return made is not None and made["of"] == (
+                CLIENT_ID if expected == "$MEMBER" else expected.removeprefix("$MEMBER:")
+            )
         if isinstance(expected, str) and PRESENT in expected and isinstance(got, str):
             return _is_same_hex(expected, got)
         if isinstance(expected, str) and (test := self.placeholders.get(expected)):

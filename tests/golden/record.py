@@ -81,7 +81,9 @@ class Placeholders:
             case dict():
                 return {k: v for name, item in value.items() for k, v in self.field(name, item).items()}
             case list():
-                return [self.of(item, key) for item in value]
+                items = [self.of(item, key) for item in value]
+                of_members = all(isinstance(item, dict) and "member_id" in item for item in items)
+                return sorted(items, key=lambda item: str(item["member_id"])) if of_members else items
             case bool() | None:
                 return value
             case int() if key in NODES and {value} == self.server.nodes:  # of several it counts which one it is

@@ -232,7 +232,7 @@ def told(step: dict[str, Any], answer: Any, names: dict[str, Any]) -> Any:
     out = {key: value for key, value in answer.items() if key in step.get("only", answer)}
     own = set(map(str, names.values()))
     for field, name in step.get("keep", {}).items():
-        out[field] = [item for item in out[field] if item[name] in own]
+        out[field] = sorted((item for item in out[field] if item[name] in own), key=lambda item: str(item[name]))
     return _read(out, step["as"]) if "as" in step else out
 
 
