@@ -229,12 +229,16 @@ class Partition:
         longer good, because a marker has come in between.
         """
         if guard is not None:
-            producers = self.log_for(None).producers
-            producer_id = next(batches(records)).producer_id
-            is_open = producers.has_open_transaction(producer_id)
-            if not is_open and not producers.verifications.is_proven(producer_id, guard):
-                raise KafkaError(Code.INVALID_TXN_STATE, "Record was not part of an ongoing transaction")
+            self.check_verified(next(batches(records)).producer_id, guard)
         return self.append(records, Origin.CLIENT)
+
+    def check_verified(self, producer_id: int, guard: Guard) -> None:
+        """Raise INVALID_TXN_STATE where the question that `guard` stands for is no longer open, and nothing of the
+        transaction is in the log."""
+        producers = self.log_for(None).producers
+        is_open = producers.has_open_transaction(producer_id)
+        if not is_open and not producers.verifications.is_proven(producer_id, guard):
+            raise KafkaError(Code.INVALID_TXN_STATE, "Record was not part of an ongoing transaction")
 
     # Reading
 

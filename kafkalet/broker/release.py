@@ -174,6 +174,16 @@ class Release(NamedTuple):
         return self.version < (4, 0)
 
     @property
+    def makes_groups_for_transactions(self) -> bool:
+        """TxnOffsetCommit makes a group that does not exist, before anything else; since 4.0 only for no generation."""
+        return self.version < (4, 0)
+
+    @property
+    def numbers_group_records(self) -> bool:
+        """All that a group coordinator writes has the sequence 0; before 4.0 only offsets."""
+        return self.version >= (4, 0)
+
+    @property
     def tells_sizes_of_commits(self) -> bool:
         """Commits that do not fit into a batch get 28, late ones 7; since 4.0 they get -1 and 15 as others do."""
         return self.version < (4, 0)

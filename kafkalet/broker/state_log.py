@@ -23,6 +23,7 @@ from .purgatory import Delayed, Purgatory
 T = TypeVar("T")
 
 NO_PRODUCER = -1
+NO_SEQUENCE = -1
 READ_BYTES = 1 << 20
 
 
@@ -52,7 +53,12 @@ class StateLog:
         return self.partition.log.log_end_offset
 
     def append(
-        self, records: Sequence[StateRecord], *, producer_id: int = NO_PRODUCER, producer_epoch: int = NO_PRODUCER
+        self,
+        records: Sequence[StateRecord],
+        *,
+        producer_id: int = NO_PRODUCER,
+        producer_epoch: int = NO_PRODUCER,
+        base_sequence: int = NO_SEQUENCE,
     ) -> int:
         """Append records as one batch, which comes whole or not at all; the offset of the last one.
 
@@ -68,6 +74,7 @@ class StateLog:
             [Record(offset, now_ms, key, value) for offset, (key, value) in enumerate(records)],
             producer_id=producer_id,
             producer_epoch=producer_epoch,
+            base_sequence=base_sequence,
             is_transactional=producer_id != NO_PRODUCER,
         )
         return partition.append(bytearray(batch), Origin.COORDINATOR).last_offset

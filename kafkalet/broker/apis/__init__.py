@@ -51,6 +51,7 @@ SERVED: frozenset[Api] = frozenset(
         Api.SASL_AUTHENTICATE,
         Api.SASL_HANDSHAKE,
         Api.SYNC_GROUP,
+        Api.TXN_OFFSET_COMMIT,
         Api.UPDATE_FEATURES,
         Api.WRITE_TXN_MARKERS,
     }

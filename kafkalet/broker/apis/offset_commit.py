@@ -15,7 +15,7 @@ Source: kafka.server.KafkaApis.handleOffsetCommitRequest, OffsetMetadataManager.
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.classic import classic_group
-from kafkalet.broker.groups.offsets_requests import Asked, CommitAnswer, commit, is_too_long, sort_out
+from kafkalet.broker.groups.offsets_requests import Asked, CommitAnswer, check_each, commit, is_too_long, sort_out
 from kafkalet.broker.groups.shard import Shard
 from kafkalet.broker.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
@@ -71,10 +71,7 @@ def _check(request: OffsetCommitRequest, asked: list[Asked], shard: Shard, conte
         request.member_id, request.group_instance_id, epoch, context.version, transactional=False
     )
     group.offset_committed(request.member_id)
-    if check is not None:
-        for topic, partitions in asked:
-            for partition in partitions:
-                check(topic.name, topic.topic_id, partition.partition_index)
+    check_each(asked, check)
 
 
 def _commit_to_zookeeper(

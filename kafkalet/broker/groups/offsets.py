@@ -22,6 +22,9 @@ from .offsets_records import CommittedOffset, encode_key, encode_value, key_head
 
 ByTopic = dict[str, dict[int, CommittedOffset]]
 
+FIRST_SEQUENCE = 0
+"""Commits are numbered like batches of producers, though each has the first number."""
+
 EVERYWHERE = -1
 """In the place of the offset of a record that every in-sync replica has."""
 
@@ -130,7 +133,9 @@ class Offsets:
             records.append(
                 StateRecord(encode_key(head, commit.partition), encode_value(commit.committed, self._value_version))
             )
-        last_offset = self._log.append(records, producer_id=producer_id, producer_epoch=producer_epoch)
+        last_offset = self._log.append(
+            records, producer_id=producer_id, producer_epoch=producer_epoch, base_sequence=FIRST_SEQUENCE
+        )
         if producer_id == NO_PRODUCER:
             missing = self._missing(last_offset)
             for topic, partition, committed in commits:

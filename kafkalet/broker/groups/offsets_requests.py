@@ -18,6 +18,7 @@ from kafkalet.broker.state_log import NO_PRODUCER
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.wire import ZERO_UUID
 
+from .group import PartitionCheck
 from .offsets import Commit
 from .offsets_records import NEVER, CommittedOffset
 from .shard import Shard, client_code
@@ -93,6 +94,14 @@ def sort_out(request: Any, context: Context, answer: CommitAnswer, *, by_id: boo
     return _each_once(found) if context.release.commits_named_twice_once else found
 
 
+def check_each(asked: Sequence[Asked], check: PartitionCheck | None) -> None:
+    """Ask about every partition, where that makes a difference; one that is refused refuses all."""
+    if check is not None:
+        for topic, partitions in asked:
+            for partition in partitions:
+                check(topic.name, topic.topic_id, partition.partition_index)
+
+
 def commit(
     asked: Sequence[Asked],
     answer: CommitAnswer,
@@ -111,7 +120,7 @@ def commit(
     limit = config.offset_metadata_max_bytes
 
     def settle(code: Code) -> R:
-        told = _commit_code(code, release)
+        told = commit_code(code, release)
 
         def code_of(partition: Any) -> Code:
             return Code.OFFSET_METADATA_TOO_LARGE if is_too_long(partition.committed_metadata, limit) else told
@@ -168,7 +177,7 @@ def is_too_long(metadata: str | None, metadata_max_bytes: int) -> bool:
     return len(metadata.encode("utf-16-le", "surrogatepass")) // 2 > metadata_max_bytes
 
 
-def _commit_code(code: Code, release: Release) -> Code:
+def commit_code(code: Code, release: Release) -> Code:
     """What those who commit are told of an error of the log."""
     if code is Code.NONE:
         return code

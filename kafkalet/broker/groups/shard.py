@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from kafkalet.broker.purgatory import Delayed
-from kafkalet.broker.state_log import NO_PRODUCER, StateLog, StateRecord
+from kafkalet.broker.state_log import NO_SEQUENCE, StateLog, StateRecord
 from kafkalet.clock import Clock
 from kafkalet.protocol.errors import Code, KafkaError
 
@@ -45,14 +45,15 @@ class Shard:
         self.log = log
         self.clock: Clock = node.clock
         self.groups: dict[str, Group] = {}
+        self._base_sequence = 0 if node.release.numbers_group_records else NO_SEQUENCE
         self.offsets = Offsets(log, node.release.offset_value_version)
 
-    def append(self, records: Sequence[StateRecord], producer_id: int = NO_PRODUCER, producer_epoch: int = -1) -> int:
+    def append(self, records: Sequence[StateRecord]) -> int:
         """Write records, all or none; the offset of the last. Raises KafkaError with a code for the client."""
         if not records:
             return self.log.partition.log.log_end_offset - 1
         try:
-            return self.log.append(records, producer_id=producer_id, producer_epoch=producer_epoch)
+            return self.log.append(records, base_sequence=self._base_sequence)
         except KafkaError as error:
             raise KafkaError(client_code(error.code), error.message) from error
 

@@ -1,0 +1,141 @@
+"""TxnOffsetCommit v0-6: keep how far a group has read, if the transaction is committed.
+
+The offsets are records of the transaction in the group's log: they count when its marker comes, and until then
+OffsetFetch refuses to tell stable offsets of these partitions. Before the first record is written the transaction
+coordinator is asked whether the log belongs to the transaction (KIP-890).
+
+v3     the member says who it is; before, nobody asks
+v4     TRANSACTION_ABORTABLE instead of INVALID_TXN_STATE
+v5     the group's log is added to the transaction by this, without AddOffsetsToTxn
+v6     topics by id; a stale member epoch is told so
+
+Source: kafka.server.KafkaApis.handleTxnOffsetCommitRequest, OffsetMetadataManager.commitTransactionalOffset.
+"""
+
+from collections.abc import Sequence
+
+from kafkalet.broker.context import Context
+from kafkalet.broker.groups.classic import classic_group
+from kafkalet.broker.groups.offsets_requests import Asked, CommitAnswer, check_each, commit, commit_code, sort_out
+from kafkalet.broker.groups.shard import Shard
+from kafkalet.broker.purgatory import Delayed
+from kafkalet.broker.transactions.decisions import Producer
+from kafkalet.broker.transactions.verification import Operation, Refusals
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitResponse
+from kafkalet.storage.verification import Guard
+
+Answer = TxnOffsetCommitResponse | Delayed[TxnOffsetCommitResponse]
+
+KNOWS_LOADING = 2
+KNOWS_IDS = 6
+NO_SEQUENCE = -1
+
+
+def handle(request: TxnOffsetCommitRequest, context: Context) -> Answer:
+    answer = CommitAnswer(TxnOffsetCommitResponse.Topic)
+    asked = sort_out(request, context, answer, by_id=context.version >= KNOWS_IDS)
+    if not asked:
+        return TxnOffsetCommitResponse(topics=answer.topics)
+    try:
+        shard = context.node.coordinators.groups.shard_of(request.group_id)
+        if context.release.makes_groups_for_transactions:
+            classic_group(shard, request.group_id)
+        guard = _start_verification(request, shard, context)
+    except KafkaError as error:
+        return _refused(answer, asked, error.code, context)
+    if guard is None:
+        return _commit(request, asked, answer, shard, context)
+    return _verify(request, asked, answer, shard, guard, context)
+
+
+def _start_verification(request: TxnOffsetCommitRequest, shard: Shard, context: Context) -> Guard | None:
+    """What stands for the question to the transaction coordinator; None where it need not be asked."""
+    operation = Operation.of_txn_offset_commit(context.version)
+    is_asked = operation is Operation.ADD or context.node.config.transaction_partition_verification_enable
+    if not context.release.verifies_transactions or not is_asked:
+        return None
+    return shard.log.partition.start_verification(
+        request.producer_id, request.producer_epoch, NO_SEQUENCE, raises_epoch=operation is Operation.ADD
+    )
+
+
+def _verify(
+    request: TxnOffsetCommitRequest,
+    asked: Sequence[Asked],
+    answer: CommitAnswer,
+    shard: Shard,
+    guard: Guard,
+    context: Context,
+) -> Answer:
+    """Commit if the coordinator vouches for the transaction; it may have to write it down first."""
+    done: Delayed[TxnOffsetCommitResponse] = Delayed()
+    key = (shard.log.partition.topic, shard.log.index)
+
+    def verified(refusals: Refusals) -> None:
+        try:
+            if key in refusals:
+                raise refusals[key]
+            shard.log.partition.check_verified(request.producer_id, guard)
+        except KafkaError as error:
+            done.complete(_refused(answer, asked, error.code, context))
+            return
+        committed = _commit(request, asked, answer, shard, context)
+        if isinstance(committed, Delayed):
+            committed.then(done.complete, done.fail)
+        else:
+            done.complete(committed)
+
+    producer = Producer(request.producer_id, request.producer_epoch)
+    operation = Operation.of_txn_offset_commit(context.version)
+    context.cluster.transactions.verify(request.transactional_id, producer, [key], operation, verified)
+    return done if done.is_waiting else done.result()
+
+
+def _commit(
+    request: TxnOffsetCommitRequest,
+    asked: Sequence[Asked],
+    answer: CommitAnswer,
+    shard: Shard,
+    context: Context,
+) -> Answer:
+    try:
+        _check(request, asked, shard, context)
+    except KafkaError as error:
+        return _refused(answer, asked, error.code, context)
+    return commit(
+        asked,
+        answer,
+        shard,
+        request.group_id,
+        context=context,
+        respond=lambda topics: TxnOffsetCommitResponse(topics=topics),
+        by_id=context.version >= KNOWS_IDS,
+        producer_id=request.producer_id,
+        producer_epoch=request.producer_epoch,
+    )
+
+
+def _check(request: TxnOffsetCommitRequest, asked: Sequence[Asked], shard: Shard, context: Context) -> None:
+    """May this client commit? Raises KafkaError."""
+    epoch = request.generation_id_or_member_epoch
+    if epoch >= 0 and request.group_id not in shard.groups:
+        raise KafkaError(Code.ILLEGAL_GENERATION)
+    group = classic_group(shard, request.group_id)
+    try:
+        check = group.check_commit(
+            request.member_id, request.group_instance_id, epoch, context.version, transactional=True
+        )
+        check_each(asked, check)
+    except KafkaError as error:
+        if error.code == Code.STALE_MEMBER_EPOCH and context.version < KNOWS_IDS:
+            raise KafkaError(Code.ILLEGAL_GENERATION, error.message) from error
+        raise
+
+
+def _refused(answer: CommitAnswer, asked: Sequence[Asked], code: Code, context: Context) -> TxnOffsetCommitResponse:
+    told = commit_code(code, context.release)
+    if told is Code.COORDINATOR_LOAD_IN_PROGRESS and context.version < KNOWS_LOADING:
+        told = Code.COORDINATOR_NOT_AVAILABLE
+    answer.add_all(asked, lambda _: told)
+    return TxnOffsetCommitResponse(topics=answer.topics)
