@@ -51,13 +51,13 @@ def test_by_state_and_unknown_states_are_named(wire: Wire) -> None:
 
 
 def test_by_producer(wire: Wire) -> None:
-    idle, busy = two(wire)
+    _, busy = two(wire)
     assert named(ask(wire, producer_id_filters=[busy.producer_id, 999])) == {"busy"}
     assert named(ask(wire, producer_id_filters=[busy.producer_id], state_filters=["Empty"])) == set()
 
 
 def test_by_duration(wire: Wire) -> None:
-    _, busy = two(wire)
+    two(wire)
     assert named(ask(wire, duration_filter=1000, state_filters=["Ongoing"])) == set()
     clock = wire.cluster.clock
     assert isinstance(clock, kafkalet.ManualClock)

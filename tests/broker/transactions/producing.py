@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from kafkalet.clock import ManualClock
 from kafkalet.protocol.errors import Code
 from tests.broker.wire import Plain, Wire, batch, on_the_wire
 
@@ -49,7 +50,6 @@ class Tx:
 
     def begin(self, **more: Any) -> None:
         """Init until nobody else's transaction is in the way."""
-        self.wire.until(lambda: True)
         while (code := self.init(**more)) == Code.CONCURRENT_TRANSACTIONS:
             pass
         assert code == Code.NONE
@@ -97,6 +97,14 @@ class Tx:
         assert self.add() == Code.NONE
         assert self.send(*values)["error_code"] == Code.NONE
         assert self.end() == Code.NONE
+
+    def advance(self, ms: int) -> None:
+        """Move the clock of the cluster, a manual one; idle connections do not survive that."""
+        clock = self.wire.cluster.clock
+        assert isinstance(clock, ManualClock)
+        self.wire.close()
+        self.wire.connections.clear()
+        self.wire.cluster.call(lambda: clock.advance(ms))
 
     def describe(self) -> Plain:
         body = {"transactional_ids": [self.transactional_id]}
