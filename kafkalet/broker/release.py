@@ -241,6 +241,16 @@ class Release(NamedTuple):
         return 328 if self.version < (4, 0) else 3400
 
     @property
+    def group_value_version(self) -> int:
+        """The version in which classic groups are written to the log."""
+        return 3 if self.version >= (2, 3) else 2 if self.version >= (2, 1) else 1 if self.version >= (0, 10, 1) else 0
+
+    @property
+    def looks_for_instance_ids(self) -> bool:
+        """A member that gives an instance id which the group does not know is unknown (3.0)."""
+        return self.version >= (3, 0)
+
+    @property
     def keeps_groups_in_java(self) -> bool:
         """Between protocols with as many votes a hash table of Java decides (4.0), one of Scala before."""
         return self.version >= (4, 0)
@@ -266,6 +276,16 @@ class Release(NamedTuple):
     def keeps_min_isr_in_cluster(self) -> bool:
         """min.insync.replicas is a cluster-wide property from the start, to serve eligible leaders (4.1, KIP-966)."""
         return self.version >= (4, 1)
+
+    @property
+    def configures_groups(self) -> bool:
+        """Groups have properties of their own (4.0, where the new group coordinator became the only one)."""
+        return self.version >= (4, 0)
+
+    @property
+    def parses_client_metrics(self) -> bool:
+        """Properties of subscriptions to metrics have types and defaults; before 4.0 they were texts."""
+        return self.version >= (4, 0)
 
     @property
     def changes_features_together(self) -> bool:

@@ -78,7 +78,8 @@ class Generations:
         known_as = self.members.static_id(instance_id)
         if known_as is not None and known_as != member_id:
             raise KafkaError(Code.FENCED_INSTANCE_ID)
-        if member_id not in self.members or (instance_id is not None and known_as is None):
+        is_unheard_of = instance_id is not None and known_as is None and self.shard.node.release.looks_for_instance_ids
+        if member_id not in self.members or is_unheard_of:
             raise KafkaError(Code.UNKNOWN_MEMBER_ID)
 
     # answers
@@ -342,6 +343,7 @@ class Generations:
             generation=self.generation,
             protocol_name=self.protocol_name,
             state_since_ms=self.state_since_ms,
+            version=self.shard.node.release.group_value_version,
         )
 
     def resume(self) -> None:

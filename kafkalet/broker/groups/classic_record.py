@@ -19,7 +19,6 @@ from .classic_member import ClassicMember
 from .classic_members import ClassicMembers
 
 KEY_VERSION = 2
-VALUE_VERSION = 3
 NO_TIMESTAMP = -1
 
 _VERSION = Struct(">h")
@@ -33,8 +32,9 @@ def group_record(
     generation: int,
     protocol_name: str | None,
     state_since_ms: int | None,
+    version: int,
 ) -> StateRecord:
-    """A group with its members, in this generation with these assignments."""
+    """A group with its members, in this generation with these assignments; `version` is that of the value."""
     value = GroupMetadataValue(
         protocol_type=members.protocol_type or "",
         generation=generation,
@@ -55,7 +55,7 @@ def group_record(
             for member in members
         ],
     )
-    return StateRecord(_key(group_id), _VERSION.pack(VALUE_VERSION) + value.encode(VALUE_VERSION))
+    return StateRecord(_key(group_id), _VERSION.pack(version) + value.encode(version))
 
 
 def tombstone(group_id: str) -> StateRecord:
