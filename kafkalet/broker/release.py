@@ -247,7 +247,7 @@ class Release(NamedTuple):
 
     @property
     def looks_for_instance_ids(self) -> bool:
-        """A member that gives an instance id which the group does not know is unknown (3.0)."""
+        """A member that gives an instance id which the group does not know is unknown; before 3.0 only when it joins."""
         return self.version >= (3, 0)
 
     @property

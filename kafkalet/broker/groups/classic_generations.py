@@ -73,13 +73,14 @@ class Generations:
         self.state = state
         self.state_since_ms = self.shard.clock.now_ms()
 
-    def validate_member(self, member_id: str, instance_id: str | None) -> None:
+    def validate_member(self, member_id: str, instance_id: str | None, *, joins: bool = False) -> None:
         """Raise UNKNOWN_MEMBER_ID for who is none, and FENCED_INSTANCE_ID where another has taken his place."""
         known_as = self.members.static_id(instance_id)
         if known_as is not None and known_as != member_id:
             raise KafkaError(Code.FENCED_INSTANCE_ID)
-        is_unheard_of = instance_id is not None and known_as is None and self.shard.node.release.looks_for_instance_ids
-        if member_id not in self.members or is_unheard_of:
+        is_unheard_of = instance_id is not None and known_as is None
+        counts = joins or self.shard.node.release.looks_for_instance_ids
+        if member_id not in self.members or (is_unheard_of and counts):
             raise KafkaError(Code.UNKNOWN_MEMBER_ID)
 
     # answers

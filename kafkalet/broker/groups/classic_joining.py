@@ -54,7 +54,7 @@ class Joining:
         if group.members.is_expected(self.member_id):
             assert self.instance_id is None, "an id that was given out to a dynamic member comes from a static one"
             return self._add(self.member_id)
-        group.validate_member(self.member_id, self.instance_id)
+        group.validate_member(self.member_id, self.instance_id, joins=True)
         return self._again(group.members[self.member_id])
 
     def _is_welcome(self) -> bool:
