@@ -26,6 +26,8 @@ class Source(IntEnum):
     CLUSTER_WIDE = 3
     STATIC = 4
     DEFAULT = 5
+    CLIENT_METRICS = 7
+    GROUP = 8
 
 
 class SynonymEntry(NamedTuple):
@@ -35,7 +37,7 @@ class SynonymEntry(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A property of a topic or a broker."""
+    """A property of a topic, a broker, a group or a subscription to metrics."""
 
     name: str
     value: str | None
@@ -44,6 +46,7 @@ class Entry(NamedTuple):
     read_only: bool
     is_sensitive: bool
     synonyms: list[SynonymEntry]
+    documentation: str | None = None  # what it says also if nobody asked
 
 
 def topic_entries(topic: Mapping[str, str], config: BrokerConfig) -> Iterator[Entry]:

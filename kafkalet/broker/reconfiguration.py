@@ -34,6 +34,8 @@ class ResourceType(IntEnum):
     TOPIC = 2
     BROKER = 4
     BROKER_LOGGER = 8
+    CLIENT_METRICS = 16
+    GROUP = 32
 
 
 def change(
@@ -48,6 +50,10 @@ def change(
         _change_broker(context, name, edit, named, validate_only)
     elif resource_type == ResourceType.BROKER_LOGGER:
         raise _invalid("Loggers are not changed by clients here; see --log-level")
+    elif resource_type == ResourceType.CLIENT_METRICS:
+        _change_client_metrics(context, name, edit, validate_only)
+    elif resource_type == ResourceType.GROUP and context.release.configures_groups:
+        _change_group(context, name, edit, validate_only)
     else:
         raise _invalid(f"Unknown resource type {resource_type}")
 
@@ -85,7 +91,7 @@ def _change_broker(context: Context, name: str, edit: Edit, named: Collection[st
     before = changed.get(node_id, {})
     texts = edit(before)
     _check_broker(texts, node_id, context.node.config)
-    if context.release.keeps_min_isr_in_cluster:
+    if context.cluster.feature_level("eligible.leader.replicas.version"):
         if node_id is not None and MIN_ISR in named:
             message = f"Broker-level {MIN_ISR} cannot be altered while ELR is enabled."
             raise KafkaError(Code.INVALID_CONFIG, message)
@@ -95,6 +101,41 @@ def _change_broker(context: Context, name: str, edit: Edit, named: Collection[st
     if not validate_only:
         changed[node_id] = texts
         cluster.apply_broker_config()
+
+
+def _change_client_metrics(context: Context, name: str, edit: Edit, validate_only: bool) -> None:
+    from .client_metrics import check as check_client_metrics
+
+    kept: dict[str, dict[str, str]] = context.cluster.metadata.client_metrics
+    texts = edit(kept.get(name, {}))
+    if not name:
+        raise _invalid("Subscription name can't be empty")
+    check_client_metrics(texts, context.release)
+    _keep(name, texts, kept, context, validate_only)
+
+
+def _change_group(context: Context, name: str, edit: Edit, validate_only: bool) -> None:
+    from .group_properties import check as check_group
+
+    kept: dict[str, dict[str, str]] = context.cluster.metadata.group_config
+    texts = edit(kept.get(name, {}))
+    if not name:
+        raise _invalid("Default group resources are not allowed.")
+    check_group(texts, context.node.config)
+    _keep(name, texts, kept, context, validate_only)
+
+
+def _keep(
+    name: str, texts: dict[str, str], kept: dict[str, dict[str, str]], context: Context, validate_only: bool
+) -> None:
+    """Remember the properties of a resource; one without any is none."""
+    if validate_only:
+        return
+    if texts:
+        kept[name] = texts
+    else:
+        kept.pop(name, None)
+    context.cluster.save()
 
 
 def _node_id(name: str, context: Context) -> int:

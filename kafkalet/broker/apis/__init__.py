@@ -40,6 +40,7 @@ SERVED: frozenset[Api] = frozenset(
         Api.JOIN_GROUP,
         Api.LEAVE_GROUP,
         Api.LIST_GROUPS,
+        Api.LIST_CONFIG_RESOURCES,
         Api.LIST_OFFSETS,
         Api.LIST_TRANSACTIONS,
         Api.METADATA,

@@ -1,4 +1,4 @@
-"""DescribeConfigs v0-4: the properties of topics and brokers.
+"""DescribeConfigs v0-4: the properties of topics, brokers, groups and subscriptions to metrics of clients.
 
 v1      where a value is from, and its synonyms if asked for (KIP-226)
 v3      the type, and documentation if asked for (KIP-569)
@@ -58,9 +58,29 @@ def _configs(resource: Resource, request: DescribeConfigsRequest, context: Conte
         entries = broker_entries(config, _facts(context)) if name else cluster_entries(config)
     elif kind == ResourceType.BROKER_LOGGER:
         return _loggers(name, context)
+    elif kind == ResourceType.CLIENT_METRICS:
+        entries = _client_metrics(name, context)
+    elif kind == ResourceType.GROUP and context.release.configures_groups:
+        entries = _group(name, context)
     else:
         raise _invalid("The request is malformed, or was sent to a broker that does not serve it.")
     return (_config(entry, request) for entry in entries)
+
+
+def _client_metrics(name: str, context: Context) -> Iterator[Entry]:
+    from kafkalet.broker.client_metrics import client_metrics_entries
+
+    if not name:
+        raise _invalid("Client metrics subscription name must not be empty")
+    return client_metrics_entries(context.cluster.metadata.client_metrics.get(name, {}), context.release)
+
+
+def _group(name: str, context: Context) -> Iterator[Entry]:
+    from kafkalet.broker.group_properties import group_entries
+
+    if not name:
+        raise _invalid("Group name must not be empty")
+    return group_entries(context.cluster.metadata.group_config.get(name, {}), context.node.config)
 
 
 def _config(entry: Entry, request: DescribeConfigsRequest) -> Config:
@@ -75,7 +95,7 @@ def _config(entry: Entry, request: DescribeConfigsRequest) -> Config:
         is_sensitive=entry.is_sensitive,
         synonyms=synonyms if request.include_synonyms else [],
         config_type=entry.config_type,
-        documentation=_documentation(entry.name) if request.include_documentation else None,
+        documentation=_documentation(entry.name) if request.include_documentation else entry.documentation,
     )
 
 

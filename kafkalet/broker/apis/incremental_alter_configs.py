@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs v0-1: single properties of topics and brokers are set, deleted, appended to, subtracted from.
+"""IncrementalAlterConfigs v0-1: single properties are set, deleted, appended to, subtracted from.
 
 Every resource is changed for itself, wholly or not at all. Named twice it is refused each time.
 
@@ -53,7 +53,8 @@ def _change(resource: Resource, context: Context, validate_only: bool) -> None:
     nulls = [c.name for c in resource.configs if c.value is None and c.config_operation != Operation.DELETE]
     if nulls:
         raise KafkaError(Code.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
-    steps = _Topic(context) if resource.resource_type == ResourceType.TOPIC else _Broker(context)
+    of_broker = resource.resource_type in (ResourceType.BROKER, ResourceType.BROKER_LOGGER)
+    steps = _Broker(context) if of_broker else _Topic(context)
 
     def edit(before: Mapping[str, str]) -> dict[str, str]:
         texts = dict(before)
@@ -65,7 +66,7 @@ def _change(resource: Resource, context: Context, validate_only: bool) -> None:
 
 
 class _Topic:
-    """How the properties of a topic are edited."""
+    """How the properties of a topic are edited, and those of a group or a subscription, none of which appends."""
 
     def __init__(self, context: Context) -> None:
         self.release = context.release

@@ -11,11 +11,14 @@ Source: FeatureControlManager; kafka.controller.KafkaController with ZooKeeper.
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.features import Features
+from kafkalet.broker.reconfiguration import MIN_ISR
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
 
 Update = UpdateFeaturesRequest.FeatureUpdate
 Answer = UpdateFeaturesResponse.Result
+
+ELIGIBLE_LEADERS = "eligible.leader.replicas.version"
 
 
 def handle(request: UpdateFeaturesRequest, context: Context) -> UpdateFeaturesResponse:
@@ -29,12 +32,26 @@ def handle(request: UpdateFeaturesRequest, context: Context) -> UpdateFeaturesRe
         message = f"The update failed for all features since the following feature had an error: {error.message}"
         return UpdateFeaturesResponse(error_code=error.code, error_message=message)
     if not request.validate_only:
+        eligible_leaders = features.level(ELIGIBLE_LEADERS)
         for update in request.feature_updates:
             features.change(update.feature, update.max_version_level)
+        if features.level(ELIGIBLE_LEADERS) > eligible_leaders:
+            _keep_min_isr_in_cluster(context)
         context.cluster.save()
     # The text is that of the code, because every answer in Kafka is made of a code.
     answers = [Answer(feature=update.feature, error_message="NONE") for update in request.feature_updates]
     return UpdateFeaturesResponse(error_message=None, results=answers)
+
+
+def _keep_min_isr_in_cluster(context: Context) -> None:
+    """Eligible leaders need one min.insync.replicas for the whole cluster (KIP-966,
+    ConfigurationControlManager.maybeGenerateElrSafetyRecords)."""
+    changed = context.cluster.metadata.broker_config
+    for config in changed.values():
+        if config is not changed.get(None):
+            config.pop(MIN_ISR, None)
+    changed.setdefault(None, {}).setdefault(MIN_ISR, context.cluster.config.static.get(MIN_ISR, "1"))
+    context.cluster.apply_broker_config()
 
 
 def _change_each(request: UpdateFeaturesRequest, features: Features, context: Context) -> UpdateFeaturesResponse:

@@ -1,0 +1,40 @@
+"""ListConfigResources v0-1: what has a configuration, or could have one.
+
+v0      subscriptions to metrics of clients only; then it was called ListClientMetricsResources (KIP-714)
+v1      by types; none stands for all (KIP-1142)
+
+Source: kafka.server.KafkaApis.handleListConfigResources.
+"""
+
+from collections.abc import Iterable
+
+from kafkalet.broker.context import Context
+from kafkalet.broker.reconfiguration import ResourceType
+from kafkalet.protocol.errors import Code
+from kafkalet.protocol.messages.list_config_resources import ListConfigResourcesRequest, ListConfigResourcesResponse
+
+Resource = ListConfigResourcesResponse.ConfigResource
+
+
+def handle(request: ListConfigResourcesRequest, context: Context) -> ListConfigResourcesResponse:
+    types = set(request.resource_types) if context.version else {int(ResourceType.CLIENT_METRICS)}
+    every = {int(known) for known in ResourceType}
+    if not types <= every:
+        return ListConfigResourcesResponse(error_code=Code.UNSUPPORTED_VERSION, config_resources=[])
+    resources = [
+        Resource(resource_name=name, resource_type=kind)
+        for kind in sorted(types or every, reverse=True)
+        for name in _names(kind, context)
+    ]
+    return ListConfigResourcesResponse(config_resources=resources)
+
+
+def _names(kind: int, context: Context) -> Iterable[str]:
+    metadata = context.cluster.metadata
+    if kind == ResourceType.TOPIC:
+        return list(metadata.topics)
+    if kind == ResourceType.GROUP:
+        return list(metadata.group_config)
+    if kind == ResourceType.CLIENT_METRICS:
+        return list(metadata.client_metrics)
+    return [str(node_id) for node_id in sorted(metadata.endpoints)]
