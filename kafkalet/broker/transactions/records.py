@@ -59,7 +59,7 @@ def encode_value(metadata: Metadata, version: int) -> bytes:
 
 
 def decode_value(value: bytes) -> Metadata:
-    """Raises DecodeError, ValueError for a state that nobody knows."""
+    """Raises ProtocolError, and ValueError for a state that nobody knows."""
     (version,) = _VERSION.unpack_from(value)
     read = TransactionLogValue.decode(value[2:], version)
     return Metadata(

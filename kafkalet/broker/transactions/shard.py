@@ -13,7 +13,7 @@ import logging
 from collections.abc import Callable, Container
 
 from kafkalet.broker.state_log import StateLog, StateRecord
-from kafkalet.protocol.errors import Code, DecodeError, KafkaError
+from kafkalet.protocol.errors import Code, KafkaError, ProtocolError
 
 from .metadata import Metadata, State, Transaction
 from .records import decode_key, decode_value, encode_key, encode_value
@@ -70,7 +70,7 @@ class Shard:
     def _take_in(self, transactional_id: str, value: bytes) -> None:
         try:
             metadata = decode_value(value)
-        except (DecodeError, ValueError) as problem:
+        except (ProtocolError, ValueError) as problem:
             _LOG.error("transactional id %s cannot be read from %r: %s", transactional_id, self.log.partition, problem)
             return
         self.transactions[transactional_id] = Transaction(transactional_id, metadata, self)

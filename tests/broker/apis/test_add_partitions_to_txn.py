@@ -31,7 +31,7 @@ def flat(topics: list[Plain]) -> dict[tuple[str, int], int]:
     return {
         (topic["name"], partition["partition_index"]): partition["error_code"]
         for topic in topics
-        for partition in topic.get("partitions", topic.get("results_by_partition", []))
+        for partition in (topic["partitions"] if "partitions" in topic else topic["results_by_partition"])
     }
 
 

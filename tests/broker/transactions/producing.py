@@ -79,7 +79,7 @@ class Tx:
         more = {"transactional_id": self.transactional_id, **more}
         if version >= 13:
             more["topic_id"] = self.wire.cluster.metadata.topics[topic].topic_id.hex()
-        answer = self.wire.produce(records, version=version, node=known.leader, topic=topic, index=index, **more)
+        answer = self.wire.produce(bytes(records), version=version, node=known.leader, topic=topic, index=index, **more)
         if answer["error_code"] == Code.NONE:
             self.sequences[topic, index] = sequence + len(values)
         return answer

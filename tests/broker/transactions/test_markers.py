@@ -132,8 +132,11 @@ def test_a_leader_with_too_few_replicas_is_asked_again() -> None:
 def test_who_has_seen_a_later_coordinator_refuses(tx: Tx) -> None:
     open_transaction(tx)
     later = {
-        **{"producer_id": tx.producer_id, "producer_epoch": tx.epoch, "transaction_result": False},
-        **{"coordinator_epoch": 9, "topics": [{"name": "t", "partition_indexes": [0]}]},
+        "producer_id": tx.producer_id,
+        "producer_epoch": tx.epoch,
+        "transaction_result": False,
+        "coordinator_epoch": 9,
+        "topics": [{"name": "t", "partition_indexes": [0]}],
     }
     leader = tx.wire.cluster.metadata.topics["t"].partitions[0].leader
     tx.wire.ask("WriteTxnMarkers", 1, {"markers": [later]}, leader)

@@ -1,0 +1,121 @@
+"""One partition of __transaction_state: decide, append, then change."""
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import cast
+
+import pytest
+
+import kafkalet
+from kafkalet.broker.state_log import StateLog, StateRecord
+from kafkalet.broker.transactions.metadata import Metadata, State, Transaction
+from kafkalet.broker.transactions.records import encode_key, encode_value
+from kafkalet.broker.transactions.shard import Shard
+from kafkalet.protocol.errors import Code, KafkaError
+
+NEW = Metadata(7, 1, 1000, State.ONGOING, frozenset({("t", 0)}), start_ms=1, update_ms=2)
+
+
+class Log:
+    """Stands where the log stands: appends fail, or wait until the test says what has become of them."""
+
+    leader_epoch = 4
+
+    def __init__(self, error: Code | None = None) -> None:
+        self.error = error
+        self.waiting: list[Callable[[Code], object]] = []
+
+    def append(self, records: list[StateRecord]) -> int:
+        if self.error is not None:
+            raise KafkaError(self.error)
+        return 0
+
+    def when_replicated(self, offset: int, timeout_ms: float, answer: Callable[[Code], object]) -> None:
+        self.waiting.append(answer)
+
+
+def started(log: Log) -> tuple[Transaction, list[Code], Shard]:
+    """A change is on its way."""
+    shard = Shard(cast("StateLog", log), lambda: 0)
+    transaction = Transaction("x", Metadata(7, 1, 1000), shard)
+    told: list[Code] = []
+    shard.store(transaction, NEW, told.append)
+    return transaction, told, shard
+
+
+def test_the_change_comes_when_the_replicas_have_it() -> None:
+    log = Log()
+    transaction, told, _ = started(log)
+    assert (transaction.pending, transaction.metadata.state, told) == (State.ONGOING, State.EMPTY, [])
+    log.waiting[0](Code.NONE)
+    assert (transaction.pending, transaction.metadata, told) == (None, NEW, [Code.NONE])
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (Code.NOT_ENOUGH_REPLICAS, Code.COORDINATOR_NOT_AVAILABLE),
+        (Code.NOT_LEADER_OR_FOLLOWER, Code.NOT_COORDINATOR),
+        (Code.MESSAGE_TOO_LARGE, Code.UNKNOWN_SERVER_ERROR),
+        (Code.CORRUPT_MESSAGE, Code.CORRUPT_MESSAGE),
+    ],
+)
+def test_what_cannot_be_appended_changes_nothing(error: Code, code: Code) -> None:
+    transaction, told, _ = started(Log(error))
+    assert (transaction.pending, transaction.metadata.state, told) == (None, State.EMPTY, [code])
+
+
+def test_what_takes_too_long_changes_nothing() -> None:
+    log = Log()
+    transaction, told, _ = started(log)
+    log.waiting[0](Code.REQUEST_TIMED_OUT)
+    assert (transaction.metadata.state, told) == (State.EMPTY, [Code.COORDINATOR_NOT_AVAILABLE])
+
+
+def test_who_tries_again_lets_nobody_come_between() -> None:
+    shard = Shard(cast("StateLog", Log(Code.NOT_ENOUGH_REPLICAS)), lambda: 0)
+    transaction = Transaction("x", Metadata(7, 1, 1000), shard)
+    shard.store(transaction, NEW, lambda code: None, stays_pending=lambda code: True)
+    assert transaction.pending is State.ONGOING
+
+
+def test_a_shard_that_is_somebody_elses_now_changes_nothing() -> None:
+    log = Log()
+    transaction, told, shard = started(log)
+    shard.is_open = False
+    log.waiting[0](Code.NONE)
+    assert (transaction.metadata.state, told) == (State.EMPTY, [Code.NOT_COORDINATOR])
+
+
+@pytest.fixture
+def log() -> Iterator[StateLog]:
+    with kafkalet.Broker(topics=["t"]) as broker:
+        yield StateLog(broker.leadership.leader_of("t", 0), broker.clock, broker.nodes[1].purgatory)
+
+
+def test_what_was_written_last_counts(log: StateLog) -> None:
+    older = NEW._replace(producer_epoch=0)
+    log.append(
+        [StateRecord(encode_key("x"), encode_value(older, 0)), StateRecord(encode_key("y"), encode_value(NEW, 1))]
+    )
+    log.append([StateRecord(encode_key("x"), encode_value(NEW, 0)), StateRecord(encode_key("y"), None)])
+    shard = Shard(log, lambda: 0)
+    shard.load()
+    assert {name: each.metadata for name, each in shard.transactions.items()} == {"x": NEW}
+
+
+def test_what_cannot_be_read_is_left_out_and_said(log: StateLog, caplog: pytest.LogCaptureFixture) -> None:
+    log.append([StateRecord(encode_key("x"), b"\0\x63"), StateRecord(encode_key("y"), encode_value(NEW, 0))])
+    shard = Shard(log, lambda: 0)
+    with caplog.at_level(logging.ERROR):
+        shard.load()
+    assert list(shard.transactions) == ["y"]
+    assert "transactional id x cannot be read" in caplog.text
+
+
+def test_those_on_which_nothing_is_under_way() -> None:
+    shard = Shard(cast("StateLog", Log()), lambda: 0)
+    for name, state in (("a", State.ONGOING), ("b", State.EMPTY), ("c", State.ONGOING)):
+        shard.transactions[name] = Transaction(name, Metadata(1, 1, 1, state), shard)
+    shard.transactions["c"].pending = State.ONGOING
+    assert [each.transactional_id for each in shard.idle_in(frozenset({State.ONGOING}))] == ["a"]
