@@ -263,6 +263,7 @@ class Cluster(Running):
         saved = self._home.load()
         self.metadata, next_producer_id = saved if saved is not None else (MetadataImage(""), 0)
         self.producer_ids = ProducerIds(next_producer_id, self._reserve_producer_ids)
+        self._saved_producer_id = next_producer_id
         self.leadership = Leadership(self.metadata, self.nodes, self.clock)
         if saved is None:
             self.metadata.broker_config[None] = self.config.cluster_wide_at_first()

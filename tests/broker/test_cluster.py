@@ -397,6 +397,15 @@ def test_producer_ids_are_not_given_again_after_a_restart(tmp_path: Path) -> Non
         assert second.call(second.producer_ids.take) > given
 
 
+def test_producer_ids_are_not_given_again_after_a_restart_in_which_none_was_given(tmp_path: Path) -> None:
+    with kafkalet.Cluster(data_dir=tmp_path) as first:
+        given = first.call(first.producer_ids.take)
+    with kafkalet.Cluster(data_dir=tmp_path):
+        pass
+    with kafkalet.Cluster(data_dir=tmp_path) as third:
+        assert third.call(third.producer_ids.take) > given
+
+
 def test_a_deleted_topic_is_gone_after_a_restart(tmp_path: Path) -> None:
     with kafkalet.Broker(data_dir=tmp_path, topics=["t", "u"]) as first:
         first.delete_topic("t")

@@ -38,8 +38,9 @@ class Gone:
 class Stage:
     """A durable cluster that is started, stopped, and asked."""
 
-    def __init__(self, brokers: int, **config: str) -> None:
+    def __init__(self, brokers: int, kafka_version: str = "newest", **config: str) -> None:
         self.brokers = brokers
+        self.kafka_version = kafka_version
         self.config = config
         self.clock = ManualClock(START_MS)
         self.directory = tempfile.mkdtemp(prefix="kafkalet-model-")
@@ -47,7 +48,13 @@ class Stage:
         self.cluster = self._start()
 
     def _start(self) -> Cluster:
-        cluster = Cluster(self.brokers, data_dir=self.directory, clock=self.clock, config=self.config)
+        cluster = Cluster(
+            self.brokers,
+            kafka_version=self.kafka_version,
+            data_dir=self.directory,
+            clock=self.clock,
+            config=self.config,
+        )
         self.loop.run_until_complete(cluster.start())
         return cluster
 

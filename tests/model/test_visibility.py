@@ -71,6 +71,7 @@ class Visibility(RuleBasedStateMachine):
                 "offsets.topic.num.partitions": "2",
                 "transaction.state.log.num.partitions": "2",
                 "log.segment.bytes": str(1 << 20),
+                "group.initial.rebalance.delay.ms": "0",
             },
         )
         self.stage.cluster.create_topic(TOPIC, len(PARTITIONS), brokers)
