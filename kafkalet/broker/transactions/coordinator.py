@@ -31,9 +31,8 @@ from .metadata import (
     Metadata,
     State,
     TopicPartition,
-    Transaction,
 )
-from .shard import Shard
+from .shard import Shard, Transaction
 from .timeouts import Timeouts
 
 

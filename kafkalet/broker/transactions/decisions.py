@@ -33,9 +33,9 @@ from .metadata import (
     Metadata,
     State,
     TopicPartition,
-    Transaction,
     is_exhausted,
 )
+from .shard import Transaction
 
 Decision = Metadata | Code
 NO_PARTITIONS: frozenset[TopicPartition] = frozenset()

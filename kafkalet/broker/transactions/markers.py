@@ -23,7 +23,8 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.control import ControlType, EndMarker, build_end_marker
 from kafkalet.storage.values import Origin
 
-from .metadata import State, TopicPartition, Transaction
+from .metadata import State, TopicPartition
+from .shard import Transaction
 
 _LOG = logging.getLogger(__name__)
 

@@ -18,10 +18,7 @@ Source: kafka.coordinator.transaction.TransactionMetadata.
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from .shard import Shard
+from typing import NamedTuple
 
 NO_PRODUCER_ID = -1
 NO_EPOCH = -1
@@ -105,22 +102,3 @@ class Metadata(NamedTuple):
 def is_exhausted(producer_epoch: int) -> bool:
     """Whether this is the last epoch that a producer may have, or beyond."""
     return producer_epoch >= MAX_EPOCH - 1
-
-
-class Transaction:
-    """A transactional id: its metadata, and what is under way to change them."""
-
-    __slots__ = ("has_failed_fence", "metadata", "pending", "shard", "transactional_id")
-
-    def __init__(self, transactional_id: str, metadata: Metadata, shard: Shard) -> None:
-        self.transactional_id = transactional_id
-        self.metadata = metadata
-        self.shard = shard
-        self.pending: State | None = None
-        """The state that is on its way into the log; or, after PREPARE_*, the one that the markers lead to."""
-        self.has_failed_fence = False
-        """An epoch was raised to fence a producer and did not come into the log: it need not be raised again."""
-
-    def __repr__(self) -> str:
-        state = self.metadata.state.title
-        return f"<transaction {self.transactional_id} {state}{f' to {self.pending.title}' if self.pending else ''}>"

@@ -15,7 +15,7 @@ from collections.abc import Callable, Container
 from kafkalet.broker.state_log import StateLog, StateRecord
 from kafkalet.protocol.errors import Code, KafkaError, ProtocolError
 
-from .metadata import Metadata, State, Transaction
+from .metadata import Metadata, State
 from .records import decode_key, decode_value, encode_key, encode_value
 
 _LOG = logging.getLogger(__name__)
@@ -31,6 +31,25 @@ AS_COORDINATOR = {
     Code.RECORD_LIST_TOO_LARGE: Code.UNKNOWN_SERVER_ERROR,
 }
 """What became of an append, as clients of a coordinator are told."""
+
+
+class Transaction:
+    """A transactional id: its metadata, and what is under way to change them."""
+
+    __slots__ = ("has_failed_fence", "metadata", "pending", "shard", "transactional_id")
+
+    def __init__(self, transactional_id: str, metadata: Metadata, shard: "Shard") -> None:
+        self.transactional_id = transactional_id
+        self.metadata = metadata
+        self.shard = shard
+        self.pending: State | None = None
+        """The state that is on its way into the log; or, after PREPARE_*, the one that the markers lead to."""
+        self.has_failed_fence = False
+        """An epoch was raised to fence a producer and did not come into the log: it need not be raised again."""
+
+    def __repr__(self) -> str:
+        state = self.metadata.state.title
+        return f"<transaction {self.transactional_id} {state}{f' to {self.pending.title}' if self.pending else ''}>"
 
 
 class Shard:

@@ -18,9 +18,9 @@ from kafkalet.broker.state_log import StateRecord
 from kafkalet.clock import Clock, Timer
 from kafkalet.protocol.errors import Code
 
-from .metadata import IDLE_STATES, State, Transaction
+from .metadata import IDLE_STATES, State
 from .records import encode_key
-from .shard import Shard
+from .shard import Shard, Transaction
 
 TOMBSTONES = 1000
 """At most so many in one batch."""

@@ -15,7 +15,8 @@ from kafkalet.broker.transactions.decisions import (
     initialize,
     verify_partition,
 )
-from kafkalet.broker.transactions.metadata import MAX_EPOCH, PREPARE_STATES, Metadata, State, Transaction
+from kafkalet.broker.transactions.metadata import MAX_EPOCH, PREPARE_STATES, Metadata, State
+from kafkalet.broker.transactions.shard import Transaction
 from kafkalet.protocol.errors import Code
 
 NOW_MS = 1000
@@ -119,14 +120,14 @@ def add(transaction: Transaction, who: Producer = Producer(7, 3), *, first: bool
 def test_partitions_are_added() -> None:
     new = add(at(State.ONGOING))
     assert isinstance(new, Metadata)
-    assert (new.state, new.partitions, new.start_ms, new.update_ms) == (State.ONGOING, {T0, T1}, 500, NOW_MS)
+    assert (new.state, new.partitions, new.start_ms, new.update_ms) == (State.ONGOING, frozenset({T0, T1}), 500, NOW_MS)
 
 
 @pytest.mark.parametrize("state", [State.EMPTY, State.COMPLETE_COMMIT, State.COMPLETE_ABORT])
 def test_the_first_begins_a_transaction(state: State) -> None:
     new = add(at(state))
     assert isinstance(new, Metadata)
-    assert (new.state, new.partitions, new.start_ms) == (State.ONGOING, {T1}, NOW_MS)
+    assert (new.state, new.partitions, new.start_ms) == (State.ONGOING, frozenset({T1}), NOW_MS)
 
 
 def test_what_is_in_it_already_needs_no_change() -> None:

@@ -8,9 +8,9 @@ import pytest
 
 import kafkalet
 from kafkalet.broker.state_log import StateLog, StateRecord
-from kafkalet.broker.transactions.metadata import Metadata, State, Transaction
+from kafkalet.broker.transactions.metadata import Metadata, State
 from kafkalet.broker.transactions.records import encode_key, encode_value
-from kafkalet.broker.transactions.shard import Shard
+from kafkalet.broker.transactions.shard import Shard, Transaction
 from kafkalet.protocol.errors import Code, KafkaError
 
 NEW = Metadata(7, 1, 1000, State.ONGOING, frozenset({("t", 0)}), start_ms=1, update_ms=2)
