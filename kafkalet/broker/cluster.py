@@ -174,6 +174,7 @@ class Cluster(Running):
             state = PartitionState(len(topic.partitions), list(nodes))
             topic.partitions.append(state)
             self._host(topic, state)
+        self.metadata.topics_changed()
         self.save()
 
     def state_topic(self, wanted: StateTopic) -> TopicState:
@@ -262,8 +263,8 @@ class Cluster(Running):
         self._home = Home(self._data_dir)
         saved = self._home.load()
         self.metadata, next_producer_id = saved if saved is not None else (MetadataImage(""), 0)
-        self.producer_ids = ProducerIds(next_producer_id, self._reserve_producer_ids)
         self._saved_producer_id = next_producer_id
+        self.producer_ids = ProducerIds(next_producer_id, self._reserve_producer_ids)
         self.leadership = Leadership(self.metadata, self.nodes, self.clock)
         if saved is None:
             self.metadata.broker_config[None] = self.config.cluster_wide_at_first()

@@ -141,6 +141,10 @@ SYNONYMS: Mapping[str, tuple[Synonym, ...]] = {
 }
 
 
+READ_AS_GIVEN = frozenset({"group.consumer.assignors", "group.coordinator.rebalance.protocols"})
+"""Properties that are acted on although they are in the catalog: their defaults differ from release to release."""
+
+
 class BrokerConfig:
     """What one broker is configured to do. Raises InvalidProperty for a value that is not allowed.
 
@@ -211,6 +215,18 @@ class BrokerConfig:
     transactional_id_expiration_ms = integer("transactional.id.expiration.ms", 7 * DAY_MS, least=1)
     request_timeout_ms = integer("request.timeout.ms", 30_000)
 
+    # groups of the consumer protocol
+    group_consumer_session_timeout_ms = integer("group.consumer.session.timeout.ms", 45_000, least=1, since=(3, 0))
+    group_consumer_heartbeat_interval_ms = integer("group.consumer.heartbeat.interval.ms", 5000, least=1, since=(3, 0))
+    group_consumer_max_size = integer("group.consumer.max.size", MAX_INT, least=1, since=(3, 0))
+    group_consumer_assignment_interval_ms = integer(
+        "group.consumer.assignment.interval.ms", 1000, least=0, dynamic=True, since=(4, 1)
+    )
+    group_consumer_migration_policy = text("group.consumer.migration.policy", "bidirectional", since=(4, 0))
+    group_consumer_regex_refresh_interval_ms = integer(
+        "group.consumer.regex.refresh.interval.ms", 600_000, least=10_000, internal=True
+    )
+
     # producers
     producer_id_expiration_ms = integer("producer.id.expiration.ms", DAY_MS, least=1, dynamic=True, since=(3, 0))
 
@@ -240,6 +256,8 @@ class BrokerConfig:
         from .catalog import known_property
 
         known = known_property(name, self.release.version)
+        if name in READ_AS_GIVEN:
+            return
         if known is None:
             self.unknown.append(name)
             _LOG.warning("property %s is not one of Kafka %s; it is ignored", name, self.release.name)

@@ -109,6 +109,10 @@ class MetadataImage:
         self.client_quotas: dict[QuotaEntity, dict[str, float]] = {}
         self.feature_levels: dict[str, int] = {}  # those that were changed
         self.feature_changes = 0
+        self.version = 1
+        """Goes up with every change of topics or their partitions."""
+        self.version_of_new_topics = 1
+        """The version in which a topic was made last."""
         self.zookeeper_offsets: dict[tuple[str, str, int], int] = {}  # OffsetCommit v0; by group, topic, partition
         self._by_id: dict[bytes, TopicState] = {}
 
@@ -133,11 +137,18 @@ class MetadataImage:
     def add_topic(self, topic: TopicState) -> None:
         self.topics[topic.name] = topic
         self._by_id[topic.topic_id] = topic
+        self.topics_changed()
+        self.version_of_new_topics = self.version
 
     def remove_topic(self, name: str) -> TopicState:
         topic = self.topics.pop(name)
         del self._by_id[topic.topic_id]
+        self.topics_changed()
         return topic
+
+    def topics_changed(self) -> None:
+        """Topics or their partitions are not what they were."""
+        self.version += 1
 
     def collides_with(self, name: str) -> str | None:
         """An existing topic whose metric name would be the same: '.' and '_' count as one character there."""

@@ -179,6 +179,11 @@ class Release(NamedTuple):
         return self.version < (4, 0)
 
     @property
+    def forgets_pending_offsets_of_failed_commits(self) -> bool:
+        """A TxnOffsetCommit that cannot be written takes earlier ones of its partitions with it (until 4.0)."""
+        return self.version < (4, 0)
+
+    @property
     def numbers_group_records(self) -> bool:
         """All that a group coordinator writes has the sequence 0; before 4.0 only offsets."""
         return self.version >= (4, 0)
@@ -269,6 +274,35 @@ class Release(NamedTuple):
     def ignores_case_of_group_states(self) -> bool:
         """ListGroups takes the states to look for in any case (3.8)."""
         return self.version >= (3, 8)
+
+    # Groups of the consumer protocol
+
+    @property
+    def runs_consumer_groups(self) -> bool:
+        """The consumer protocol (KIP-848) is on unless somebody turns it off; 3.7 to 3.9 have it, turned off."""
+        return self.version >= (4, 0)
+
+    @property
+    def knows_regular_expressions(self) -> bool:
+        """Members may subscribe by regular expression (ConsumerGroupHeartbeat v1)."""
+        return self.version >= (4, 0)
+
+    @property
+    def first_epoch_of_consumer_groups(self) -> int:
+        """The epoch of a group before anybody was in it; what happens first raises it."""
+        return 1 if self.version >= (4, 3) else 0
+
+    @property
+    def keeps_assignment_epochs(self) -> bool:
+        """A member's partitions keep the epoch in which they were assigned, so that it may commit their offsets late
+        (KIP-1251), and targets are spaced by `group.consumer.assignment.interval.ms`; both since 4.3."""
+        return self.version >= (4, 3)
+
+    @property
+    def rebalances_for_another_assignor(self) -> bool:
+        """When most members prefer another assignor the group is assigned anew (4.4); before that, at some later
+        occasion. And a static member may come back to a group that is full."""
+        return self.version >= (4, 4)
 
     # Configuration
 

@@ -30,6 +30,7 @@ from .shard import Shard
 _LOG = logging.getLogger(__name__)
 
 _VERSION = Struct(">h")
+CONSUMER_KEY_VERSIONS = (*range(3, 9), 16)
 
 Replay = Callable[[Shard, int, bytes, bytes | None, Batch], None]
 """(shard, key version, key after its version, value with its version or None, the batch it was in)."""
@@ -37,7 +38,17 @@ Replay = Callable[[Shard, int, bytes, bytes | None, Batch], None]
 
 def _replays() -> dict[int, Replay]:
     """By the version of the key."""
-    return {**dict.fromkeys(KEY_VERSIONS, _replay_offset), CLASSIC_KEY_VERSION: replay_classic}
+    return {
+        **dict.fromkeys(KEY_VERSIONS, _replay_offset),
+        CLASSIC_KEY_VERSION: replay_classic,
+        **dict.fromkeys(CONSUMER_KEY_VERSIONS, _replay_consumer),
+    }
+
+
+def _replay_consumer(shard: Shard, version: int, key: bytes, value: bytes | None, batch: Batch) -> None:
+    from .consumer_group import replay  # many brokers never see such a group
+
+    replay(shard, version, key, value, batch)
 
 
 def _replay_offset(shard: Shard, version: int, key: bytes, value: bytes | None, batch: Batch) -> None:

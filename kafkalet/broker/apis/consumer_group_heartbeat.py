@@ -1,0 +1,98 @@
+"""ConsumerGroupHeartbeat v0-1: be a member of a group of the consumer protocol (KIP-848).
+
+v1  topics by regular expression; members choose their own ids (KIP-1082)
+
+Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.consumerGroupHeartbeat.
+"""
+
+from kafkalet.broker.context import Context
+from kafkalet.broker.groups.consumer_config import assignors, runs_consumer_groups
+from kafkalet.broker.groups.consumer_heartbeat import Sender, heartbeat
+from kafkalet.broker.groups.consumer_leaving import leave
+from kafkalet.broker.groups.consumer_member import JOINING, LEAVING, LEAVING_FOR_A_RESTART
+from kafkalet.broker.groups.upgrade import consumer_group, existing_group, group_to_join
+from kafkalet.broker.purgatory import Delayed
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest as Request
+from kafkalet.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse as Response
+
+
+def handle(request: Request, context: Context) -> Response | Delayed[Response]:
+    node = context.node
+    if not runs_consumer_groups(node):
+        raise KafkaError(Code.UNSUPPORTED_VERSION, UNSUPPORTED)
+    _check(request, context)
+    shard = node.coordinators.groups.shard_of(request.group_id)
+    if request.member_epoch in (LEAVING, LEAVING_FOR_A_RESTART):
+        group = consumer_group(shard, request.group_id)
+        offset = leave(group, request.member_id, request.instance_id, request.member_epoch)
+        answer = Response(member_id=request.member_id, member_epoch=request.member_epoch, heartbeat_interval_ms=0)
+    else:
+        if request.member_epoch == JOINING:
+            group, before = group_to_join(shard, request.group_id)
+        else:
+            group, before = existing_group(shard, request.group_id), []
+        sender = Sender(context.client_id, f"/{context.peer[0]}")
+        answer, offset = heartbeat(group, request, sender, before)
+
+    def replicated(code: Code) -> Response:
+        return answer if code == Code.NONE else refuse(request, context, KafkaError(code))
+
+    result: Response | Delayed[Response] = shard.when_replicated(
+        offset, node.config.offsets_commit_timeout_ms, replicated
+    )
+    return result
+
+
+def refuse(request: Request, context: Context, error: KafkaError) -> Response:
+    return Response(error_code=error.code, error_message=error.message, member_epoch=0, heartbeat_interval_ms=0)
+
+
+UNSUPPORTED = "The version of API is not supported."
+
+
+def _check(request: Request, context: Context) -> None:
+    """Raise INVALID_REQUEST where something is missing that has to be there."""
+    epoch = request.member_epoch
+    if context.version >= 1 or epoch > 0 or epoch == LEAVING:
+        _not_blank(request.member_id, "MemberId can't be empty.")
+    _not_blank(request.group_id, "GroupId can't be empty.")
+    _not_blank(request.instance_id, "InstanceId can't be empty.")
+    _not_blank(request.rack_id, "RackId can't be empty.")
+    if epoch == JOINING:
+        _need(request.rebalance_timeout_ms != -1, "RebalanceTimeoutMs must be provided in first request.")
+        _need(request.topic_partitions == [], "TopicPartitions must be empty when (re-)joining.")
+        _need(*_subscribes(request, context))
+    elif epoch == LEAVING_FOR_A_RESTART:
+        _need(request.instance_id is not None, "InstanceId can't be null.")
+    else:
+        _need(epoch >= LEAVING_FOR_A_RESTART, "MemberEpoch is invalid.")
+    supported = assignors(context.node)
+    if request.server_assignor is not None and request.server_assignor not in supported:
+        raise KafkaError(
+            Code.UNSUPPORTED_ASSIGNOR,
+            f"ServerAssignor {request.server_assignor} is not supported. "
+            f"Supported assignors: {', '.join(sorted(supported))}.",
+        )
+
+
+def _subscribes(request: Request, context: Context) -> tuple[bool, str]:
+    by_name, by_regex = request.subscribed_topic_names is not None, request.subscribed_topic_regex is not None
+    if context.release.knows_regular_expressions:
+        return (
+            by_name or by_regex,
+            "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining.",
+        )
+    return bool(request.subscribed_topic_names), "SubscribedTopicNames must be set in first request."
+
+
+def _not_blank(text: str | None, otherwise: str) -> None:
+    _need(text is None or text.strip(_JAVA_BLANKS) != "", otherwise)
+
+
+_JAVA_BLANKS = "".join(map(chr, range(33)))  # what String.trim takes away
+
+
+def _need(condition: bool, otherwise: str) -> None:
+    if not condition:
+        raise KafkaError(Code.INVALID_REQUEST, otherwise)

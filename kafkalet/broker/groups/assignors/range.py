@@ -1,0 +1,53 @@
+"""The assignor "range": of each topic, every member that wants it gets contiguous partitions.
+
+Members are taken by their ids, static ones first and by their instance ids; the first ones get one partition more
+where it does not come out even. So partition n of topics with as many partitions goes to the same member, and what
+members had before does not count.
+
+Source: org.apache.kafka.coordinator.group.assignor.RangeAssignor.
+"""
+
+from .java_order import ordered, uuid_hash, with_capacity
+from .spec import Assignment, Spec
+
+
+class _Range:
+    """The partitions of a topic that are still to be dealt."""
+
+    __slots__ = ("extra", "next", "partitions", "quota")
+
+    def __init__(self, partitions: int, members: int) -> None:
+        self.partitions = partitions
+        self.quota, self.extra = divmod(partitions, members)
+        self.next = 0
+
+    def deal(self) -> list[int]:
+        """The partitions of the next member."""
+        count = self.quota
+        if self.extra > 0:
+            count += 1
+            self.extra -= 1
+        start, self.next = self.next, min(self.next + count, self.partitions)
+        return list(range(start, self.next))
+
+
+def assign(spec: Spec) -> dict[str, Assignment]:
+    subscribers: dict[bytes, int] = {}
+    for member in spec.members.values():
+        for topic_id in member.topic_ids:
+            subscribers[topic_id] = subscribers.get(topic_id, 0) + 1
+    ranges = {topic_id: _Range(spec.partition_counts[topic_id], count) for topic_id, count in subscribers.items()}
+    assignments: dict[str, Assignment] = {}
+    for member_id in sorted(spec.members, key=lambda member_id: _rank(member_id, spec)):
+        member = spec.members[member_id]
+        dealt = {topic_id: ranges[topic_id].deal() for topic_id in member.topic_ids}
+        topics = len(member.topic_ids) if spec.is_homogeneous else member.subscriptions
+        slots = with_capacity(int(topics / 0.75 + 1.0))
+        in_order = ordered((topic_id for topic_id in dealt if dealt[topic_id]), uuid_hash, slots)
+        assignments[member_id] = {topic_id: dealt[topic_id] for topic_id in in_order}
+    return assignments
+
+
+def _rank(member_id: str, spec: Spec) -> tuple[bool, bytes]:
+    instance_id = spec.members[member_id].instance_id
+    return instance_id is None, (member_id if instance_id is None else instance_id).encode("utf-16-be", "surrogatepass")

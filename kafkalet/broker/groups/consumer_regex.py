@@ -1,0 +1,125 @@
+"""Subscriptions by regular expression: what stands behind them is looked up aside, and written into the log.
+
+A member that comes with a new expression is told of no topics at first; they are looked up right after its heartbeat,
+which raises the group epoch, and the next heartbeat brings them. They are looked up again when there are new topics
+(at most every ten seconds) and every ten minutes (`group.consumer.regex.refresh.interval.ms`).
+
+Source: org.apache.kafka.coordinator.group.GroupMetadataManager.maybeUpdateRegularExpressions,
+handleRegularExpressionsResult, modern.consumer.TopicRegexResolver.
+"""
+
+import logging
+from collections import Counter
+from enum import Enum
+
+from kafkalet.protocol.errors import Code, KafkaError
+
+from . import consumer_records as records
+from .consumer_member import ConsumerMember
+from .consumer_records import Change, Resolved
+from .consumer_replay import commit
+from .consumer_state import ConsumerState
+from .consumer_topics import metadata_hash
+from .regex import BadRegex, compile_regex
+
+_LOG = logging.getLogger(__name__)
+
+SHORTEST_REFRESH_MS = 10_000
+_NOTHING = Resolved(frozenset(), 0, 0)
+
+
+class RegexStatus(Enum):
+    """What a heartbeat does to a member's regular expression."""
+
+    SAME = "same"
+    CHANGED = "changed"  # its topics are not known yet
+    CHANGED_AND_RESOLVED = "changed, and its topics are known"
+
+
+def look_at_regexes(
+    group: ConsumerState, before: ConsumerMember, after: ConsumerMember
+) -> tuple[RegexStatus, list[Change], bool]:
+    """How a member's expression has changed, the records that follow at once, and whether to look expressions up.
+    INVALID_REGULAR_EXPRESSION for one that cannot be read."""
+    old, new, regexes = before.topic_regex or "", after.topic_regex or "", group.members.regexes
+    status, changes, is_new = RegexStatus.SAME, [], False
+    if before.topic_regex != after.topic_regex:
+        status = RegexStatus.CHANGED
+        if old and regexes[old] == 1:
+            changes.append(records.no_regex(group.group_id, old))
+        if new and not regexes[new]:
+            check_regex(new)
+            is_new = True
+        elif (new in group.members.resolved) if new else old:
+            status = RegexStatus.CHANGED_AND_RESOLVED
+    if not is_new and not regexes:
+        return status, changes, False
+    return status, changes, _is_due(group, old, new, is_new=is_new)
+
+
+def check_regex(expression: str) -> None:
+    """Raise INVALID_REGULAR_EXPRESSION for an expression that RE2 cannot read."""
+    try:
+        compile_regex(expression)
+    except BadRegex as problem:
+        raise KafkaError(
+            Code.INVALID_REGULAR_EXPRESSION,
+            f"SubscribedTopicRegex `{expression}` is not a valid regular expression: {problem}.",
+        ) from problem
+
+
+def _is_due(group: ConsumerState, old: str, new: str, *, is_new: bool) -> bool:
+    """Whether the expressions of a group are to be looked up (again)."""
+    if group.is_resolving:
+        return False
+    last = next(iter(group.members.resolved.values()), None)
+    now_ms = group.shard.clock.now_ms()
+    if last is not None and now_ms <= last.timestamp_ms + SHORTEST_REFRESH_MS:
+        return False
+    if is_new or last is None:
+        return True
+    wanted = Counter(group.members.regexes)
+    wanted[old] -= 1
+    wanted[new] += 1
+    count = sum(1 for regex, members in wanted.items() if regex and members > 0)
+    node = group.shard.node
+    return (
+        count != len(group.members.resolved)
+        or last.version < node.metadata.version_of_new_topics
+        or now_ms > last.timestamp_ms + node.config.group_consumer_regex_refresh_interval_ms
+    ) and count > 0
+
+
+def resolve_soon(group: ConsumerState) -> None:
+    """Look the expressions of a group up after what is going on now."""
+    group.is_resolving = True
+    group.shard.node.call_soon(lambda: _resolve(group))
+
+
+def _resolve(group: ConsumerState) -> None:
+    group.is_resolving = False
+    if group.shard.groups.get(group.group_id) is not group or not group.members.regexes:
+        return
+    resolved = {regex: _topics_of(group, regex) for regex in group.members.regexes}
+    known = group.members.resolved
+    changes = [records.regex(group.group_id, regex, now) for regex, now in resolved.items()]
+    changed = any(known.get(regex, _NOTHING).topics != now.topics for regex, now in resolved.items())
+    topics = set(group.members.names).union(*(now.topics for now in {**known, **resolved}.values()))
+    hashed = metadata_hash(topics, group.shard.node.metadata)
+    if changed or hashed != group.metadata_hash:
+        changes.append(records.group_epoch(group.group_id, group.group_epoch + 1, hashed))
+    try:
+        commit(group, changes)
+    except KafkaError as error:  # the next heartbeat tries again
+        _LOG.warning("group %s: what its expressions stand for could not be written: %s", group.group_id, error)
+
+
+def _topics_of(group: ConsumerState, expression: str) -> Resolved:
+    metadata = group.shard.node.metadata
+    topics: frozenset[str] = frozenset()
+    try:
+        matches = compile_regex(expression)
+        topics = frozenset(name for name in metadata.topics if matches(name))
+    except BadRegex as problem:
+        _LOG.error("group %s: expression %r cannot be read (%s); it is ignored", group.group_id, expression, problem)
+    return Resolved(topics, metadata.version, group.shard.clock.now_ms())

@@ -1,0 +1,91 @@
+"""What a consumer group waits for of its members, each for a while: a heartbeat, a partition given back.
+
+A heartbeat moves a deadline, thousands of times before it is ever reached; so a deadline is a number, and the timer
+under it is moved only when it fires too early.
+
+Source: org.apache.kafka.coordinator.group.GroupMetadataManager, keys of its timer.
+"""
+
+from collections.abc import Callable
+from enum import Enum
+
+from kafkalet.clock import Clock, Timer
+
+
+class Wait(Enum):
+    """What is waited for; the first two of members of either protocol, the others of classic ones."""
+
+    SESSION = "a heartbeat"
+    REBALANCE = "partitions to be given back"
+    JOIN = "a JoinGroup"
+    SYNC = "a SyncGroup"
+
+
+class _Deadline:
+    """A call at a time that may still move."""
+
+    __slots__ = ("_callback", "_clock", "_due_ms", "_timer")
+
+    def __init__(self, clock: Clock, delay_ms: int, callback: Callable[[], None]) -> None:
+        self._clock = clock
+        self._callback = callback
+        self._due_ms = clock.now_ms() + delay_ms
+        self._timer: Timer = clock.call_later(delay_ms, self._look)
+
+    def move(self, delay_ms: int, callback: Callable[[], None]) -> None:
+        due_ms = self._clock.now_ms() + delay_ms
+        self._callback = callback
+        if due_ms < self._due_ms:
+            self._timer.cancel()
+            self._timer = self._clock.call_later(delay_ms, self._look)
+        self._due_ms = due_ms
+
+    def cancel(self) -> None:
+        self._timer.cancel()
+
+    def _look(self) -> None:
+        left_ms = self._due_ms - self._clock.now_ms()
+        if left_ms > 0:
+            self._timer = self._clock.call_later(left_ms, self._look)
+        else:
+            self._callback()
+
+
+class MemberTimers:
+    """The deadlines of a group's members."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._deadlines: dict[tuple[Wait, str], _Deadline] = {}
+
+    def __contains__(self, key: tuple[Wait, str]) -> bool:
+        return key in self._deadlines
+
+    def expect(self, wait: Wait, member_id: str, delay_ms: int, missed: Callable[[], None]) -> None:
+        """Call `missed` unless this is cancelled or renewed within `delay_ms`."""
+        key = wait, member_id
+
+        def fire() -> None:
+            del self._deadlines[key]
+            missed()
+
+        deadline = self._deadlines.get(key)
+        if deadline is None:
+            self._deadlines[key] = _Deadline(self._clock, delay_ms, fire)
+        else:
+            deadline.move(delay_ms, fire)
+
+    def cancel(self, wait: Wait, member_id: str) -> None:
+        deadline = self._deadlines.pop((wait, member_id), None)
+        if deadline is not None:
+            deadline.cancel()
+
+    def forget(self, member_id: str) -> None:
+        """Wait for nothing more of a member."""
+        for wait in Wait:
+            self.cancel(wait, member_id)
+
+    def close(self) -> None:
+        for deadline in self._deadlines.values():
+            deadline.cancel()
+        self._deadlines.clear()
