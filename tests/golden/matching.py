@@ -38,6 +38,8 @@ ORDERS = (
     "key",
 )
 
+SETS = {"partitions": int, "subscribed_topic_names": str}
+
 
 class Difference(NamedTuple):
     path: str
@@ -94,8 +96,9 @@ def tidy(answer: Any, in_order: bool) -> Any:
     match answer:
         case dict():
             kept = {key: tidy(item, in_order) for key, item in answer.items()}
-            if not in_order and all(type(one) is int for one in kept.get("partitions") or [""]):
-                kept["partitions"] = sorted(kept["partitions"])
+            for key, kind in SETS.items():
+                if not in_order and all(type(one) is kind for one in kept.get(key) or [None]):
+                    kept[key] = sorted(kept[key])
             return {key: item for key, item in kept.items() if key not in IGNORED and not key.startswith("#")}
         case list():
             items = [tidy(item, in_order) for item in answer]

@@ -253,7 +253,7 @@ def at_path(answer: Any, path: str) -> Any:
     for part in path.split("."):
         try:
             answer = answer[int(part)] if isinstance(answer, list) else answer[part]
-        except (KeyError, IndexError):
+        except (KeyError, IndexError, TypeError):
             return None
     return answer
 
