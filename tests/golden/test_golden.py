@@ -27,7 +27,8 @@ LATER_GROUPS = {
 ABOUT_COORDINATORS = {"groups", "offsets", "consumer_groups", "coordinated_transactions", "coordinators"}
 
 CONFIG = {"group.initial.rebalance.delay.ms": "0"}
-"""As on the brokers that were asked: nobody waits for the members of a new group."""
+CONFIG_SINCE_4 = {"group.consumer.assignment.interval.ms": "0"}
+"""As on the brokers that were asked: nobody waits for more members of a group."""
 
 ALL = [
     pytest.param(release, path, id=f"{release}-{path.stem}") for release in RELEASES for path in transcripts(release)
@@ -42,7 +43,8 @@ def server_of() -> Iterator[Callable[..., Server]]:
 
         def start(release: str) -> Server:
             if release not in servers:
-                broker = stack.enter_context(kafkalet.Broker(kafka_version=release, config=CONFIG))
+                config = CONFIG | (CONFIG_SINCE_4 if release >= "4" else {})
+                broker = stack.enter_context(kafkalet.Broker(kafka_version=release, config=config))
                 servers[release] = Server(broker.bootstrap_servers, legacy=release == "2.8")
             return servers[release]
 
