@@ -7,7 +7,7 @@ coordinator is asked whether the log belongs to the transaction (KIP-890).
 v3     the member says who it is; before, nobody asks
 v4     TRANSACTION_ABORTABLE instead of INVALID_TXN_STATE
 v5     the group's log is added to the transaction by this, without AddOffsetsToTxn
-v6     topics by id; a stale member epoch is told so
+v6     topics by id; a stale member epoch is told so, and 69 for a generation of a group that does not exist
 
 Source: kafka.server.KafkaApis.handleTxnOffsetCommitRequest, OffsetMetadataManager.commitTransactionalOffset.
 """
@@ -120,7 +120,7 @@ def _check(request: TxnOffsetCommitRequest, asked: Sequence[Asked], shard: Shard
     """May this client commit? Raises KafkaError."""
     epoch = request.generation_id_or_member_epoch
     if epoch >= 0 and request.group_id not in shard.groups:
-        raise KafkaError(Code.ILLEGAL_GENERATION)
+        raise KafkaError(Code.GROUP_ID_NOT_FOUND if context.version >= KNOWS_IDS else Code.ILLEGAL_GENERATION)
     group = classic_group(shard, request.group_id)
     try:
         check = group.check_commit(
@@ -131,6 +131,8 @@ def _check(request: TxnOffsetCommitRequest, asked: Sequence[Asked], shard: Shard
         if error.code == Code.STALE_MEMBER_EPOCH and context.version < KNOWS_IDS:
             raise KafkaError(Code.ILLEGAL_GENERATION, error.message) from error
         raise
+    if request.producer_epoch < 0:  # Kafka's builder of batches trips over it
+        raise KafkaError(Code.UNKNOWN_SERVER_ERROR, f"Invalid negative producer epoch {request.producer_epoch}")
 
 
 def _refused(answer: CommitAnswer, asked: Sequence[Asked], code: Code, context: Context) -> TxnOffsetCommitResponse:

@@ -159,6 +159,17 @@ class Offsets:
         for topic, partition in list(self.known(group_id)) if partitions is None else partitions:
             self._remove(group_id, topic, partition, missing)
 
+    def forget_pending(self, producer_id: int, group_id: str, commits: Iterable[Commit]) -> None:
+        """Remember no more what this producer's transaction was about to commit in these partitions."""
+        by_group = self._pending.get(producer_id, {})
+        by_topic = by_group.get(group_id, {})
+        for commit in commits:
+            _drop(by_topic, commit.topic, commit.partition)
+        if not by_topic:
+            by_group.pop(group_id, None)
+        if not by_group:
+            self._pending.pop(producer_id, None)
+
     def transaction_ended(self, producer_id: int, *, committed: bool) -> None:
         """A marker was written: the pending offsets of this producer count now, or are forgotten."""
         by_group = self._pending.pop(producer_id, None)

@@ -134,6 +134,8 @@ def commit(
     try:
         last_offset = shard.offsets.commit(group_id, commits, producer_id, producer_epoch)
     except KafkaError as error:
+        if producer_id != NO_PRODUCER and release.forgets_pending_offsets_of_failed_commits:
+            shard.offsets.forget_pending(producer_id, group_id, commits)
         return settle(error.code)
     return shard.log.when_replicated(last_offset, config.offsets_commit_timeout_ms, settle)
 
