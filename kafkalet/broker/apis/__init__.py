@@ -19,6 +19,7 @@ SERVED: frozenset[Api] = frozenset(
         Api.ADD_PARTITIONS_TO_TXN,
         Api.ALTER_CONFIGS,
         Api.API_VERSIONS,
+        Api.CONSUMER_GROUP_DESCRIBE,
         Api.CONSUMER_GROUP_HEARTBEAT,
         Api.CREATE_PARTITIONS,
         Api.CREATE_TOPICS,

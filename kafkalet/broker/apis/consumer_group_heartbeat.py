@@ -20,7 +20,7 @@ from kafkalet.protocol.messages.consumer_group_heartbeat import ConsumerGroupHea
 def handle(request: Request, context: Context) -> Response | Delayed[Response]:
     node = context.node
     if not runs_consumer_groups(node):
-        raise KafkaError(Code.UNSUPPORTED_VERSION, UNSUPPORTED)
+        raise KafkaError(Code.UNSUPPORTED_VERSION)
     _check(request, context)
     shard = node.coordinators.groups.shard_of(request.group_id)
     if request.member_epoch in (LEAVING, LEAVING_FOR_A_RESTART):
@@ -46,9 +46,6 @@ def handle(request: Request, context: Context) -> Response | Delayed[Response]:
 
 def refuse(request: Request, context: Context, error: KafkaError) -> Response:
     return Response(error_code=error.code, error_message=error.message, member_epoch=0, heartbeat_interval_ms=0)
-
-
-UNSUPPORTED = "The version of API is not supported."
 
 
 def _check(request: Request, context: Context) -> None:

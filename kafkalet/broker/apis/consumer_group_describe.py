@@ -1,0 +1,45 @@
+"""ConsumerGroupDescribe v0-1: state and members of groups of the consumer protocol (KIP-848).
+
+v1  which protocol a member speaks (KIP-1099)
+
+Groups of other kinds, and those that do not exist, are GROUP_ID_NOT_FOUND.
+
+Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.consumerGroupDescribe.
+"""
+
+from kafkalet.broker.context import Context
+from kafkalet.broker.groups.consumer_config import runs_consumer_groups
+from kafkalet.broker.groups.consumer_description import describe
+from kafkalet.broker.groups.upgrade import consumer_group
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.consumer_group_describe import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+)
+
+
+def handle(request: ConsumerGroupDescribeRequest, context: Context) -> ConsumerGroupDescribeResponse:
+    groups = [_describe(group_id, context) for group_id in request.group_ids]
+    if request.include_authorized_operations:
+        for group in groups:
+            if group.error_code == Code.NONE:
+                group.authorized_operations = context.release.group_operations
+    return ConsumerGroupDescribeResponse(groups=groups)
+
+
+def _describe(group_id: str, context: Context) -> ConsumerGroupDescribeResponse.Group:
+    try:
+        if not runs_consumer_groups(context.node):
+            raise KafkaError(Code.UNSUPPORTED_VERSION)
+        return describe(consumer_group(context.node.coordinators.groups.shard_of(group_id), group_id))
+    except KafkaError as error:
+        return ConsumerGroupDescribeResponse.Group(
+            group_id=group_id,
+            error_code=error.code,
+            error_message=error.message if error.code == Code.GROUP_ID_NOT_FOUND else None,
+            group_state="",
+            group_epoch=0,
+            assignment_epoch=0,
+            assignor_name="",
+            members=[],
+        )
