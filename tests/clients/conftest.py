@@ -9,6 +9,7 @@ import kafkalet
 from tests.oracle.apache_kafka import ApacheKafka, missing
 
 from .drivers import DRIVERS, Driver
+from .toolchains import Workshop
 
 CONFIG = {"message.max.bytes": str(8 << 20)}
 QUICK = {"group.consumer.heartbeat.interval.ms": "100", "group.consumer.min.heartbeat.interval.ms": "100"}
@@ -67,3 +68,9 @@ def client(driver_type: type[Driver], kafka: kafkalet.Broker) -> Iterator[Driver
     driver = driver_type(kafka.bootstrap_servers)
     yield driver
     driver.close()
+
+
+@pytest.fixture(scope="session")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+    """What builds programs of other languages."""
+    return Workshop(tmp_path_factory.mktemp("toolchains"))

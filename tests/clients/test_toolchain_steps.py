@@ -1,0 +1,112 @@
+"""Clients of other languages take the same steps, each as far as it can; their programs say what they found otherwise.
+
+Create a topic, produce a thousand records by an idempotent producer, consume them in a group that resumes, rebalance,
+look offsets up by time, commit and abort transactions and offsets with them, be fenced, delete records, compress,
+describe, delete, miss a topic, fall out of range. Newer clients go on: the consumer protocol, administration, Streams.
+
+A program prints `ok NAME` after each step, and ends at the first that fails. They run with `make clients`.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import kafkalet
+
+from .toolchains import RUNNING_S, Workshop, run
+
+pytestmark = pytest.mark.toolchain
+
+STEPS = """create, produce, resume, rebalance, times, transactions, offsets in a transaction, fencing, delete records,
+    codecs, describe, delete, unknown topic, out of range"""
+OLD_STEPS = "produce, resume, rebalance, times, codecs, describe, out of range"
+KCAT_STEPS = "produce, resume, rebalance, times, transactions, fencing, codecs, describe, unknown topic, out of range"
+PROTOCOL_STEPS = """resume, two members, assignors, pattern, static members, classic static members, migration,
+    offsets in a transaction"""
+ADMIN_STEPS = """topics, offsets, configs, groups, offsets of groups, transactions, aborts, fencing, leaders,
+    reassignments, quotas, features, quorum, telemetry"""
+STREAMS_STEPS = "create, count, count on after a restart, once each"
+
+BROKERS = ["2.8", "3.9", "4.4", "newest"]
+QUICK = {"group.consumer.min.heartbeat.interval.ms": "100", "group.consumer.heartbeat.interval.ms": "200"}
+"""Members of the consumer protocol hear of a rebalance by their next heartbeat: every five seconds by default."""
+
+_prefixes = (f"steps{number}" for number in range(10_000))
+
+
+@pytest.fixture(scope="module", params=BROKERS)
+def broker(request: pytest.FixtureRequest) -> Iterator[kafkalet.Broker]:
+    with kafkalet.Broker(kafka_version=request.param) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[kafkalet.Cluster]:
+    """Two brokers, so that leaders and replicas have somewhere to go."""
+    with kafkalet.Cluster(brokers=2, config=QUICK) as running:
+        yield running
+
+
+@pytest.fixture
+def prefix() -> str:
+    return next(_prefixes)
+
+
+def steps(*command: str | Path) -> list[str]:
+    """The steps that a program took; what else it says goes to the terminal."""
+    lines = run(*command, limit_s=RUNNING_S).splitlines()
+    print("\n".join(["", *(line for line in lines if not line.startswith("ok "))]), end=" ")
+    return [line.removeprefix("ok ") for line in lines if line.startswith("ok ")]
+
+
+def named(listing: str) -> list[str]:
+    return [step.strip() for step in listing.split(",")]
+
+
+@pytest.mark.parametrize("release", ["2.4.1", "3.9.2", "4.4.0"])
+def test_kafka_clients_of_java(workshop: Workshop, release: str, broker: kafkalet.Broker, prefix: str) -> None:
+    java = workshop.java("Steps", release, path="until2" if release < "3" else "since3")
+    assert steps(*java, broker.bootstrap_servers, prefix) == named(STEPS)
+
+
+def test_java_before_headers(workshop: Workshop, broker: kafkalet.Broker, prefix: str) -> None:
+    broker.create_topic(prefix, 3)
+    java = workshop.java("OldSteps", "0.10.1.1")
+    if broker.release.name == "4.4":
+        with pytest.raises(AssertionError, match="failed produce.*server disconnected"):  # KIP-896
+            steps(*java, broker.bootstrap_servers, prefix)
+    else:
+        assert steps(*java, broker.bootstrap_servers, prefix) == named(OLD_STEPS)
+
+
+def test_java_in_groups_of_the_consumer_protocol(workshop: Workshop, pair: kafkalet.Cluster, prefix: str) -> None:
+    java = workshop.java("ConsumerProtocol", "4.4.0", path="since3")
+    assert steps(*java, pair.bootstrap_servers, prefix) == named(PROTOCOL_STEPS)
+
+
+def test_java_administers(workshop: Workshop, pair: kafkalet.Cluster, prefix: str) -> None:
+    java = workshop.java("AdminSteps", "4.4.0", path="since3")
+    assert steps(*java, pair.bootstrap_servers, prefix) == named(ADMIN_STEPS)
+
+
+@pytest.mark.parametrize("release", ["3.9.2", "4.3.1"])
+def test_kafka_streams_count_words(
+    workshop: Workshop, release: str, broker: kafkalet.Broker, prefix: str, tmp_path: Path
+) -> None:
+    java = workshop.java("WordCount", release, library="kafka-streams", path="streams since3")
+    assert steps(*java, broker.bootstrap_servers, prefix, tmp_path) == named(STREAMS_STEPS)
+
+
+@pytest.mark.parametrize("program", ["franz", "sarama"])
+def test_go(workshop: Workshop, program: str, broker: kafkalet.Broker, prefix: str) -> None:
+    assert steps(*workshop.go(program), broker.bootstrap_servers, prefix) == named(STEPS)
+
+
+def test_kafkajs(workshop: Workshop, broker: kafkalet.Broker, prefix: str) -> None:
+    assert steps(*workshop.node("steps.js"), broker.bootstrap_servers, prefix) == named(STEPS)
+
+
+def test_kcat(workshop: Workshop, broker: kafkalet.Broker, prefix: str) -> None:
+    broker.create_topic(prefix, 3)
+    assert steps(*workshop.kcat("steps.sh"), broker.bootstrap_servers, prefix) == named(KCAT_STEPS)

@@ -1,0 +1,86 @@
+"""Programs of other languages, built when a test first needs them, in a folder that goes with the tests.
+
+Their packages come by Maven, Go and npm into the caches that these keep anyway. A toolchain that is missing is named,
+with the command that brings it, and its tests are left out.
+"""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).parent
+FETCHING_S = 600
+RUNNING_S = 180
+
+
+def tool(command: str, how_to_get_it: str) -> str:
+    """Where a program is; without it the test is left out, and says what would bring it."""
+    found = shutil.which(command)
+    if found is None:
+        pytest.skip(f"{command} is not installed: {how_to_get_it}")
+    return found
+
+
+def run(*command: str | Path, limit_s: int = FETCHING_S, **more: Any) -> str:
+    done = subprocess.run(
+        [str(part) for part in command], capture_output=True, text=True, timeout=limit_s, check=False, **more
+    )
+    assert done.returncode == 0, f"{command[0]} failed:\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+    return done.stdout
+
+
+class Workshop:
+    """Builds programs, each once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def java(self, program: str, release: str, *, library: str = "kafka-clients", path: str = "") -> list[str | Path]:
+        """The command of a program of `java/`, with a release of a library of Kafka; `path` names more sources."""
+        javac = tool("javac", "apt-get install default-jdk-headless")
+        java = tool("java", "apt-get install default-jre-headless")
+        jars = self._jars(library, release)
+        classes = self._folder / f"{program}-{release}"
+        if not classes.exists():
+            sources = HERE / "java"
+            where = os.pathsep.join(str(sources / part) for part in ("", *path.split()))
+            source = next(sources.rglob(f"{program}.java"))
+            run(javac, "-nowarn", "-cp", f"{jars}/*", "-sourcepath", where, "-d", classes, source)
+        return [java, "-cp", f"{jars}/*{os.pathsep}{classes}", program]
+
+    def _jars(self, library: str, release: str) -> Path:
+        maven = tool("mvn", "apt-get install maven")
+        jars = self._folder / f"{library}-{release}"
+        if not jars.exists():
+            wanted = [f"-DoutputDirectory={jars}", f"-Dkafka.library={library}", f"-Dkafka.version={release}"]
+            run(maven, "-q", "-B", "-f", HERE / "java" / "pom.xml", "dependency:copy-dependencies", *wanted)
+        return jars
+
+    def go(self, program: str) -> list[str | Path]:
+        """The command of a program of `go/`."""
+        go = tool("go", "https://go.dev/dl, or apt-get install golang-go")
+        folder = self._folder / "go"
+        if not folder.exists():
+            shutil.copytree(HERE / "go", folder)
+            run(go, "mod", "tidy", cwd=folder)
+        if not (folder / "bin" / program).exists():
+            run(go, "build", "-o", f"bin/{program}", f"./{program}", cwd=folder)
+        return [folder / "bin" / program]
+
+    def node(self, program: str) -> list[str | Path]:
+        """The command of a program of `node/`, beside its packages."""
+        node = tool("node", "https://nodejs.org, or apt-get install nodejs")
+        npm = tool("npm", "apt-get install npm")
+        folder = self._folder / "node"
+        if not folder.exists():
+            shutil.copytree(HERE / "node", folder)
+            run(npm, "install", "--no-package-lock", "--no-audit", "--no-fund", cwd=folder)
+        return [node, folder / program]
+
+    def kcat(self, program: str) -> list[str | Path]:
+        """The command of a script of `kcat/`, which takes the program first."""
+        return ["sh", HERE / "kcat" / program, tool("kcat", "apt-get install kcat")]
