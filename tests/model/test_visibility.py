@@ -75,6 +75,8 @@ class Visibility(RuleBasedStateMachine):
             },
         )
         self.stage.cluster.create_topic(TOPIC, len(PARTITIONS), brokers)
+        for key_type in (0, 1):  # makes the internal topics while every broker is there to hold a replica
+            self.stage.coordinator("anybody", key_type)
         self.logs: dict[int, list[Entry]] = {index: [] for index in PARTITIONS}
         self.starts = dict.fromkeys(PARTITIONS, 0)
         self.offsets: dict[str, dict[int, Committed]] = {group: {} for group in GROUPS}
