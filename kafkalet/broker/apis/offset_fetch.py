@@ -13,7 +13,7 @@ every in-sync replica has; those who want stable offsets see what is newest, and
 Source: kafka.server.KafkaApis.handleOffsetFetchRequest, OffsetMetadataManager.fetchOffsets, OffsetFetchResponse.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.offsets_records import CommittedOffset
@@ -24,6 +24,7 @@ from kafkalet.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFe
 from kafkalet.protocol.wire import ZERO_UUID
 
 Answer = OffsetFetchResponse | Delayed[OffsetFetchResponse]
+AskedTopic = OffsetFetchRequest.Group.Topic
 OldTopic = OffsetFetchResponse.Topic
 Group = OffsetFetchResponse.Group
 Topic = Group.Topic
@@ -43,8 +44,7 @@ def handle(request: OffsetFetchRequest, context: Context) -> Answer:
     asked = OffsetFetchRequest.Group(group_id=request.group_id, topics=None)
     if request.topics is not None:
         asked.topics = [
-            OffsetFetchRequest.Group.Topic(name=topic.name, partition_indexes=topic.partition_indexes)
-            for topic in request.topics
+            AskedTopic(name=topic.name, partition_indexes=topic.partition_indexes) for topic in request.topics
         ]
     answer = _when_replicated([_Reader(asked, request.require_stable, context)], context)
     if isinstance(answer, Delayed):
@@ -82,7 +82,8 @@ class _Reader:
         committed = shard.offsets.committed(asked.group_id, newest=newest)
         if asked.topics is None:
             return self._all_topics(shard, committed)
-        return [topic for one in asked.topics if (topic := self._topic(shard, one, committed)) is not None]
+        once = self.context.release.answers_fetched_offsets_once
+        return [self._topic(shard, topic, committed) for topic in (_once(asked.topics) if once else asked.topics)]
 
     def _all_topics(self, shard: Shard, committed: Mapping[str, Mapping[int, CommittedOffset]]) -> list[Topic]:
         found = []
@@ -100,9 +101,9 @@ class _Reader:
     def _topic(
         self,
         shard: Shard,
-        asked: OffsetFetchRequest.Group.Topic,
+        asked: AskedTopic,
         committed: Mapping[str, Mapping[int, CommittedOffset]],
-    ) -> Topic | None:
+    ) -> Topic:
         name, indexes = asked.name, asked.partition_indexes
         if self.context.version >= 10:
             state = self.context.node.metadata.topic_by_id(asked.topic_id)
@@ -110,10 +111,6 @@ class _Reader:
                 unknown = [_answer(index, NOWHERE, Code.UNKNOWN_TOPIC_ID) for index in indexes]
                 return Topic(topic_id=asked.topic_id, partitions=unknown)
             name = state.name
-        if self.context.release.answers_fetched_offsets_once:
-            indexes = list(dict.fromkeys(indexes))
-            if not indexes:
-                return None
         partitions = self._partitions(shard, name, indexes, committed.get(name, {}))
         return Topic(name=name, topic_id=asked.topic_id, partitions=partitions)
 
@@ -138,6 +135,15 @@ class _Reader:
     @property
     def is_replicated(self) -> bool:
         return self.shard is None or self.shard.log.is_replicated(self.last_offset)
+
+
+def _once(asked: Iterable[AskedTopic | OffsetFetchRequest.Topic]) -> list[AskedTopic]:
+    """Each topic and partition once, and no topic without partitions."""
+    topics: dict[str, dict[int, None]] = {}
+    for topic in asked:
+        if topic.partition_indexes:
+            topics.setdefault(topic.name, {}).update(dict.fromkeys(topic.partition_indexes))
+    return [AskedTopic(name=name, partition_indexes=list(indexes)) for name, indexes in topics.items()]
 
 
 def _when_replicated(readers: list[_Reader], context: Context) -> Answer:
@@ -171,7 +177,7 @@ def _as_one_group(group: Group, request: OffsetFetchRequest, version: int) -> Of
             groups=[Group(group_id=g.group_id, topics=[], error_code=code) for g in request.groups]
         )
     if code is not Code.NONE and version < 2:  # there is room for it only with the partitions
-        return OffsetFetchResponse(topics=[_refused(topic, code) for topic in request.topics or ()])
+        return OffsetFetchResponse(topics=_each(request, lambda topic, index: _old(index, -1, code)))
     return OffsetFetchResponse(error_code=code, topics=[_as_old(topic) for topic in group.topics])
 
 
@@ -191,23 +197,24 @@ def _as_old(topic: Topic) -> OldTopic:
     )
 
 
-def _refused(topic: OffsetFetchRequest.Topic, code: Code) -> OldTopic:
-    return OldTopic(name=topic.name, partitions=[_old(index, -1, code) for index in topic.partition_indexes])
-
-
 def _from_zookeeper(request: OffsetFetchRequest, context: Context) -> OffsetFetchResponse:
     metadata = context.node.metadata
-    topics = []
-    for topic in request.topics or ():
-        partitions = []
-        for index in topic.partition_indexes:
-            offset = metadata.zookeeper_offsets.get((request.group_id, topic.name, index))
-            if offset is None or metadata.partition(topic.name, index) is None:
-                partitions.append(_old(index, -1, Code.UNKNOWN_TOPIC_OR_PARTITION))
-            else:
-                partitions.append(_old(index, offset, Code.NONE))
-        topics.append(OldTopic(name=topic.name, partitions=partitions))
-    return OffsetFetchResponse(topics=topics)
+
+    def find(topic: str, index: int) -> OldTopic.Partition:
+        offset = metadata.zookeeper_offsets.get((request.group_id, topic, index))
+        if offset is None or metadata.partition(topic, index) is None:
+            return _old(index, -1, Code.UNKNOWN_TOPIC_OR_PARTITION)
+        return _old(index, offset, Code.NONE)
+
+    return OffsetFetchResponse(topics=_each(request, find))
+
+
+def _each(request: OffsetFetchRequest, answer: Callable[[str, int], OldTopic.Partition]) -> list[OldTopic]:
+    """An answer for each partition that an old request names."""
+    return [
+        OldTopic(name=topic.name, partitions=[answer(topic.name, index) for index in topic.partition_indexes])
+        for topic in _once(request.topics or ())
+    ]
 
 
 def _old(index: int, offset: int, code: Code) -> OldTopic.Partition:
