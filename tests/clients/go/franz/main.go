@@ -412,7 +412,9 @@ func remove() {
 }
 
 func unknownTopic() {
-	step.Refused(step.Must(admin.ListTopics(ctx, topic))[topic].Err, kerr.UnknownTopicOrPartition)
+	step.Await("that it forgets what it knew", func() bool {
+		return errors.Is(step.Must(admin.ListTopics(ctx, topic))[topic].Err, kerr.UnknownTopicOrPartition)
+	})
 	step.Refused(step.Must(admin.DeleteTopics(ctx, topic))[topic].Err, kerr.UnknownTopicOrPartition)
 	producer := client(kgo.DefaultProduceTopic(topic), kgo.UnknownTopicRetries(0))
 	defer producer.Close()
