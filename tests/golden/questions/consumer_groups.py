@@ -19,6 +19,7 @@ class Consumers:
         self.ask = ask
         self.id = ask.let(name, f"c<unique>.{ask.name}.{name}")
         ask.coordinator(self.id)
+        ask.step("sleep", ms=40)  # the coordinator hears of new topics a little later than others
 
     def beating(self, member: str, epoch: int, **fields: Any) -> Step:
         held = fields.pop("held", None)
