@@ -11,6 +11,7 @@ Source: kafka.server.KafkaApis.handleAddPartitionsToTxnRequest.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.purgatory import Delayed
@@ -48,53 +49,57 @@ def handle(
         lambda then: _add(
             wanted,
             context,
-            lambda codes: then(AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_by_topic(codes))),
+            lambda results: then(AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results)),
         )
     )
 
 
 def _add_all(transactions: list[Wanted], context: Context, then: Callable[[AddPartitionsToTxnResponse], None]) -> None:
-    """Each for itself; answered when the last one is."""
-    by_id = {wanted.transactional_id: wanted for wanted in transactions}
-    results: dict[str, Codes] = {}
+    """Each for itself; answered when the last one is. Who asks about nothing is never answered, as in Kafka."""
+    answered: list[Results] = []
 
-    def added(transactional_id: str, codes: Codes) -> None:
-        results[transactional_id] = codes
-        if len(results) == len(by_id):
-            then(
-                AddPartitionsToTxnResponse(
-                    results_by_transaction=[
-                        Results(transactional_id=name, topic_results=_by_topic(results[name])) for name in results
-                    ]
-                )
-            )
+    def added(transactional_id: str, results: list[TopicResult]) -> None:
+        answered.append(Results(transactional_id=transactional_id, topic_results=results))
+        if len(answered) == len(transactions):
+            then(AddPartitionsToTxnResponse(results_by_transaction=answered))
 
-    for name, wanted in by_id.items():
-        _add(wanted, context, lambda codes, name=name: added(name, codes))  # type: ignore[misc]
+    for wanted in transactions:
+        _add(wanted, context, partial(added, wanted.transactional_id))
 
 
-def _add(wanted: Wanted, context: Context, then: Callable[[Codes], None]) -> None:
+def _add(wanted: Wanted, context: Context, then: Callable[[list[TopicResult]], None]) -> None:
     version, metadata = context.version, context.cluster.metadata
     partitions = [(topic.name, index) for topic in wanted.topics for index in topic.partitions]
     unknown = [each for each in partitions if metadata.partition(*each) is None]
     if unknown:
-        then(
-            dict.fromkeys(partitions, Code.OPERATION_NOT_ATTEMPTED)
-            | dict.fromkeys(unknown, Code.UNKNOWN_TOPIC_OR_PARTITION)
-        )
+        codes: Codes = dict.fromkeys(partitions, Code.OPERATION_NOT_ATTEMPTED)
+        then(_by_topic(codes | dict.fromkeys(unknown, Code.UNKNOWN_TOPIC_OR_PARTITION)))
         return
     coordinator = context.node.coordinators.transactions
     producer = Producer(wanted.producer_id, wanted.producer_epoch)
     if wanted.verify_only:
-        then(coordinator.verify_partitions(wanted.transactional_id, producer, partitions))
+        then(_by_topic(coordinator.verify_partitions(wanted.transactional_id, producer, partitions)))
         return
     coordinator.add_partitions(
         wanted.transactional_id,
         producer,
         partitions,
         EPOCH_RISES_PER_TRANSACTION if version >= OF_BROKERS else 0,
-        lambda code: then(dict.fromkeys(partitions, for_version(code, version, KNOWS_FENCED))),
+        lambda code: then(_as_asked(wanted, for_version(code, version, KNOWS_FENCED))),
     )
+
+
+def _as_asked(wanted: Wanted, code: Code) -> list[TopicResult]:
+    """The same code for everything that was asked, as often as it was."""
+    return [
+        TopicResult(
+            name=topic.name,
+            results_by_partition=[
+                PartitionResult(partition_index=index, partition_error_code=code) for index in topic.partitions
+            ],
+        )
+        for topic in wanted.topics
+    ]
 
 
 def _by_topic(codes: Codes) -> list[TopicResult]:

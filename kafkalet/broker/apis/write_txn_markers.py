@@ -45,7 +45,7 @@ def _write_all(
         if partition is not None:
             codes[producer_id][partition] = code
         if not left:
-            then(WriteTxnMarkersResponse(markers=[_answer(each, codes[each]) for each in codes]))
+            then(WriteTxnMarkersResponse(markers=[_answer(each, codes[each]) for each in codes if codes[each]]))
 
     for marker, each in wanted:
         codes.setdefault(marker.producer_id, {})

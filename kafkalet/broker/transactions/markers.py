@@ -110,6 +110,8 @@ class Ending:
         self._left = set(metadata.partitions)
         self._timers: dict[TopicPartition | None, Timer] = {}
         self._is_over = False
+        self._is_given_up = False
+        """One partition has refused for good, so that the transaction will never be complete here."""
         self._done = done
         transaction.pending = self._completed.state
 
@@ -154,7 +156,7 @@ class Ending:
             self._has_marker(partition)
         elif code in PASSED_OVER:
             _LOG.info("%r: %s-%d refuses the marker: %s", self._transaction, *partition, code.name)
-            self.stop()
+            self._is_given_up = True
         else:
             self._try_later(partition)
 
@@ -189,7 +191,7 @@ class Ending:
         self._done()
 
     def _later(self, key: TopicPartition | None, task: Callable[[], None]) -> None:
-        if self._is_over:
+        if self._is_over or self._is_given_up:
             return
 
         def run() -> None:

@@ -86,6 +86,18 @@ def test_brokers_ask_for_many_transactions(tx: Tx, version: int) -> None:
     }
 
 
+def test_what_is_asked_twice_is_answered_twice(tx: Tx) -> None:
+    topics = [{"name": "t", "partitions": [0, 0]}, {"name": "t", "partitions": [0]}]
+    answer = tx.wire.ask("AddPartitionsToTxn", 3, {**tx.who, "topics": topics})
+    assert [[part["partition_index"] for part in topic["partitions"]] for topic in answer["topics"]] == [[0, 0], [0]]
+    stale = {**wanted(tx), "producer_epoch": 5}
+    answer = tx.wire.ask("AddPartitionsToTxn", 5, {"transactions": [stale, wanted(tx)]})
+    assert [flat(each["topic_results"])["t", 0] for each in answer["results_by_transaction"]] == [
+        Code.PRODUCER_FENCED,
+        Code.NONE,
+    ]
+
+
 def test_to_verify_changes_nothing(tx: Tx) -> None:
     assert add_many(tx, wanted(tx, verify_only=True)) == {"x": {("t", 0): Code.TRANSACTION_ABORTABLE}}
     assert tx.describe()["transaction_state"] == "Empty"

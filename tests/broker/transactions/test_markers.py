@@ -9,7 +9,7 @@ from kafkalet.broker.state_topics import TRANSACTION_STATE, partition_of
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.records.batch import Batch
 from tests.broker.transactions.producing import Tx, producing
-from tests.broker.wire import on_the_wire
+from tests.broker.wire import batch, on_the_wire
 
 
 @pytest.fixture
@@ -143,3 +143,14 @@ def test_who_has_seen_a_later_coordinator_refuses(tx: Tx) -> None:
     assert tx.end() == Code.NONE
     assert state_of(tx) == "PrepareCommit"  # left to the later one
     assert len(markers(tx)) == 1
+
+
+def test_the_other_partitions_get_theirs_all_the_same(tx: Tx) -> None:
+    tx.wire.cluster.create_topic("zebra")
+    assert tx.add(("t", 0), ("zebra", 0)) == Code.NONE
+    partition = tx.wire.cluster.leadership.leader_of("t", 0)
+    records = batch(b"a", producer_id=tx.producer_id, producer_epoch=tx.epoch + 5, base_sequence=0)
+    tx.wire.cluster.call(lambda: partition.append(records))
+    assert tx.end() == Code.NONE
+    assert len(markers(tx, "zebra")) == 1
+    assert tx.describe()["topics"] == [{"topic": "t", "partitions": [0]}]
