@@ -8,7 +8,7 @@ Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.consumerGroup
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.consumer_config import assignors, runs_consumer_groups
 from kafkalet.broker.groups.consumer_heartbeat import Sender, heartbeat
-from kafkalet.broker.groups.consumer_leaving import leave
+from kafkalet.broker.groups.consumer_leaving import expect_classic_members, leave
 from kafkalet.broker.groups.consumer_member import JOINING, LEAVING, LEAVING_FOR_A_RESTART
 from kafkalet.broker.groups.upgrade import consumer_group, existing_group, group_to_join
 from kafkalet.broker.purgatory import Delayed
@@ -34,6 +34,8 @@ def handle(request: Request, context: Context) -> Response | Delayed[Response]:
             group, before = existing_group(shard, request.group_id), []
         sender = Sender(context.client_id, f"/{context.peer[0]}")
         answer, offset = heartbeat(group, request, sender, before)
+        if before:
+            expect_classic_members(group)
 
     def replicated(code: Code) -> Response:
         return answer if code == Code.NONE else refuse(request, context, KafkaError(code))

@@ -355,15 +355,15 @@ class Generations:
             self.prepare_rebalance()
         self.flush()
 
-    def close(self) -> None:
-        """Give the group up: those who wait are sent to another coordinator."""
+    def close(self, code: Code = Code.NOT_COORDINATOR) -> None:
+        """Give the group up: those who wait are told `code`, by default to look for another coordinator."""
         self.enter(State.DEAD)
         for timer in (self._join_timer, self._sync_timer):
             if timer is not None:
                 timer.cancel()
         for member in self.members:
-            self.answer_join(member, refused(Code.NOT_COORDINATOR, member.member_id))
-            self.answer_sync(member, unassigned(Code.NOT_COORDINATOR))
+            self.answer_join(member, refused(code, member.member_id))
+            self.answer_sync(member, unassigned(code))
         self.members.clear()
         self.flush()
 

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from kafkalet.broker.purgatory import Delayed
-from kafkalet.broker.state_log import StateRecord
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kafkalet.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
@@ -19,7 +18,7 @@ from kafkalet.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroup
 from kafkalet.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from kafkalet.protocol.records.batch import Batch
 
-from . import consumer_records
+from . import consumer_classic
 from .consumer_commits import check_commit, check_fetch
 from .consumer_leaving import expect_all
 from .consumer_records import KEYS, Change
@@ -35,16 +34,16 @@ class ConsumerGroup(ConsumerState):
     # members of the classic protocol
 
     def join(self, request: JoinGroupRequest, caller: Caller) -> JoinGroupResponse | Delayed[JoinGroupResponse]:
-        raise KafkaError(Code.INCONSISTENT_GROUP_PROTOCOL)
+        return consumer_classic.join(self, request, caller)
 
-    def sync(self, request: SyncGroupRequest) -> SyncGroupResponse | Delayed[SyncGroupResponse]:
-        raise KafkaError(Code.UNKNOWN_MEMBER_ID)
+    def sync(self, request: SyncGroupRequest) -> SyncGroupResponse:
+        return consumer_classic.sync(self, request)
 
     def heartbeat(self, request: HeartbeatRequest) -> HeartbeatResponse:
-        raise KafkaError(Code.UNKNOWN_MEMBER_ID)
+        return consumer_classic.heartbeat(self, request)
 
     def leave(self, leaving: Sequence[LeaveGroupRequest.Member]) -> list[LeaveGroupResponse.Member]:
-        raise KafkaError(Code.UNKNOWN_MEMBER_ID)
+        return consumer_classic.leave(self, leaving)
 
     # what others ask
 
@@ -77,15 +76,8 @@ class ConsumerGroup(ConsumerState):
     def offset_committed(self, member_id: str) -> None:
         """Only heartbeats are signs of life here."""
 
-    def tombstones(self) -> list[StateRecord]:
-        changes = consumer_records.without_group(self.group_id, self.members.in_order(), self.members.resolved)
-        return [change.encoded() for change in changes]
-
     def resume(self) -> None:
         expect_all(self)
-
-    def close(self) -> None:
-        self.timers.close()
 
 
 def replay(shard: Shard, version: int, key: bytes, value: bytes | None, batch: Batch) -> None:

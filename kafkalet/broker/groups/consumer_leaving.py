@@ -110,6 +110,13 @@ def expect_all(group: ConsumerState) -> None:
             expect_revocation(group, member)
 
 
+def expect_classic_members(group: ConsumerState) -> None:
+    """After the group was a classic one: the sessions of those who were in it go on as long as they have asked for."""
+    for member in group.members:
+        if member.classic is not None:
+            expect_session(group, member.member_id, member.classic.session_timeout_ms)
+
+
 def fence_missing(group: ConsumerState, member_id: str, reason: str) -> None:
     """Take a member out that kept the group waiting."""
     member = group.members.get(member_id)

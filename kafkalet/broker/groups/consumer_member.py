@@ -37,6 +37,9 @@ class ClassicProtocols(NamedTuple):
     protocols: tuple[tuple[str, bytes], ...]
 
 
+_NOTHING: Owned = {}
+
+
 class ConsumerMember(NamedTuple):
     """A member. The host is written as Java does, "/127.0.0.1"."""
 
@@ -52,8 +55,8 @@ class ConsumerMember(NamedTuple):
     topic_names: frozenset[str] = frozenset()
     topic_regex: str | None = ""
     server_assignor: str | None = None
-    assigned: Owned = {}
-    pending_revocation: Owned = {}
+    assigned: Owned = _NOTHING
+    pending_revocation: Owned = _NOTHING
     classic: ClassicProtocols | None = None  # None where it speaks the consumer protocol
 
     @property

@@ -11,6 +11,7 @@ handleRegularExpressionsResult, modern.consumer.TopicRegexResolver.
 import logging
 from collections import Counter
 from enum import Enum
+from typing import Any, cast
 
 from kafkalet.protocol.errors import Code, KafkaError
 
@@ -42,7 +43,8 @@ def look_at_regexes(
     """How a member's expression has changed, the records that follow at once, and whether to look expressions up.
     INVALID_REGULAR_EXPRESSION for one that cannot be read."""
     old, new, regexes = before.topic_regex or "", after.topic_regex or "", group.members.regexes
-    status, changes, is_new = RegexStatus.SAME, [], False
+    changes: list[Change] = []
+    status, is_new = RegexStatus.SAME, False
     if before.topic_regex != after.topic_regex:
         status = RegexStatus.CHANGED
         if old and regexes[old] == 1:
@@ -98,7 +100,7 @@ def resolve_soon(group: ConsumerState) -> None:
 
 def _resolve(group: ConsumerState) -> None:
     group.is_resolving = False
-    if group.shard.groups.get(group.group_id) is not group or not group.members.regexes:
+    if cast(dict[str, Any], group.shard.groups).get(group.group_id) is not group or not group.members.regexes:
         return
     resolved = {regex: _topics_of(group, regex) for regex in group.members.regexes}
     known = group.members.resolved

@@ -6,9 +6,10 @@ Source: the `replay` methods of org.apache.kafka.coordinator.group.GroupMetadata
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from kafkalet.broker.state_log import StateRecord
+from kafkalet.protocol.errors import Code
 
 from .consumer_member import LEAVING, ClassicProtocols, ConsumerMember, MemberState, Owned
 from .consumer_records import Change, Resolved
@@ -18,12 +19,12 @@ from .consumer_state import ConsumerState
 def commit(group: ConsumerState, changes: Iterable[Change], before: Sequence[StateRecord] = ()) -> int:
     """Write changes and take them in; the offset of the last record. `before` is written first: it removes what the
     group was before it became this one. Raises KafkaError with a code for the client; nothing has changed then."""
-    changes, shard = list(changes), group.shard
-    offset = shard.append([*before, *(change.encoded() for change in changes)])
+    changes, shard = list(changes), cast(Any, group.shard)  # to a shard they are groups, not just states of them
+    offset: int = shard.append([*before, *(change.encoded() for change in changes)])
     former = shard.groups.get(group.group_id)
     if changes and former is not group:
         if former is not None:
-            former.close()
+            former.close(Code.REBALANCE_IN_PROGRESS)
         shard.groups[group.group_id] = group
     for change in changes:
         take_in(group, change)
@@ -38,8 +39,9 @@ def take_in(group: ConsumerState, change: Change) -> None:
 def _group(group: ConsumerState, key: Any, value: Any) -> None:
     if value is None:
         group.close()
-        if group.shard.groups.get(group.group_id) is group:
-            del group.shard.groups[group.group_id]
+        groups = cast(dict[str, Any], group.shard.groups)
+        if groups.get(group.group_id) is group:
+            del groups[group.group_id]
     else:
         group.group_epoch, group.metadata_hash = value.epoch, value.metadata_hash
 

@@ -11,11 +11,13 @@ Only records change it (consumer_replay).
 Source: org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroup, modern.ModernGroup.
 """
 
+from kafkalet.broker.state_log import StateRecord
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .assignors.spec import Assignment
 from .consumer_member import ConsumerMember
 from .consumer_members import ConsumerMembers
+from .consumer_records import without_group
 from .consumer_timers import MemberTimers
 from .group import GroupType
 from .shard import Shard
@@ -93,6 +95,11 @@ class ConsumerState:
         for topic_id, partitions in assignment.items():
             self._assigned.setdefault(topic_id, {}).update(dict.fromkeys(partitions, member_id))
 
-    def close(self) -> None:
-        """Another broker coordinates the group now, or it has become another one."""
+    def tombstones(self) -> list[StateRecord]:
+        """The records that remove the group from the log."""
+        changes = without_group(self.group_id, self.members.in_order(), self.members.resolved)
+        return [change.encoded() for change in changes]
+
+    def close(self, code: Code = Code.NOT_COORDINATOR) -> None:
+        """Another broker coordinates the group now, or it has become another one. Nobody waits for an answer here."""
         self.timers.close()

@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 
 from kafkalet.broker.purgatory import Delayed
 from kafkalet.broker.state_log import StateRecord
+from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kafkalet.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from kafkalet.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
@@ -96,6 +97,6 @@ class Group(Protocol):
     def resume(self) -> None:
         """Its shard was read from the log: begin to wait for signs of life of its members."""
 
-    def close(self) -> None:
-        """The coordinator gives the group up (another broker takes over): cancel timers, and answer those who wait
-        with NOT_COORDINATOR."""
+    def close(self, code: Code = Code.NOT_COORDINATOR) -> None:
+        """The coordinator gives the group up (another broker takes over, or it becomes one of another kind): cancel
+        timers, and answer those who wait with `code`."""

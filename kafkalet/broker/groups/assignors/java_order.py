@@ -16,6 +16,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
+from kafkalet.broker.state_topics import java_hash
+
 T = TypeVar("T")
 
 _SMALLEST = 16
@@ -25,11 +27,7 @@ _MULTIPLIER = 0x9E3779B97F4A7C15  # of BaseHashTable.findSlot
 @lru_cache(maxsize=4096)
 def string_hash(text: str) -> int:
     """String.hashCode, as an unsigned number."""
-    value = 0
-    units = text.encode("utf-16-be", "surrogatepass")
-    for high, low in zip(units[::2], units[1::2], strict=True):
-        value = (31 * value + (high << 8 | low)) & 0xFFFFFFFF
-    return value
+    return java_hash(text)
 
 
 @lru_cache(maxsize=4096)
