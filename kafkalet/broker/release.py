@@ -142,6 +142,11 @@ class Release(NamedTuple):
         return self.version >= (4, 0)
 
     @property
+    def repeats_added_partitions(self) -> bool:
+        """AddPartitionsToTxn answers a partition that is named twice twice; before KIP-890 (3.6) once."""
+        return self.version >= (3, 6)
+
+    @property
     def asks_again_when_too_early(self) -> bool:
         """A broker whom the coordinator answers CONCURRENT_TRANSACTIONS asks again for a while (4.0)."""
         return self.version >= (4, 0)

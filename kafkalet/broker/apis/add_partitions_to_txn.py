@@ -80,13 +80,14 @@ def _add(wanted: Wanted, context: Context, then: Callable[[list[TopicResult]], N
     if wanted.verify_only:
         then(_by_topic(coordinator.verify_partitions(wanted.transactional_id, producer, partitions)))
         return
-    coordinator.add_partitions(
-        wanted.transactional_id,
-        producer,
-        partitions,
-        EPOCH_RISES_PER_TRANSACTION if version >= OF_BROKERS else 0,
-        lambda code: then(_as_asked(wanted, for_version(code, version, KNOWS_FENCED))),
-    )
+
+    def added(code: Code) -> None:
+        code = for_version(code, version, KNOWS_FENCED)
+        repeats = context.release.repeats_added_partitions
+        then(_as_asked(wanted, code) if repeats else _by_topic(dict.fromkeys(partitions, code)))
+
+    client_version = EPOCH_RISES_PER_TRANSACTION if version >= OF_BROKERS else 0
+    coordinator.add_partitions(wanted.transactional_id, producer, partitions, client_version, added)
 
 
 def _as_asked(wanted: Wanted, code: Code) -> list[TopicResult]:

@@ -98,6 +98,13 @@ def test_what_is_asked_twice_is_answered_twice(tx: Tx) -> None:
     ]
 
 
+def test_before_3_6_it_was_answered_once() -> None:
+    with producing(kafka_version="3.5") as tx:
+        assert tx.wire.ask("AddPartitionsToTxn", 3, {**tx.who, "topics": [{"name": "t", "partitions": [0, 0]}] * 2})[
+            "topics"
+        ] == [{"name": "t", "partitions": [{"partition_index": 0, "error_code": Code.NONE}]}]
+
+
 def test_to_verify_changes_nothing(tx: Tx) -> None:
     assert add_many(tx, wanted(tx, verify_only=True)) == {"x": {("t", 0): Code.TRANSACTION_ABORTABLE}}
     assert tx.describe()["transaction_state"] == "Empty"
