@@ -109,6 +109,11 @@ final class Clients {
         });
     }
 
+    /** Polls, whatever comes, until the broker refuses. */
+    static void refuses(Consumer<String, String> consumer, Class<? extends Throwable> kind) {
+        Step.refused(() -> Step.await("a refusal", () -> consumer.poll(Clients.BREATH) == null), kind);
+    }
+
     /** True where each member has something, and all of them together each partition once. */
     static Predicate<List<Set<TopicPartition>>> share(Set<TopicPartition> all) {
         return assignments -> {

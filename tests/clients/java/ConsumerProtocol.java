@@ -148,8 +148,7 @@ public class ConsumerProtocol {
         }
         try (KafkaConsumer<String, String> member = member("nobody", "group.remote.assignor", "nobody")) {
             member.subscribe(Set.of(topic));
-            Step.refused(() -> Step.await("a refusal", () -> !member.poll(Clients.BREATH).isEmpty()),
-                    UnsupportedAssignorException.class);
+            Clients.refuses(member, UnsupportedAssignorException.class);
         }
     }
 
@@ -170,8 +169,7 @@ public class ConsumerProtocol {
         }
         try (KafkaConsumer<String, String> member = member("pattern")) {
             member.subscribe(new SubscriptionPattern("(broken"));
-            Step.refused(() -> Step.await("a refusal", () -> !member.poll(Clients.BREATH).isEmpty()),
-                    InvalidRegularExpression.class);
+            Clients.refuses(member, InvalidRegularExpression.class);
         }
     }
 
@@ -183,8 +181,7 @@ public class ConsumerProtocol {
             Clients.settle("two members share", Clients.share(all), one, two);
             try (KafkaConsumer<String, String> other = member("static", "group.instance.id", "two")) {
                 other.subscribe(Set.of(topic));
-                Step.refused(() -> Step.await("a refusal", () -> !other.poll(Clients.BREATH).isEmpty()),
-                        UnreleasedInstanceIdException.class);
+                Clients.refuses(other, UnreleasedInstanceIdException.class);
             }
             Set<TopicPartition> before = new HashSet<>(two.assignment());
             int epoch = describe("static").groupEpoch().get();
@@ -212,9 +209,7 @@ public class ConsumerProtocol {
             Clients.join(two, topic, before);
             try (KafkaConsumer<String, String> other = classic("classic", "group.instance.id", "two")) {
                 Clients.join(other, topic, before);
-                KafkaConsumer<String, String> fenced = two;
-                Step.refused(() -> Step.await("a refusal", () -> !fenced.poll(Clients.BREATH).isEmpty()),
-                        FencedInstanceIdException.class);
+                Clients.refuses(two, FencedInstanceIdException.class);
             }
             Set<MemberToRemove> gone = Set.of(new MemberToRemove("two"));
             admin.removeMembersFromConsumerGroup(

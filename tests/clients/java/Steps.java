@@ -376,11 +376,9 @@ public class Steps {
         try (KafkaConsumer<String, String> consumer =
                 clients.consumer("auto.offset.reset", "none", "group.id", name + "-range")) {
             consumer.assign(Clients.one(partition));
-            Step.refused(() -> Step.await("a refusal", () -> !consumer.poll(Clients.BREATH).isEmpty()),
-                    NoOffsetForPartitionException.class);
+            Clients.refuses(consumer, NoOffsetForPartitionException.class);
             consumer.seek(partition, 99);
-            Step.refused(() -> Step.await("a refusal", () -> !consumer.poll(Clients.BREATH).isEmpty()),
-                    OffsetOutOfRangeException.class);
+            Clients.refuses(consumer, OffsetOutOfRangeException.class);
         }
         admin.deleteTopics(Clients.list(partition.topic())).all().get();
     }
