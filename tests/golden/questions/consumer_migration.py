@@ -93,7 +93,6 @@ def consumer_group_upgrade(ask: Asking) -> None:
     t = ask.topic("t", 4)
     group = Mixed(ask)
     group.classic_join("a classic member", "", protocols(t), version=3, bind="M1")
-    group.join("a consumer joins before the sync", A, t)
     group.classic_sync("the classic member syncs", "$M1", 1, {"$M1": assignment(t=[0, 1, 2, 3])})
     group.describe_both("classic")
     group.join("a consumer joins", A, t)
@@ -104,11 +103,11 @@ def consumer_group_upgrade(ask: Asking) -> None:
     group.classic_sync("sync of the classic member before it rejoins", "$M1", 1)
     owned = {t: [0, 1, 2, 3]}
     group.classic_join("the classic member rejoins", "$M1", protocols(t, owned=owned, generation_id=1))
-    group.classic.heartbeat("heartbeat before its sync", "$M1", 2)
-    group.classic_sync("the classic member syncs what it keeps", "$M1", 2)
-    group.classic_sync("and again", "$M1", 2)
+    group.classic.heartbeat("heartbeat before its sync", "$M1", 1)
+    group.classic_sync("the classic member syncs what it keeps", "$M1", 1)
+    group.classic_sync("and again", "$M1", 1)
     group.describe_both("one gives up")
-    group.classic.heartbeat("heartbeat after its sync", "$M1", 2)
+    group.classic.heartbeat("heartbeat after its sync", "$M1", 1)
     group.beat("the consumer, after that", A, 2)
     group.classic_join("it rejoins with what it kept", "$M1", protocols(t, owned={t: [0, 1]}, generation_id=2))
     group.classic_sync("it syncs once more", "$M1", 2)
@@ -118,7 +117,7 @@ def consumer_group_upgrade(ask: Asking) -> None:
         group.beat(f"heartbeat of the consumer, epoch {generation}", A, generation)
     group.describe_both("all assigned")
     offsets = Offsets(ask, group.id)
-    for generation in (-1, 1, 2, 3, 4):
+    for generation in (-1, 1, 2, 3):
         who = {"member_id": "$M1", "generation_id_or_member_epoch": generation}
         offsets.commit(f"commit of the classic member, generation {generation}", (t, (5,)), version=8, **who)
         offsets.commit(f"commit of the classic member, generation {generation}, v9", (t, (5,)), version=9, **who)
@@ -126,6 +125,33 @@ def consumer_group_upgrade(ask: Asking) -> None:
     group.beat("heartbeat of the classic member as a consumer", "$M1", 3)
     group.join("the classic member joins as a consumer under its id", "$M1", t)
     group.describe_both("the classic member has become a consumer")
+
+
+@scenario("consumer_groups", "Classic groups that are upgraded while they rebalance.", FOUR, ConsumerGroupHeartbeat=1)
+def consumer_group_upgrade_early(ask: Asking) -> None:
+    t = ask.topic("t", 1)
+    codes = {"only": ["error_code", "member_epoch"]}
+    group = Mixed(ask, "syncing")
+    group.classic_join("a classic member", "", protocols(t), version=3, bind="M1")
+    group.join("a consumer joins before the sync", A, t, **codes)
+    group.classic_sync("the classic member syncs", "$M1", 1, {"$M1": assignment(t=[0])})
+    group.classic.heartbeat("heartbeat of the classic member", "$M1", 1)
+    group.classic_join("the classic member rejoins", "$M1", protocols(t))
+    group.classic.heartbeat("heartbeat of the classic member that rejoined", "$M1", 2)
+    group = Mixed(ask, "joining")
+    group.classic_join("a classic member of another group", "", protocols(t), version=3, bind="M2")
+    group.classic_sync("it syncs", "$M2", 1, {"$M2": assignment(t=[0])})
+    ask.send("b", "JoinGroup", 3, group.classic.joining("", protocols=protocols(t)), conn="b")
+    group.classic.beats_until("$M2", 1)
+    group.join("a consumer joins while another waits", A, t, **codes)
+    ask.receive("the one that waited", "b", bind={"M3": "member_id"})
+    group.classic.heartbeat("heartbeat of the first", "$M2", 1)
+    group.classic.heartbeat("heartbeat of the one that waited", "$M3", 2)
+    ask.request("in the list", "ListGroups", 5, {}, keep={"groups": "group_id"})
+    unreadable = Mixed(ask, "unreadable")
+    unreadable.classic.enter("M4", protocols=[{"name": "range", "metadata": ""}])
+    unreadable.join("a consumer joins a group with unreadable subscriptions", A, t, **codes)
+    unreadable.describe_both("unreadable")
 
 
 @scenario(
