@@ -153,6 +153,13 @@ class Partition:
             self.changed(self)
         return appended
 
+    def append_built(self, records: bytes) -> Appended:
+        """Append a batch as the leader that a coordinator here has built as it is to lie in the log."""
+        appended = self.log_for(None).append_built(records)
+        self.advance_high_watermark()
+        self.changed(self)
+        return appended
+
     @property
     def has_enough_replicas(self) -> bool:
         """Whether as many replicas are in sync as `min.insync.replicas` wants."""

@@ -12,9 +12,9 @@ from typing import NamedTuple, TypeVar
 
 from kafkalet.clock import Clock
 from kafkalet.protocol.errors import Code, KafkaError
-from kafkalet.protocol.records.batch import Batch, batches
-from kafkalet.protocol.records.build import build_batch
-from kafkalet.protocol.records.record import Record
+from kafkalet.protocol.records.batch import TRANSACTIONAL, Batch, batches
+from kafkalet.protocol.records.build import frame_batch
+from kafkalet.protocol.records.record import Record, encode_records
 from kafkalet.storage.values import Isolation, Origin
 
 from .partition import Partition
@@ -25,6 +25,8 @@ T = TypeVar("T")
 NO_PRODUCER = -1
 NO_SEQUENCE = -1
 READ_BYTES = 1 << 20
+AS_BUILT = ("producer", "uncompressed")
+"""The values of compression.type that leave a batch as it is."""
 
 
 class StateRecord(NamedTuple):
@@ -48,6 +50,11 @@ class StateLog:
         return self.partition.index
 
     @property
+    def is_current(self) -> bool:
+        """Whether this broker still leads the partition, in the epoch in which it began to."""
+        return self.partition.is_leader and self.partition.leader_epoch == self.leader_epoch
+
+    @property
     def end_offset(self) -> int:
         """The offset that the next record gets."""
         return self.partition.log.log_end_offset
@@ -65,18 +72,47 @@ class StateLog:
         With a producer id they are part of its transaction. Raises KafkaError: NOT_LEADER_OR_FOLLOWER,
         NOT_ENOUGH_REPLICAS, MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE.
         """
-        partition = self.partition
-        partition.log_for(None)
-        if not partition.has_enough_replicas:
-            raise KafkaError(Code.NOT_ENOUGH_REPLICAS, f"{partition!r} has too few replicas in sync")
-        now_ms = self._clock.now_ms()
-        batch = build_batch(
-            [Record(offset, now_ms, key, value) for offset, (key, value) in enumerate(records)],
+        rows = [Record(offset, 0, key, value) for offset, (key, value) in enumerate(records)]
+        return self.append_encoded(
+            encode_records(rows, 0, 0),
+            len(rows),
             producer_id=producer_id,
             producer_epoch=producer_epoch,
             base_sequence=base_sequence,
-            is_transactional=producer_id != NO_PRODUCER,
         )
+
+    def append_encoded(
+        self,
+        payload: bytes,
+        count: int,
+        *,
+        producer_id: int = NO_PRODUCER,
+        producer_epoch: int = NO_PRODUCER,
+        base_sequence: int = NO_SEQUENCE,
+    ) -> int:
+        """The same for `count` records that are encoded already, all of the same time, with offsets from 0 on."""
+        partition = self.partition
+        log = partition.log_for(None)
+        if not partition.has_enough_replicas:
+            raise KafkaError(Code.NOT_ENOUGH_REPLICAS, f"{partition!r} has too few replicas in sync")
+        now_ms = self._clock.now_ms()
+        as_built = log.config.compression_type in AS_BUILT and log.config.record_version == 2
+        as_built = as_built and not log.config.stamps_append_time
+        batch = frame_batch(
+            payload,
+            count,
+            attributes=0 if producer_id == NO_PRODUCER else TRANSACTIONAL,
+            base_offset=log.log_end_offset if as_built else 0,
+            last_offset_delta=count - 1,
+            leader_epoch=partition.leader_epoch,
+            base_timestamp=now_ms,
+            max_timestamp=now_ms,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            base_sequence=base_sequence,
+        )
+        if as_built:
+            return partition.append_built(batch).last_offset
         return partition.append(bytearray(batch), Origin.COORDINATOR).last_offset
 
     def read(self) -> Iterator[Batch]:
@@ -108,7 +144,7 @@ class StateLog:
             return answer(Code.NONE)
 
         def look() -> T | None:
-            if not self.partition.is_leader or self.partition.leader_epoch != self.leader_epoch:
+            if not self.is_current:
                 return answer(Code.NOT_LEADER_OR_FOLLOWER)
             return answer(Code.NONE) if self.is_replicated(offset) else None
 

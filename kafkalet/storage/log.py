@@ -19,7 +19,7 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import Batch
 
 from . import retention
-from .acceptance import Accepted
+from .acceptance import NO_TIMESTAMP, Accepted, check_segment_size, check_size
 from .checkpoints import write_topic_id
 from .config import LogConfig
 from .epochs import UNDEFINED_EPOCH_OFFSET, EpochEntry, LeaderEpochs
@@ -102,6 +102,21 @@ class Log(LogOffsets):
             partition=self.name,
         )
         return self._append(accepted, origin, guard, transaction_version)
+
+    def append_built(self, records: bytes) -> Appended:
+        """Put one batch at the end that a coordinator of this broker has built for just there, in the topic's format.
+
+        What it says of itself is taken for true, its checksum too; only its size is checked. Raises AppendRefused.
+        """
+        self.write_topic_id()
+        check_size(len(records), self.config)
+        check_segment_size(len(records), self.config)
+        batch = Batch(records)
+        last_offset = batch.last_offset
+        accepted = Accepted(
+            records, (batch,), batch.base_offset, last_offset, batch.max_timestamp, last_offset, NO_TIMESTAMP
+        )
+        return self._append(accepted, Origin.COORDINATOR, None, 0)
 
     def append_as_follower(self, records: Buffer) -> Appended:
         """Put the leader's entries at the end, with the offsets and epochs they have. Gaps are fine.

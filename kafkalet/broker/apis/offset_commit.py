@@ -38,8 +38,7 @@ def handle(request: OffsetCommitRequest, context: Context) -> OffsetCommitRespon
         shard = context.node.coordinators.groups.shard_for_offsets(request.group_id)
         _check(request, asked, shard, context)
     except KafkaError as error:
-        code = error.code
-        answer.add_all(asked, lambda _: code)
+        answer.add_all(asked, error.code)
         return OffsetCommitResponse(topics=answer.topics)
     return commit(
         asked,
@@ -56,7 +55,7 @@ def handle(request: OffsetCommitRequest, context: Context) -> OffsetCommitRespon
 def refuse(request: OffsetCommitRequest, context: Context, error: KafkaError) -> OffsetCommitResponse:
     answer = CommitAnswer(Answer)
     for topic in request.topics:
-        answer.add(topic.name, topic.topic_id, topic.partitions, lambda _: error.code)
+        answer.add(topic.name, topic.topic_id, topic.partitions, error.code)
     return OffsetCommitResponse(topics=answer.topics)
 
 

@@ -139,5 +139,5 @@ def _refused(answer: CommitAnswer, asked: Sequence[Asked], code: Code, context: 
     told = commit_code(code, context.release)
     if told is Code.COORDINATOR_LOAD_IN_PROGRESS and context.version < KNOWS_LOADING:
         told = Code.COORDINATOR_NOT_AVAILABLE
-    answer.add_all(asked, lambda _: told)
+    answer.add_all(asked, told)
     return TxnOffsetCommitResponse(topics=answer.topics)

@@ -18,6 +18,8 @@ from .loading import load
 from .offsets_removal import remove_expired, remove_partitions
 from .shard import Shard
 
+FOUND_GROUPS = 10_000
+
 
 class GroupCoordinator:
     """The groups that the broker `node` coordinates."""
@@ -25,6 +27,7 @@ class GroupCoordinator:
     def __init__(self, node: Any) -> None:
         self._node = node
         self._shards: dict[int, Shard] = {}
+        self._found: dict[str, Shard] = {}  # by group, to find it quickly
         self._expiry: Timer | None = None
         self.arrivals = Arrivals()
 
@@ -37,6 +40,7 @@ class GroupCoordinator:
             self._expire_later()
 
     def unload(self, index: int) -> None:
+        self._found.clear()
         self._shards.pop(index).close()
         if not self._shards and self._expiry is not None:
             self._expiry.cancel()
@@ -51,7 +55,14 @@ class GroupCoordinator:
 
     def shard_for_offsets(self, group_id: str) -> Shard:
         """The same for those who only commit or read offsets, for which the empty name is one like others."""
-        return self._shards[self._node.coordinators.partition_for(CONSUMER_OFFSETS, group_id)]
+        shard = self._found.get(group_id)
+        if shard is not None and shard.log.is_current and shard.log.partition is self._node.partitions.get(shard.place):
+            return shard
+        shard = self._shards[self._node.coordinators.partition_for(CONSUMER_OFFSETS, group_id)]
+        if len(self._found) >= FOUND_GROUPS:
+            self._found.clear()
+        self._found[group_id] = shard
+        return shard
 
     def shards(self) -> Iterator[Shard]:
         """All that this broker coordinates now (ListGroups)."""

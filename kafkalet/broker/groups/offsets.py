@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from kafkalet.broker.state_log import NO_PRODUCER, StateLog, StateRecord
 
-from .offsets_records import CommittedOffset, encode_key, encode_value, key_head
+from .offsets_records import Commit, CommittedOffset, encode_commits, encode_key, key_head
 
 ByTopic = dict[str, dict[int, CommittedOffset]]
 
@@ -27,14 +27,6 @@ FIRST_SEQUENCE = 0
 
 EVERYWHERE = -1
 """In the place of the offset of a record that every in-sync replica has."""
-
-
-class Commit(NamedTuple):
-    """An offset that is to be committed, and where."""
-
-    topic: str
-    partition: int
-    committed: CommittedOffset
 
 
 class _Unreplicated(NamedTuple):
@@ -125,16 +117,12 @@ class Offsets:
     ) -> int:
         """Write offsets as one batch; the offset of the last record. With a producer id they are pending until its
         transaction ends. Raises KafkaError with the log's code (StateLog.append), and then nothing has changed."""
-        records, topic, head = [], None, b""
-        for commit in commits:
-            if commit.topic != topic:
-                topic = commit.topic
-                head = key_head(group_id, topic)
-            records.append(
-                StateRecord(encode_key(head, commit.partition), encode_value(commit.committed, self._value_version))
-            )
-        last_offset = self._log.append(
-            records, producer_id=producer_id, producer_epoch=producer_epoch, base_sequence=FIRST_SEQUENCE
+        last_offset = self._log.append_encoded(
+            encode_commits(group_id, commits, self._value_version),
+            len(commits),
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            base_sequence=FIRST_SEQUENCE,
         )
         if producer_id == NO_PRODUCER:
             missing = self._missing(last_offset)
@@ -163,8 +151,8 @@ class Offsets:
         """Remember no more what this producer's transaction was about to commit in these partitions."""
         by_group = self._pending.get(producer_id, {})
         by_topic = by_group.get(group_id, {})
-        for commit in commits:
-            _drop(by_topic, commit.topic, commit.partition)
+        for topic, partition, _ in commits:
+            _drop(by_topic, topic, partition)
         if not by_topic:
             by_group.pop(group_id, None)
         if not by_group:

@@ -13,12 +13,13 @@ kafkalet.protocol.messages.offsets_topic say the same, and read what is not as u
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorRecordHelpers, GroupMetadataManager.offsetCommitValue.
 """
 
+from collections.abc import Sequence
 from struct import Struct
 from typing import NamedTuple
 
 from kafkalet.protocol.errors import DecodeError
 from kafkalet.protocol.messages.offsets_topic import OffsetCommitKey, OffsetCommitValue
-from kafkalet.protocol.records.varint import encode_unsigned
+from kafkalet.protocol.records.varint import SMALL, encode, encode_unsigned
 from kafkalet.protocol.wire import ZERO_UUID
 
 KEY_VERSIONS = (0, 1)
@@ -37,6 +38,13 @@ _V4_HEAD = Struct(">hqi")  # version, offset, leader epoch
 _V4_PLAIN = Struct(">hqiBqB")  # the same without metadata and tags, to the end
 _V4_WITH_ID = Struct(">hqiBqBBB16s")  # the same with the topic's id
 _ID_TAG = b"\1\0\x10"  # one tag, number 0, 16 bytes
+
+# What follows the topic in a record without metadata: partition, size of the value, value, no headers.
+_V3_REST = Struct(">iBhqihqB")
+_V4_REST = Struct(">iBhqiBqBB")
+_V4_REST_WITH_ID = Struct(">iBhqiBqBBB16sB")
+_V3_SIZE, _V4_SIZE, _V4_SIZE_WITH_ID = (2 * value.size for value in (_V3_PLAIN, _V4_PLAIN, _V4_WITH_ID))  # zig-zag
+SMALLS = len(SMALL)
 
 
 class CommittedOffset(NamedTuple):
@@ -60,6 +68,10 @@ class OffsetKey(NamedTuple):
     group_id: str
     topic: str
     partition: int
+
+
+Commit = tuple[str, int, CommittedOffset]
+"""Topic and partition, and what is committed there."""
 
 
 def key_head(group_id: str, topic: str) -> bytes:
@@ -99,6 +111,36 @@ def encode_value(committed: CommittedOffset, version: int) -> bytes:
             b"\0" if topic_id == ZERO_UUID else _ID_TAG + topic_id,
         )
     )
+
+
+def encode_commits(group_id: str, commits: Sequence[Commit], version: int) -> bytes:
+    """The records of a batch of commits, as `encode_records` would make them of keys and values."""
+    pieces: list[bytes] = []
+    extend = pieces.extend
+    topic, before_partition, fixed_size = None, b"", 0
+    for delta, (name, partition, committed) in enumerate(commits):
+        if name != topic:
+            topic = name
+            head = key_head(group_id, name)
+            before_partition = encode(len(head) + _INT32.size) + head
+            fixed_size = len(before_partition) + 2
+        offset, leader_epoch, metadata, commit_timestamp_ms, expire_timestamp_ms, topic_id, _ = committed
+        if metadata or expire_timestamp_ms != NEVER:
+            value = encode_value(committed, version)
+            rest = b"".join((_INT32.pack(partition), encode(len(value)), value, b"\0"))
+        elif version == 3:
+            rest = _V3_REST.pack(partition, _V3_SIZE, 3, offset, leader_epoch, 0, commit_timestamp_ms, 0)
+        elif topic_id == ZERO_UUID:
+            rest = _V4_REST.pack(partition, _V4_SIZE, 4, offset, leader_epoch, 1, commit_timestamp_ms, 0, 0)
+        else:
+            rest = _V4_REST_WITH_ID.pack(
+                partition, _V4_SIZE_WITH_ID, 4, offset, leader_epoch, 1, commit_timestamp_ms, 1, 0, 16, topic_id, 0
+            )
+        offset_delta = SMALL[delta] if delta < SMALLS else encode(delta)
+        size = fixed_size + len(offset_delta) + len(rest)
+        # the attributes, the timestamp's delta and, at the end of the rest, the count of headers are 0
+        extend((SMALL[size] if size < SMALLS else encode(size), b"\0\0", offset_delta, before_partition, rest))
+    return b"".join(pieces)
 
 
 def decode_key(key: bytes, start: int = 0) -> OffsetKey:

@@ -19,11 +19,13 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.wire import ZERO_UUID
 
 from .group import PartitionCheck
-from .offsets import Commit
-from .offsets_records import NEVER, CommittedOffset
+from .offsets_records import NEVER, Commit, CommittedOffset
 from .shard import Shard, client_code
 
 R = TypeVar("R")
+
+Verdict = Code | Callable[[Any], Code]
+"""What partitions of a request are answered: all the same, or each after a look at it."""
 
 DEFAULT_TIMESTAMP = -1
 TOO_LARGE = (Code.MESSAGE_TOO_LARGE, Code.RECORD_LIST_TOO_LARGE, Code.INVALID_FETCH_SIZE)
@@ -45,31 +47,33 @@ class CommitAnswer:
         self._topic_type = topic_type
         self._by_name: dict[tuple[str, bytes], Any] = {}
 
-    def add(self, name: str, topic_id: bytes, partitions: Sequence[Any], code_of: Callable[[Any], Code]) -> None:
+    def add(self, name: str, topic_id: bytes, partitions: Sequence[Any], code: Verdict) -> None:
         """Answer these partitions of a request."""
         topic = self._by_name.get((name, topic_id))
         if topic is None:
             topic = self._by_name[name, topic_id] = self._add_topic(name, topic_id)
-        topic.partitions += self._answers(partitions, code_of)
+        topic.partitions += self._answers(partitions, code)
 
-    def add_all(self, asked: Sequence[Asked], code_of: Callable[[Any], Code]) -> None:
+    def add_all(self, asked: Sequence[Asked], code: Verdict) -> None:
         """Answer what the coordinator was asked, the last that is added."""
         if self.topics:
             for topic, partitions in asked:
-                self.add(topic.name, topic.topic_id, partitions, code_of)
+                self.add(topic.name, topic.topic_id, partitions, code)
         else:  # a topic that was named twice is answered twice
             for topic, partitions in asked:
-                self._add_topic(topic.name, topic.topic_id).partitions += self._answers(partitions, code_of)
+                self._add_topic(topic.name, topic.topic_id).partitions += self._answers(partitions, code)
 
     def _add_topic(self, name: str, topic_id: bytes) -> Any:
         topic = self._topic_type(name=name, topic_id=topic_id, partitions=[])
         self.topics.append(topic)
         return topic
 
-    def _answers(self, partitions: Sequence[Any], code_of: Callable[[Any], Code]) -> list[Any]:
+    def _answers(self, partitions: Sequence[Any], code: Verdict) -> list[Any]:
         answer = self._topic_type.Partition
+        if isinstance(code, Code):
+            return [answer(partition_index=partition.partition_index, error_code=code) for partition in partitions]
         return [
-            answer(partition_index=partition.partition_index, error_code=code_of(partition)) for partition in partitions
+            answer(partition_index=partition.partition_index, error_code=code(partition)) for partition in partitions
         ]
 
 
@@ -82,12 +86,12 @@ def sort_out(request: Any, context: Context, answer: CommitAnswer, *, by_id: boo
         state: TopicState | None = metadata.topic_by_id(topic.topic_id) if by_id else metadata.topics.get(topic.name)
         if state is None:
             code = Code.UNKNOWN_TOPIC_ID if by_id else Code.UNKNOWN_TOPIC_OR_PARTITION
-            answer.add(topic.name, topic.topic_id, partitions, _always(code))
+            answer.add(topic.name, topic.topic_id, partitions, code)
             continue
         count = len(state.partitions)
         unknown = [partition for partition in partitions if not 0 <= partition.partition_index < count]
         if unknown:
-            answer.add(state.name, state.topic_id, unknown, _always(Code.UNKNOWN_TOPIC_OR_PARTITION))
+            answer.add(state.name, state.topic_id, unknown, Code.UNKNOWN_TOPIC_OR_PARTITION)
             partitions = [partition for partition in partitions if 0 <= partition.partition_index < count]
         if partitions:
             found.append(Asked(state, partitions))
@@ -119,16 +123,20 @@ def commit(
     config, release = context.node.config, context.release
     limit = config.offset_metadata_max_bytes
 
+    commits = _commits_of(asked, shard, limit, retention_ms, keep_ids=by_id or release.keeps_topic_ids_of_offsets)
+    fits_all = len(commits) == sum(len(partitions) for _, partitions in asked)
+
     def settle(code: Code) -> R:
         told = commit_code(code, release)
-
-        def code_of(partition: Any) -> Code:
-            return Code.OFFSET_METADATA_TOO_LARGE if is_too_long(partition.committed_metadata, limit) else told
-
-        answer.add_all(asked, code_of)
+        if fits_all:
+            answer.add_all(asked, told)
+        else:
+            too_long = Code.OFFSET_METADATA_TOO_LARGE
+            answer.add_all(
+                asked, lambda partition: too_long if is_too_long(partition.committed_metadata, limit) else told
+            )
         return respond(answer.topics)
 
-    commits = _commits_of(asked, shard, limit, retention_ms, keep_ids=by_id or release.keeps_topic_ids_of_offsets)
     if not commits:
         return settle(Code.NONE)
     try:
@@ -147,28 +155,33 @@ def _commits_of(
     record_offset = shard.log.end_offset
     expire_timestamp_ms = NEVER if retention_ms == -1 else now_ms + retention_ms
     dates_all = shard.node.release.dates_every_offset
-    commits = []
+    is_dated = hasattr(asked[0].partitions[0], "commit_timestamp")  # not in transactions
+    new = tuple.__new__  # a third of the time of CommittedOffset(...)
+    commits: list[Commit] = []
     for topic, partitions in asked:
         topic_id = topic.topic_id if keep_ids else ZERO_UUID
         for partition in partitions:
             metadata = partition.committed_metadata or ""
             if metadata and is_too_long(metadata, metadata_max_bytes):
                 continue
-            timestamp_ms = getattr(partition, "commit_timestamp", DEFAULT_TIMESTAMP)
-            if timestamp_ms == DEFAULT_TIMESTAMP:
-                timestamp_ms = now_ms
+            timestamp_ms = now_ms
+            if is_dated and partition.commit_timestamp != DEFAULT_TIMESTAMP:
+                timestamp_ms = partition.commit_timestamp
             if dates_all and retention_ms == -1:
                 expire_timestamp_ms = timestamp_ms + shard.node.config.offsets_retention_minutes * MINUTE_MS
-            committed = CommittedOffset(
-                partition.committed_offset,
-                partition.committed_leader_epoch,
-                metadata,
-                timestamp_ms,
-                expire_timestamp_ms,
-                topic_id,
-                record_offset,
+            committed = new(
+                CommittedOffset,
+                (
+                    partition.committed_offset,
+                    partition.committed_leader_epoch,
+                    metadata,
+                    timestamp_ms,
+                    expire_timestamp_ms,
+                    topic_id,
+                    record_offset,
+                ),
             )
-            commits.append(Commit(topic.name, partition.partition_index, committed))
+            commits.append((topic.name, partition.partition_index, committed))
     return commits
 
 
@@ -193,13 +206,11 @@ def commit_code(code: Code, release: Release) -> Code:
 
 def _each_once(asked: Sequence[Asked]) -> list[Asked]:
     """Each partition once, as it was named last."""
+    if len(asked) == 1 and len(asked[0].partitions) == 1:
+        return list(asked)
     topics: dict[str, tuple[TopicState, dict[int, Any]]] = {}
     for topic, partitions in asked:
         _, by_index = topics.setdefault(topic.name, (topic, {}))
         for partition in partitions:
             by_index[partition.partition_index] = partition
     return [Asked(topic, list(by_index.values())) for topic, by_index in topics.values()]
-
-
-def _always(code: Code) -> Callable[[Any], Code]:
-    return lambda _: code

@@ -43,6 +43,7 @@ class Shard:
     def __init__(self, node: Any, log: StateLog) -> None:
         self.node = node
         self.log = log
+        self.place = log.partition.topic, log.index
         self.clock: Clock = node.clock
         self.groups: dict[str, Group] = {}
         self._base_sequence = 0 if node.release.numbers_group_records else NO_SEQUENCE

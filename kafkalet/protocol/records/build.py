@@ -83,15 +83,45 @@ def build_batch(
     payload = encode_records(records, base_offset, base_timestamp)
     if codec and records:
         payload = compress(codec, payload, level)
+    return frame_batch(
+        payload,
+        len(records),
+        attributes=attributes,
+        base_offset=base_offset,
+        last_offset_delta=last_offset - base_offset,
+        leader_epoch=leader_epoch,
+        base_timestamp=base_timestamp,
+        max_timestamp=max_timestamp,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
+    )
+
+
+def frame_batch(
+    payload: bytes,
+    count: int,
+    *,
+    attributes: int,
+    base_offset: int,
+    last_offset_delta: int,
+    leader_epoch: int,
+    base_timestamp: int,
+    max_timestamp: int,
+    producer_id: int = NO_PRODUCER_ID,
+    producer_epoch: int = NO_PRODUCER_EPOCH,
+    base_sequence: int = NO_SEQUENCE,
+) -> bytes:
+    """A batch of format 2 around `count` records that lie encoded (and compressed) in `payload`."""
     tail = _TAIL.pack(
         attributes,
-        last_offset - base_offset,
+        last_offset_delta,
         base_timestamp,
         max_timestamp,
         producer_id,
         producer_epoch,
         base_sequence,
-        len(records),
+        count,
     )
     length = HEADER_SIZE - LOG_OVERHEAD + len(payload)
     head = _HEAD.pack(base_offset, length, leader_epoch, 2, crc32c(payload, crc32c(tail)))
