@@ -55,17 +55,22 @@ class TransactionCoordinator:
     def __init__(self, node: Any) -> None:
         self._node = node
         self._shards: dict[int, Shard] = {}
+        self._epochs: dict[int, int] = {}
+        """Of each shard."""
+        self._level = (-1, 0)
+        """The transaction version of the cluster, after how many changes of its features that was."""
         self._endings: dict[Transaction, Ending] = {}
         self._timeouts = Timeouts(node.clock, node.config, self._shards.values, self._abort)
 
     # Leadership
 
     def loaded(self) -> dict[int, int]:
-        return {index: shard.coordinator_epoch for index, shard in self._shards.items()}
+        return self._epochs
 
     def load(self, log: StateLog) -> None:
         """Read the state in a partition that this broker leads now; what is decided will be completed."""
         shard = self._shards[log.index] = Shard(log, self._value_version)
+        self._epochs[log.index] = log.leader_epoch
         shard.load()
         for transaction in shard.transactions.values():
             if transaction.metadata.state in PREPARE_STATES:
@@ -75,6 +80,7 @@ class TransactionCoordinator:
     def unload(self, index: int) -> None:
         """Forget the state in a partition."""
         shard = self._shards.pop(index)
+        del self._epochs[index]
         shard.is_open = False
         for transaction, ending in list(self._endings.items()):
             if transaction.shard is shard:
@@ -84,11 +90,13 @@ class TransactionCoordinator:
             self._timeouts.stop()
 
     def _value_version(self) -> int:
-        return 1 if self._level() >= 1 else 0
+        return 1 if self._transaction_version() >= 1 else 0
 
-    def _level(self) -> int:
-        level: int = self._node.cluster.feature_level("transaction.version")
-        return level
+    def _transaction_version(self) -> int:
+        changes = self._node.metadata.feature_changes
+        if changes != self._level[0]:
+            self._level = (changes, self._node.cluster.feature_level("transaction.version"))
+        return self._level[1]
 
     # What is known
 
@@ -235,7 +243,7 @@ class TransactionCoordinator:
     def _fence(self, transaction: Transaction, then: Callable[[Result], None]) -> None:
         """Abort what a producer has left open, in an epoch that it does not have."""
         producer_id, epoch = transaction.metadata.producer_id, fencing_epoch(transaction)
-        end = End(producer_id, epoch, committed=False, client_version=self._level(), is_fence=True)
+        end = End(producer_id, epoch, committed=False, client_version=self._transaction_version(), is_fence=True)
         self._end(transaction, end, then)
 
     def _take_producer_id(self) -> int:

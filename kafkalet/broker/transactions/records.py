@@ -13,11 +13,17 @@ import logging
 from struct import Struct
 
 from kafkalet.protocol.messages.transactions_topic import TransactionLogKey, TransactionLogValue
+from kafkalet.protocol.tags import write_uvarint
 
-from .metadata import Metadata, State
+from .metadata import Metadata, State, TopicPartition
 
 _LOG = logging.getLogger(__name__)
 _VERSION = Struct(">h")
+_COUNT = Struct(">i")
+_HEAD = Struct(">hqhib")  # version, producer id, epoch, timeout, state
+_TIMES = Struct(">qq")
+_LONG_TAG = Struct(">BBq")  # tag, size, value
+_SHORT_TAG = Struct(">BBh")
 VERSION_0 = _VERSION.pack(0)
 
 
@@ -35,27 +41,50 @@ def decode_key(key: bytes | None) -> str | None:
 
 
 def encode_value(metadata: Metadata, version: int) -> bytes:
-    """The value in `version` (0 or 1)."""
-    topics = None
-    if metadata.state is not State.EMPTY:
-        by_topic: dict[str, list[int]] = {}
-        for topic, index in sorted(metadata.partitions):
-            by_topic.setdefault(topic, []).append(index)
-        topics = [TransactionLogValue.Topic(topic=topic, partition_ids=ids) for topic, ids in by_topic.items()]
-    value = TransactionLogValue(
-        producer_id=metadata.producer_id,
-        producer_epoch=metadata.producer_epoch,
-        transaction_timeout_ms=metadata.timeout_ms,
-        transaction_status=metadata.state,
-        transaction_partitions=topics,
-        transaction_last_update_timestamp_ms=metadata.update_ms,
-        transaction_start_timestamp_ms=metadata.start_ms,
-    )
-    if version >= 1:
-        value.previous_producer_id = metadata.previous_producer_id
-        value.next_producer_id = metadata.next_producer_id
-        value.client_transaction_version = metadata.client_version
-    return _VERSION.pack(version) + value.encode(version)
+    """The value in `version` (0 or 1). Written by hand, because each transaction has three of them."""
+    known = metadata
+    state = known.state
+    head = _HEAD.pack(version, known.producer_id, known.producer_epoch, known.timeout_ms, state)
+    times = _TIMES.pack(known.update_ms, known.start_ms)
+    if version == 0:
+        partitions = b"\xff\xff\xff\xff" if state is State.EMPTY else _partitions(known.partitions)
+        return b"".join((head, partitions, times))
+    partitions = b"\0" if state is State.EMPTY else _compact_partitions(known.partitions)
+    tags = [
+        layout.pack(tag, layout.size - 2, value)
+        for tag, layout, value, default in (
+            (0, _LONG_TAG, known.previous_producer_id, -1),
+            (1, _LONG_TAG, known.next_producer_id, -1),
+            (2, _SHORT_TAG, known.client_version, 0),
+        )
+        if value != default
+    ]
+    return b"".join((head, partitions, times, bytes((len(tags),)), *tags))
+
+
+def _by_topic(partitions: frozenset[TopicPartition]) -> dict[str, list[int]]:
+    by_topic: dict[str, list[int]] = {}
+    for topic, index in partitions if len(partitions) == 1 else sorted(partitions):
+        by_topic.setdefault(topic, []).append(index)
+    return by_topic
+
+
+def _partitions(partitions: frozenset[TopicPartition]) -> bytes:
+    topics = _by_topic(partitions)
+    pieces = [_COUNT.pack(len(topics))]
+    for topic, indexes in topics.items():
+        pieces += (_VERSION.pack(len(topic)), topic.encode(), _COUNT.pack(len(indexes)))
+        pieces.append(Struct(f">{len(indexes)}i").pack(*indexes))
+    return b"".join(pieces)
+
+
+def _compact_partitions(partitions: frozenset[TopicPartition]) -> bytes:
+    topics = _by_topic(partitions)
+    pieces = [write_uvarint(len(topics) + 1)]
+    for topic, indexes in topics.items():
+        pieces += (write_uvarint(len(topic) + 1), topic.encode(), write_uvarint(len(indexes) + 1))
+        pieces += (Struct(f">{len(indexes)}i").pack(*indexes), b"\0")
+    return b"".join(pieces)
 
 
 def decode_value(value: bytes) -> Metadata:

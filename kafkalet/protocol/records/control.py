@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kafkalet.protocol.errors import Code, KafkaError
 
-from .build import build_batch
+from .batch import CONTROL, TRANSACTIONAL
+from .build import build_batch, frame_batch
 from .record import Record
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 _KEY = Struct(">hh")
 _END_MARKER = Struct(">hi")
+_END_MARKER_RECORD = Struct(">B3xBhhBhiB")  # lengths and deltas are varints of one byte
 
 
 class ControlType(IntEnum):
@@ -88,15 +90,18 @@ def build_end_marker(
     leader_epoch: int = -1,
 ) -> bytes:
     """The batch that ends a transaction (MemoryRecords.withEndTransactionMarker)."""
-    value = _END_MARKER.pack(0, marker.coordinator_epoch)
-    return build_batch(
-        [Record(base_offset, timestamp, _KEY.pack(0, marker.type), value)],
+    payload = _END_MARKER_RECORD.pack(16 << 1, 4 << 1, 0, marker.type, 6 << 1, 0, marker.coordinator_epoch, 0)
+    return frame_batch(
+        payload,
+        1,
+        attributes=TRANSACTIONAL | CONTROL,
         base_offset=base_offset,
+        last_offset_delta=0,
         leader_epoch=leader_epoch,
+        base_timestamp=timestamp,
+        max_timestamp=timestamp,
         producer_id=producer_id,
         producer_epoch=producer_epoch,
-        is_transactional=True,
-        is_control=True,
     )
 
 

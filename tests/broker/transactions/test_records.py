@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from kafkalet.broker.transactions.metadata import Metadata, State
 from kafkalet.broker.transactions.records import decode_key, decode_value, encode_key, encode_value
-from kafkalet.protocol.messages.transactions_topic import TransactionLogKey
+from kafkalet.protocol.messages.transactions_topic import TransactionLogKey, TransactionLogValue
 
 LONGS = st.integers(-1, (1 << 63) - 1)
-PARTITIONS = st.frozensets(st.tuples(st.sampled_from(["a", "topic"]), st.integers(0, 100)), max_size=5)
+PARTITIONS = st.frozensets(st.tuples(st.sampled_from(["a", "topic"]), st.integers(0, 300)), max_size=200)
 LOGGED = [state for state in State if state is not State.PREPARE_EPOCH_FENCE]
 
 
@@ -30,6 +30,29 @@ def metadata(draw: st.DrawFn) -> Metadata:
         next_producer_id=draw(LONGS),
         client_version=draw(st.integers(0, 2)),
     )
+
+
+@given(metadata(), st.sampled_from([0, 1]))
+def test_values_are_those_of_the_message(known: Metadata, version: int) -> None:
+    topics: dict[str, list[int]] = {}
+    for topic, index in sorted(known.partitions):
+        topics.setdefault(topic, []).append(index)
+    types = TransactionLogValue
+    message = types(
+        producer_id=known.producer_id,
+        producer_epoch=known.producer_epoch,
+        transaction_timeout_ms=known.timeout_ms,
+        transaction_status=known.state,
+        transaction_partitions=None
+        if known.state is State.EMPTY
+        else [types.Topic(topic=topic, partition_ids=indexes) for topic, indexes in topics.items()],
+        transaction_last_update_timestamp_ms=known.update_ms,
+        transaction_start_timestamp_ms=known.start_ms,
+    )
+    if version:
+        message.previous_producer_id, message.next_producer_id = known.previous_producer_id, known.next_producer_id
+        message.client_transaction_version = known.client_version
+    assert encode_value(known, version) == version.to_bytes(2, "big") + message.encode(version)
 
 
 @given(metadata())
