@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # How long an example takes says more about what else the machine does than about us.
 settings.register_profile("kafkalet", deadline=None)
+settings.register_profile("long", deadline=None, max_examples=4000)  # --hypothesis-profile=long
 settings.load_profile("kafkalet")
 
 RELEASES = ("3.9", "4.4")

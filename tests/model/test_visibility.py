@@ -379,8 +379,8 @@ def test_any_history_leaves_what_the_model_says(capsys: pytest.CaptureFixture[st
     run_state_machine_as_test(  # type: ignore[no-untyped-call]
         Visibility,
         settings=settings(
-            max_examples=settings().max_examples,
-            stateful_step_count=40,
+            max_examples=settings().max_examples // 4,
+            stateful_step_count=30,
             deadline=None,
             suppress_health_check=list(HealthCheck),
         ),
