@@ -39,7 +39,7 @@ from .upkeep import Upkeep
 
 if TYPE_CHECKING:
     from .partition import Partition
-    from .views import LogView
+    from .views import GroupView, LogView, TransactionView
 
 
 class Cluster(Running):
@@ -107,6 +107,12 @@ class Cluster(Running):
 
         leader = self.call(lambda: self.leadership.leader_of(topic, partition))
         return LogView(leader.log, self.call)
+
+    def group(self, group_id: str) -> GroupView:
+        """A view of a group: its state, its members, what it has committed."""
+        from .views import GroupView
+
+        return GroupView(group_id, self.nodes, self.call)
 
     def produce(self, topic: str, partition: int, records: bytes | bytearray) -> int:
         """Append record batches, as built by `kafkalet.protocol.records.build`, to a partition; the first offset.

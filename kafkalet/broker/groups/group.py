@@ -3,7 +3,7 @@
 Source: org.apache.kafka.coordinator.group.Group.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
@@ -34,6 +34,13 @@ class GroupType(StrEnum):
     CONSUMER = "consumer"
 
 
+class Member(Protocol):
+    """A member of a group."""
+
+    @property
+    def member_id(self) -> str: ...
+
+
 class Group(Protocol):
     """A group. The checks raise KafkaError with the code that the client gets."""
 
@@ -54,6 +61,9 @@ class Group(Protocol):
     @property
     def is_empty(self) -> bool:
         """It has no members."""
+
+    @property
+    def members(self) -> Iterable[Member]: ...
 
     def join(self, request: JoinGroupRequest, caller: Caller) -> JoinGroupResponse | Delayed[JoinGroupResponse]:
         """A client of the classic protocol wants to be a member."""

@@ -6,7 +6,8 @@
             3-8    consumer group (KIP-848)     consumer
             16     regular expression           consumer
 
-Records of an unknown kind are skipped, as Kafka does for those of a later release. Offsets in transactional batches
+Records of an unknown kind are skipped, as Kafka does for those of a later release, and so are, with an error in the
+log, those that cannot be read. Offsets in transactional batches
 count when their marker comes.
 
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorShard.replay, CoordinatorLoaderImpl.
@@ -17,6 +18,7 @@ from collections.abc import Callable
 from struct import Struct
 
 from kafkalet.broker.state_log import NO_PRODUCER
+from kafkalet.protocol.errors import ProtocolError
 from kafkalet.protocol.records.batch import Batch
 from kafkalet.protocol.records.control import ControlType, control_type
 from kafkalet.protocol.records.record import Record
@@ -87,4 +89,7 @@ def _replay(shard: Shard, record: Record, batch: Batch, replays: dict[int, Repla
         _LOG.warning("%r: key version %d at offset %d is skipped", shard.log.partition, version, record.offset)
         return
     value = None if record.value is None else bytes(record.value)
-    replay(shard, version, key[_VERSION.size :], value, batch)
+    try:
+        replay(shard, version, key[_VERSION.size :], value, batch)
+    except ProtocolError as problem:
+        _LOG.error("%r: the record at offset %d is skipped: %s", shard.log.partition, record.offset, problem)
