@@ -17,8 +17,10 @@ for a client cannot know whether its first batch has arrived (KIP-890).
 Source: kafka.coordinator.transaction.TransactionCoordinator.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafkalet.protocol.errors import Code
 
@@ -35,7 +37,9 @@ from .metadata import (
     TopicPartition,
     is_exhausted,
 )
-from .shard import Transaction
+
+if TYPE_CHECKING:  # a broker starts without logs
+    from .shard import Transaction
 
 Decision = Metadata | Code
 NO_PARTITIONS: frozenset[TopicPartition] = frozenset()

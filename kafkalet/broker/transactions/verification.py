@@ -14,15 +14,20 @@ A producer that has just ended its last transaction may be too early: then the b
 Source: kafka.server.AddPartitionsToTxnManager, ReplicaManager.maybeSendPartitionsToTransactionCoordinator.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kafkalet.broker.state_topics import TRANSACTION_STATE, partition_of
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .decisions import Producer
 from .metadata import EPOCH_RISES_PER_TRANSACTION, TopicPartition
+
+if TYPE_CHECKING:
+    from kafkalet.broker.views import TransactionView
 
 Refusals = dict[TopicPartition, KafkaError]
 
@@ -38,12 +43,12 @@ class Operation(IntEnum):
     ADD = 2
 
     @classmethod
-    def of_produce(cls, version: int) -> "Operation":
+    def of_produce(cls, version: int) -> Operation:
         """What Produce of that version has to ask."""
         return cls.ADD if version >= 12 else cls.VERIFY if version >= 11 else cls.VERIFY_FOR_OLD
 
     @classmethod
-    def of_txn_offset_commit(cls, version: int) -> "Operation":
+    def of_txn_offset_commit(cls, version: int) -> Operation:
         """What TxnOffsetCommit of that version has to ask."""
         return cls.ADD if version >= 5 else cls.VERIFY if version >= 4 else cls.VERIFY_FOR_OLD
 
@@ -53,6 +58,26 @@ class Transactions:
 
     def __init__(self, cluster: Any) -> None:
         self._cluster = cluster
+
+    def view(self, transactional_id: str) -> TransactionView:
+        """How a transactional id stands. TRANSACTIONAL_ID_NOT_FOUND where nobody knows it."""
+        from kafkalet.broker.views import TransactionView
+
+        coordinator = self._coordinator(transactional_id)
+        transaction = None if coordinator is None else coordinator.coordinators.transactions.find(transactional_id)
+        if coordinator is None or transaction is None:
+            raise KafkaError(Code.TRANSACTIONAL_ID_NOT_FOUND, f"there is no transactional id {transactional_id}")
+        known = transaction.metadata
+        return TransactionView(
+            transactional_id,
+            known.state.title,
+            known.producer_id,
+            known.producer_epoch,
+            known.timeout_ms,
+            sorted(known.partitions),
+            known.start_ms,
+            coordinator.node_id,
+        )
 
     def verify(
         self,
@@ -91,11 +116,7 @@ class Transactions:
         operation: Operation,
         then: Callable[[dict[TopicPartition, Code]], None],
     ) -> None:
-        topic = self._cluster.metadata.topics.get(TRANSACTION_STATE.name)
-        leader = None
-        if topic is not None:
-            state = topic.partitions[partition_of(transactional_id, len(topic.partitions))]
-            leader = self._cluster.nodes.get(state.leader)
+        leader = self._coordinator(transactional_id)
         if leader is None:
             then(dict.fromkeys(partitions, Code.COORDINATOR_NOT_AVAILABLE))
             return
@@ -108,6 +129,13 @@ class Transactions:
             coordinator.add_partitions(transactional_id, producer, partitions, EPOCH_RISES_PER_TRANSACTION, added)
         else:
             then(coordinator.verify_partitions(transactional_id, producer, partitions))
+
+    def _coordinator(self, transactional_id: str) -> Any:
+        """The node that coordinates, None while nobody does."""
+        topic = self._cluster.metadata.topics.get(TRANSACTION_STATE.name)
+        if topic is None:
+            return None
+        return self._cluster.nodes.get(topic.partitions[partition_of(transactional_id, len(topic.partitions))].leader)
 
 
 def _refusal(code: Code, operation: Operation) -> KafkaError:
