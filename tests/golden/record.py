@@ -15,6 +15,7 @@ import os
 import pkgutil
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ def record(question: Question, server: Server, release: str) -> dict[str, Any]:
         for step in ask.steps:
             answer = player.perform(step)
             if "case" in step:
-                expected = Placeholders(player, server).of(told(step, answer, player.names))
+                expected = Placeholders(player, server, step.get("bind", {})).of(told(step, answer, player.names))
                 step = step | {"expect": with_shapes(expected, step.get("bind", {}), player.names)}
             steps.append(step)
     finally:
@@ -55,7 +56,9 @@ def with_shapes(expected: Any, bind: dict[str, str], names: dict[str, Any]) -> A
         *above, last = path.split(".")
         inner = at_path(expected, ".".join(above)) if above else expected
         if isinstance(inner, dict) and inner.get(last) == f"${name}":
-            if made := MADE_UP.fullmatch(names[name]):
+            if not isinstance(names[name], str):
+                inner[last] = f"$?{name}"
+            elif made := MADE_UP.fullmatch(names[name]):
                 inner[last] = "$MEMBER" if made["of"] == CLIENT_ID else f"$MEMBER:{made['of']}"
             elif UUID.fullmatch(names[name]):
                 inner[last] = "$UUID"
@@ -65,9 +68,11 @@ def with_shapes(expected: Any, bind: dict[str, str], names: dict[str, Any]) -> A
 class Placeholders:
     """Turns an answer into what is expected of any run."""
 
-    def __init__(self, player: Player, server: Server) -> None:
+    def __init__(self, player: Player, server: Server, just_bound: Iterable[str] = ()) -> None:
         self.server = server
-        bound = {name: value for name, value in player.names.items() if self.is_telling(name, value)}
+        older = [name for name in player.names if name not in just_bound]
+        telling = [(name, player.names[name]) for name in [*just_bound, *older] if name in player.names]
+        bound = {name: value for name, value in telling if self.is_telling(name, value)}
         self.names = {value: f"${name}" for name, value in bound.items()}
         self.in_hex = {in_hex(value): f"<{name}>" for name, value in bound.items()}
 
