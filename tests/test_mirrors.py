@@ -34,6 +34,7 @@ ELSEWHERE: dict[str, str] = {
     "broker.replication": "broker/test_cluster.py",
     "broker.running": "broker/test_cluster.py",
     "broker.surroundings": "broker/test_listener.py",
+    "broker.looking": "broker/test_views.py",
     "broker.views": "broker/test_cluster.py",
     "storage.acceptance": "storage/test_validation.py",
     "storage.producer_append": "storage/test_producers.py",

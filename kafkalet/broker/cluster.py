@@ -26,23 +26,22 @@ from .addresses import FIRST_NODE_ID, Addresses
 from .config import BrokerConfig
 from .home import Home
 from .leadership import Leadership
+from .looking import Looking
 from .metadata import MetadataImage, PartitionState, TopicState, new_topic_id
 from .new_topics import NewTopic, place_topic
 from .node import Node
 from .producer_ids import ProducerIds
 from .receiving import ReceiveBuffer
 from .release import NEWEST, Release
-from .running import Running
 from .state_topics import StateTopic
 from .transactions.verification import Transactions
 from .upkeep import Upkeep
 
 if TYPE_CHECKING:
     from .partition import Partition
-    from .views import GroupView, LogView, TransactionView
 
 
-class Cluster(Running):
+class Cluster(Looking):
     """Some brokers in this process.
 
     brokers        how many (1 or more)
@@ -100,19 +99,6 @@ class Cluster(Running):
     def bootstrap_servers(self) -> str:
         """Where clients begin: host:port of every broker, separated by commas."""
         return ",".join(f"{node.host}:{node.port}" for node in self.metadata.endpoints.values())
-
-    def log(self, topic: str, partition: int = 0) -> LogView:
-        """A view of the leader's log. UNKNOWN_TOPIC_OR_PARTITION where there is none."""
-        from .views import LogView
-
-        leader = self.call(lambda: self.leadership.leader_of(topic, partition))
-        return LogView(leader.log, self.call)
-
-    def group(self, group_id: str) -> GroupView:
-        """A view of a group: its state, its members, what it has committed."""
-        from .views import GroupView
-
-        return GroupView(group_id, self.nodes, self.call)
 
     def produce(self, topic: str, partition: int, records: bytes | bytearray) -> int:
         """Append record batches, as built by `kafkalet.protocol.records.build`, to a partition; the first offset.

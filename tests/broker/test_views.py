@@ -1,4 +1,4 @@
-"""Views of a log: what a test sees of it while the broker goes on."""
+"""Views of a log and of a group: what a test sees of them while the broker goes on."""
 
 import threading
 from collections.abc import Iterator
@@ -6,9 +6,11 @@ from collections.abc import Iterator
 import pytest
 
 import kafkalet
-from kafkalet.broker.views import SegmentView
-from kafkalet.protocol.errors import KafkaError
-from tests.broker.wire import batch, timed
+from kafkalet.broker.views import SegmentView, TransactionView
+from kafkalet.protocol.errors import Code, KafkaError
+from tests.broker.apis.test_join_group import body as join_body
+from tests.broker.transactions.producing import Tx, producing
+from tests.broker.wire import Wire, batch, timed
 
 
 @pytest.fixture
@@ -101,3 +103,45 @@ def test_a_view_of_what_was_deleted_has_nothing_to_show(broker: kafkalet.Broker)
     assert log.log_end_offset == 1  # as it was
     with pytest.raises(KafkaError):
         broker.log("t", 0)
+
+
+def test_a_transaction_in_its_course() -> None:
+    with producing(2, clock=kafkalet.ManualClock()) as tx:
+        cluster = tx.wire.cluster
+        view = cluster.transaction("x")
+        assert view == TransactionView("x", "Empty", tx.producer_id, 0, 60_000, [], -1, tx.node)
+        assert tx.add() == Code.NONE
+        view = cluster.transaction("x")
+        assert (view.state, view.partitions, view.started_ms) == ("Ongoing", [("t", 0)], cluster.clock.now_ms())
+        assert tx.end() == Code.NONE
+        view = cluster.transaction("x")
+        assert (view.state, view.partitions) == ("CompleteCommit", [])
+
+
+@pytest.mark.parametrize("somebody_else", [True, False])
+def test_a_transactional_id_that_nobody_used(broker: kafkalet.Broker, somebody_else: bool) -> None:
+    if somebody_else:
+        wire = Wire(broker)
+        assert Tx(wire, "y").init() == Code.NONE
+        wire.close()
+    with pytest.raises(KafkaError, match="no transactional id x"):
+        broker.transaction("x")
+
+
+def test_a_group_that_nobody_knows_is_dead_and_empty(broker: kafkalet.Broker) -> None:
+    group = broker.group("g")
+    assert (group.state, group.members, group.offsets) == ("Dead", [], {})
+
+
+def test_a_group_shows_its_members_and_what_it_has_committed(broker: kafkalet.Broker) -> None:
+    wire = Wire(broker)
+    wire.ask("FindCoordinator", 3, {"key": "g", "key_type": 0})
+    group = broker.group("g")
+    assert group.state == "Dead"
+    partitions = [{"partition_index": index, "committed_offset": index + 5} for index in range(2)]
+    wire.ask("OffsetCommit", 7, {"group_id": "g", "topics": [{"name": "t", "partitions": partitions}]})
+    assert (group.state, group.members, group.offsets) == ("Empty", [], {("t", 0): 5, ("t", 1): 6})
+    assert repr(group) == "<group g: Empty, 0 members, offsets {('t', 0): 5, ('t', 1): 6}>"
+    joined = wire.ask("JoinGroup", 3, join_body("g"))
+    wire.close()
+    assert group.members == [joined["member_id"]]
