@@ -6,6 +6,7 @@ Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.consumerGroup
 """
 
 from kafkalet.broker.context import Context
+from kafkalet.broker.groups.assignors.java_order import order_of_strings
 from kafkalet.broker.groups.consumer_config import assignors, runs_consumer_groups
 from kafkalet.broker.groups.consumer_heartbeat import Sender, heartbeat
 from kafkalet.broker.groups.consumer_leaving import expect_classic_members, leave
@@ -71,7 +72,7 @@ def _check(request: Request, context: Context) -> None:
         raise KafkaError(
             Code.UNSUPPORTED_ASSIGNOR,
             f"ServerAssignor {request.server_assignor} is not supported. "
-            f"Supported assignors: {', '.join(sorted(supported))}.",
+            f"Supported assignors: {', '.join(order_of_strings(supported))}.",
         )
 
 
