@@ -1,0 +1,176 @@
+"""A member of a classic group that is spelled out request by request: what no client does of itself, it may do.
+
+It speaks for one topic and holds no opinion: whoever leads may assign what it likes, by range or round robin.
+"""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tests.golden.wire import Connection
+
+Plain = dict[str, Any]
+GROUP, TRANSACTION = 0, 1
+REBALANCE_IN_PROGRESS = 27
+MEMBER_ID_REQUIRED = 79
+NOT_THERE_YET = (14, 15, 16)
+"""COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR: ask again."""
+
+
+def connect(server: str) -> Connection:
+    host, _, port = server.rpartition(":")
+    return Connection(host, int(port), timeout_s=20)
+
+
+def coordinator(bootstrap: str, key: str, key_type: int = GROUP) -> Connection:
+    """A connection to the broker that coordinates a group or a transactional id."""
+    with contextlib.closing(connect(bootstrap.split(",", maxsplit=1)[0])) as asked:
+        body = {"key_type": key_type, "coordinator_keys": [key]}
+        while (found := asked.ask("FindCoordinator", 4, body)["coordinators"][0])["error_code"] in NOT_THERE_YET:
+            pass
+    assert found["error_code"] == 0, found
+    return connect(f"{found['host']}:{found['port']}")
+
+
+class RawMember:
+    """A member with a connection of its own. Answers are given as they came, errors included."""
+
+    def __init__(self, bootstrap: str, group: str, topic: str, session_timeout_ms: int = 10_000) -> None:
+        self.connection = coordinator(bootstrap, group)
+        self.group, self.topic, self.session_timeout_ms = group, topic, session_timeout_ms
+        self.member_id = ""
+        self.generation = -1
+        self._waiting = 0
+
+    def close(self) -> None:
+        """Say nothing more: the group finds out when the session ends."""
+        self.connection.close()
+
+    # Joining
+
+    def send_join(self) -> None:
+        """Ask to join, or to join again; with a member id that the broker gave out, where it insists."""
+        metadata = {"subscription": {"version": 0, "topics": [self.topic]}}
+        body = {
+            "group_id": self.group,
+            "session_timeout_ms": self.session_timeout_ms,
+            "rebalance_timeout_ms": 20_000,
+            "member_id": self.member_id,
+            "protocol_type": "consumer",
+            "protocols": [{"name": name, "metadata": metadata} for name in ("range", "roundrobin")],
+        }
+        if not self.member_id:
+            required = self.connection.ask("JoinGroup", 4, body)
+            assert required["error_code"] == MEMBER_ID_REQUIRED, required
+            self.member_id = body["member_id"] = required["member_id"]
+        self._waiting = self.connection.send("JoinGroup", 7, body)
+
+    def joined(self) -> Plain:
+        """The answer to `send_join`, which may take until all others have joined too."""
+        answer = self.connection.receive(self._waiting)
+        if answer["error_code"] == 0:
+            self.generation = answer["generation_id"]
+        return answer
+
+    def is_answered(self) -> bool:
+        """Whether what it waits for has come, or comes in a moment."""
+        return self.connection.has_answer(self._waiting, 0.002)
+
+    def send_sync(self, assignments: dict[str, Sequence[int]] | None = None, **more: Any) -> None:
+        """Ask for the assignment, or, as the leader, tell all of theirs."""
+        given = [
+            {"member_id": member_id, "assignment": self.assignment(partitions)}
+            for member_id, partitions in (assignments or {}).items()
+        ]
+        self._waiting = self.connection.send("SyncGroup", 3, self._identity() | {"assignments": given} | more)
+
+    def assignment(self, partitions: Sequence[int]) -> Plain:
+        return {
+            "assignment": {"version": 0, "assigned_partitions": [{"topic": self.topic, "partitions": list(partitions)}]}
+        }
+
+    def synced(self) -> Plain:
+        return self.connection.receive(self._waiting)
+
+    # Living
+
+    def _identity(self) -> Plain:
+        return {"group_id": self.group, "generation_id": self.generation, "member_id": self.member_id}
+
+    def heartbeat(self, **more: Any) -> int:
+        code: int = self.connection.ask("Heartbeat", 3, self._identity() | more)["error_code"]
+        return code
+
+    def commit(self, offsets: dict[int, int], **more: Any) -> set[int]:
+        """The error codes of all partitions."""
+        partitions = [{"partition_index": index, "committed_offset": offset} for index, offset in offsets.items()]
+        identity = {
+            "group_id": self.group,
+            "generation_id_or_member_epoch": self.generation,
+            "member_id": self.member_id,
+        }
+        body = identity | {"topics": [{"name": self.topic, "partitions": partitions}]} | more
+        answer = self.connection.ask("OffsetCommit", 8, body)
+        return {partition["error_code"] for topic in answer["topics"] for partition in topic["partitions"]}
+
+    def leave(self) -> int:
+        members = [{"member_id": self.member_id, "group_instance_id": None}]
+        answer = self.connection.ask("LeaveGroup", 4, {"group_id": self.group, "members": members})
+        code: int = answer["error_code"] or answer["members"][0]["error_code"]
+        return code
+
+
+def committed(bootstrap: str, group: str, topic: str) -> dict[int, int]:
+    """All offsets that a group has committed of a topic."""
+    with contextlib.closing(coordinator(bootstrap, group)) as asked:
+        answer = asked.ask("OffsetFetch", 7, {"group_id": group, "topics": None, "require_stable": True})
+    assert answer["error_code"] == 0, answer
+    return {
+        partition["partition_index"]: partition["committed_offset"]
+        for each in answer["topics"]
+        if each["name"] == topic
+        for partition in each["partitions"]
+    }
+
+
+@contextlib.contextmanager
+def form_group(bootstrap: str, group: str, topic: str, count: int) -> Iterator[list[RawMember]]:
+    """A group of so many members, all of one generation; the first in the list leads it."""
+    members = [RawMember(bootstrap, group, topic) for _ in range(count)]
+    try:
+        rebalance(members)
+        yield members
+    finally:
+        for member in members:
+            member.close()
+
+
+def rebalance(members: list[RawMember]) -> list[list[int]]:
+    """Let all join and share three partitions round robin; what each was told. The leader comes to the front."""
+    for member in members:
+        member.send_join()
+    answers: dict[str, Plain] = {}
+    waiting = members
+    while waiting:
+        still = [member for member in waiting if not member.is_answered()]
+        answers |= {member.member_id: member.joined() for member in waiting if member not in still}
+        for member in members:
+            if still and member not in still and member.heartbeat() == REBALANCE_IN_PROGRESS:
+                member.send_join()  # it was in a generation before the others came
+                still.append(member)
+        waiting = still
+    return share(members, answers)
+
+
+def share(members: list[RawMember], answers: dict[str, Plain]) -> list[list[int]]:
+    leader = next(answer["leader"] for answer in answers.values())
+    members.sort(key=lambda member: member.member_id != leader)
+    plan = {
+        member.member_id: [index for index in range(3) if index % len(members) == number]
+        for number, member in enumerate(members)
+    }
+    for member in members:
+        member.send_sync(plan if member.member_id == leader else None)
+    for member in members:
+        assert member.synced()["error_code"] == 0
+    return list(plan.values())

@@ -1,0 +1,284 @@
+"""What goes wrong where groups and transactions run: members vanish, coordinators stop, producers come back from the
+dead. Nothing hangs, no commit is lost, and everybody is told what Kafka would tell.
+"""
+
+import contextlib
+import gc
+import itertools
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+import kafkalet
+from kafkalet.broker.state_topics import partition_of
+
+from .doomed import SESSION_TIMEOUT_MS
+from .drivers import DRIVERS, AioKafka, ConfluentKafka, Driver, Refused, Row
+from .raw import RawMember, committed, form_group, rebalance
+from .test_steps import FENCED, values
+from .waiting import shared, take, until
+
+# kafka-python forgets to close the socket of a connection that was refused, as those to a stopped broker are.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+
+CONFIG = {
+    "group.min.session.timeout.ms": "100",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "100",
+    "offsets.topic.num.partitions": "6",
+    "transaction.state.log.num.partitions": "6",
+}
+UNKNOWN_MEMBER_ID = 25
+ILLEGAL_GENERATION = 22
+
+PATIENT = [AioKafka, ConfluentKafka]
+"""kafka-python 3.0 forgets the request that its coordinator was no longer there to take, and waits for its answer."""
+
+_numbers = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[kafkalet.Cluster]:
+    with kafkalet.Cluster(brokers=3, config=CONFIG) as running:
+        yield running
+
+
+@pytest.fixture
+def bootstrap(cluster: kafkalet.Cluster) -> Iterator[str]:
+    """All brokers, which are alive before and after a test."""
+    yield cluster.bootstrap_servers
+    for node_id in {1, 2, 3} - set(cluster.nodes):
+        cluster.start_broker(node_id)
+    gc.collect()  # what clients forgot
+
+
+@pytest.fixture
+def client(driver_type: type[Driver], bootstrap: str) -> Iterator[Driver]:
+    driver = driver_type(bootstrap)
+    yield driver
+    driver.close()
+
+
+@pytest.fixture
+def name() -> str:
+    return f"fault-{next(_numbers)}"
+
+
+@pytest.fixture
+def topic(cluster: kafkalet.Cluster, name: str) -> str:
+    cluster.create_topic(name, partitions=3, replication_factor=3)
+    return name
+
+
+def coordinator_of(cluster: kafkalet.Cluster, state: str, key: str) -> int:
+    """The broker that keeps a group (__consumer_offsets) or a transaction (__transaction_state)."""
+    partitions = cluster.metadata.topics[state].partitions
+    return partitions[partition_of(key, len(partitions))].leader
+
+
+def stop_group_coordinator(cluster: kafkalet.Cluster, group: str) -> int:
+    node_id = coordinator_of(cluster, "__consumer_offsets", group)
+    cluster.stop_broker(node_id)
+    return node_id
+
+
+def stop_transaction_coordinator(cluster: kafkalet.Cluster, transactional_id: str) -> int:
+    node_id = coordinator_of(cluster, "__transaction_state", transactional_id)
+    cluster.stop_broker(node_id)
+    return node_id
+
+
+# Members that vanish
+
+
+@pytest.mark.parametrize("doomed", sorted(DRIVERS))
+def test_partitions_of_a_client_that_is_killed_move_on(doomed: str, bootstrap: str, topic: str, name: str) -> None:
+    client = ConfluentKafka(bootstrap)
+    with contextlib.closing(client):
+        survivor = client.member(name, topic, partition_assignment_strategy="roundrobin,range")
+        until(shared(survivor), survivor)
+        command = [sys.executable, "-W", "ignore", "-m", "tests.clients.doomed", doomed, bootstrap, name, topic]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+            try:
+                until(lambda: 0 < len(survivor.assignment()) < 3, survivor)
+                assert process.stdout is not None
+                process.stdout.readline()
+            finally:
+                process.kill()
+        until(shared(survivor), survivor)
+
+
+def test_a_member_that_closes_its_socket_is_missed_when_its_session_ends(
+    client: Driver, bootstrap: str, topic: str, name: str
+) -> None:
+    member = client.member(name, topic)
+    until(shared(member), member)
+    vanishing = RawMember(bootstrap, name, topic, SESSION_TIMEOUT_MS)
+    vanishing.send_join()
+    until(vanishing.is_answered, member)
+    assert vanishing.joined()["error_code"] == 0
+    vanishing.send_sync()
+    until(vanishing.is_answered, member)
+    until(lambda: len(member.assignment()) < 3, member)
+    vanishing.close()
+    until(shared(member), member)
+
+
+def test_a_member_that_vanishes_while_others_wait_for_it_holds_nobody_up(
+    client: Driver, bootstrap: str, topic: str, name: str
+) -> None:
+    """It joined and never synced; the group goes on without it."""
+    vanishing = RawMember(bootstrap, name, topic, SESSION_TIMEOUT_MS)
+    vanishing.send_join()
+    assert vanishing.joined()["leader"] == vanishing.member_id
+    vanishing.close()
+    member = client.member(name, topic)
+    until(shared(member), member)
+
+
+def test_who_was_missed_is_no_member_any_more(client: Driver, bootstrap: str, topic: str, name: str) -> None:
+    with contextlib.closing(RawMember(bootstrap, name, topic, SESSION_TIMEOUT_MS)) as late:
+        late.send_join()
+        assert late.joined()["error_code"] == 0
+        member = client.member(name, topic)
+        until(shared(member), member)  # it waited for the session of the other to end
+        assert late.heartbeat() == UNKNOWN_MEMBER_ID
+        assert late.commit({0: 1}) == {UNKNOWN_MEMBER_ID}
+        assert late.leave() == UNKNOWN_MEMBER_ID
+    assert member.committed([0]) == [None]
+
+
+# Coordinators that stop
+
+
+@pytest.mark.parametrize("driver_type", PATIENT)
+def test_a_transaction_outlives_its_coordinator(
+    client: Driver, cluster: kafkalet.Cluster, topic: str, name: str
+) -> None:
+    producer = client.transactional(name)
+    producer.begin()
+    producer.send(topic, 0, [Row(1, b"before")])
+    stop_transaction_coordinator(cluster, name)
+    producer.send(topic, 0, [Row(2, b"after")])
+    producer.send(topic, 1, [Row(3, b"elsewhere")])
+    assert client.end_offsets(topic, [0, 1], "read_committed") == [0, 0]
+    producer.commit()
+    until(lambda: client.end_offsets(topic, [0, 1], "read_committed") == [3, 2])
+    found = client.read(topic, {0: 0, 1: 0}, 3, "read_committed")
+    assert sorted(values(found), key=str) == [b"after", b"before", b"elsewhere"]
+
+
+def test_a_transaction_goes_on_when_its_coordinator_is_back(
+    client: Driver, cluster: kafkalet.Cluster, topic: str, name: str
+) -> None:
+    producer = client.transactional(name)
+    producer.begin()
+    producer.send(topic, 0, [Row(1, b"aborted")])
+    cluster.start_broker(stop_transaction_coordinator(cluster, name))
+    producer.abort()
+    producer.begin()
+    producer.send(topic, 0, [Row(2, b"committed")])
+    cluster.start_broker(stop_transaction_coordinator(cluster, name))
+    producer.commit()
+    assert values(client.read(topic, {0: 0}, 1, "read_committed")) == [b"committed"]
+
+
+@pytest.mark.parametrize("driver_type", PATIENT)
+def test_a_new_coordinator_fences_as_the_old_one_would(
+    client: Driver, cluster: kafkalet.Cluster, topic: str, name: str
+) -> None:
+    older = client.transactional(name)
+    older.begin()
+    older.send(topic, 0, [Row(1, b"of the older")])
+    stop_transaction_coordinator(cluster, name)
+    newer = client.transactional(name)
+    newer.begin()
+    newer.send(topic, 0, [Row(2, b"of the newer")])
+    newer.commit()
+    with pytest.raises(Refused) as refusal:
+        older.commit()
+    assert refusal.value.code in FENCED
+    assert values(client.read(topic, {0: 0}, 1, "read_committed")) == [b"of the newer"]
+
+
+def test_a_group_rebalances_at_its_new_coordinator(
+    client: Driver, cluster: kafkalet.Cluster, topic: str, name: str
+) -> None:
+    """The old one stops while a member waits for the others to join."""
+    first = client.member(name, topic)
+    until(shared(first), first)
+    with contextlib.closing(RawMember(cluster.bootstrap_servers, name, topic)) as waiting:
+        waiting.send_join()  # it is not answered before the first has joined again, which is not polled now
+        stop_group_coordinator(cluster, name)
+    second = client.member(name, topic)
+    until(shared(first, second), first, second)
+
+
+def test_commits_outlive_their_coordinator(client: Driver, cluster: kafkalet.Cluster, topic: str, name: str) -> None:
+    client.produce(topic, 0, [Row(n, b"%d" % n) for n in range(10)])
+    member = client.member(name, topic)
+    take(member, 10)
+    for offset in range(1, 7):
+        member.commit({0: offset})
+        if offset % 2 == 0:
+            cluster.start_broker(stop_group_coordinator(cluster, name))
+    member.commit({0: 7})
+    assert member.committed([0]) == [7]
+    member.close()
+    stop_group_coordinator(cluster, name)
+    assert client.committed(name, topic) == {0: 7}
+    assert [message.offset for _, message in take(client.member(name, topic), 3)] == [7, 8, 9]
+
+
+def test_offsets_of_a_transaction_outlive_both_coordinators(
+    client: Driver, cluster: kafkalet.Cluster, topic: str, name: str
+) -> None:
+    client.produce(topic, 0, [Row(n, b"%d" % n) for n in range(5)])
+    member = client.member(name, topic)
+    take(member, 5)
+    producer = client.transactional(name)
+    producer.begin()
+    producer.send(topic, 1, [Row(1, b"made of them")])
+    producer.send_offsets(member, topic, {0: 5})
+    cluster.start_broker(stop_group_coordinator(cluster, name))
+    cluster.start_broker(stop_transaction_coordinator(cluster, name))
+    producer.commit()
+    until(lambda: client.committed(name, topic) == {0: 5})
+
+
+# Producers that come back
+
+
+def test_a_transaction_that_takes_too_long_is_aborted(client: Driver, topic: str, name: str) -> None:
+    producer = client.transactional(name, transaction_timeout_ms=1000)
+    producer.begin()
+    producer.send(topic, 0, [Row(1, b"too late")])
+    until(lambda: client.end_offsets(topic, [0], "read_committed") == [2])
+    with pytest.raises(Refused) as refusal:
+        producer.commit()
+    assert refusal.value.code in FENCED
+
+
+# Crowds
+
+
+def test_two_hundred_members(bootstrap: str, topic: str, name: str) -> None:
+    with form_group(bootstrap, name, topic, 200) as members:
+        assert {member.heartbeat() for member in members} == {0}
+        gone = members.pop()
+        assert gone.leave() == 0
+        gone.close()
+        assigned = rebalance(members)
+        assert sorted(map(len, assigned))[-4:] == [0, 1, 1, 1]
+        assert len({member.generation for member in members}) == 1
+
+
+def test_five_thousand_partitions_in_one_commit(cluster: kafkalet.Cluster, bootstrap: str, name: str) -> None:
+    cluster.create_topic(name, partitions=5000)
+    offsets = {index: index * 7 for index in range(5000)}
+    with form_group(bootstrap, name, name, 1) as [member]:
+        assert member.commit(offsets) == {0}
+    assert committed(bootstrap, name, name) == offsets
+    stop_group_coordinator(cluster, name)
+    assert committed(cluster.bootstrap_servers, name, name) == offsets
