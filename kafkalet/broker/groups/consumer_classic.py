@@ -42,9 +42,16 @@ Joined = JoinGroupResponse | Delayed[JoinGroupResponse]
 
 
 def join(group: ConsumerState, request: JoinGroupRequest, caller: Caller) -> Joined:
-    """A member of the classic protocol wants in, or takes its next step. Raises KafkaError."""
+    """A member of the classic protocol wants in, or takes its next step."""
     if group.is_empty:
         return _become_classic(group, request, caller)
+    try:
+        return _join(group, request, caller)
+    except KafkaError as error:
+        return _answer(error.code, "")
+
+
+def _join(group: ConsumerState, request: JoinGroupRequest, caller: Caller) -> Joined:
     node, instance_id = group.shard.node, request.group_instance_id
     if not (may_migrate(node, "upgrade") or may_migrate(node, "downgrade")):
         raise KafkaError(Code.INCONSISTENT_GROUP_PROTOCOL)
@@ -144,10 +151,13 @@ def leave(group: ConsumerState, leaving: Sequence[LeaveGroupRequest.Member]) -> 
 
 
 def _become_classic(group: ConsumerState, request: JoinGroupRequest, caller: Caller) -> Joined:
-    """Nobody is in it: it may as well be a classic group."""
-    if request.member_id:
-        raise KafkaError(Code.UNKNOWN_MEMBER_ID)
+    """Nobody is in it: it may as well be a classic group. Whoever comes with an id is not let in; Kafka has forgotten
+    the group by then, though not in its log."""
     shard = group.shard
+    if request.member_id:
+        group.close()
+        del shard.groups[group.group_id]
+        raise KafkaError(Code.UNKNOWN_MEMBER_ID)
     shard.append(group.tombstones())
     group.close()
     return new_classic_group(shard, group.group_id).join(request, caller)

@@ -14,6 +14,7 @@ from kafkalet.protocol.errors import Code, KafkaError
 
 from . import consumer_records as records
 from .classic import ClassicGroup
+from .classic_generations import refused, unassigned
 from .classic_member import ClassicMember
 from .consumer_config import may_migrate
 from .consumer_group import ConsumerGroup
@@ -63,8 +64,9 @@ def _upgrade(classic: ClassicGroup) -> tuple[ConsumerGroup, list[StateRecord]]:
     _check(classic)
     try:
         members = [_member(classic, member) for member in classic.members]
-    except Malformed as problem:
-        raise _refused(group_id, "because the embedded consumer protocol is malformed.") from problem
+    except KafkaError:
+        _send_back(classic)
+        raise
     group = ConsumerGroup(shard, group_id)
     topics = {name for member in members for name in member.topic_names}
     hashed = metadata_hash(topics, shard.node.metadata)
@@ -92,8 +94,14 @@ def _check(classic: ClassicGroup) -> None:
         raise _refused(classic.group_id, "because the group does not use the consumer embedded protocol.")
     if len(classic.members) > node.config.group_consumer_max_size:
         raise _refused(classic.group_id, "because the group size exceeds the consumer group maximum size.")
-    if classic.protocol_name is None:  # nobody has chosen one yet, which Kafka stumbles over
-        raise KafkaError(Code.UNKNOWN_SERVER_ERROR)
+
+
+def _send_back(classic: ClassicGroup) -> None:
+    """Have those who wait ask again: so Kafka begins an upgrade, even one that then comes to nothing."""
+    for member in classic.members:
+        classic.answer_join(member, refused(Code.REBALANCE_IN_PROGRESS, member.member_id))
+        classic.answer_sync(member, unassigned(Code.REBALANCE_IN_PROGRESS))
+    classic.flush()
 
 
 def _refused(group_id: str, reason: str) -> KafkaError:
@@ -103,10 +111,15 @@ def _refused(group_id: str, reason: str) -> KafkaError:
 
 def _member(classic: ClassicGroup, member: ClassicMember) -> ConsumerMember:
     metadata, epoch = classic.shard.node.metadata, classic.generation
-    subscription = read_subscription(member.protocols[classic.protocol_name or ""])
+    if classic.protocol_name not in member.protocols:
+        raise KafkaError(Code.UNKNOWN_SERVER_ERROR)  # in the middle of a rebalance, which Kafka stumbles over
     partitions = {}
-    if member.assignment:
-        assignment = read_assignment(member.assignment)
+    try:
+        assignment = read_assignment(member.assignment) if member.assignment else None
+        subscription = read_subscription(member.protocols[classic.protocol_name])
+    except Malformed as problem:
+        raise _refused(classic.group_id, "because the embedded consumer protocol is malformed.") from problem
+    if assignment is not None:
         if assignment.user_data:
             raise _refused(
                 classic.group_id,
