@@ -6,12 +6,15 @@ import kafkalet
 from kafkalet.broker.release import Release
 
 from .drivers import Driver, Found, Row, messages
+from .waiting import shared, take, until
 
 SINCE = {"AioKafka": (0, 11), "ConfluentKafka": (0, 10, 1), "KafkaPython": (0, 10, 1)}
 """The oldest release that a client, left to find out by itself, can ask for an offset by time."""
 
 MILESTONES = ("0.10.1", "0.11", "2.0", "2.8", "3.5", "3.9", "4.0", "4.4", "newest")
-"""Releases at which versions of Produce, Fetch or ListOffsets came or went; the rest are alike to a client."""
+"""Releases at which versions of the main requests came or went; the rest are alike to a client."""
+
+TRANSACTIONS = (0, 11)
 
 
 @pytest.mark.parametrize("release", MILESTONES)
@@ -28,4 +31,41 @@ def test_a_round_trip(driver_type: type[Driver], release: str) -> None:
             (b"k", b"a"),
             (None, b"b"),
         ]
+        client.close()
+
+
+@pytest.mark.parametrize("release", MILESTONES)
+def test_a_group_goes_on_where_it_committed(driver_type: type[Driver], release: str) -> None:
+    if Release.of(release).version < SINCE[driver_type.__name__]:
+        return
+    with kafkalet.Broker(kafka_version=release, topics=[kafkalet.NewTopic("t", 3)]) as broker:
+        client = driver_type(broker.bootstrap_servers)
+        client.produce("t", 0, [Row(n, b"%d" % n) for n in range(5)])
+        first = client.member("g", "t")
+        assert len(take(first, 5)) == 5
+        first.commit({0: 3})
+        second = client.member("g", "t")
+        until(shared(first, second), first, second)
+        first.close()
+        second.close()
+        assert [message.offset for _, message in take(client.member("g", "t"), 2)] == [3, 4]
+        client.close()
+
+
+@pytest.mark.parametrize("release", MILESTONES)
+def test_a_transaction(driver_type: type[Driver], release: str) -> None:
+    if Release.of(release).version < max(TRANSACTIONS, SINCE[driver_type.__name__]):
+        return
+    with kafkalet.Broker(kafka_version=release, topics=["t"]) as broker:
+        client = driver_type(broker.bootstrap_servers)
+        member = client.member("g", "t")
+        producer = client.transactional("x")
+        for finish in (producer.abort, producer.commit):
+            producer.begin()
+            producer.send("t", 0, [Row(1, b"v")])
+            producer.send_offsets(member, "t", {0: 2})
+            finish()
+        assert client.end_offsets("t", [0], "read_committed") == [4]
+        assert [message.offset for message in messages(client.read("t", {0: 0}, 1, "read_committed"))] == [2]
+        assert member.committed([0]) == [2]
         client.close()
