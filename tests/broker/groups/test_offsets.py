@@ -1,0 +1,193 @@
+"""What groups have committed: seen, pending, replaced, removed, and found again after a restart."""
+
+import pytest
+
+from kafkalet.broker.groups.offsets import Offsets
+from kafkalet.broker.groups.offsets_records import CommittedOffset
+from kafkalet.protocol.errors import Code, KafkaError
+
+from .committing import Committing, committing
+
+UNSTABLE = -Code.UNSTABLE_OFFSET_COMMIT
+
+
+class FakeLog:
+    """A log of so many records, of which the first so many are replicated."""
+
+    def __init__(self) -> None:
+        self.end_offset = 0
+        self.replicated: int | None = None
+        self.refusal: KafkaError | None = None
+
+    def append_encoded(self, payload: bytes, count: int, **producer: int) -> int:
+        if self.refusal is not None:
+            raise self.refusal
+        self.end_offset += count
+        return self.end_offset - 1
+
+    def is_replicated(self, offset: int) -> bool:
+        return self.replicated is None or offset < self.replicated
+
+
+def offsets_on(log: FakeLog) -> Offsets:
+    return Offsets(log, 3)  # type: ignore[arg-type]
+
+
+def at(log: FakeLog, offset: int) -> CommittedOffset:
+    return CommittedOffset(offset, record_offset=log.end_offset)
+
+
+def seen(offsets: Offsets, group_id: str = "g", *, newest: bool = False) -> dict[tuple[str, int], int]:
+    return {
+        (topic, partition): committed.offset
+        for topic, by_partition in offsets.committed(group_id, newest=newest).items()
+        for partition, committed in by_partition.items()
+    }
+
+
+def test_the_last_commit_of_a_partition_counts() -> None:
+    log = FakeLog()
+    offsets = offsets_on(log)
+    assert offsets.commit("g", [("t", 0, at(log, 5)), ("u", 1, at(log, 6))]) == 1
+    assert offsets.commit("g", [("t", 0, at(log, 4))]) == 2
+    assert seen(offsets) == {("t", 0): 4, ("u", 1): 6}
+    assert seen(offsets, "other") == {}
+
+
+def test_what_cannot_be_written_is_not_remembered() -> None:
+    log = FakeLog()
+    offsets = offsets_on(log)
+    offsets.commit("g", [("t", 0, at(log, 5))])
+    log.refusal = KafkaError(Code.NOT_ENOUGH_REPLICAS)
+    with pytest.raises(KafkaError):
+        offsets.commit("g", [("t", 0, at(log, 6))])
+    with pytest.raises(KafkaError):
+        offsets.commit("g", [("t", 0, at(log, 6))], 7, 0)
+    assert seen(offsets) == {("t", 0): 5}
+    assert not offsets.has_transaction("g")
+
+
+def test_an_offset_in_a_transaction_is_pending_until_it_is_committed() -> None:
+    log = FakeLog()
+    offsets = offsets_on(log)
+    offsets.commit("g", [("t", 0, at(log, 5))], 7, 0)
+    assert seen(offsets) == {}
+    assert offsets.is_pending("g", "t", 0)
+    assert not offsets.is_pending("g", "t", 1)
+    assert not offsets.is_pending("h", "t", 0)
+    assert list(offsets.groups()) == ["g"]
+    offsets.transaction_ended(8, committed=True)
+    assert offsets.is_pending("g", "t", 0)
+    offsets.transaction_ended(7, committed=True)
+    assert seen(offsets) == {("t", 0): 5}
+    assert not offsets.has_transaction("g")
+
+
+def test_an_offset_in_a_transaction_is_forgotten_when_it_is_aborted() -> None:
+    log = FakeLog()
+    offsets = offsets_on(log)
+    offsets.commit("g", [("t", 0, at(log, 5))], 7, 0)
+    offsets.transaction_ended(7, committed=False)
+    assert seen(offsets) == {}
+    assert not offsets.has_offsets("g")
+
+
+def test_a_transaction_does_not_undo_what_was_committed_later() -> None:
+    log = FakeLog()
+    offsets = offsets_on(log)
+    offsets.commit("g", [("t", 0, at(log, 5)), ("t", 1, at(log, 6))], 7, 0)
+    offsets.commit("g", [("t", 0, at(log, 8))])
+    offsets.transaction_ended(7, committed=True)
+    assert seen(offsets) == {("t", 0): 8, ("t", 1): 6}
+
+
+def test_tombstones_are_for_pending_offsets_too_and_each_partition_has_one() -> None:
+    log = FakeLog()
+    offsets = offsets_on(log)
+    offsets.commit("g", [("t", 0, at(log, 5))])
+    offsets.commit("g", [("t", 0, at(log, 6)), ("t", 1, at(log, 7))], 7, 0)
+    keys = [record.key for record in offsets.tombstones("g")]
+    assert keys == [b"\0\1\0\1g\0\1t\0\0\0\0", b"\0\1\0\1g\0\1t\0\0\0\1"]
+    assert seen(offsets) == {("t", 0): 5}
+
+
+def test_what_is_forgotten_does_not_come_back_with_a_transaction() -> None:
+    log = FakeLog()
+    offsets = offsets_on(log)
+    offsets.commit("g", [("t", 0, at(log, 5)), ("t", 1, at(log, 6))], 7, 0)
+    offsets.forget("g", [("t", 0)])
+    offsets.transaction_ended(7, committed=True)
+    assert seen(offsets) == {("t", 1): 6}
+    offsets.forget("g")
+    assert not offsets.has_offsets("g")
+    assert list(offsets.groups()) == []
+
+
+def test_readers_see_what_is_replicated() -> None:
+    log = FakeLog()
+    offsets = offsets_on(log)
+    offsets.commit("g", [("t", 0, at(log, 5))])
+    log.replicated = 1
+    offsets.commit("g", [("t", 0, at(log, 6)), ("t", 1, at(log, 7))])
+    offsets.commit("g", [("t", 0, at(log, 8))])
+    assert seen(offsets) == {("t", 0): 5}
+    assert seen(offsets, newest=True) == {("t", 0): 8, ("t", 1): 7}
+    assert offsets.is_unreplicated("g", "t", 1)
+    assert not offsets.is_unreplicated("g", "u", 1)
+    log.replicated = 3
+    assert seen(offsets) == {("t", 0): 6, ("t", 1): 7}
+    offsets.forget("g", [("t", 1)])
+    assert seen(offsets) == {("t", 0): 6, ("t", 1): 7}
+    log.replicated = 4
+    assert seen(offsets) == {("t", 0): 8}
+
+
+def test_a_failed_commit_takes_earlier_ones_of_its_partitions_with_it_where_the_release_does() -> None:
+    log = FakeLog()
+    offsets = offsets_on(log)
+    offsets.commit("g", [("t", 0, at(log, 5)), ("t", 1, at(log, 6))], 7, 0)
+    offsets.forget_pending(7, "g", [("t", 0, at(log, 8))])
+    assert (offsets.is_pending("g", "t", 0), offsets.is_pending("g", "t", 1)) == (False, True)
+    offsets.forget_pending(7, "g", [("t", 1, at(log, 8))])
+    offsets.forget_pending(7, "g", [("t", 1, at(log, 8))])
+    assert not offsets.has_transaction("g")
+
+
+@pytest.mark.parametrize("kafka_version", ["newest", "3.9"])
+def test_everything_is_there_again_after_a_restart(kafka_version: str) -> None:
+    with committing(kafka_version=kafka_version) as client:
+        client.commit({0: 5, 1: 6, 2: 7}, metadata="said")
+        client.commit({0: 8})
+        client.delete(2)
+        pending = client.begin_transaction()
+        assert client.commit_in(pending, {1: 60}) == {("t", 1): 0}
+        client.stage.restart()
+        again = Committing(client.stage)
+        assert again.fetch(0, 1, 2) == [8, 6, -1]
+        assert again.fetch(0, 1, 2, require_stable=True) == [8, UNSTABLE, -1]
+        [topic] = again.begin_fetch(1).answer()["topics"]
+        assert topic["partitions"][0]["metadata"] == "said"
+        again.end_transaction(pending, committed=True)
+        assert again.fetch(0, 1, 2, require_stable=True) == [8, 60, -1]
+        again.stage.restart()
+        assert Committing(client.stage).fetch(0, 1, 2, require_stable=True) == [8, 60, -1]
+
+
+def test_an_aborted_transaction_leaves_nothing_after_a_restart() -> None:
+    with committing() as client:
+        client.commit({0: 5})
+        client.commit_in(producer := client.begin_transaction(), {0: 50, 1: 51})
+        client.end_transaction(producer, committed=False)
+        assert client.fetch(0, 1, require_stable=True) == [5, -1]
+        client.stage.restart()
+        assert Committing(client.stage).fetch(0, 1, require_stable=True) == [5, -1]
+
+
+def test_an_offset_committed_after_a_pending_one_wins_after_a_restart() -> None:
+    with committing() as client:
+        client.commit_in(producer := client.begin_transaction(), {0: 50, 1: 51})
+        client.commit({0: 9})
+        client.end_transaction(producer, committed=True)
+        assert client.fetch(0, 1) == [9, 51]
+        client.stage.restart()
+        assert Committing(client.stage).fetch(0, 1) == [9, 51]
