@@ -99,10 +99,11 @@ def _next(member: ConsumerMember, step: Step, epoch: int) -> ConsumerMember:
         ]
         waits |= len(free) < len(missing)
         if free:
-            added[topic_id] = sorted(free)
+            added[topic_id] = free
     if revoked and _holds_any(step.held, revoked):
         return member.at_epoch(epoch, MemberState.UNREVOKED_PARTITIONS, kept, revoked)
     for topic_id, partitions in added.items():
-        kept[topic_id] = {**kept.get(topic_id, {}), **dict.fromkeys(partitions, step.target_epoch)}
+        epochs = {**kept.get(topic_id, {}), **dict.fromkeys(partitions, step.target_epoch)}
+        kept[topic_id] = dict(sorted(epochs.items()))
     state = MemberState.UNRELEASED_PARTITIONS if waits else MemberState.STABLE
     return member.at_epoch(step.target_epoch, state, kept, {})
