@@ -3,8 +3,8 @@
 `$name` in a recorded answer stands for a bound value, `$?name` for any number; `$NODE` `$CLUSTER` `$NOW` `$TEXT` `$MAX`
 and `ZERO` for what their names say. `$MEMBER` is a member id that a broker made up for a client, `$MEMBER:i1` one for
 the static member i1, `$UUID` one of KIP-848. Text that begins with `hex:` is bytes, where `<name>` stands for a bound
-value and `<now>` for the present as an int64. Keys that start with `#` are comments. Topics, partitions and members may
-come in any order, except in Fetch, where order counts.
+value, `<now>` for the present as an int64, and `<any>` for any eight bytes. Keys that start with `#` are comments.
+Topics, partitions and members may come in any order, except in Fetch, where order counts.
 """
 
 import re
@@ -18,7 +18,7 @@ NAME = re.compile(r"\$([A-Za-z_][\w.]*?)([+-]\d+)?$")
 MADE_UP = re.compile(r"(?P<of>.*)-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.DOTALL)
 CLIENT_ID = "conformance"
 UUID = re.compile(r"[A-Za-z0-9_-]{22}")
-HEX, PRESENT = "hex:", "<now>"
+HEX, PRESENT, CHANCE = "hex:", "<now>", "<any>"
 MINUTES_MS = 10 * 60 * 1000
 ORDERS = (
     "name",
@@ -145,7 +145,7 @@ class Matcher:
             return made is not None and made["of"] == (
                 CLIENT_ID if expected == "$MEMBER" else expected.removeprefix("$MEMBER:")
             )
-        if isinstance(expected, str) and PRESENT in expected and isinstance(got, str):
+        if isinstance(expected, str) and expected.startswith(HEX) and isinstance(got, str):
             return _is_same_hex(expected, got)
         if isinstance(expected, str) and (test := self.placeholders.get(expected)):
             return test(got)
@@ -161,7 +161,9 @@ def _is_uuid(value: Any) -> bool:
 
 
 def _is_same_hex(expected: str, got: str) -> bool:
-    wanted = re.escape(expected).replace(re.escape(PRESENT), "([0-9a-f]{16})")
+    wanted = (
+        re.escape(expected).replace(re.escape(PRESENT), "([0-9a-f]{16})").replace(re.escape(CHANCE), "[0-9a-f]{16}")
+    )
     match = re.fullmatch(wanted, got)
     return match is not None and all(_is_now(int(time_ms, 16)) for time_ms in match.groups())
 

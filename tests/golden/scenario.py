@@ -195,7 +195,11 @@ class Player:
     def op_state_records(self, step: dict[str, Any]) -> Any:
         of = resolve(step["of"], self.names)
         producers = {value for name, value in self.names.items() if name.startswith("P")}
-        return {"batches": state_records(self.connection("state"), step["topic"], of, producers)}
+        batches = state_records(self.connection("state"), step["topic"], of, producers)
+        if step.get("flat"):
+            records = [record for batch in batches for record in batch["records"]]
+            return {"records": sorted(records, key=lambda record: record["key"])}
+        return {"batches": batches}
 
     def connection(self, name: str) -> Connection:
         if name not in self.connections:

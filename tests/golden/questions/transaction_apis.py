@@ -291,7 +291,6 @@ def transactions_implicit(ask: Asking) -> None:
     txn.produce("v12 produce with another producer id", 0, t, 0, version=12, producer_id=NO_ID)
     txn.produce("v11 produce more", 0, t, 2, version=11)
     txn.end("commit by version 4", 0, version=4)
-    txn.describe("after a commit by version 4")
     txn.becomes("CompleteCommit")
     txn.look("committed by version 4", t)
     txn.produce("v12 produce in the same epoch", 0, t, 3, version=12)
