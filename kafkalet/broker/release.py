@@ -256,6 +256,11 @@ class Release(NamedTuple):
         return 3 if self.version >= (2, 3) else 2 if self.version >= (2, 1) else 1 if self.version >= (0, 10, 1) else 0
 
     @property
+    def misses_expected_members(self) -> bool:
+        """When an id is given back that was never used, all members have to join again (4.0)."""
+        return self.version >= (4, 0)
+
+    @property
     def looks_for_instance_ids(self) -> bool:
         """A member that gives an instance id which the group does not know is unknown; before 3.0 only when it joins."""
         return self.version >= (3, 0)

@@ -77,6 +77,7 @@ class ClassicGroup(Generations):
 
     def leave(self, leaving: Sequence[LeaveGroupRequest.Member]) -> list[LeaveGroupResponse.Member]:
         """Let members go, and go on without them once all are out."""
+        size = len(self.members)
         answers = [
             LeaveGroupResponse.Member(
                 member_id=member.member_id,
@@ -85,7 +86,9 @@ class ClassicGroup(Generations):
             )
             for member in leaving
         ]
-        if any(answer.error_code == Code.NONE for answer in answers):
+        if any(answer.error_code == Code.NONE for answer in answers) and (
+            len(self.members) < size or self.shard.node.release.misses_expected_members
+        ):
             self.go_on()
         self.flush()
         return answers
@@ -97,7 +100,7 @@ class ClassicGroup(Generations):
                 return Code.UNKNOWN_MEMBER_ID
             self.dismiss(self.members[known_as])
         elif self.members.is_expected(member_id):
-            self.members.remove(member_id)
+            self.forget_expected(member_id)
         else:
             try:
                 self.validate_member(member_id, instance_id)

@@ -52,7 +52,8 @@ class Joining:
         if not self.member_id:
             return self._as_new_member()
         if group.members.is_expected(self.member_id):
-            assert self.instance_id is None, "an id that was given out to a dynamic member comes from a static one"
+            if self.instance_id is not None:  # only dynamic members are given an id in advance; Kafka fails as well
+                return refused(Code.UNKNOWN_SERVER_ERROR)
             return self._add(self.member_id)
         group.validate_member(self.member_id, self.instance_id, joins=True)
         return self._again(group.members[self.member_id])

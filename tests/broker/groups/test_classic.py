@@ -130,6 +130,16 @@ def test_an_id_that_was_given_out_can_be_given_back(group: Acting) -> None:
     assert pending.answer()["generation_id"] == generation + 1
 
 
+@pytest.mark.parametrize(("release", "code"), [("3.9", Code.NONE), ("4.4", Code.REBALANCE_IN_PROGRESS)])
+def test_whether_an_id_that_is_given_back_is_missed_depends_on_the_release(release: str, code: Code) -> None:
+    stage = Stage(1, kafka_version=release, **ONE_PARTITION)
+    group = Acting(stage)
+    generation, [member] = group.stable()
+    assert group.leave(group.given_id()) == [Code.NONE]
+    assert group.heartbeat(generation, member) == code
+    stage.close()
+
+
 # what others ask
 
 

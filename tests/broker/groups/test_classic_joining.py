@@ -87,6 +87,11 @@ def test_after_all_have_left_the_old_ids_are_unknown(group: Acting) -> None:
     assert group.join(member).answer()["error_code"] == Code.UNKNOWN_MEMBER_ID
 
 
+def test_an_id_that_was_given_out_is_no_static_members(group: Acting) -> None:
+    answer = group.join(group.given_id(), group_instance_id="i").answer()
+    assert (answer["error_code"], answer["member_id"]) == (Code.UNKNOWN_SERVER_ERROR, "")
+
+
 # protocols
 
 
