@@ -60,7 +60,8 @@ class RawMember:
             "protocols": [{"name": name, "metadata": metadata} for name in ("range", "roundrobin")],
         }
         if not self.member_id:
-            required = self.connection.ask("JoinGroup", 4, body)
+            while (required := self.connection.ask("JoinGroup", 4, body))["error_code"] in NOT_THERE_YET:
+                pass
             assert required["error_code"] == MEMBER_ID_REQUIRED, required
             self.member_id = body["member_id"] = required["member_id"]
         self._waiting = self.connection.send("JoinGroup", 7, body)
