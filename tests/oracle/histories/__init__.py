@@ -6,7 +6,7 @@ are scenarios as `tests/golden` has them: what differs can be kept as it is.
 
 from collections.abc import Callable
 
-from . import administration, fetching, frames, logs
+from . import administration, fetching, frames, logs, transactions
 from .history import History
 
 GROUPS: dict[str, Callable[[History], None]] = {
@@ -18,6 +18,7 @@ GROUPS: dict[str, Callable[[History], None]] = {
     "topics": administration.topics,
     "configurations": administration.configurations,
     "frames": frames.frames,
+    "transactions": transactions.transactions,
 }
 
 
