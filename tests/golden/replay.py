@@ -37,6 +37,12 @@ class Case:
         return "\n    ".join([head, *self.problems[:SHOWN], *more])
 
 
+def broker_config(release: str) -> dict[str, str]:
+    """The properties of the brokers that were asked: nobody waits until there are more members of a group."""
+    at_once = {"group.initial.rebalance.delay.ms": "0"}
+    return at_once | ({"group.consumer.assignment.interval.ms": "0"} if release >= "4" else {})
+
+
 def load(path: Path) -> dict[str, Any]:
     scenario: dict[str, Any] = json.loads(path.read_text())
     return scenario

@@ -15,7 +15,7 @@ import kafkalet
 from kafkalet.protocol.releases import versions_of
 
 from .messages import APIS
-from .replay import HERE, load, replay, transcripts
+from .replay import HERE, broker_config, load, replay, transcripts
 from .scenario import Server
 
 RELEASES = ("3.9", "4.4", "2.8")
@@ -25,10 +25,6 @@ LATER_GROUPS = {
 }
 
 ABOUT_COORDINATORS = {"groups", "offsets", "consumer_groups", "coordinated_transactions", "coordinators"}
-
-CONFIG = {"group.initial.rebalance.delay.ms": "0"}
-CONFIG_SINCE_4 = {"group.consumer.assignment.interval.ms": "0"}
-"""As on the brokers that were asked: nobody waits for more members of a group."""
 
 ALL = [
     pytest.param(release, path, id=f"{release}-{path.stem}") for release in RELEASES for path in transcripts(release)
@@ -43,8 +39,7 @@ def server_of() -> Iterator[Callable[..., Server]]:
 
         def start(release: str) -> Server:
             if release not in servers:
-                config = CONFIG | (CONFIG_SINCE_4 if release >= "4" else {})
-                broker = stack.enter_context(kafkalet.Broker(kafka_version=release, config=config))
+                broker = stack.enter_context(kafkalet.Broker(kafka_version=release, config=broker_config(release)))
                 servers[release] = Server(broker.bootstrap_servers, legacy=release == "2.8")
             return servers[release]
 

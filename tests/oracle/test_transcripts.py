@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden.replay import load, replay, transcripts
+from tests.golden.replay import broker_config, load, replay, transcripts
 from tests.golden.scenario import Server
 
 from .apache_kafka import ApacheKafka, missing
@@ -32,7 +32,7 @@ def server_of() -> Iterator[Callable[[str, bool], Server]]:
             if (release, acl) not in running:
                 stack.close()
                 running.clear()
-                kafka = stack.enter_context(ApacheKafka(release, acl))
+                kafka = stack.enter_context(ApacheKafka(release, acl, broker_config(release)))
                 running[release, acl] = Server(kafka.bootstrap_servers, acl, legacy=release == "2.8")
             return running[release, acl]
 
