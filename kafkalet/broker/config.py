@@ -227,6 +227,12 @@ class BrokerConfig:
         "group.consumer.regex.refresh.interval.ms", 600_000, least=10_000, internal=True
     )
 
+    # quotas
+    quota_window_num = integer("quota.window.num", 11, least=1)
+    quota_window_size_seconds = integer("quota.window.size.seconds", 1, least=1)
+    controller_quota_window_num = integer("controller.quota.window.num", 11, least=1)
+    controller_quota_window_size_seconds = integer("controller.quota.window.size.seconds", 1, least=1)
+
     # producers
     producer_id_expiration_ms = integer("producer.id.expiration.ms", DAY_MS, least=1, dynamic=True, since=(3, 0))
 

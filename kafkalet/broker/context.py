@@ -29,6 +29,7 @@ class Context:
 
     __slots__ = (
         "api",
+        "began_s",
         "client",
         "client_id",
         "clock",
@@ -39,8 +40,11 @@ class Context:
         "peer",
         "principal",
         "release",
+        "request_bytes",
         "route",
         "session",
+        "spent_s",
+        "throttle_ms",
         "version",
     )
 
@@ -60,3 +64,8 @@ class Context:
         self.listener = listener  # the name of the listener it came through
         self.principal = "User:ANONYMOUS"
         self.session: Any = None  # what the authentication gate remembers of this connection
+        # What is counted for quotas, where there are any (quotas/throttling.py); 0 bytes: nothing is.
+        self.request_bytes = 0
+        self.spent_s = 0.0
+        self.began_s: float | None = None
+        self.throttle_ms = 0

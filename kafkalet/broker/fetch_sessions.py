@@ -136,6 +136,8 @@ class FetchContext:
     """What one request reads: `asked` in order, and `settle`, which makes the answer of what was found."""
 
     error = Code.NONE
+    kept_id = NO_SESSION
+    """The session that goes on also where nothing is told because of a quota."""
     remembers_nothing = True
     """Without a session `settle` does not look at what was found, and need not be asked."""
 
@@ -210,6 +212,7 @@ class IncrementalContext(FetchContext):
             asked.append((key, cached.asked))
         super().__init__(asked)
         self.session = session
+        self.kept_id = session.id
         self.expected_epoch = session.epoch
         self.all_told_go_last = all_told_go_last
 

@@ -6,7 +6,7 @@
 
 Kafka's rules for who may come in (ConnectionQuotas): where `max.connections` are open nobody is accepted until one of
 them closes, and the kernel keeps the next ones waiting; a client with more than `max.connections.per.ip` connections is
-cut off at once.
+cut off at once; one whose address makes connections faster than its quota allows is left waiting, and cut off then.
 
 A connection that was silent for `connections.max.idle.ms` is closed. There is one timer for all of them: it is set for
 the one that has been silent for longest, and looks at all when it rings.
@@ -17,6 +17,7 @@ import logging
 import os
 import socket
 from asyncio import AbstractEventLoop, TimerHandle
+from collections.abc import Callable
 
 from kafkalet.clock import Clock, Timer
 
@@ -60,6 +61,10 @@ class Listener:
         self._connections: dict[int, Connection] = {}
         self._by_host: dict[str, int] = {}
         self._accepting = False
+        self.admission: Callable[[str], float] | None = None
+        """Asked for each new connection, by its address: for how many milliseconds it is left without an answer, to be
+        closed then; 0 lets it in."""
+        self._turned_away: dict[socket.socket, Timer] = {}
         self._is_full = False
         self._out_of_descriptors = False
         self._retry: TimerHandle | None = None
@@ -123,6 +128,10 @@ class Listener:
             self._retry.cancel()
         for connection in self.connections:
             connection.abort()
+        for client, timer in self._turned_away.items():
+            timer.cancel()
+            client.close()
+        self._turned_away.clear()
         if self._idle_check is not None:
             self._idle_check.cancel()
             self._idle_check = None
@@ -185,6 +194,9 @@ class Listener:
             client.close()
             _LOG.warning("%s: %s:%d not let in; max.connections.per.ip=%d are open", self.name, host, port, most)
             return
+        if self.admission is not None and (rest_ms := self.admission(host)) > 0:
+            self._turn_away(client, rest_ms)
+            return
         client.setblocking(False)
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         client.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -195,6 +207,15 @@ class Listener:
         if self._idle_check is None:
             self._set_idle_check(limits.connections_max_idle_ms)
         connection.begin()
+
+    def _turn_away(self, client: socket.socket, rest_ms: float) -> None:
+        """Leave a client without an answer for so long, and close its connection then (KIP-612)."""
+
+        def close() -> None:
+            del self._turned_away[client]
+            client.close()
+
+        self._turned_away[client] = self._clock.call_later(rest_ms, close)
 
     def _forget(self, descriptor: int) -> None:
         """A connection ends; its descriptor is still open."""

@@ -19,6 +19,7 @@ from kafkalet.storage.directory import LogDirectory
 
 from .apis import SERVED
 from .config import BrokerConfig
+from .context import Context
 from .coordinators import Coordinators
 from .fetch_sessions import FetchSessions
 from .listener import Listener
@@ -31,6 +32,7 @@ from .surroundings import Limits
 
 if TYPE_CHECKING:  # a broker starts before it holds a partition, and without what partitions are made of
     from .partition import Partition
+    from .quotas.throttling import Throttling
 
 
 class Node:
@@ -72,7 +74,11 @@ class Node:
         self.partitions: dict[tuple[str, int], Partition] = {}
         self.router = Router(self)
         self.listener = Listener(self.router, clock, Limits(), buffer=buffer)
+        self.throttling: Throttling | None = None
+        """Who may ask for how much; None while there has been no quota."""
+        self._spent_s = loop.time
         self.apply_config()
+        self.apply_quotas()
 
     def apply_config(self) -> None:
         """Take over what the configuration says now about connections."""
@@ -88,6 +94,18 @@ class Node:
         if "socket.receive.buffer.bytes" in given:
             limits.socket_receive_buffer_bytes = config.socket_receive_buffer_bytes
 
+    def apply_quotas(self) -> None:
+        """Take over the quotas of clients that the metadata holds now."""
+        quotas = self.metadata.client_quotas
+        if self.throttling is None and quotas:
+            from .quotas.throttling import Throttling
+
+            self.throttling = Throttling(self.config, self.clock, self._spent_s)
+        if self.throttling is not None:
+            self.throttling.obey(quotas)
+            self.router.throttle = self.throttling if quotas else None
+            self.listener.admission = self.throttling.connect if self.throttling.limits_connections else None
+
     def close(self) -> None:
         """Cut off the clients, write what is not written yet, and close the data directory."""
         self.listener.close()
@@ -95,9 +113,11 @@ class Node:
         self.directory.close(discard=not self.directory.ground.files.durable)
         self.partitions.clear()
 
-    @property
-    def fetch_max_bytes(self) -> int:
-        return self.config.fetch_max_bytes
+    def fetch_max_bytes(self, context: Context) -> int:
+        """The most that one answer to this client's Fetch may hold."""
+        if self.throttling is None:
+            return self.config.fetch_max_bytes
+        return int(min(self.config.fetch_max_bytes, self.throttling.most_fetch_bytes(context)))
 
     def partition(self, topic: str, index: int) -> Partition:
         """The replica that this broker holds.

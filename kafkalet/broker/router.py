@@ -17,7 +17,7 @@ What Kafka does where it cannot answer (SocketServer, RequestHeader.parse, Reque
   KafkaError that leaves a handler goes to `refuse` of the same module. Where there is none it is a bug.
 
 Three hooks are None until somebody needs them: `gate` (authentication), `intercept` (fault injection), `throttle`
-(quotas).
+(quotas, see quotas/throttling.py).
 """
 
 import logging
@@ -61,6 +61,19 @@ class Routed(Protocol):
         """The APIs it serves, each with its lowest and highest version."""
 
 
+class Throttle(Protocol):
+    """What counts how much clients ask for, and lets them rest."""
+
+    def begin(self, context: Context, request_bytes: int) -> None:
+        """A request has come."""
+
+    def pause(self, context: Context) -> None:
+        """The request has to wait."""
+
+    def end(self, answer: Response | None, context: Context) -> None:
+        """It is answered; None where its client expects no answer. May set `throttle_time_ms` and mute the client."""
+
+
 class _Route:
     """One version of one API: how its requests are read, who answers them, and how the answers are written."""
 
@@ -97,8 +110,9 @@ class Router:
         """Called before a message is read; raises CloseConnection where the client may not ask that yet."""
         self.intercept: Callable[[Request, Context, Handler], Answer] | None = None
         """Called in the handler's place, with the handler: it may look, answer by itself, delay or close."""
-        self.throttle: Callable[[Response, Context], None] | None = None
-        """Called with each answer before it is encoded: it may set `throttle_time_ms` and mute the client."""
+        self._throttle: Throttle | None = None
+        self.route: Callable[[bytes | bytearray, Context, list[Chunk]], int | Delayed[Response]] = self._serve
+        """Serve a request: see `_serve`."""
         self._routes: dict[int, _Route] = {}
         self._lamented: set[Api] = set()
 
@@ -106,7 +120,26 @@ class Router:
         """What the requests of a new connection are served with."""
         return Context(self.node, client, peer, listener)
 
-    def route(self, frame: bytes | bytearray, context: Context, out: list[Chunk]) -> int | Delayed[Response]:
+    @property
+    def throttle(self) -> Throttle | None:
+        """Called with each request, and with its answer before it is encoded. Without it nothing is asked at all."""
+        return self._throttle
+
+    @throttle.setter
+    def throttle(self, throttle: Throttle | None) -> None:
+        self._throttle = throttle
+        self.route = self._serve if throttle is None else self._serve_throttled
+
+    def _serve_throttled(self, frame: bytes | bytearray, context: Context, out: list[Chunk]) -> int | Delayed[Response]:
+        throttle = self._throttle
+        assert throttle is not None
+        throttle.begin(context, len(frame))
+        answer = self._serve(frame, context, out)
+        if not isinstance(answer, int):
+            throttle.pause(context)
+        return answer
+
+    def _serve(self, frame: bytes | bytearray, context: Context, out: list[Chunk]) -> int | Delayed[Response]:
         """Serve a request. The answer is appended to `out` in pieces, and its size given: 0 where there is none.
 
         Where the answer has to wait, the `Delayed` of it is given, and `finish` is to be called with what comes of
@@ -149,17 +182,17 @@ class Router:
             if answer.is_waiting:
                 return answer
             answer = answer.result()
-        return self._finish(answer, route, context, out) if answer is not None else 0
+        return self._finish(answer, route, context, out)
 
     def finish(self, answer: Response | None, context: Context, out: list[Chunk]) -> int:
         """Append the answer to the request that waited last on this connection; give its size."""
-        if answer is None:
-            return 0
         return self._finish(answer, context.route, context, out)
 
-    def _finish(self, answer: Response, route: _Route, context: Context, out: list[Chunk]) -> int:
-        if self.throttle is not None:
-            self.throttle(answer, context)
+    def _finish(self, answer: Response | None, route: _Route, context: Context, out: list[Chunk]) -> int:
+        if self._throttle is not None:
+            self._throttle.end(answer, context)
+        if answer is None:
+            return 0
         pieces: list[Chunk] = [b""]
         answer.encode_into(pieces, route.version)
         size = sum(map(len, pieces)) + route.header_size

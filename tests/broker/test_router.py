@@ -337,13 +337,45 @@ def test_an_interceptor_stands_in_the_handlers_place(routing: Routing) -> None:
     assert len(seen) == 2
 
 
-def test_the_throttle_sees_each_answer_before_it_is_encoded(routing: Routing) -> None:
-    def throttle(response: Any, context: Context) -> None:
-        response.throttle_time_ms = 1234
+class Counting:
+    """A throttle that writes down what it is told."""
 
-    routing.router.throttle = throttle
+    def __init__(self) -> None:
+        self.told: list[Any] = []
+
+    def begin(self, context: Context, request_bytes: int) -> None:
+        self.told.append(request_bytes)
+
+    def pause(self, context: Context) -> None:
+        self.told.append("pause")
+
+    def end(self, answer: Any, context: Context) -> None:
+        self.told.append(None if answer is None else "end")
+        if answer is not None:
+            answer.throttle_time_ms = 1234
+
+
+def test_the_throttle_sees_each_request_and_its_answer_before_it_is_encoded(routing: Routing) -> None:
+    routing.router.throttle = throttle = Counting()
     _, wire = routing.route(ask(5))
     assert ListOffsetsResponse.decode(wire[8:], 5).throttle_time_ms == 1234
+    assert throttle.told == [len(ask(5)), "end"]
+
+
+def test_the_throttle_is_told_that_a_request_waits(routing: Routing) -> None:
+    routing.router.throttle = throttle = Counting()
+    delayed: Delayed[Any] = Delayed()
+    routing.handlers["list_offsets"] = lambda request, context: delayed
+    assert routing.route(ask()) == (delayed, b"")
+    routing.router.finish(None, routing.context, [])
+    assert throttle.told[1:] == ["pause", None]
+
+
+def test_a_throttle_can_be_taken_away(routing: Routing) -> None:
+    routing.router.throttle = throttle = Counting()
+    routing.router.throttle = None
+    routing.route(ask())
+    assert throttle.told == []
 
 
 def test_the_header_agrees_with_the_protocols_own(routing: Routing) -> None:

@@ -17,6 +17,7 @@ SERVED: frozenset[Api] = frozenset(
     {
         Api.ADD_OFFSETS_TO_TXN,
         Api.ADD_PARTITIONS_TO_TXN,
+        Api.ALTER_CLIENT_QUOTAS,
         Api.ALTER_CONFIGS,
         Api.API_VERSIONS,
         Api.CONSUMER_GROUP_DESCRIBE,
@@ -26,6 +27,7 @@ SERVED: frozenset[Api] = frozenset(
         Api.DELETE_GROUPS,
         Api.DELETE_RECORDS,
         Api.DELETE_TOPICS,
+        Api.DESCRIBE_CLIENT_QUOTAS,
         Api.DESCRIBE_CLUSTER,
         Api.DESCRIBE_CONFIGS,
         Api.DESCRIBE_GROUPS,

@@ -8,12 +8,15 @@ from collections import Counter
 from kafkalet.broker.assignments import check_assignments
 from kafkalet.broker.context import Context
 from kafkalet.broker.metadata import spread
+from kafkalet.broker.quotas.mutations import count_mutations
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
 
 Topic = CreatePartitionsRequest.Topic
 Answer = CreatePartitionsResponse.Topic
 
+STRICT_QUOTA_SINCE = 3
+"""From this version on partitions beyond the client's quota are refused; in earlier ones it is only slowed down."""
 MAX_RECORDS = 10_000
 """What the controller of Kafka writes in one step: a record for each partition."""
 
@@ -69,5 +72,6 @@ def _grow(topic: Topic, validate_only: bool, context: Context) -> None:
     else:
         replicas = [list(assignment.broker_ids) for assignment in topic.assignments]
         check_assignments(replicas, metadata.endpoints, replication_factor)
+    count_mutations(more, STRICT_QUOTA_SINCE, context)
     if not validate_only:
         context.cluster.add_partitions(state, replicas)

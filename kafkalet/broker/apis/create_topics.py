@@ -3,6 +3,7 @@
 v1      validate_only, error messages
 v4      counts of -1 stand for the cluster's defaults (KIP-464); taken in every version, as Kafka does
 v5      the counts and the configuration that the topic got
+v6      refused beyond the quota of controller mutations (KIP-599)
 v7      its id; a topic that is only validated gets one, too, which nobody remembers
 
 Answers come in the order of the request; a topic that is named twice is answered once, at the end.
@@ -18,6 +19,7 @@ from kafkalet.broker.config_entries import new_topic_entries
 from kafkalet.broker.context import Context
 from kafkalet.broker.metadata import new_topic_id
 from kafkalet.broker.new_topics import NewTopic, check_config, check_name, place_topic
+from kafkalet.broker.quotas.mutations import count_mutations
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 
@@ -26,6 +28,8 @@ Answer = CreateTopicsResponse.Topic
 Config = CreateTopicsResponse.Topic.Config
 
 CLUSTER_METADATA = "__cluster_metadata"
+STRICT_QUOTA_SINCE = 6
+"""From this version on topics beyond the client's quota are refused; in earlier ones it is only slowed down."""
 MAX_RECORDS = 10_000
 """What the controller of Kafka writes in one step: a record for each topic, partition and property."""
 
@@ -74,6 +78,7 @@ def _create(topic: Topic, validate_only: bool, context: Context) -> Answer:
         wanted = NewTopic(topic.name, topic.num_partitions, config, topic.replication_factor)
         assignments = _assignments(topic)
         replicas = place_topic(wanted, assignments, cluster.metadata, cluster.config)
+        count_mutations(len(replicas), STRICT_QUOTA_SINCE, context)
         if not validate_only:
             cluster.create_topic(topic.name, config=config, assignments=replicas)
     except KafkaError as error:

@@ -9,12 +9,15 @@ from collections import Counter
 from collections.abc import Iterator
 
 from kafkalet.broker.context import Context
+from kafkalet.broker.quotas.mutations import count_mutations
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from kafkalet.protocol.wire import ZERO_UUID
 
 Answer = DeleteTopicsResponse.Topic
 
+STRICT_QUOTA_SINCE = 5
+"""From this version on deletions beyond the client's quota are refused; in earlier ones it is only slowed down."""
 DISABLED_SINCE = 3
 """From this version on there is a code for deletion that is switched off."""
 UNKNOWN_NAME = "This server does not host this topic-partition."
@@ -41,9 +44,17 @@ def handle(request: DeleteTopicsRequest, context: Context) -> DeleteTopicsRespon
         else:
             doomed[topic.topic_id] = name
     for topic_id, name in doomed.items():
-        context.cluster.delete_topic(name)
-        answers.append(Answer(name=name, topic_id=topic_id))
+        answers.append(_delete(name, topic_id, context))
     return DeleteTopicsResponse(responses=answers)
+
+
+def _delete(name: str, topic_id: bytes, context: Context) -> Answer:
+    try:
+        count_mutations(len(context.cluster.metadata.topics[name].partitions), STRICT_QUOTA_SINCE, context)
+    except KafkaError as error:
+        return _refused(error.code, error.message, name, topic_id)
+    context.cluster.delete_topic(name)
+    return Answer(name=name, topic_id=topic_id)
 
 
 def refuse(request: DeleteTopicsRequest, context: Context, error: KafkaError) -> DeleteTopicsResponse:

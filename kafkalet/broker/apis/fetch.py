@@ -24,6 +24,7 @@ from kafkalet.broker.context import Context
 from kafkalet.broker.fetch_sessions import NAMELESS, NO_SESSION, Asked, FetchContext, Key, Told
 from kafkalet.broker.partition import Partition, Read
 from kafkalet.broker.purgatory import Delayed
+from kafkalet.broker.quotas.fetching import refuses
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafkalet.protocol.wire import ZERO_UUID
@@ -35,7 +36,6 @@ from .fetch_conversion import convert, refused
 AnswerTopic = FetchResponse.Topic
 Answer = FetchResponse.Topic.Partition
 
-CONSUMER = -1
 FUTURE_REPLICA = -3
 UNKNOWN = -1
 READ_BYTES = 16 * 1024
@@ -134,8 +134,8 @@ class _Fetch:
                     partition.fetch_offset,
                     partition.partition_max_bytes,
                     partition.log_start_offset,
-                    None if leader_epoch < 0 else leader_epoch,
-                    None if fetched_epoch < 0 else fetched_epoch,
+                    leader_epoch if leader_epoch >= 0 else None,
+                    fetched_epoch if fetched_epoch >= 0 else None,
                 )
         return list(asked.items())
 
@@ -161,18 +161,18 @@ class _Fetch:
         return None
 
     def _limits(self, level: Isolation) -> Limits:
-        request, version = self.request, self.context.version
+        request, context = self.request, self.context
         consumer = self.replica_id < 0 and self.replica_id != FUTURE_REPLICA
-        max_bytes = min(request.max_bytes, self.context.node.fetch_max_bytes)
+        max_bytes = min(request.max_bytes, context.node.fetch_max_bytes(context))
         return Limits(
             replica_id=self.replica_id,
             isolation=level if consumer else Isolation.LOG_END,
             max_wait_ms=request.max_wait_ms,
             min_bytes=min(request.min_bytes, max_bytes),
             max_bytes=max_bytes,
-            only_leader=self.replica_id >= 0 or (consumer and version < 11),
-            rack=request.rack_id if consumer and version >= 11 else None,
-            first_batch_whole=version >= 3,
+            only_leader=self.replica_id >= 0 or (consumer and context.version < 11),
+            rack=request.rack_id if consumer and context.version >= 11 else None,
+            first_batch_whole=context.version >= 3,
         )
 
     # What is found
@@ -334,6 +334,8 @@ class _Fetch:
         answers = {key: one.answer for key, one in found.items()}
         for key, code in self.refused.items():
             answers[key] = refused(key[2], code)
+        if self.replica_id < 0 and refuses(answers, self.context):
+            return FetchResponse(session_id=self.session.kept_id, responses=[])  # it rests, and asks again
         error, session_id, keys = self._settle(answers)
         offsets = {key: asked.fetch_offset for key, asked in self.readable} if self.context.version < 10 else {}
         topics: list[AnswerTopic] = []

@@ -25,8 +25,6 @@ controller.quorum.fetch.timeout.ms               INT      2000     3.0+
 controller.quorum.request.timeout.ms             INT      2000     3.0+
 controller.quorum.retry.backoff.ms               INT      20       3.0+
 controller.quorum.voters                         LIST     ''       3.0+
-controller.quota.window.num                      INT      11
-controller.quota.window.size.seconds             INT      1
 controller.socket.timeout.ms                     INT      30000
 create.topic.policy.class.name                   CLASS    null
 early.start.listeners                            STRING   null     3.0-4.1

@@ -35,8 +35,6 @@ queued.max.request.bytes                          LONG     -1
 queued.max.requests                               INT      500
 quota.consumer.default                            LONG     9223372036854775807 0-3.0
 quota.producer.default                            LONG     9223372036854775807 0-3.0
-quota.window.num                                  INT      11
-quota.window.size.seconds                         INT      1
 socket.connection.setup.timeout.max.ms            LONG     30000
 socket.connection.setup.timeout.ms                LONG     10000
 socket.listen.backlog.size                        INT      50       3.0+

@@ -1,0 +1,63 @@
+"""AlterClientQuotas v0-1: quotas of clients are set and removed (KIP-546).
+
+Each entity is changed for itself, wholly or not at all; one that is named twice is refused.
+
+Source: org.apache.kafka.controller.ClientQuotaControlManager.
+"""
+
+from kafkalet.broker.context import Context
+from kafkalet.broker.metadata import QuotaEntity
+from kafkalet.broker.quotas.entities import check_entity, check_value
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.alter_client_quotas import AlterClientQuotasRequest, AlterClientQuotasResponse
+
+Entry = AlterClientQuotasRequest.Entry
+Answer = AlterClientQuotasResponse.Entry
+
+
+def handle(request: AlterClientQuotasRequest, context: Context) -> AlterClientQuotasResponse:
+    entries: dict[QuotaEntity, list[Entry]] = {}
+    for entry in request.entries:
+        parts = {part.entity_type: part.entity_name for part in entry.entity}
+        entries.setdefault(frozenset(parts.items()), []).append(entry)
+    answers = []
+    for entity, named in entries.items():
+        answer = Answer(error_message=None, entity=[_part(kind, name) for kind, name in sorted(entity)])
+        try:
+            _change(entity, named, request.validate_only, context)
+        except KafkaError as error:
+            answer.error_code, answer.error_message = error.code, error.message
+        answers.append(answer)
+    if not request.validate_only:
+        context.cluster.save()
+        for node in context.cluster.nodes.values():
+            node.apply_quotas()
+    return AlterClientQuotasResponse(entries=answers)
+
+
+def _part(kind: str, name: str | None) -> Answer.Entity:
+    return Answer.Entity(entity_type=kind, entity_name=name)
+
+
+def _change(entity: QuotaEntity, named: list[Entry], validate_only: bool, context: Context) -> None:
+    ops = named[0].ops
+    if len(named) > 1 or len({op.key for op in ops}) < len(ops):
+        parts = ", ".join(f"{kind}={name}" for kind, name in sorted(entity))
+        raise KafkaError(Code.INVALID_REQUEST, f"Ignoring duplicate entity ClientQuotaEntity(entries={{{parts}}})")
+    check_entity(dict(entity))
+    kinds = [kind for kind, _ in entity]
+    for op in ops:
+        if not op.remove:
+            check_value(kinds, op.key, op.value)
+    if validate_only:
+        return
+    quotas: dict[QuotaEntity, dict[str, float]] = context.cluster.metadata.client_quotas
+    values = dict(quotas.get(entity, {}))
+    for op in ops:
+        values.pop(op.key, None)
+        if not op.remove:
+            values[op.key] = op.value
+    if values:
+        quotas[entity] = values
+    else:
+        quotas.pop(entity, None)

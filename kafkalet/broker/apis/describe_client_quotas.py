@@ -1,0 +1,87 @@
+"""DescribeClientQuotas v0-1: the quotas of clients that fit a filter (KIP-546).
+
+A filter names types of entities, each with a name, with none (the default), or with any of both. An entity fits that
+has all these types, and if the filter is strict no other.
+
+Source: org.apache.kafka.image.ClientQuotasImage.describe.
+"""
+
+from collections.abc import Sequence
+from enum import IntEnum
+
+from kafkalet.broker.context import Context
+from kafkalet.broker.metadata import QuotaEntity
+from kafkalet.broker.quotas.entities import CLIENT, IP, USER
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest, DescribeClientQuotasResponse
+
+Component = DescribeClientQuotasRequest.Component
+Entry = DescribeClientQuotasResponse.Entry
+
+
+class Match(IntEnum):
+    EXACT = 0
+    DEFAULT = 1
+    SPECIFIED = 2
+
+
+def handle(request: DescribeClientQuotasRequest, context: Context) -> DescribeClientQuotasResponse:
+    _check(request.components)
+    entries = [
+        Entry(
+            entity=[Entry.Entity(entity_type=kind, entity_name=name) for kind, name in sorted(entity)],
+            values=[Entry.Value(key=key, value=value) for key, value in values.items()],
+        )
+        for entity, values in context.cluster.metadata.client_quotas.items()
+        if _fits(entity, request.components, request.strict)
+    ]
+    return DescribeClientQuotasResponse(entries=entries)
+
+
+def refuse(request: DescribeClientQuotasRequest, context: Context, error: KafkaError) -> DescribeClientQuotasResponse:
+    return DescribeClientQuotasResponse(error_code=error.code, error_message=error.message, entries=None)
+
+
+def _check(components: Sequence[Component]) -> None:
+    kinds: set[str] = set()
+    for component in components:
+        kind = component.entity_type
+        if kind in kinds:
+            raise _invalid(f"Entity type {kind} cannot appear more than once in the filter.")
+        if not kind:
+            raise _invalid("Invalid empty entity type.")
+        if kind not in (USER, CLIENT, IP):
+            raise KafkaError(Code.UNSUPPORTED_VERSION, f"Unsupported entity type {kind}")
+        kinds.add(kind)
+        _check_match(component)
+    if IP in kinds and len(kinds) > 1:
+        raise _invalid(
+            "Invalid entity filter component combination. IP filter component should not be used with user or "
+            "clientId filter component."
+        )
+
+
+def _check_match(component: Component) -> None:
+    try:
+        how = Match(component.match_type)
+    except ValueError:
+        raise _invalid(f"Unknown match type {component.match_type}") from None
+    if how is Match.EXACT and component.match is None:
+        raise _invalid("Request specified MATCH_TYPE_EXACT, but set match string to null.")
+    if how is not Match.EXACT and component.match is not None:
+        raise _invalid(f"Request specified MATCH_TYPE_{how.name}, but also specified a match string.")
+
+
+def _invalid(message: str) -> KafkaError:
+    return KafkaError(Code.INVALID_REQUEST, message)
+
+
+def _fits(entity: QuotaEntity, components: Sequence[Component], strict: bool) -> bool:
+    names = dict(entity)
+    if strict and len(names) != len(components):
+        return False
+    return all(
+        component.entity_type in names
+        and (component.match_type == Match.SPECIFIED or names[component.entity_type] == component.match)
+        for component in components
+    )

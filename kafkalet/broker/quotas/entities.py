@@ -1,0 +1,124 @@
+"""Whom a quota is for, what may be set, and which quota counts for a client.
+
+An entity is a user, a client id, both, or an address, each by name or as the default (None) for those without a quota
+of their own. For a client the first of these counts that sets what is asked about:
+
+    user and client         user and any client         user
+    any user and client     any user and any client     any user
+    client                  any client
+
+Source: org.apache.kafka.controller.ClientQuotaControlManager, org.apache.kafka.server.config.QuotaConfig,
+kafka.server.ClientQuotaManager.
+"""
+
+import socket
+from collections.abc import Iterable, Mapping
+
+from kafkalet.broker.metadata import QuotaEntity
+from kafkalet.protocol.errors import Code, KafkaError
+
+USER, CLIENT, IP = "user", "client-id", "ip"
+PRODUCE, CONSUME = "producer_byte_rate", "consumer_byte_rate"
+REQUEST, MUTATE = "request_percentage", "controller_mutation_rate"
+CONNECT = "connection_creation_rate"
+
+_LONG = (1 << 63) - 1
+_INT = (1 << 31) - 1
+_WHOLE = {PRODUCE: (_LONG, "LONG"), CONSUME: (_LONG, "LONG"), CONNECT: (_INT, "INT")}
+_EPSILON = 1e-6
+"""So far from a whole number a value may be and still count as one."""
+
+Quotas = Mapping[QuotaEntity, Mapping[str, float]]
+
+
+def check_entity(parts: Mapping[str, str | None]) -> None:
+    """INVALID_REQUEST, unless a quota can be for that."""
+    if not parts:
+        raise _invalid("Invalid empty client quota entity")
+    for kind, name in parts.items():
+        if kind not in (USER, CLIENT, IP):
+            raise _invalid(f"Unhandled client quota entity type: {kind}")
+        if name == "":
+            raise _invalid(f"Empty {kind} not supported")
+    if IP in parts:
+        if len(parts) > 1:
+            raise _invalid("Invalid quota entity combination, IP entity shouldnot be combined with User or ClientId")
+        if parts[IP] is not None:
+            addresses(parts[IP] or "")
+
+
+def addresses(host: str) -> frozenset[str]:
+    """The addresses that a host has, itself where it is one. INVALID_REQUEST where it has none."""
+    for family in (socket.AF_INET, socket.AF_INET6):
+        try:
+            return frozenset({socket.inet_ntop(family, socket.inet_pton(family, host))})
+        except OSError:
+            continue
+    if "/" not in host and not host.replace(".", "").isdecimal():
+        try:
+            return frozenset(str(info[4][0]) for info in socket.getaddrinfo(host, None))
+        except OSError:
+            pass
+    raise _invalid(f"{host} is not a valid IP or resolvable host.")
+
+
+def check_value(kinds: Iterable[str], key: str, value: float) -> None:
+    """INVALID_REQUEST, unless an entity of these kinds may have that quota."""
+    allowed = {CONNECT} if IP in kinds else {PRODUCE, CONSUME, REQUEST, MUTATE}
+    if key not in allowed:
+        raise _invalid(f"Invalid configuration key {key}")
+    if not value > 0:
+        raise _invalid(f"Quota {key} must be greater than 0")
+    if key in _WHOLE:
+        most, type_name = _WHOLE[key]
+        if value > most:
+            raise _invalid(f"Proposed value for {key} is too large for {_article(type_name)} {type_name}.")
+        if abs(value - int(value + _EPSILON)) >= _EPSILON:
+            raise _invalid(f"{key} cannot be a fractional value.")
+
+
+def _article(type_name: str) -> str:
+    return "an" if type_name == "INT" else "a"
+
+
+def _invalid(message: str) -> KafkaError:
+    return KafkaError(Code.INVALID_REQUEST, message)
+
+
+def quota_of(quotas: Quotas, key: str, user: str, client: str) -> tuple[float, str, str] | None:
+    """The quota that counts for a client, and what it is counted together with: its user ("": any) and its client id
+    ("": any). None where it has no quota."""
+    for entity, together in (
+        (((USER, user), (CLIENT, client)), (user, client)),
+        (((USER, user), (CLIENT, None)), (user, client)),
+        (((USER, user),), (user, "")),
+        (((USER, None), (CLIENT, client)), (user, client)),
+        (((USER, None), (CLIENT, None)), (user, client)),
+        (((USER, None),), (user, "")),
+        (((CLIENT, client),), ("", client)),
+        (((CLIENT, None),), ("", client)),
+    ):
+        if client == "" and entity[-1][0] == CLIENT:
+            continue  # who does not say who he is has no quota of clients
+        values = quotas.get(frozenset(entity))
+        if values is not None and key in values:
+            return values[key], *together
+    return None
+
+
+def quotas_of_addresses(quotas: Quotas) -> dict[str | None, float]:
+    """How many connections a second may come from an address; None stands for all others."""
+    found: dict[str | None, float] = {}
+    for entity, values in quotas.items():
+        for kind, name in entity:
+            if kind == IP and CONNECT in values:
+                for address in [None] if name is None else _addresses_now(name):
+                    found[address] = values[CONNECT]
+    return found
+
+
+def _addresses_now(host: str) -> Iterable[str]:
+    try:
+        return addresses(host)
+    except KafkaError:  # it had one when the quota was set
+        return ()

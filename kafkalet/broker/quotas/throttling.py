@@ -1,0 +1,198 @@
+"""Who has used more than his quota waits: his connection is muted, and the answer says how long (KIP-219).
+
+What is counted:
+
+    producer_byte_rate         the size of Produce requests
+    consumer_byte_rate         the size of answers to Fetch; what is too much becomes an empty answer and is not counted
+    request_percentage         time spent on requests, in hundredths of one processor; no rest is longer than a window
+    controller_mutation_rate   partitions created and deleted, counted by the controller; newer versions of the requests
+                               are refused (THROTTLING_QUOTA_EXCEEDED) while something is owed
+    connection_creation_rate   connections from an address; one too many is not served, and closed after a rest
+
+Each broker counts for itself, and forgets what it counted when it is restarted. Followers have no quota.
+
+Source: kafka.server.ClientQuotaManager, ClientRequestQuotaManager, ControllerMutationQuotaManager, ConnectionQuotas.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from kafkalet.broker.config import BrokerConfig
+from kafkalet.broker.context import Context
+from kafkalet.clock import Clock
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.errors import Code, KafkaError
+
+from .entities import CONNECT, CONSUME, MUTATE, PRODUCE, REQUEST, Quotas, quota_of, quotas_of_addresses
+from .meters import MS_PER_SECOND, SampledRate, TokenBucket
+
+PERCENT = 100
+FORGET_MS = 3_600_000
+"""A meter that nobody has used for so long is dropped (ClientQuotaManager.InactiveSensorExpirationTimeSeconds)."""
+MANY_CLIENTS = 10_000
+"""Of so many clients it is remembered which quota they have."""
+MANY_METERS = 1000
+"""From so many meters on the old ones are looked for."""
+
+
+class _Meters:
+    """The meters of one kind of use, by whom they count."""
+
+    def __init__(self, windows: int, window_ms: int) -> None:
+        self.windows = windows
+        self.window_ms = window_ms
+        self._rates: dict[tuple[str, ...], SampledRate] = {}
+        self._used_ms: dict[tuple[str, ...], int] = {}
+        self._look_at = MANY_METERS
+
+    def of(self, key: tuple[str, ...], now_ms: int) -> SampledRate:
+        self._used_ms[key] = now_ms
+        rate = self._rates.get(key)
+        if rate is None:
+            rate = self._rates[key] = SampledRate(self.windows, self.window_ms)
+            if len(self._rates) > self._look_at:
+                self._drop_old(now_ms)
+        return rate
+
+    def _drop_old(self, now_ms: int) -> None:
+        for key in [key for key, used_ms in self._used_ms.items() if now_ms - used_ms > FORGET_MS]:
+            del self._rates[key], self._used_ms[key]
+        self._look_at = max(MANY_METERS, 2 * len(self._rates))
+
+
+class Throttling:
+    """What the clients of one broker have used. `spent_s` gives the time spent so far, in seconds, for percentages."""
+
+    def __init__(self, config: BrokerConfig, clock: Clock, spent_s: Callable[[], float]) -> None:
+        self.clock = clock
+        self._spent_s = spent_s
+        self._window_ms = config.quota_window_size_seconds * MS_PER_SECOND
+        self._meters = _Meters(config.quota_window_num, self._window_ms)
+        self._burst_seconds = config.controller_quota_window_num * config.controller_quota_window_size_seconds
+        self._fetch_windows = config.quota_window_num - 1
+        self._buckets: dict[tuple[str, str], TokenBucket] = {}
+        self._quotas: Quotas = {}
+        self._by_address: dict[str | None, float] = {}
+        self._found: dict[tuple[str, str, str], tuple[float, str, str] | None] = {}
+
+    def obey(self, quotas: Quotas) -> None:
+        """Take over quotas. What was counted so far still counts."""
+        self._quotas = quotas
+        self._by_address = quotas_of_addresses(quotas)
+        self._found.clear()
+
+    @property
+    def limits_connections(self) -> bool:
+        return bool(self._by_address)
+
+    # What the router asks.
+
+    def begin(self, context: Context, request_bytes: int) -> None:
+        """A request of so many bytes has come."""
+        context.request_bytes = request_bytes
+        context.throttle_ms = 0
+        context.spent_s = 0.0
+        context.began_s = self._spent_s()
+
+    def pause(self, context: Context) -> None:
+        """The request has to wait, which is not time spent on it."""
+        context.spent_s = self._time_of(context)
+        context.began_s = None
+
+    def end(self, answer: Any, context: Context) -> None:
+        """The request is answered (None: its client expects no answer): let the client rest if it has to."""
+        if not context.request_bytes:
+            return  # there was no quota yet when it came
+        throttle_ms = context.throttle_ms
+        if context.api is Api.PRODUCE:
+            throttle_ms = max(throttle_ms, self._record(PRODUCE, context.request_bytes, context))
+        if answer is not None:
+            throttle_ms = max(throttle_ms, self._record_time(context))
+        context.request_bytes = 0
+        if throttle_ms > 0:
+            if hasattr(answer, "throttle_time_ms"):
+                answer.throttle_time_ms = throttle_ms
+            context.client.mute(throttle_ms)
+
+    def _time_of(self, context: Context) -> float:
+        now_s = self._spent_s()
+        return context.spent_s + (now_s - context.began_s if context.began_s is not None else 0.0)
+
+    def _record_time(self, context: Context) -> int:
+        """Count the time that was spent on a request so far."""
+        throttle_ms = self._record(REQUEST, self._time_of(context) * PERCENT, context)
+        context.spent_s, context.began_s = 0.0, None
+        return min(throttle_ms, self._window_ms)
+
+    def _record(self, key: str, value: float, context: Context) -> int:
+        found = self._quota_of(key, context)
+        if found is None:
+            return 0
+        quota, *together = found
+        now_ms = self.clock.now_ms()
+        meter = self._meters.of((key, *together), now_ms)
+        meter.record(value, now_ms)
+        return meter.throttle_ms(quota, now_ms)
+
+    def _quota_of(self, key: str, context: Context) -> tuple[float, str, str] | None:
+        """What `quota_of` says, remembered."""
+        who = key, context.principal, context.client_id
+        if who not in self._found:
+            if len(self._found) > MANY_CLIENTS:
+                self._found.clear()
+            user = context.principal.partition(":")[2]
+            self._found[who] = quota_of(self._quotas, key, user, context.client_id)
+        return self._found[who]
+
+    # What handlers ask.
+
+    def most_fetch_bytes(self, context: Context) -> float:
+        """More than that in one answer would always be too much."""
+        found = self._quota_of(CONSUME, context)
+        window_seconds = self._window_ms // MS_PER_SECOND
+        return float("inf") if found is None else found[0] * self._fetch_windows * window_seconds
+
+    def refuses_fetch(self, answer_bytes: int, context: Context) -> bool:
+        """Whether an answer to Fetch of that size is too much; it is counted only if not."""
+        throttle_ms = self._record(CONSUME, answer_bytes, context)
+        throttle_ms = max(throttle_ms, self._record_time(context))
+        if throttle_ms > 0:
+            self._record(CONSUME, -answer_bytes, context)
+            context.throttle_ms = throttle_ms
+        return throttle_ms > 0
+
+    def mutate(self, partitions: int, strict: bool, context: Context) -> None:
+        """Count partitions that are to be created or deleted.
+
+        THROTTLING_QUOTA_EXCEEDED where `strict`, and nothing is counted, while the client owes something.
+        """
+        found = self._quota_of(MUTATE, context)
+        if found is None:
+            return
+        quota, user, client = found
+        bucket = self._buckets.setdefault((user, client), TokenBucket(self._burst_seconds))
+        now_ms = self.clock.now_ms()
+        if not strict:
+            bucket.take(partitions, quota, now_ms)
+        throttle_ms = bucket.throttle_ms(quota, now_ms)
+        if throttle_ms > 0:
+            context.throttle_ms = max(context.throttle_ms, throttle_ms)
+        if strict:
+            if throttle_ms > 0:
+                raise KafkaError(Code.THROTTLING_QUOTA_EXCEEDED)
+            bucket.take(partitions, quota, now_ms)
+
+    # What the listener asks.
+
+    def connect(self, host: str) -> int:
+        """How long a new connection from an address has to rest before it is closed; 0: it is let in."""
+        quota = self._by_address.get(host, self._by_address.get(None))
+        if quota is None:
+            return 0
+        now_ms = self.clock.now_ms()
+        meter = self._meters.of((CONNECT, host), now_ms)
+        meter.record(1, now_ms)
+        throttle_ms = min(meter.throttle_ms(quota, now_ms), self._window_ms)
+        if throttle_ms > 0:
+            meter.record(-1, now_ms)
+        return throttle_ms

@@ -1,0 +1,114 @@
+"""Whom quotas are for: what may be set, and which one counts."""
+
+import pytest
+
+from kafkalet.broker.metadata import QuotaEntity
+from kafkalet.broker.quotas.entities import (
+    CLIENT,
+    CONNECT,
+    IP,
+    MUTATE,
+    PRODUCE,
+    REQUEST,
+    USER,
+    addresses,
+    check_entity,
+    check_value,
+    quota_of,
+    quotas_of_addresses,
+)
+from kafkalet.protocol.errors import Code, KafkaError
+
+IN_ORDER: list[dict[str, str | None]] = [
+    {USER: "u", CLIENT: "c"},
+    {USER: "u", CLIENT: None},
+    {USER: "u"},
+    {USER: None, CLIENT: "c"},
+    {USER: None, CLIENT: None},
+    {USER: None},
+    {CLIENT: "c"},
+    {CLIENT: None},
+]
+TOGETHER = [("u", "c"), ("u", "c"), ("u", ""), ("u", "c"), ("u", "c"), ("u", ""), ("", "c"), ("", "c")]
+
+
+def entity(**parts: str | None) -> QuotaEntity:
+    return frozenset((name.replace("_", "-"), value) for name, value in parts.items())
+
+
+@pytest.mark.parametrize("first", range(len(IN_ORDER)))
+def test_the_most_particular_quota_counts(first: int) -> None:
+    quotas = {frozenset(parts.items()): {PRODUCE: float(n)} for n, parts in enumerate(IN_ORDER) if n >= first}
+    assert quota_of(quotas, PRODUCE, "u", "c") == (float(first), *TOGETHER[first])
+
+
+def test_a_quota_of_something_else_does_not_hide_one() -> None:
+    quotas = {entity(user="u"): {REQUEST: 5.0}, entity(client_id="c"): {PRODUCE: 7.0}}
+    assert quota_of(quotas, PRODUCE, "u", "c") == (7.0, "", "c")
+    assert quota_of(quotas, MUTATE, "u", "c") is None
+
+
+def test_others_have_no_quota() -> None:
+    quotas = {entity(user="u"): {PRODUCE: 5.0}, entity(client_id="c"): {PRODUCE: 7.0}}
+    assert quota_of(quotas, PRODUCE, "v", "d") is None
+
+
+def test_who_gives_no_client_id_has_no_quota_of_clients() -> None:
+    quotas = {entity(client_id=None): {PRODUCE: 5.0}, entity(user=None, client_id=None): {PRODUCE: 6.0}}
+    assert quota_of(quotas, PRODUCE, "u", "") is None
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [{}, {"group": "g"}, {USER: ""}, {USER: "u", IP: "::1"}, {IP: "10.0.0.300"}, {IP: "10.0.0.0/8"}],
+)
+def test_entities_that_cannot_be_are_refused(parts: dict[str, str | None]) -> None:
+    with pytest.raises(KafkaError) as refused:
+        check_entity(parts)
+    assert refused.value.code is Code.INVALID_REQUEST
+
+
+@pytest.mark.parametrize("parts", [*IN_ORDER, {IP: None}, {IP: "::1"}, {IP: "127.0.0.1"}, {IP: "localhost"}])
+def test_entities_that_can_be_are_let_through(parts: dict[str, str | None]) -> None:
+    check_entity(parts)
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "value"),
+    [
+        (USER, PRODUCE, 0.0),
+        (USER, PRODUCE, -1.0),
+        (USER, PRODUCE, 0.5),
+        (USER, PRODUCE, 1e30),
+        (USER, PRODUCE, float("nan")),
+        (USER, REQUEST, 0.0),
+        (USER, CONNECT, 1.0),
+        (USER, "nope", 1.0),
+        (IP, PRODUCE, 1.0),
+        (IP, CONNECT, 3e9),
+    ],
+)
+def test_values_that_cannot_be_are_refused(kind: str, key: str, value: float) -> None:
+    with pytest.raises(KafkaError) as refused:
+        check_value([kind], key, value)
+    assert refused.value.code is Code.INVALID_REQUEST
+
+
+@pytest.mark.parametrize(("kind", "key", "value"), [(USER, PRODUCE, 1.0), (CLIENT, REQUEST, 0.1), (IP, CONNECT, 5.0)])
+def test_values_that_can_be_are_let_through(kind: str, key: str, value: float) -> None:
+    check_value([kind], key, value)
+
+
+def test_a_host_has_addresses() -> None:
+    assert addresses("::1") == {"::1"}
+    assert addresses("0:0:0:0:0:0:0:1") == {"::1"}
+    assert addresses("localhost") & {"127.0.0.1", "::1"}
+
+
+def test_connections_are_limited_by_address() -> None:
+    quotas = {
+        entity(ip="127.0.0.1"): {CONNECT: 5.0},
+        entity(ip=None): {CONNECT: 9.0},
+        entity(user="u"): {PRODUCE: 1.0},
+    }
+    assert quotas_of_addresses(quotas) == {"127.0.0.1": 5.0, None: 9.0}

@@ -1,0 +1,67 @@
+"""Meters: rates over windows, buckets of tokens, and how long to rest."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafkalet.broker.quotas.meters import SampledRate, TokenBucket
+
+T0 = 1_600_000_000_000
+
+
+def test_who_was_idle_may_use_ten_windows_at_once() -> None:
+    rate = SampledRate(11, 1000)
+    rate.record(100_000, T0)
+    assert rate.throttle_ms(10_000, T0) == 0
+    rate.record(1000, T0)
+    assert rate.throttle_ms(10_000, T0) == 100
+
+
+def test_one_rests_until_the_rate_over_all_windows_is_down() -> None:
+    rate = SampledRate(11, 1000)
+    rate.record(120_000, T0)
+    assert rate.throttle_ms(10_000, T0) == 2000, "12,000 a second over 10 seconds is 2,000 too much"
+
+
+def test_time_brings_the_rate_down() -> None:
+    rate = SampledRate(11, 1000)
+    rate.record(120_000, T0)
+    assert rate.throttle_ms(10_000, T0 + 500) == 1500
+    assert rate.throttle_ms(10_000, T0 + 2000) == 2000, "only the window that runs counts beside ten"
+    assert rate.throttle_ms(10_000, T0 + 11_000) == 0, "and what is older than all windows is forgotten"
+
+
+def test_what_was_counted_can_be_taken_back() -> None:
+    rate = SampledRate(11, 1000)
+    rate.record(120_000, T0)
+    rate.record(-120_000, T0)
+    assert rate.throttle_ms(10_000, T0) == 0
+
+
+@given(st.lists(st.tuples(st.integers(0, 5000), st.integers(0, 200_000)), min_size=1, max_size=60))
+def test_after_the_rest_and_all_windows_nobody_rests_again(uses: list[tuple[int, int]]) -> None:
+    rate = SampledRate(11, 1000)
+    now_ms = T0
+    for pause_ms, value in uses:
+        now_ms += pause_ms
+        rate.record(value, now_ms)
+        assert rate.throttle_ms(10_000, now_ms) >= 0
+    assert rate.throttle_ms(10_000, now_ms + 11_000) == 0
+
+
+def test_a_bucket_is_full_at_first() -> None:
+    bucket = TokenBucket(11)
+    bucket.take(22, 2, T0)
+    assert bucket.throttle_ms(2, T0) == 0
+    bucket.take(3, 2, T0)
+    assert bucket.throttle_ms(2, T0) == 1500
+
+
+def test_tokens_come_back_by_the_quotas_rate() -> None:
+    bucket = TokenBucket(11)
+    bucket.take(25, 2, T0)
+    assert bucket.throttle_ms(2, T0 + 1000) == 500
+    assert bucket.throttle_ms(2, T0 + 1500) == 0
+    bucket.take(22, 2, T0 + 60_000)
+    assert bucket.throttle_ms(2, T0 + 60_000) == 0, "full again, and not more than that"
+    bucket.take(1, 2, T0 + 60_000)
+    assert bucket.throttle_ms(2, T0 + 60_000) == 500
