@@ -108,4 +108,4 @@ def timeline_order(keys: Collection[str], peak: int) -> list[str]:
         signed = hashed - (1 << 32) if hashed >> 31 else hashed
         return (signed * _MULTIPLIER & 0xFFFFFFFFFFFFFFFF) >> shift
 
-    return sorted(keys, key=slot)
+    return sorted(reversed(list(keys)), key=slot)  # of one slot the last one comes first

@@ -1,0 +1,58 @@
+"""The order of Java's hash tables; expected orders were printed by Java 17 and Kafka's TimelineHashMap."""
+
+import pytest
+
+from kafkalet.broker.groups.assignors.java_order import (
+    grown,
+    map_of,
+    order_of_numbers,
+    order_of_strings,
+    set_of,
+    string_hash,
+    timeline_order,
+    uuid_hash,
+    with_capacity,
+)
+
+
+def test_strings_hash_as_in_java() -> None:
+    assert string_hash("") == 0
+    assert string_hash("uniform") == 4008040884
+    assert string_hash("\U0001f600") == 1772899  # two characters there
+
+
+def test_uuids_hash_as_in_kafka() -> None:
+    assert uuid_hash(bytes.fromhex("0123456789abcdeffedcba9876543210")) == 0
+
+
+@pytest.mark.parametrize(("count", "slots"), [(0, 16), (12, 16), (13, 32), (24, 32), (25, 64)])
+def test_a_map_doubles_when_it_is_three_quarters_full(count: int, slots: int) -> None:
+    assert grown(count) == slots
+
+
+@pytest.mark.parametrize(("count", "slots"), [(0, 16), (11, 16), (12, 32), (24, 64), (47, 64), (48, 128)])
+def test_a_set_of_a_collection_has_room_from_the_start(count: int, slots: int) -> None:
+    assert set_of(count) == slots
+
+
+def test_a_copied_map_is_small() -> None:
+    assert [map_of(count) for count in (1, 2, 3, 6)] == [2, 4, 8, 16]
+    assert [with_capacity(count) for count in (0, 1, 2, 3, 5)] == [1, 1, 2, 4, 8]
+
+
+def test_strings_come_in_the_order_of_a_map() -> None:
+    assert order_of_strings([f"member-{index}" for index in range(12)]) == [
+        f"member-{index}" for index in [1, 2, 0, 5, 6, 3, 4, 9, 11, 10, 7, 8]
+    ]
+
+
+def test_members_come_in_the_order_of_a_timeline_map() -> None:
+    assert timeline_order([f"member-{index}" for index in range(12)], 12) == [
+        f"member-{index}" for index in [3, 10, 8, 0, 5, 2, 7, 4, 11, 9, 1, 6]
+    ]
+
+
+def test_numbers_beyond_the_slots_come_round() -> None:
+    assert order_of_numbers([0, 16, 1, 17, 2], 16) == [0, 16, 1, 17, 2]
+    assert order_of_numbers([5, 3, 1], 16) == [1, 3, 5]
+    assert order_of_numbers([], 16) == []

@@ -1,0 +1,31 @@
+from kafkalet.broker.groups.assignors.range import assign
+from kafkalet.broker.groups.assignors.spec import MemberSpec, Spec
+
+from .dealing import check_as_dealt
+
+A, B = b"a" * 16, b"b" * 16
+
+
+def test_members_that_want_the_same_get_what_kafka_gives_them() -> None:
+    assert check_as_dealt("range", homogeneous=True) > 20
+
+
+def test_members_that_want_different_topics_get_what_kafka_gives_them() -> None:
+    assert check_as_dealt("range", homogeneous=False) > 20
+
+
+def test_topics_with_as_many_partitions_are_dealt_alike() -> None:
+    members = {member_id: MemberSpec(None, [A, B], 2, {}) for member_id in ("y", "x")}
+    dealt = assign(Spec(members, {A: 3, B: 3}, {}, True))
+    assert dealt["x"] == {A: [0, 1], B: [0, 1]}
+    assert dealt["y"] == {A: [2], B: [2]}
+
+
+def test_static_members_come_first_by_their_instances() -> None:
+    members = {
+        "a": MemberSpec(None, [A], 1, {}),
+        "b": MemberSpec("z", [A], 1, {}),
+        "c": MemberSpec("y", [A], 1, {}),
+    }
+    dealt = assign(Spec(members, {A: 3}, {}, True))
+    assert dealt == {"c": {A: [0]}, "b": {A: [1]}, "a": {A: [2]}}
