@@ -1,4 +1,9 @@
-"""A member of a group that lives until it is killed: `python -m tests.clients.doomed CLIENT SERVERS GROUP TOPIC`."""
+"""A member of a group that lives until it is killed.
+
+    python -m tests.clients.doomed CLIENT[/consumer] SERVERS GROUP TOPIC
+
+With `/consumer` it speaks the new consumer protocol, in which the broker sets the session's length.
+"""
 
 import sys
 
@@ -6,7 +11,9 @@ from .drivers import DRIVERS
 
 
 def main(client: str, servers: str, group: str, topic: str) -> None:
-    member = DRIVERS[client](servers).member(group, topic, session_timeout_ms=SESSION_TIMEOUT_MS)
+    driver, _, protocol = client.partition("/")
+    settings = {"group_protocol": protocol} if protocol else {"session_timeout_ms": SESSION_TIMEOUT_MS}
+    member = DRIVERS[driver](servers).member(group, topic, **settings)
     while not member.assignment():
         member.poll()
     print(sorted(member.assignment()), flush=True)

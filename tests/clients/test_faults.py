@@ -17,6 +17,7 @@ from kafkalet.broker.state_topics import partition_of
 from .doomed import SESSION_TIMEOUT_MS
 from .drivers import DRIVERS, AioKafka, ConfluentKafka, Driver, Refused, Row
 from .raw import RawMember, committed, form_group, rebalance
+from .test_confluent_groups import CONSUMER
 from .test_steps import FENCED, values
 from .waiting import shared, take, until
 
@@ -25,6 +26,10 @@ pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning
 
 CONFIG = {
     "group.min.session.timeout.ms": "100",
+    "group.consumer.min.session.timeout.ms": "100",
+    "group.consumer.session.timeout.ms": str(SESSION_TIMEOUT_MS),
+    "group.consumer.min.heartbeat.interval.ms": "100",
+    "group.consumer.heartbeat.interval.ms": "100",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "100",
     "offsets.topic.num.partitions": "6",
     "transaction.state.log.num.partitions": "6",
@@ -92,11 +97,12 @@ def stop_transaction_coordinator(cluster: kafkalet.Cluster, transactional_id: st
 # Members that vanish
 
 
-@pytest.mark.parametrize("doomed", sorted(DRIVERS))
+@pytest.mark.parametrize("doomed", [*sorted(DRIVERS), "confluent-kafka/consumer"])
 def test_partitions_of_a_client_that_is_killed_move_on(doomed: str, bootstrap: str, topic: str, name: str) -> None:
     client = ConfluentKafka(bootstrap)
+    settings = CONSUMER if doomed.endswith("/consumer") else {"partition_assignment_strategy": "roundrobin,range"}
     with contextlib.closing(client):
-        survivor = client.member(name, topic, partition_assignment_strategy="roundrobin,range")
+        survivor = client.member(name, topic, **settings)
         until(shared(survivor), survivor)
         command = [sys.executable, "-W", "ignore", "-m", "tests.clients.doomed", doomed, bootstrap, name, topic]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
@@ -245,6 +251,21 @@ def test_offsets_of_a_transaction_outlive_both_coordinators(
     cluster.start_broker(stop_transaction_coordinator(cluster, name))
     producer.commit()
     until(lambda: client.committed(name, topic) == {0: 5})
+
+
+def test_a_group_of_the_new_protocol_goes_on_at_its_new_coordinator(
+    cluster: kafkalet.Cluster, bootstrap: str, topic: str, name: str
+) -> None:
+    client = ConfluentKafka(bootstrap)
+    with contextlib.closing(client):
+        first, second = client.member(name, topic, **CONSUMER), client.member(name, topic, **CONSUMER)
+        until(shared(first, second), first, second)
+        first.commit({0: 5})
+        stop_group_coordinator(cluster, name)
+        third = client.member(name, topic, **CONSUMER)
+        until(shared(first, second, third), first, second, third)
+        assert third.committed([0]) == [5]
+        third.commit({next(iter(third.assignment())): 7})
 
 
 # Producers that come back
