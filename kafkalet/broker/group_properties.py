@@ -139,7 +139,7 @@ def value_of(name: str, group: str, metadata: MetadataImage, config: BrokerConfi
 def group_entries(texts: Mapping[str, str], config: BrokerConfig) -> Iterator[Entry]:
     """What DescribeConfigs tells of a group that has these properties set."""
     for name, known in properties_of_groups(config.release.version).items():
-        synonyms = [SynonymEntry(known.broker or name, _default(known, config), _source(known, config))]
+        synonyms = _broker_synonyms(known, config)
         if name in texts:
             synonyms.insert(0, SynonymEntry(name, as_text(known.declared.parse(texts[name])), Source.GROUP))
         type_ = known.declared.type.value or UNKNOWN_TYPE
@@ -153,15 +153,23 @@ def _default(known: GroupProperty, config: BrokerConfig) -> str:
     return text if text is not None else known.declared.default or ""
 
 
-def _source(known: GroupProperty, config: BrokerConfig) -> Source:
-    for source, given in (
-        (Source.PER_BROKER, config.per_broker),
-        (Source.CLUSTER_WIDE, config.cluster_wide),
-        (Source.STATIC, config.static),
-    ):
-        if known.broker in given:
-            return source
-    return Source.DEFAULT
+def _broker_synonyms(known: GroupProperty, config: BrokerConfig) -> list[SynonymEntry]:
+    """What holds for groups without a value of their own, and what would if that were not given."""
+    levels = ((Source.PER_BROKER, config.per_broker), (Source.CLUSTER_WIDE, config.cluster_wide))
+    if known.broker is None:
+        return [SynonymEntry(known.declared.name, _default(known, config), Source.DEFAULT)]
+    name = known.broker
+    found = [
+        SynonymEntry(name, given[name], source)
+        for source, given in (*levels, (Source.STATIC, config.static))
+        if name in given
+    ]
+    if not found:
+        return [SynonymEntry(name, _default(known, config), Source.DEFAULT)]
+    found[0] = found[0]._replace(value=_default(known, config))
+    property_ = known_property(name, config.release.version)
+    default = None if property_ is None else property_.declared.default
+    return found if default is None else [*found, SynonymEntry(name, default, Source.DEFAULT)]
 
 
 def _broker_text(name: str, config: BrokerConfig) -> str | None:
