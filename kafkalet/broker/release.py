@@ -142,6 +142,12 @@ class Release(NamedTuple):
         return self.version >= (4, 0)
 
     @property
+    def remembers_last_start(self) -> bool:
+        """After InitProducerId a transactional id still tells when its last transaction began, until it is read from
+        the log again; since 4.0 it tells -1."""
+        return self.version < (4, 0)
+
+    @property
     def repeats_added_partitions(self) -> bool:
         """AddPartitionsToTxn answers a partition that is named twice twice; before KIP-890 (3.6) once."""
         return self.version >= (3, 6)

@@ -20,6 +20,7 @@ from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.write_txn_markers import WriteTxnMarkersRequest, WriteTxnMarkersResponse
 
 Answer = WriteTxnMarkersResponse.Marker
+NOBODY = -1
 
 
 def handle(
@@ -48,12 +49,30 @@ def _write_all(
             then(WriteTxnMarkersResponse(markers=[_answer(each, codes[each]) for each in codes if codes[each]]))
 
     for marker, each in wanted:
+        if NOBODY in (marker.producer_id, marker.producer_epoch) and _exists_any(each, context):
+            then(_all_failed(request))  # Kafka cannot build such a marker, and fails as a whole
+            return
         codes.setdefault(marker.producer_id, {})
         for topic in each.topics:
             for index in topic.partition_indexes:
                 partition = (topic.name, index)
                 write_marker(context.node, *partition, marker, partial(written, marker.producer_id, partition))
     written(-1, None, Code.NONE)
+
+
+def _exists_any(marker: WriteTxnMarkersRequest.Marker, context: Context) -> bool:
+    """Whether this broker holds one of the partitions."""
+    return any(
+        (topic.name, index) in context.node.partitions for topic in marker.topics for index in topic.partition_indexes
+    )
+
+
+def _all_failed(request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
+    codes: dict[int, dict[TopicPartition, Code]] = {}
+    for marker in request.markers:
+        partitions = [(topic.name, index) for topic in marker.topics for index in topic.partition_indexes]
+        codes[marker.producer_id] = dict.fromkeys(partitions, Code.UNKNOWN_SERVER_ERROR)
+    return WriteTxnMarkersResponse(markers=[_answer(each, codes[each]) for each in codes])
 
 
 def _answer(producer_id: int, codes: dict[TopicPartition, Code]) -> Answer:

@@ -146,12 +146,20 @@ class TransactionCoordinator:
         elif decision.state is State.PREPARE_EPOCH_FENCE:
             self._fence(transaction, lambda result: then(Result(result.code or Code.CONCURRENT_TRANSACTIONS)))
         else:
-            new = decision
-            shard.store(
-                transaction,
-                new,
-                lambda code: then(Result(code) if code else Result(code, new.producer_id, new.producer_epoch)),
-            )
+            self._begin(transaction, decision, then)
+
+    def _begin(self, transaction: Transaction, new: Metadata, then: Callable[[Result], None]) -> None:
+        start_ms = transaction.metadata.start_ms
+
+        def begun(code: Code) -> None:
+            if code:
+                then(Result(code))
+                return
+            if self._node.release.remembers_last_start:
+                transaction.metadata = new._replace(start_ms=start_ms)
+            then(Result(code, new.producer_id, new.producer_epoch))
+
+        transaction.shard.store(transaction, new, begun)
 
     def add_partitions(
         self,

@@ -14,7 +14,7 @@ from tests.broker.wire import Plain
 def tx() -> Iterator[Tx]:
     """Inside a transaction."""
     with producing() as opened:
-        assert opened.add() == Code.NONE
+        assert opened.init() == opened.add() == Code.NONE
         assert opened.send(b"a")["error_code"] == Code.NONE
         yield opened
 
@@ -71,6 +71,17 @@ def test_what_is_refused(tx: Tx) -> None:
     assert write(tx, old) == {(tx.producer_id, "t", 0): Code.INVALID_PRODUCER_EPOCH}
     assert write(tx, marker(tx, coordinator_epoch=5)) == {(tx.producer_id, "t", 0): Code.NONE}
     assert write(tx, marker(tx, coordinator_epoch=4)) == {(tx.producer_id, "t", 0): Code.TRANSACTION_COORDINATOR_FENCED}
+
+
+@pytest.mark.parametrize("nobody", [{"producer_id": -1}, {"producer_epoch": -1}])
+def test_a_marker_of_nobody_fails_the_whole_request(tx: Tx, nobody: dict[str, int]) -> None:
+    wrong = marker(tx, ("t", 0), ("nowhere", 0), **nobody)
+    codes = write(tx, marker(tx, ("nowhere", 1), producer_id=99), wrong)
+    assert set(codes.values()) == {Code.UNKNOWN_SERVER_ERROR}
+    assert len(codes) == 3
+    assert tx.wire.cluster.log("t").log_end_offset == 1
+    codes = write(tx, marker(tx, ("nowhere", 0), **nobody))
+    assert set(codes.values()) == {Code.UNKNOWN_TOPIC_OR_PARTITION}
 
 
 def test_transaction_version_2_wants_an_epoch_for_each_marker(tx: Tx) -> None:

@@ -260,6 +260,17 @@ def test_since_4_0_a_change_under_way_comes_before_the_producer(release: str, co
             receive()
 
 
+@pytest.mark.parametrize(("release", "remembers"), [("3.9", True), ("4.4", False)])
+def test_before_4_0_the_last_start_is_remembered_until_a_takeover(release: str, remembers: bool) -> None:
+    with producing(3, kafka_version=release) as tx:
+        tx.commit(b"a")
+        assert tx.init() == Code.NONE
+        assert (tx.describe()["transaction_start_time_ms"] > 0) is remembers
+        take_over(tx)
+        tx.node = tx.find()
+        assert tx.describe()["transaction_start_time_ms"] == -1
+
+
 @pytest.mark.parametrize(("release", "version"), [("3.9", 0), ("4.4", 1)])
 def test_the_values_in_the_log_follow_the_release(release: str, version: int) -> None:
     with producing(kafka_version=release) as tx:
