@@ -4,6 +4,7 @@ from typing import Any
 
 from tests.golden.asking import Asking, Step, scenario
 
+EVERY = ("3.9", "4.4", "2.8")
 UNKNOWN_MEMBER = "conformance-00000000-0000-0000-0000-000000000000"
 
 
@@ -22,16 +23,23 @@ class Classic:
         body = {"group_id": self.id, "session_timeout_ms": 30000, "rebalance_timeout_ms": 60000, "member_id": member}
         return body | {"protocol_type": self.protocol_type, "protocols": given} | more
 
-    def join(self, case: str, member: str = "", *protocols: str, version: int = 9, **more: Any) -> None:
+    def newest(self, api: str, version: int | None) -> int:
+        return self.ask.versions(api)[-1] if version is None else version
+
+    def join(self, case: str, member: str = "", *protocols: str, version: int | None = None, **more: Any) -> None:
         """Ask JoinGroup; `bind` names the member id of the answer."""
         step = {key: more.pop(key) for key in ("conn", "only") if key in more}
         if name := more.pop("bind", ""):
             step["bind"] = {name: "member_id"}
-        self.ask.request(case, "JoinGroup", version, self.joining(member, *protocols, **more), **step)
+        self.ask.request(
+            case, "JoinGroup", self.newest("JoinGroup", version), self.joining(member, *protocols, **more), **step
+        )
 
-    def send_join(self, name: str, member: str = "", *protocols: str, version: int = 9, **more: Any) -> None:
+    def send_join(self, name: str, member: str = "", *protocols: str, version: int | None = None, **more: Any) -> None:
         """Send a JoinGroup on a connection that is called like the request."""
-        self.ask.send(name, "JoinGroup", version, self.joining(member, *protocols, **more), conn=name)
+        self.ask.send(
+            name, "JoinGroup", self.newest("JoinGroup", version), self.joining(member, *protocols, **more), conn=name
+        )
 
     def enter(self, name: str, *protocols: str, version: int = 3, **more: Any) -> None:
         """A new member, alone or with all others waiting; an answer without error is all that matters."""
@@ -65,8 +73,9 @@ class Classic:
     def beats_until(self, member: str, generation: int, error_code: int = 27, **more: Any) -> None:
         self.ask.until("Heartbeat", 4, self.beating(member, generation, **more), "error_code", error_code)
 
-    def leave(self, case: str, *members: str | Step, version: int = 5, **more: Any) -> None:
+    def leave(self, case: str, *members: str | Step, version: int | None = None, **more: Any) -> None:
         """Ask LeaveGroup: before version 3 for the one member."""
+        version = self.newest("LeaveGroup", version)
         given = [one if isinstance(one, dict) else {"member_id": one, "group_instance_id": None} for one in members]
         body: Step = {"member_id": members[0]} if version < 3 else {"members": given}
         self.ask.request(case, "LeaveGroup", version, {"group_id": self.id} | body | more)
@@ -75,7 +84,7 @@ class Classic:
         self.ask.request(case, "DescribeGroups", version, {"groups": [self.id]} | more)
 
 
-@scenario("groups", "The life of a group of one member, in every version.")
+@scenario("groups", "The life of a group of one member, in every version.", EVERY)
 def group_every_version(ask: Asking) -> None:
     for version in ask.versions("JoinGroup"):
         group, m = Classic(ask, f"g{version}"), f"M{version}"
@@ -84,7 +93,7 @@ def group_every_version(ask: Asking) -> None:
             group.join(f"v{version} join", f"${m}", version=version)
         else:
             group.join(f"v{version} join", version=version, bind=m)
-        low = {"version": min(version, 4)}
+        low, low_leave = {"version": min(version, 4)}, min(version, ask.versions("LeaveGroup")[-1])
         group.heartbeat(f"v{low['version']} heartbeat before sync", f"${m}", 1, **low)
         group.sync(f"v{min(version, 5)} sync", f"${m}", 1, f"${m}", version=min(version, 5))
         group.sync(f"v{min(version, 5)} sync again", f"${m}", 1, version=min(version, 5))
@@ -93,21 +102,21 @@ def group_every_version(ask: Asking) -> None:
         group.join(f"v{version} join again", f"${m}", version=version)
         group.heartbeat(f"v{low['version']} heartbeat of the old generation", f"${m}", 1, **low)
         group.sync(f"v{min(version, 5)} sync the second", f"${m}", 2, f"${m}", version=min(version, 5))
-        group.leave(f"v{min(version, 5)} leave", f"${m}", version=min(version, 5))
-        group.leave(f"v{min(version, 5)} leave again", f"${m}", version=min(version, 5))
+        group.leave(f"v{low_leave} leave", f"${m}", version=low_leave)
+        group.leave(f"v{low_leave} leave again", f"${m}", version=low_leave)
         group.heartbeat(f"v{low['version']} heartbeat after leaving", f"${m}", 2, **low)
         group.describe(f"v{min(version, 5)} describe the empty group", min(version, 5))
 
 
-@scenario("groups", "Member ids: promised ones, unknown ones, none.")
+@scenario("groups", "Member ids: promised ones, unknown ones, none.", EVERY)
 def group_member_ids(ask: Asking) -> None:
     group = Classic(ask)
-    for version in (0, 3, 4, 9):
+    for version in (0, 3, 4, ask.versions("JoinGroup")[-1]):
         group.join(f"v{version} join an unknown group with an id", UNKNOWN_MEMBER, version=version)
     group.heartbeat("heartbeat in an unknown group", UNKNOWN_MEMBER, 1)
     group.heartbeat("heartbeat in an unknown group without an id", "", -1)
     group.sync("sync in an unknown group", UNKNOWN_MEMBER, 1)
-    for version in (0, 3, 5):
+    for version in (0, 3, ask.versions("LeaveGroup")[-1]):
         group.leave(f"v{version} leave an unknown group", UNKNOWN_MEMBER, version=version)
     group.join("a promise", bind="M1")
     group.join("another promise", bind="M2")
@@ -126,7 +135,7 @@ def group_member_ids(ask: Asking) -> None:
     group.heartbeat("heartbeat of the promised one", "$M3", 1)
     group.sync("sync of the promised one", "$M3", 1)
     group.heartbeat("heartbeat of the member goes on", "$M1", 1)
-    for version in (3, 9):
+    for version in (3, ask.versions("JoinGroup")[-1]):
         group.join(f"v{version} join a stable group with an unknown id", UNKNOWN_MEMBER, version=version)
     group.leave("the member leaves", "$M1")
     ask.until("DescribeGroups", 0, {"groups": [group.id]}, "groups.0.group_state", "Empty")
@@ -139,14 +148,15 @@ def group_member_ids(ask: Asking) -> None:
     group.leave("leave an empty group", UNKNOWN_MEMBER)
 
 
-@scenario("groups", "What is refused before anything else is looked at.")
+@scenario("groups", "What is refused before anything else is looked at.", EVERY)
 def group_refused(ask: Asking) -> None:
     group = Classic(ask)
     empty = {"group_id": ""}
-    for version in (0, 4, 9):
+    for version in (0, 4, ask.versions("JoinGroup")[-1]):
         group.join(f"v{version} join, empty group id", version=version, **empty)
     for version in (0, 5):
         group.sync(f"v{version} sync, empty group id", UNKNOWN_MEMBER, 1, version=version, **empty)
+    for version in (0, ask.versions("LeaveGroup")[-1]):
         group.leave(f"v{version} leave, empty group id", UNKNOWN_MEMBER, version=version, **empty)
     for version in (0, 4):
         group.heartbeat(f"v{version} heartbeat, empty group id", UNKNOWN_MEMBER, 1, version=version, **empty)
@@ -154,7 +164,7 @@ def group_refused(ask: Asking) -> None:
         group.join(f"session timeout {timeout_ms}", session_timeout_ms=timeout_ms)
     group.join("a bad timeout, empty group id", session_timeout_ms=0, **empty)
     group.join("a bad timeout with an unknown id", UNKNOWN_MEMBER, session_timeout_ms=0)
-    for version in (0, 3, 4, 9):
+    for version in (0, 3, 4, ask.versions("JoinGroup")[-1]):
         group.join(f"v{version} no protocols", version=version, protocols=[])
         group.join(f"v{version} no protocol type", version=version, protocol_type="")
         group.join(f"v{version} neither, with an id", UNKNOWN_MEMBER, version=version, protocol_type="", protocols=[])
@@ -170,7 +180,7 @@ def group_refused(ask: Asking) -> None:
     odd.join("a protocol without a name", version=3, protocols=[{"name": "", "metadata": ""}], bind="M6")
 
 
-@scenario("groups", "Generations, protocol types and names that are not those of the group.")
+@scenario("groups", "Generations, protocol types and names that are not those of the group.", EVERY)
 def group_mismatches(ask: Asking) -> None:
     group = Classic(ask)
     group.enter("M1", "range", "roundrobin")
@@ -185,7 +195,7 @@ def group_mismatches(ask: Asking) -> None:
         group.sync(f"sync with another name, {state}", "$M1", 1, protocol_name="roundrobin")
         group.sync(f"sync with no type, {state}", "$M1", 1, protocol_type=None)
         group.sync(f"sync with no name, {state}", "$M1", 1, protocol_name=None)
-        for version in (4, 9):
+        for version in (4, ask.versions("JoinGroup")[-1]):
             more = {"version": version}
             group.join(f"v{version} join with another type, {state}", "", "range", protocol_type="other", **more)
             group.join(f"v{version} join with another protocol, {state}", "", "sticky", **more)
@@ -200,7 +210,7 @@ def group_mismatches(ask: Asking) -> None:
     group.describe("describe it with another type")
 
 
-@scenario("groups", "Two members: who waits for whom, and what each is told meanwhile.")
+@scenario("groups", "Two members: who waits for whom, and what each is told meanwhile.", EVERY)
 def group_two_members(ask: Asking) -> None:
     group = Classic(ask)
     group.enter("M1")
@@ -237,7 +247,7 @@ def group_two_members(ask: Asking) -> None:
     group.describe("describe the one with nothing")
 
 
-@scenario("groups", "A follower that syncs first, and a leader that goes before it assigned anything.")
+@scenario("groups", "A follower that syncs first, and a leader that goes before it assigned anything.", EVERY)
 def group_leader_goes(ask: Asking) -> None:
     group = Classic(ask)
     group.enter("M1")
@@ -262,7 +272,7 @@ def group_leader_goes(ask: Asking) -> None:
     group.describe("describe the third")
 
 
-@scenario("groups", "Joining again: who starts a rebalance by it and who does not.")
+@scenario("groups", "Joining again: who starts a rebalance by it and who does not.", EVERY)
 def group_rejoin(ask: Asking) -> None:
     group = Classic(ask)
     group.enter("M1")
@@ -294,7 +304,7 @@ def group_rejoin(ask: Asking) -> None:
     ask.receive("the leader", "d")
 
 
-@scenario("groups", "Which protocol a group takes: one that all have, by the most votes.")
+@scenario("groups", "Which protocol a group takes: one that all have, by the most votes.", EVERY)
 def group_protocol_choice(ask: Asking) -> None:
     cases = {
         "g1": (("x", "y"), ("y", "x"), ("y", "x")),
@@ -317,10 +327,10 @@ def group_protocol_choice(ask: Asking) -> None:
         group.join(f"{name}: the second with the third", "$M2", *second)
         ask.receive(f"{name}: the third", "c", bind={"M3": "member_id"})
         ask.receive(f"{name}: the first with the third", "a")
-        group.join(f"{name}: only the least liked", "", "q", version=9)
+        group.join(f"{name}: only the least liked", "", "q")
 
 
-@scenario("groups", "Leaving in numbers: known, unknown, twice, by instance.")
+@scenario("groups", "Leaving in numbers: known, unknown, twice, by instance.", EVERY)
 def group_leave(ask: Asking) -> None:
     group = Classic(ask)
     for version in ask.versions("LeaveGroup", 3):
@@ -346,7 +356,7 @@ def group_leave(ask: Asking) -> None:
         group.leave(f"v{version} known", "$M1", version=version)
 
 
-@scenario("groups", "Members that do not come: to a rebalance, with a sync, with heartbeats.")
+@scenario("groups", "Members that do not come: to a rebalance, with a sync, with heartbeats.", EVERY)
 def group_too_late(ask: Asking) -> None:
     group = Classic(ask)
     group.enter("M1", rebalance_timeout_ms=500)

@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.golden.asking import Asking, Step, scenario
 
-from .classic_groups import UNKNOWN_MEMBER, Classic
+from .classic_groups import EVERY, UNKNOWN_MEMBER, Classic
 
 
 def committed(ask: Asking, group: str, topic: str, *offsets: int, **more: Any) -> None:
@@ -21,7 +21,7 @@ def subscribed(*topics: str, version: int = 1, **more: Any) -> list[Step]:
     return [{"name": "range", "metadata": {"subscription": {"version": version, "topics": list(topics)} | more}}]
 
 
-@scenario("coordinators", "FindCoordinator: kinds of keys, empty ones, several, twice the same.")
+@scenario("coordinators", "FindCoordinator: kinds of keys, empty ones, several, twice the same.", EVERY)
 def coordinator_find(ask: Asking) -> None:
     g = ask.let("g", f"c<unique>.{ask.name}.g")
     for kind in (0, 1):
@@ -44,7 +44,7 @@ def coordinator_find(ask: Asking) -> None:
             ask.request(f"{name}, kind {kind}", "FindCoordinator", last, body)
 
 
-@scenario("groups", "DescribeGroups in every version and every state.")
+@scenario("groups", "DescribeGroups in every version and every state.", EVERY)
 def group_describe(ask: Asking) -> None:
     t = ask.topic()
     group = Classic(ask)
@@ -120,7 +120,7 @@ def group_list(ask: Asking) -> None:
     ask.request("another type and a state", "ListGroups", 5, both | {"types_filter": ["consumer"]}, **keep)
 
 
-@scenario("groups", "DeleteGroups: in every state and version.")
+@scenario("groups", "DeleteGroups: in every state and version.", EVERY)
 def group_delete(ask: Asking) -> None:
     t = ask.topic()
     for version in ask.versions("DeleteGroups"):
@@ -151,7 +151,7 @@ def group_delete(ask: Asking) -> None:
         promised.join(f"v{version} the promise after that", "$M3")
 
 
-@scenario("groups", "OffsetDelete: of groups in every state, of topics that somebody reads.")
+@scenario("groups", "OffsetDelete: of groups in every state, of topics that somebody reads.", EVERY)
 def group_offset_delete(ask: Asking) -> None:
     t, u, n = ask.topic("t", 2), ask.topic("u"), ask.nowhere()
 

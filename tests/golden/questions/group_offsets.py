@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.golden.asking import Asking, Step, scenario
 
-from .classic_groups import UNKNOWN_MEMBER, Classic
+from .classic_groups import EVERY, UNKNOWN_MEMBER, Classic
 
 UNKNOWN_ID = "00000000-0000-4000-8000-0000000000ff"
 Topic = tuple[str, tuple[Any, ...]]
@@ -56,7 +56,7 @@ def fetching(version: int, *groups: tuple[str, tuple[Topic, ...] | None], **more
     return {"groups": asked} if version >= 8 else asked[0]
 
 
-@scenario("offsets", "A commit by nobody and what is fetched of it, in every version.")
+@scenario("offsets", "A commit by nobody and what is fetched of it, in every version.", EVERY)
 def offsets_every_version(ask: Asking) -> None:
     t, u, n = ask.topic("t", 2), ask.topic("u"), ask.nowhere()
     group = Classic(ask).id
@@ -82,7 +82,7 @@ def offsets_every_version(ask: Asking) -> None:
         Offsets(ask, "").fetch(f"v{version} fetch of a nameless group", (t, (0,)), version=version)
 
 
-@scenario("offsets", "OffsetFetch: empty lists, the same twice, several groups.")
+@scenario("offsets", "OffsetFetch: empty lists, the same twice, several groups.", EVERY)
 def offsets_fetch_lists(ask: Asking) -> None:
     t, u = ask.topic("t", 2), ask.topic("u")
     first, second = Classic(ask, "g1").id, Classic(ask, "g2").id
@@ -116,7 +116,7 @@ def offsets_fetch_lists(ask: Asking) -> None:
         ask.request(f"v{version} an empty list of topics", "OffsetFetch", version, empty)
 
 
-@scenario("offsets", "What belongs to an offset: metadata of all sizes, leader epochs, times.")
+@scenario("offsets", "What belongs to an offset: metadata of all sizes, leader epochs, times.", EVERY)
 def offsets_fields(ask: Asking) -> None:
     t = ask.topic("t", 4)
     offsets = Offsets(ask, Classic(ask).id)
@@ -157,7 +157,7 @@ def offsets_fields(ask: Asking) -> None:
     offsets.fetch("fetch odd topics", ("", (0,)), ("a b", (0,)))
 
 
-@scenario("offsets", "Who may commit to a classic group, in each of its states.")
+@scenario("offsets", "Who may commit to a classic group, in each of its states.", EVERY)
 def offsets_members(ask: Asking) -> None:
     t = ask.topic()
     group = Classic(ask)
@@ -244,7 +244,7 @@ def offsets_topic_ids(ask: Asking) -> None:
     offsets.commit("to a deleted topic", (u, (8,)), version=10)
 
 
-@scenario("offsets", "With a topic go its offsets.")
+@scenario("offsets", "With a topic go its offsets.", EVERY)
 def offsets_deleted_topic(ask: Asking) -> None:
     t, u = ask.topic("t"), ask.topic("u")
     offsets = Offsets(ask, Classic(ask).id)

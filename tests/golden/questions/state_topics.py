@@ -2,7 +2,7 @@
 
 from tests.golden.asking import Asking, scenario
 
-from .classic_groups import Classic
+from .classic_groups import EVERY, Classic
 from .consumer_groups import FOUR, A, Consumers
 from .consumer_migration import Mixed, protocols
 from .group_offsets import Offsets
@@ -17,7 +17,7 @@ def written(ask: Asking, case: str, topic: str, of: str, **more: bool) -> None:
     ask.step("state_records", case=case, topic=topic, of=of, **more)
 
 
-@scenario("groups", "The records of a classic group: joined, rebalanced, left, deleted.")
+@scenario("groups", "The records of a classic group: joined, rebalanced, left, deleted.", EVERY)
 def group_records(ask: Asking) -> None:
     group = Classic(ask)
     group.enter("M1", "range:r", "roundrobin:rr")
@@ -34,7 +34,7 @@ def group_records(ask: Asking) -> None:
     written(ask, "deleted", GROUPS, group.id)
 
 
-@scenario("groups", "The records of static members and of old JoinGroup versions.")
+@scenario("groups", "The records of static members and of old JoinGroup versions.", EVERY)
 def group_records_static(ask: Asking) -> None:
     group = Classic(ask)
     group.enter("M1", "range:r", version=5, group_instance_id="i1")
@@ -48,7 +48,7 @@ def group_records_static(ask: Asking) -> None:
     written(ask, "a member of version 0", GROUPS, old.id)
 
 
-@scenario("offsets", "The records of offsets: plain ones, deleted ones, those of deleted topics.")
+@scenario("offsets", "The records of offsets: plain ones, deleted ones, those of deleted topics.", EVERY)
 def offsets_records(ask: Asking) -> None:
     t, u = ask.topic("t", 2), ask.topic("u")
     offsets = Offsets(ask, Classic(ask).id)
