@@ -103,7 +103,7 @@ class Log(LogOffsets):
         )
         return self._append(accepted, origin, guard, transaction_version)
 
-    def append_built(self, records: bytes) -> Appended:
+    def append_built(self, records: bytes, transaction_version: int = 0) -> Appended:
         """Put one batch at the end that a coordinator of this broker has built for just there, in the topic's format.
 
         What it says of itself is taken for true, its checksum too; only its size is checked. Raises AppendRefused.
@@ -116,7 +116,7 @@ class Log(LogOffsets):
         accepted = Accepted(
             records, (batch,), batch.base_offset, last_offset, batch.max_timestamp, last_offset, NO_TIMESTAMP
         )
-        return self._append(accepted, Origin.COORDINATOR, None, 0)
+        return self._append(accepted, Origin.COORDINATOR, None, transaction_version)
 
     def append_as_follower(self, records: Buffer) -> Appended:
         """Put the leader's entries at the end, with the offsets and epochs they have. Gaps are fine.

@@ -98,6 +98,11 @@ class TransactionCoordinator:
             self._level = (changes, self._node.cluster.feature_level("transaction.version"))
         return self._level[1]
 
+    def _check_version(self, client_version: int) -> None:
+        """Version 0 of the records in the log has no place for a transaction version (and Kafka is stuck then)."""
+        if client_version and not self._transaction_version():
+            raise KafkaError(Code.UNSUPPORTED_VERSION)
+
     # What is known
 
     def find(self, transactional_id: str) -> Transaction | None:
@@ -172,6 +177,7 @@ class TransactionCoordinator:
         """Let the producer's transaction reach these partitions; it begins if none is open."""
         try:
             transaction = self._known(transactional_id)
+            self._check_version(client_version)
         except KafkaError as error:
             then(error.code)
             return
@@ -202,6 +208,7 @@ class TransactionCoordinator:
         """Decide a transaction. Whoever asked is told when that is certain; the markers follow."""
         try:
             transaction = self._known(transactional_id)
+            self._check_version(end.client_version)
         except KafkaError as error:
             then(Result(error.code))
             return

@@ -17,6 +17,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
+from kafkalet.broker.partition import Partition
+from kafkalet.broker.state_log import AS_BUILT
 from kafkalet.broker.state_topics import CONSUMER_OFFSETS
 from kafkalet.clock import Timer
 from kafkalet.protocol.errors import Code, KafkaError
@@ -59,16 +61,7 @@ def write_marker(node: Any, topic: str, index: int, marker: Marker, then: Callab
         then(Code.UNSUPPORTED_FOR_MESSAGE_FORMAT)
         return
     try:
-        partition.log_for(None)
-        if not partition.has_enough_replicas:
-            raise KafkaError(Code.NOT_ENOUGH_REPLICAS, f"{partition!r} has too few replicas in sync")
-        batch = build_end_marker(
-            EndMarker(ControlType.COMMIT if marker.committed else ControlType.ABORT, marker.coordinator_epoch),
-            timestamp=node.clock.now_ms(),
-            producer_id=marker.producer_id,
-            producer_epoch=marker.producer_epoch,
-        )
-        appended = partition.append(bytearray(batch), Origin.COORDINATOR, marker.transaction_version)
+        last_offset = _append(partition, marker, node.clock.now_ms())
     except KafkaError as error:
         then(error.code)
         return
@@ -79,7 +72,7 @@ def write_marker(node: Any, topic: str, index: int, marker: Marker, then: Callab
         then(code)
         return code
 
-    if partition.log.high_watermark > appended.last_offset:
+    if partition.log.high_watermark > last_offset:
         written(Code.NONE)
         return
     leader_epoch = partition.leader_epoch
@@ -87,9 +80,28 @@ def write_marker(node: Any, topic: str, index: int, marker: Marker, then: Callab
     def look() -> Code | None:
         if not partition.is_leader or partition.leader_epoch != leader_epoch:
             return written(Code.NOT_LEADER_OR_FOLLOWER)
-        return written(Code.NONE) if partition.log.high_watermark > appended.last_offset else None
+        return written(Code.NONE) if partition.log.high_watermark > last_offset else None
 
     node.purgatory.park([(topic, index)], node.config.request_timeout_ms, look, lambda: written(Code.REQUEST_TIMED_OUT))
+
+
+def _append(partition: Partition, marker: Marker, now_ms: int) -> int:
+    """The offset of the marker. Raises KafkaError."""
+    log = partition.log_for(None)
+    if not partition.has_enough_replicas:
+        raise KafkaError(Code.NOT_ENOUGH_REPLICAS, f"{partition!r} has too few replicas in sync")
+    as_built = log.config.compression_type in AS_BUILT and not log.config.stamps_append_time
+    batch = build_end_marker(
+        EndMarker(ControlType.COMMIT if marker.committed else ControlType.ABORT, marker.coordinator_epoch),
+        timestamp=now_ms,
+        producer_id=marker.producer_id,
+        producer_epoch=marker.producer_epoch,
+        base_offset=log.log_end_offset if as_built else 0,
+        leader_epoch=partition.leader_epoch,
+    )
+    if as_built:
+        return partition.append_built(batch, marker.transaction_version).last_offset
+    return partition.append(bytearray(batch), Origin.COORDINATOR, marker.transaction_version).last_offset
 
 
 class Ending:

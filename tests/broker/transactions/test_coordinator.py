@@ -260,6 +260,30 @@ def test_since_4_0_a_change_under_way_comes_before_the_producer(release: str, co
             receive()
 
 
+def level(tx: Tx, to: int) -> None:
+    update = {"feature": "transaction.version", "max_version_level": to, "upgrade_type": 3 if to < 2 else 1}
+    body = {"timeout_ms": 1000, "feature_updates": [update], "validate_only": False}
+    assert tx.wire.ask("UpdateFeatures", 1, body)["error_code"] == Code.NONE
+
+
+def test_a_cluster_at_transaction_version_0_knows_no_other() -> None:
+    with producing() as tx:
+        level(tx, 0)
+        assert tx.send(b"a", version=12)["error_code"] == Code.UNSUPPORTED_VERSION
+        assert tx.end(False, version=5) == Code.UNSUPPORTED_VERSION
+        tx.commit(b"a")
+        assert tx.add() == Code.NONE
+        tx.begin()
+        assert tx.epoch == 2
+        record = tx.wire.cluster.log(TRANSACTION_STATE.name, INDEX).batches[-1].records()[0]
+        assert record.value is not None
+        assert record.value[:2] == b"\0\0"
+        level(tx, 2)
+        assert tx.send(b"a", version=12)["error_code"] == Code.NONE
+        assert tx.end(version=5) == Code.NONE
+        assert tx.epoch == 3
+
+
 @pytest.mark.parametrize(("release", "remembers"), [("3.9", True), ("4.4", False)])
 def test_before_4_0_the_last_start_is_remembered_until_a_takeover(release: str, remembers: bool) -> None:
     with producing(3, kafka_version=release) as tx:
