@@ -110,6 +110,12 @@ class Partition:
         self.followers = {node: Follower(now_ms) for node in self.state.replicas if node != self.node_id}
         self.advance_high_watermark()
 
+    def add_followers(self, now_ms: int) -> None:
+        """Take note of replicas that are new, as the leader."""
+        for node in self.state.adding:
+            if node != self.node_id:
+                self.followers.setdefault(node, Follower(now_ms))
+
     def follow(self) -> None:
         """Stop leading."""
         self.epoch_start_offset = None
@@ -153,9 +159,9 @@ class Partition:
             self.changed(self)
         return appended
 
-    def append_built(self, records: bytes) -> Appended:
+    def append_built(self, records: bytes, transaction_version: int = 0) -> Appended:
         """Append a batch as the leader that a coordinator here has built as it is to lie in the log."""
-        appended = self.log_for(None).append_built(records)
+        appended = self.log_for(None).append_built(records, transaction_version)
         self.advance_high_watermark()
         self.changed(self)
         return appended
