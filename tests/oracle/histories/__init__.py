@@ -6,7 +6,7 @@ are scenarios as `tests/golden` has them: what differs can be kept as it is.
 
 from collections.abc import Callable
 
-from . import administration, fetching, frames, logs, transactions
+from . import administration, fetching, frames, groups, logs, transactions
 from .history import History
 
 GROUPS: dict[str, Callable[[History], None]] = {
@@ -19,6 +19,8 @@ GROUPS: dict[str, Callable[[History], None]] = {
     "configurations": administration.configurations,
     "frames": frames.frames,
     "transactions": transactions.transactions,
+    "groups": groups.groups,
+    "offsets": groups.offsets,
 }
 
 
