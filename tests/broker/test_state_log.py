@@ -103,9 +103,10 @@ def test_too_few_replicas_refuse_records(stage: Stage) -> None:
 
 def test_who_does_not_lead_writes_nothing(stage: Stage) -> None:
     log = log_of(stage)
-    assert log.is_current
+    current = [log.is_current]
     stage.cluster.elect_leader("s", 0, follower_of(log))
-    assert not log.is_current
+    current.append(log.is_current)
+    assert current == [True, False]
     with pytest.raises(KafkaError) as refused:
         log.append(RECORDS)
     assert refused.value.code == Code.NOT_LEADER_OR_FOLLOWER

@@ -1,5 +1,4 @@
-"""What OffsetCommit and TxnOffsetCommit have in common: which offsets can be committed, the way into the log, and the
-answer partition by partition.
+"""What OffsetCommit and TxnOffsetCommit have in common: whom they ask, what they write, how they are answered.
 
 Topics and partitions that do not exist are answered without asking the coordinator; where nothing else is left, it is
 never asked. What it says of the others comes behind them.

@@ -1,5 +1,7 @@
 """OffsetCommit: who may commit, what is kept of what each version says."""
 
+from typing import Any
+
 import pytest
 
 from kafkalet.broker.groups.offsets_records import NEVER, CommittedOffset
@@ -7,6 +9,8 @@ from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
 from tests.broker.groups.acting import Acting
 from tests.broker.groups.committing import Committing, committing, errors_of
+
+Said = dict[str, Any]
 
 
 def kept(client: Committing, index: int = 0) -> CommittedOffset:
@@ -80,7 +84,7 @@ def test_the_empty_name_is_a_group_like_others() -> None:
 )
 def test_a_generation_of_an_unknown_group(kafka_version: str, version: int, code: int) -> None:
     with committing(kafka_version=kafka_version) as client:
-        said = {"generation_id_or_member_epoch": 3, "member_id": "m"}
+        said: Said = {"generation_id_or_member_epoch": 3, "member_id": "m"}
         assert client.commit({0: 5}, version=version, **said) == {("t", 0): code}
         assert client.stage.cluster.group("g").state == "Dead"
 
@@ -91,7 +95,7 @@ def test_only_members_commit_for_a_group_that_has_some() -> None:
         generation, [member_id] = members.stable()
 
         def commit(generation: int, member_id: str) -> int:
-            said = {"generation_id_or_member_epoch": generation, "member_id": member_id}
+            said: Said = {"generation_id_or_member_epoch": generation, "member_id": member_id}
             return client.commit({0: 5}, **said)["t", 0]
 
         assert commit(generation, member_id) == Code.NONE
@@ -129,7 +133,7 @@ def test_version_0_needs_zookeeper() -> None:
 
 
 def test_what_zookeeper_keeps_is_kept_apart() -> None:
-    with committing(kafka_version="2.8", **{"offset.metadata.max.bytes": "4"}) as client:
+    with committing(kafka_version="2.8", config={"offset.metadata.max.bytes": "4"}) as client:
         assert client.commit({0: 5, 9: 5}, version=0, metadata="lost") == {("t", 9): 3, ("t", 0): 0}
         assert client.commit({1: 5}, version=0, metadata="too long") == {("t", 1): 12}
         assert client.fetch(0) == [-1]

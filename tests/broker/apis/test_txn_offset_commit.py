@@ -1,11 +1,15 @@
 """TxnOffsetCommit: offsets that count when their transaction is committed, and who may send them."""
 
+from typing import Any
+
 import pytest
 
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, KafkaError
 from tests.broker.groups.acting import Acting
 from tests.broker.groups.committing import Committing, committing
+
+Said = dict[str, Any]
 
 Producer = tuple[int, int]
 
@@ -73,7 +77,7 @@ def test_before_3_6_nobody_asked_whether_it_does(kafka_version: str, code: int) 
 
 
 def test_nor_where_verification_is_off() -> None:
-    with committing(**{"transaction.partition.verification.enable": "false"}) as client:
+    with committing(config={"transaction.partition.verification.enable": "false"}) as client:
         assert client.commit_in(initialized(client), {0: 5}) == {("t", 0): 0}
 
 
@@ -115,7 +119,7 @@ def test_members_may_say_who_they_are() -> None:
 )
 def test_a_generation_of_an_unknown_group(kafka_version: str, version: int, code: int) -> None:
     with committing(kafka_version=kafka_version) as client:
-        said = {"generation_id_or_member_epoch": 3, "member_id": "m"}
+        said: Said = {"generation_id_or_member_epoch": 3, "member_id": "m"}
         assert client.commit_in(client.begin_transaction(), {0: 5}, version=version, **said) == {("t", 0): code}
 
 

@@ -1,5 +1,7 @@
 """How committed offsets end: by age, with their topic, and with them their group."""
 
+from typing import Any
+
 import pytest
 
 from kafkalet.broker.groups.offsets_removal import remove_expired
@@ -8,6 +10,8 @@ from kafkalet.protocol.errors import Code, KafkaError
 
 from .acting import Acting, subscription
 from .committing import Committing, committing
+
+Said = dict[str, Any]
 
 RETENTION_MS = 60_000
 ROUND_MS = 1000
@@ -19,7 +23,7 @@ def groups_of(client: Committing) -> list[str]:
 
 
 def test_offsets_of_a_simple_group_expire_one_by_one_and_the_group_with_the_last() -> None:
-    with committing(**SHORT) as client:
+    with committing(config=SHORT) as client:
         client.commit({0: 5})
         client.stage.clock.advance(RETENTION_MS // 2)
         client.commit({1: 6})
@@ -36,7 +40,7 @@ def test_offsets_of_a_simple_group_expire_one_by_one_and_the_group_with_the_last
 
 
 def test_an_offset_with_a_retention_time_of_its_own_expires_then() -> None:
-    with committing(**SHORT) as client:
+    with committing(config=SHORT) as client:
         client.commit({0: 5}, version=3, retention_time_ms=10_000)
         client.commit({1: 6}, version=3, retention_time_ms=2 * RETENTION_MS)
         client.stage.clock.advance(11_000)
@@ -48,18 +52,18 @@ def test_an_offset_with_a_retention_time_of_its_own_expires_then() -> None:
 
 
 def test_before_kip_211_each_offset_expired_by_its_own_age() -> None:
-    with committing(kafka_version="2.0", **SHORT) as client:
+    with committing(kafka_version="2.0", config=SHORT) as client:
         client.commit({0: 5}, version=2)
         [committed] = [one for each in client.shard.offsets.committed("g").values() for one in each.values()]
         assert committed.expire_timestamp_ms == client.stage.clock.now_ms() + RETENTION_MS
 
 
 def test_offsets_of_a_topic_that_members_read_do_not_expire() -> None:
-    with committing(**SHORT) as client:
+    with committing(config=SHORT) as client:
         client.stage.cluster.create_topic("u", 1)
         members = Acting(client.stage)
         generation, [member_id] = members.stable(protocols={"range": subscription("t")})
-        who = {"generation_id_or_member_epoch": generation, "member_id": member_id}
+        who: Said = {"generation_id_or_member_epoch": generation, "member_id": member_id}
         assert client.commit({0: 5}, **who) == {("t", 0): 0}
         assert client.commit({0: 5}, topic="u", **who) == {("u", 0): 0}
         for _ in range(2 * RETENTION_MS // 5000):
@@ -70,7 +74,7 @@ def test_offsets_of_a_topic_that_members_read_do_not_expire() -> None:
 
 
 def test_offsets_of_a_group_that_was_left_expire_from_then_on() -> None:
-    with committing(**SHORT) as client:
+    with committing(config=SHORT) as client:
         members = Acting(client.stage)
         generation, [member_id] = members.stable(protocols={"range": subscription("t")})
         client.commit({0: 5}, generation_id_or_member_epoch=generation, member_id=member_id)
@@ -86,7 +90,7 @@ def test_offsets_of_a_group_that_was_left_expire_from_then_on() -> None:
 
 
 def test_an_offset_that_a_transaction_is_about_to_replace_stays() -> None:
-    with committing(**SHORT) as client:
+    with committing(config=SHORT) as client:
         client.commit({0: 5, 1: 6})
         client.stage.clock.advance(RETENTION_MS - 500)
         producer = client.begin_transaction()
@@ -101,7 +105,7 @@ def test_an_offset_that_a_transaction_is_about_to_replace_stays() -> None:
 def test_what_cannot_be_written_is_tried_again(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with committing(**SHORT) as client:
+    with committing(config=SHORT) as client:
         client.commit({0: 5})
         client.stage.clock.advance(RETENTION_MS - 500)
         shard = client.shard

@@ -34,7 +34,7 @@ def test_partitions_that_do_not_exist_leave_the_others_alone() -> None:
 
 
 def test_metadata_that_is_too_long_refuses_its_partition_only() -> None:
-    with committing(**{"offset.metadata.max.bytes": "4"}) as client:
+    with committing(config={"offset.metadata.max.bytes": "4"}) as client:
         long = {"partition_index": 0, "committed_offset": 5, "committed_metadata": "abcde"}
         short = {"partition_index": 1, "committed_offset": 6, "committed_metadata": "abcd"}
         answer = client.commit({}, topics=[{"name": "t", "partitions": [long, short]}])

@@ -1,0 +1,88 @@
+"""The door to the groups of a broker: which shard a group is in, and what concerns all of them."""
+
+import pytest
+
+from kafkalet.broker.groups.coordinator import GroupCoordinator
+from kafkalet.protocol.errors import Code, KafkaError
+
+from .committing import Committing, committing
+
+
+def coordinator_of(client: Committing) -> GroupCoordinator:
+    groups: GroupCoordinator = client.stage.cluster.nodes[client.node].coordinators.groups
+    return groups
+
+
+def test_a_group_needs_a_name_but_offsets_do_not() -> None:
+    with committing() as client:
+        groups = coordinator_of(client)
+        with pytest.raises(KafkaError) as refused:
+            groups.shard_of("")
+        assert refused.value.code == Code.INVALID_GROUP_ID
+        assert groups.shard_for_offsets("") is groups.shard_of("g")
+
+
+def test_groups_are_spread_over_the_partitions() -> None:
+    with committing(config={"offsets.topic.num.partitions": "3"}) as client:
+        groups = coordinator_of(client)
+        places = {name: groups.shard_of(name).log.index for name in ("g0001", "new20001", "g")}
+        assert places == {"g0001": 2, "new20001": 0, "g": 1}
+        assert sorted(shard.log.index for shard in groups.shards()) == [0, 1, 2]
+        assert groups.loaded() == {0: 0, 1: 0, 2: 0}
+
+
+def test_another_brokers_groups_are_refused() -> None:
+    with committing(2) as client:
+        other = client.stage.cluster.nodes[3 - client.node].coordinators.groups
+        with pytest.raises(KafkaError) as refused:
+            other.shard_of("g")
+        assert refused.value.code == Code.NOT_COORDINATOR
+
+
+def test_a_group_is_found_again_only_while_its_log_is_led() -> None:
+    with committing(2) as client:
+        groups = coordinator_of(client)
+        shard = groups.shard_of("g")
+        assert groups.shard_of("g") is shard
+        client.stage.cluster.elect_leader("__consumer_offsets", 0, 3 - client.node)
+        with pytest.raises(KafkaError) as refused:
+            groups.shard_of("g")
+        assert refused.value.code == Code.NOT_COORDINATOR
+
+
+def test_and_while_its_topic_exists() -> None:
+    with committing() as client:
+        groups = coordinator_of(client)
+        groups.shard_of("g")
+        client.stage.cluster.delete_topic("__consumer_offsets")
+        with pytest.raises(KafkaError) as refused:
+            groups.shard_of("g")
+        assert refused.value.code == Code.NOT_COORDINATOR
+
+
+def test_many_names_are_not_remembered_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kafkalet.broker.groups.coordinator.FOUND_GROUPS", 10)
+    with committing() as client:
+        groups = coordinator_of(client)
+        for number in range(100):
+            groups.shard_of(f"g{number}")
+            assert len(groups._found) <= 10
+
+
+def test_a_marker_in_a_partition_that_is_not_led_concerns_nobody() -> None:
+    with committing() as client:
+        coordinator_of(client).transaction_ended(7, 1, committed=True)
+
+
+def test_rounds_of_expiry_end_with_the_last_shard() -> None:
+    with committing() as client:
+        groups = coordinator_of(client)
+        assert has_rounds(groups)
+        groups.unload(0)
+        assert not has_rounds(groups)
+        client.commit({0: 5})
+        assert has_rounds(groups)
+
+
+def has_rounds(groups: GroupCoordinator) -> bool:
+    return groups._expiry is not None

@@ -1,0 +1,74 @@
+"""The groups of one partition: what is written for them, and what clients are told of its log."""
+
+import pytest
+
+from kafkalet.broker.groups.shard import client_code
+from kafkalet.broker.purgatory import Delayed
+from kafkalet.broker.state_log import StateRecord
+from kafkalet.protocol.errors import Code, KafkaError
+
+from .acting import Acting
+from .committing import committing
+
+RECORD = StateRecord(b"\0\x63k", b"v")
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        (Code.NONE, Code.NONE),
+        (Code.NOT_ENOUGH_REPLICAS, Code.COORDINATOR_NOT_AVAILABLE),
+        (Code.REQUEST_TIMED_OUT, Code.COORDINATOR_NOT_AVAILABLE),
+        (Code.NOT_LEADER_OR_FOLLOWER, Code.NOT_COORDINATOR),
+        (Code.RECORD_LIST_TOO_LARGE, Code.UNKNOWN_SERVER_ERROR),
+        (Code.INVALID_PRODUCER_EPOCH, Code.INVALID_PRODUCER_EPOCH),
+    ],
+)
+def test_clients_know_coordinators_and_no_logs(code: Code, told: Code) -> None:
+    assert client_code(code) is told
+
+
+def test_nothing_is_written_where_there_is_nothing_to_write() -> None:
+    with committing() as client:
+        assert client.shard.append([]) == client.shard.log.end_offset - 1 == -1
+        assert client.shard.append([RECORD]) == 0
+        assert client.shard.append([]) == 0
+
+
+@pytest.mark.parametrize(("kafka_version", "sequence"), [("newest", 0), ("3.9", -1)])
+def test_before_4_only_offsets_had_a_sequence(kafka_version: str, sequence: int) -> None:
+    with committing(kafka_version=kafka_version) as client:
+        client.shard.append([RECORD])
+        client.commit({0: 5})
+        assert [batch.base_sequence for batch in client.shard.log.read()] == [sequence, 0]
+
+
+def test_what_cannot_be_written_is_told_in_the_clients_words() -> None:
+    with committing(2, config={"min.insync.replicas": "2"}) as client:
+        client.shard.append([RECORD])
+        client.stage.stop_broker(3 - client.node)
+        with pytest.raises(KafkaError) as refused:
+            client.shard.append([RECORD])
+        assert refused.value.code == Code.COORDINATOR_NOT_AVAILABLE
+
+
+def test_so_is_what_does_not_come_in_time() -> None:
+    with committing(2) as client:
+        client.stage.cluster.hold_replication(3 - client.node)
+        waiting = client.shard.when_replicated(client.shard.append([RECORD]), 1000, lambda code: code)
+        client.stage.clock.advance(1000)
+        assert isinstance(waiting, Delayed)
+        assert waiting.result() == Code.COORDINATOR_NOT_AVAILABLE
+
+
+def test_groups_are_given_up_with_their_shard() -> None:
+    with committing(2) as client:
+        members = Acting(client.stage)
+        _, [member_id, _] = members.stable(2)
+        waiting = members.join(member_id)
+        assert waiting.is_waiting
+        shard = client.shard
+        client.stage.cluster.elect_leader("__consumer_offsets", 0, 3 - client.node)
+        client.stage.settle()
+        assert shard.groups == {}
+        assert waiting.answer()["error_code"] == Code.NOT_COORDINATOR
