@@ -112,6 +112,8 @@ def _topic_to_json(topic: TopicState) -> dict[str, Any]:
                 "leader": partition.leader,
                 "leader_epoch": partition.leader_epoch,
                 "partition_epoch": partition.partition_epoch,
+                "adding": partition.adding,
+                "removing": partition.removing,
             }
             for partition in topic.partitions
         ],
@@ -137,5 +139,6 @@ def _topics_from_json(saved: list[dict[str, Any]]) -> Iterator[TopicState]:
             state.leader = entry["leader"]
             state.leader_epoch = entry["leader_epoch"]
             state.partition_epoch = entry["partition_epoch"]
+            state.adding, state.removing = list(entry.get("adding", [])), list(entry.get("removing", []))
             partitions.append(state)
         yield TopicState(topic["name"], bytes.fromhex(topic["id"]), partitions, dict(topic["config"]))

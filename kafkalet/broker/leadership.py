@@ -53,14 +53,17 @@ class Leadership:
             for node in self.nodes.values():
                 node.coordinators.changed(topic.name, state.index)
 
-    def elect(self, topic: TopicState, state: PartitionState, preferred: int | None = None) -> bool:
+    def elect(
+        self, topic: TopicState, state: PartitionState, preferred: int | None = None, *, unclean: bool = False
+    ) -> bool:
         """Give the partition a leader: `preferred` if it can lead, else the present one, else the next that can.
 
-        Says whether anything changed. A partition that nobody can lead is left without a leader.
+        Says whether anything changed. A partition that nobody can lead is left without a leader; `unclean` lets one
+        lead that is not in sync rather than nobody, which loses records.
         """
         alive = [node for node in state.replicas if node in self.nodes]
         candidates = [node for node in alive if node in state.isr]
-        if not candidates and alive and self._may_lose_records(topic, state.index, alive[0]):
+        if not candidates and alive and (unclean or self._may_lose_records(topic, state.index, alive[0])):
             candidates = alive[:1]
             state.isr = list(candidates)
         if preferred in candidates:
@@ -111,6 +114,62 @@ class Leadership:
                 self.replicate(leader)
                 self._wake(topic.name, state.index)
 
+    # Replicas that move
+
+    def move(self, topic: TopicState, state: PartitionState, replicas: list[int]) -> None:
+        """Let other brokers hold a partition, the first one preferred to lead (KIP-455).
+
+        New replicas follow at once unless they are held back. When all are in sync those that are to go are dropped;
+        until then the partition `is_moving`.
+        """
+        old = state.replicas
+        state.removing = sorted(set(old) - set(replicas))
+        state.adding = sorted(set(replicas) - set(old))
+        state.replicas = replicas + state.removing
+        state.partition_epoch += 1
+        for node_id in state.adding:
+            if (node := self.nodes.get(node_id)) is not None:
+                node.host(topic, state, node.config.log_config(topic.config), self.changed)
+        leader = self._replica(state.leader, topic.name, state.index)
+        if leader is not None:
+            leader.add_followers(self.clock.now_ms())
+            self.replicate(leader)
+
+    def cancel_move(self, topic: TopicState, state: PartitionState) -> None:
+        """Let those hold a partition who did before. NO_REASSIGNMENT_IN_PROGRESS where it does not move,
+        INVALID_REPLICA_ASSIGNMENT where none of them is in sync (PartitionReassignmentRevert)."""
+        if not state.is_moving:
+            raise KafkaError(Code.NO_REASSIGNMENT_IN_PROGRESS)
+        isr = [node for node in state.isr if node not in state.adding]
+        if not isr:
+            raise KafkaError(
+                Code.INVALID_REPLICA_ASSIGNMENT,
+                f"Unable to revert partition assignment for {topic.name}:{state.index} because it would require an "
+                "unclean leader election.",
+            )
+        self._settle(topic, state, isr, dropped=state.adding)
+
+    def _finish_move(self, topic: TopicState, state: PartitionState) -> None:
+        """Drop the replicas that are to go, once all others are in sync (PartitionReassignmentReplicas)."""
+        staying = set(state.replicas) - set(state.removing)
+        if staying <= set(state.isr):
+            self._settle(topic, state, [node for node in state.isr if node in staying], dropped=state.removing)
+
+    def _settle(self, topic: TopicState, state: PartitionState, isr: list[int], dropped: list[int]) -> None:
+        state.replicas = [node for node in state.replicas if node not in dropped]
+        state.isr, state.adding, state.removing = isr, [], []
+        state.partition_epoch += 1
+        if not dropped:
+            return
+        if state.leader in dropped:
+            state.leader = next((node for node in state.replicas if node in isr and node in self.nodes), NO_LEADER)
+        state.leader_epoch += 1
+        for node_id in dropped:
+            if (node := self.nodes.get(node_id)) is not None:
+                node.drop(topic.name, state.index)
+        self.begin(topic, state)
+        self._wake(topic.name, state.index)
+
     # Followers
 
     def changed(self, partition: Partition) -> None:
@@ -132,12 +191,16 @@ class Leadership:
         for follower in followers:
             take_over_marks(leader, follower)
             leader.followers[follower.node_id].log_start_offset = follower.log.log_start_offset
+        if leader.state.is_moving:
+            self._finish_move(self.metadata.topics[leader.topic], leader.state)
 
     def follower_fetched(self, leader: Partition, node_id: int, fetch_offset: int, log_start_offset: int) -> None:
         """A follower outside of this process has fetched: it holds all below `fetch_offset`."""
         moved = leader.follower_has(node_id, fetch_offset, log_start_offset, self.clock.now_ms())
         if moved or self._maybe_in_sync(leader, node_id):
             self._wake(leader.topic, leader.index)
+        if leader.state.is_moving:
+            self._finish_move(self.metadata.topics[leader.topic], leader.state)
 
     def hold(self, node_id: int, topic: str | None, index: int | None) -> None:
         """Stop a follower from copying one partition, a topic (index None) or everything (topic None)."""
@@ -199,7 +262,7 @@ class Leadership:
         reached = leader.followers[node_id].log_end_offset
         if reached < max(leader.log.high_watermark, leader.epoch_start_offset or 0):
             return False
-        state.isr = [node for node in state.replicas if node in state.isr or node == node_id]
+        state.isr = [*state.isr, node_id]
         state.partition_epoch += 1
         leader.advance_high_watermark()
         return True

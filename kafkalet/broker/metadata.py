@@ -67,9 +67,13 @@ class Endpoint(NamedTuple):
 
 
 class PartitionState:
-    """Who leads a partition and who follows; -1 where nobody leads."""
+    """Who leads a partition and who follows; -1 where nobody leads.
 
-    __slots__ = ("index", "isr", "leader", "leader_epoch", "partition_epoch", "replicas")
+    While its replicas are moved, `replicas` holds the new ones and behind them those that are to go; `adding` and
+    `removing` say which are new and which are to go.
+    """
+
+    __slots__ = ("adding", "index", "isr", "leader", "leader_epoch", "partition_epoch", "removing", "replicas")
 
     def __init__(self, index: int, replicas: list[int]) -> None:
         self.index = index
@@ -78,6 +82,12 @@ class PartitionState:
         self.leader = replicas[0]
         self.leader_epoch = 0
         self.partition_epoch = 0
+        self.adding: list[int] = []
+        self.removing: list[int] = []
+
+    @property
+    def is_moving(self) -> bool:
+        return bool(self.adding or self.removing)
 
 
 class TopicState:

@@ -59,7 +59,7 @@ def test_the_epoch_stays_while_the_leader_stays(three: Wire) -> None:
 def test_a_leader_that_comes_back_follows(three: Wire) -> None:
     three.cluster.stop_broker(1)
     three.cluster.start_broker(1)
-    assert (state(three).leader, state(three).isr) == (2, [1, 2, 3])
+    assert (state(three).leader, state(three).isr) == (2, [2, 3, 1])
 
 
 def test_electing_who_leads_already_changes_nothing(three: Wire) -> None:
@@ -137,7 +137,7 @@ def test_a_follower_that_has_caught_up_is_in_sync_again(three: Wire) -> None:
     three.produce(batch(b"a"))
     advance(three, 2 * LAG_MS)
     three.cluster.release_replication(2)
-    assert state(three).isr == [1, 2, 3]
+    assert state(three).isr == [1, 3, 2]
 
 
 def test_a_follower_outside_of_this_process_is_in_sync_once_it_fetches_at_the_end(three: Wire) -> None:
@@ -147,7 +147,7 @@ def test_a_follower_outside_of_this_process_is_in_sync_once_it_fetches_at_the_en
     three.fetch(replica_id=2, offset=1)
     assert state(three).isr == [1, 3]
     three.fetch(replica_id=2, offset=2)
-    assert state(three).isr == [1, 2, 3]
+    assert state(three).isr == [1, 3, 2]
 
 
 def test_one_partition_alone_can_be_held(three: Wire) -> None:
@@ -226,7 +226,7 @@ def test_a_broker_that_cannot_come_back_is_as_before(three: Wire, monkeypatch: p
             three.cluster.start_broker(2)
     assert sorted(three.cluster.nodes) == [1, 3]
     three.cluster.start_broker(2)
-    assert state(three).isr == [1, 2, 3]
+    assert state(three).isr == [1, 3, 2]
 
 
 def refuse(*_: object) -> tuple[str, int]:
@@ -253,7 +253,7 @@ def test_replicas_that_were_away_are_in_sync_after_a_restart(tmp_path: Path) -> 
         first.produce("t", 0, batch(b"a"))
     with kafkalet.Cluster(brokers=2, data_dir=tmp_path) as second:
         partition = second.metadata.topics["t"].partitions[0]
-        assert (partition.leader, partition.isr) == (2, [1, 2])
+        assert (partition.leader, partition.isr) == (2, [2, 1])
         assert second.nodes[1].partitions["t", 0].log.log_end_offset == 1
 
 

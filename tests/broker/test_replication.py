@@ -219,7 +219,7 @@ class Upheavals(RuleBasedStateMachine):
         for node in sorted(self.held):
             self.release(node)
         state = self.cluster.metadata.topics["t"].partitions[0]
-        assert state.isr == [1, 2, 3]
+        assert sorted(state.isr) == [1, 2, 3]
         first, *others = (log_of(self.cluster, node) for node in (1, 2, 3))
         for other in others:
             assert stored(other) == stored(first)

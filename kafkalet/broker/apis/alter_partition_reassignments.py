@@ -1,0 +1,86 @@
+"""AlterPartitionReassignments v0-1: other brokers shall hold a partition (KIP-455).
+
+v1      whether the number of replicas may change (KIP-860)
+
+Replicas follow at once here, so that a reassignment is complete when it is answered, unless a new replica is held
+back or its broker is away; then it stays in progress, and can be cancelled by null for the replicas.
+
+Source: org.apache.kafka.controller.ReplicationControlManager.alterPartitionReassignments.
+"""
+
+from kafkalet.broker.assignments import check_assignments
+from kafkalet.broker.context import Context
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+)
+
+Partition = AlterPartitionReassignmentsRequest.Topic.Partition
+Topic = AlterPartitionReassignmentsResponse.Topic
+Answer = AlterPartitionReassignmentsResponse.Topic.Partition
+
+
+def handle(request: AlterPartitionReassignmentsRequest, context: Context) -> AlterPartitionReassignmentsResponse:
+    may_differ = request.allow_replication_factor_change
+    if not request.topics:
+        return AlterPartitionReassignmentsResponse(allow_replication_factor_change=may_differ, responses=[])
+    if request.timeout_ms <= 0 and context.release.runs_without_zookeeper:
+        raise KafkaError(Code.REQUEST_TIMED_OUT)  # before the controller has looked at it
+    topics = []
+    for topic in request.topics:
+        answers = []
+        for partition in topic.partitions:
+            answer = Answer(partition_index=partition.partition_index, error_message=None)
+            try:
+                _move(topic.name, partition, may_differ, context)
+            except KafkaError as error:
+                answer.error_code, answer.error_message = error.code, error.message
+            answers.append(answer)
+        topics.append(Topic(name=topic.name, partitions=answers))
+    context.cluster.save()
+    return AlterPartitionReassignmentsResponse(
+        allow_replication_factor_change=may_differ, error_message=None, responses=topics
+    )
+
+
+def refuse(
+    request: AlterPartitionReassignmentsRequest, context: Context, error: KafkaError
+) -> AlterPartitionReassignmentsResponse:
+    return AlterPartitionReassignmentsResponse(
+        allow_replication_factor_change=request.allow_replication_factor_change,
+        error_code=error.code,
+        error_message=error.message,
+        responses=[
+            Topic(
+                name=topic.name,
+                partitions=[
+                    Answer(
+                        partition_index=partition.partition_index, error_code=error.code, error_message=error.message
+                    )
+                    for partition in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ],
+    )
+
+
+def _move(name: str, wanted: Partition, may_differ: bool, context: Context) -> None:
+    metadata, leadership = context.cluster.metadata, context.cluster.leadership
+    topic = metadata.topics.get(name)
+    if topic is None:
+        raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {name}.")
+    state = metadata.partition(name, wanted.partition_index)
+    if state is None:
+        raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find partition {name}:{wanted.partition_index}.")
+    if wanted.replicas is None:
+        leadership.cancel_move(topic, state)
+        return
+    replicas = list(wanted.replicas)
+    check_assignments([replicas], {*metadata.endpoints, *state.replicas})
+    now = len(state.replicas) - len(state.adding)
+    if not may_differ and len(replicas) != now:
+        message = f"The replication factor is changed from {now} to {len(replicas)}"
+        raise KafkaError(Code.INVALID_REPLICATION_FACTOR, message)
+    leadership.move(topic, state, replicas)

@@ -1,0 +1,35 @@
+"""AlterReplicaLogDirs v0-2: in which of its directories a broker keeps a replica. Here it has one.
+
+Source: kafka.server.ReplicaManager.alterReplicaLogDirs.
+"""
+
+from kafkalet.broker.context import Context
+from kafkalet.protocol.errors import Code
+from kafkalet.protocol.messages.alter_replica_log_dirs import AlterReplicaLogDirsRequest, AlterReplicaLogDirsResponse
+
+Topic = AlterReplicaLogDirsResponse.Topic
+Answer = AlterReplicaLogDirsResponse.Topic.Partition
+
+
+def handle(request: AlterReplicaLogDirsRequest, context: Context) -> AlterReplicaLogDirsResponse:
+    wanted = {
+        (topic.name, index): directory.path
+        for directory in request.dirs
+        for topic in directory.topics
+        for index in topic.partitions
+    }
+    topics: dict[str, Topic] = {}
+    for (name, index), path in wanted.items():
+        topic = topics.setdefault(name, Topic(topic_name=name, partitions=[]))
+        topic.partitions.append(Answer(partition_index=index, error_code=_code(name, index, path, context)))
+    return AlterReplicaLogDirsResponse(results=list(topics.values()))
+
+
+def _code(name: str, index: int, path: str, context: Context) -> Code:
+    if path != context.node.directory.path:
+        return Code.LOG_DIR_NOT_FOUND
+    if (name, index) in context.node.partitions:
+        return Code.NONE
+    if context.cluster.metadata.partition(name, index) is not None:
+        return Code.REPLICA_NOT_AVAILABLE
+    return Code.UNKNOWN_TOPIC_OR_PARTITION

@@ -1,0 +1,99 @@
+"""ElectLeaders v0-2: the preferred replica of a partition leads again, or any replica where nobody leads (KIP-460).
+
+v0      the preferred one only
+v1      the type of election; an error of the whole request
+
+Where all partitions are meant, those that need no election are left out, but not their topics.
+
+Source: org.apache.kafka.controller.ReplicationControlManager.electLeaders.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import IntEnum
+
+from kafkalet.broker.context import Context
+from kafkalet.broker.metadata import NO_LEADER
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
+
+Topic = ElectLeadersResponse.Topic
+Answer = ElectLeadersResponse.Topic.Partition
+
+
+class Election(IntEnum):
+    PREFERRED = 0
+    UNCLEAN = 1
+
+
+def handle(request: ElectLeadersRequest, context: Context) -> ElectLeadersResponse:
+    try:
+        kind = Election(request.election_type)
+    except ValueError:
+        raise KafkaError(Code.INVALID_REQUEST, f"Unknown election type {request.election_type}") from None
+    if request.timeout_ms <= 0 and context.release.runs_without_zookeeper:
+        raise KafkaError(Code.REQUEST_TIMED_OUT)  # before the controller has looked at it
+    topics = [
+        Topic(topic=name, partition_result=list(_elect_each(name, partitions, kind, context)))
+        for name, partitions in _wanted(request, context)
+    ]
+    if request.topic_partitions is None:
+        for topic in topics:
+            results = topic.partition_result
+            topic.partition_result = [one for one in results if one.error_code != Code.ELECTION_NOT_NEEDED]
+    context.cluster.save()
+    return ElectLeadersResponse(replica_election_results=topics)
+
+
+def refuse(request: ElectLeadersRequest, context: Context, error: KafkaError) -> ElectLeadersResponse:
+    return ElectLeadersResponse(
+        error_code=error.code,
+        replica_election_results=[
+            Topic(
+                topic=topic.topic,
+                partition_result=[
+                    Answer(partition_id=index, error_code=error.code, error_message=error.message)
+                    for index in topic.partitions
+                ],
+            )
+            for topic in request.topic_partitions or []
+        ],
+    )
+
+
+def _wanted(request: ElectLeadersRequest, context: Context) -> Iterator[tuple[str, Sequence[int]]]:
+    if request.topic_partitions is not None:
+        for topic in request.topic_partitions:
+            yield topic.topic, topic.partitions
+        return
+    known: Mapping[str, object] = context.cluster.metadata.topics
+    for name in list(known):
+        yield name, range(len(context.cluster.metadata.topics[name].partitions))
+
+
+def _elect_each(name: str, partitions: Sequence[int], kind: Election, context: Context) -> Iterator[Answer]:
+    for index in partitions:
+        answer = Answer(partition_id=index, error_message=None)
+        try:
+            _elect(name, index, kind, context)
+        except KafkaError as error:
+            answer.error_code, answer.error_message = error.code, error.message
+        yield answer
+
+
+def _elect(name: str, index: int, kind: Election, context: Context) -> None:
+    cluster = context.cluster
+    topic = cluster.metadata.topics.get(name)
+    if topic is None:
+        raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"No such topic as {name}")
+    state = cluster.metadata.partition(name, index)
+    if state is None:
+        raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"No such partition as {name}-{index}")
+    preferred = state.replicas[0]
+    if state.leader == preferred or (kind is Election.UNCLEAN and state.leader != NO_LEADER):
+        raise KafkaError(Code.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition.")
+    if kind is Election.PREFERRED:
+        if preferred not in cluster.nodes or preferred not in state.isr:
+            raise KafkaError(Code.PREFERRED_LEADER_NOT_AVAILABLE, "The preferred leader was not available.")
+        cluster.leadership.elect(topic, state, preferred)
+    elif not cluster.leadership.elect(topic, state, unclean=True):
+        raise KafkaError(Code.ELIGIBLE_LEADERS_NOT_AVAILABLE, "Eligible topic partition leaders are not available.")

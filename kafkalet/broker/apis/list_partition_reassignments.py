@@ -1,0 +1,44 @@
+"""ListPartitionReassignments v0: the partitions whose replicas are being moved (KIP-455).
+
+Source: org.apache.kafka.controller.ReplicationControlManager.listPartitionReassignments.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from kafkalet.broker.context import Context
+from kafkalet.protocol.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+)
+
+Topic = ListPartitionReassignmentsResponse.Topic
+
+
+def handle(request: ListPartitionReassignmentsRequest, context: Context) -> ListPartitionReassignmentsResponse:
+    topics = [
+        Topic(name=name, partitions=list(_moving(name, indexes, context))) for name, indexes in _asked(request, context)
+    ]
+    return ListPartitionReassignmentsResponse(
+        error_message=None, topics=[topic for topic in topics if topic.partitions]
+    )
+
+
+def _asked(request: ListPartitionReassignmentsRequest, context: Context) -> Iterator[tuple[str, Iterable[int]]]:
+    if request.topics is not None:
+        for asked in request.topics:
+            yield asked.name, asked.partition_indexes
+        return
+    for topic in context.cluster.metadata.topics.values():
+        yield topic.name, range(len(topic.partitions))
+
+
+def _moving(name: str, indexes: Iterable[int], context: Context) -> Iterator[Topic.Partition]:
+    for index in indexes:
+        state = context.cluster.metadata.partition(name, index)
+        if state is not None and state.is_moving:
+            yield Topic.Partition(
+                partition_index=index,
+                replicas=state.replicas,
+                adding_replicas=state.adding,
+                removing_replicas=state.removing,
+            )

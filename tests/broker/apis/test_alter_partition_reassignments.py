@@ -1,0 +1,147 @@
+"""`kafkalet.broker.apis.alter_partition_reassignments`: replicas move at once, or as soon as they can."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafkalet.broker.metadata import PartitionState
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.errors import KafkaError
+from kafkalet.protocol.records.build import build_batch, numbered
+
+from .asking import Asking, asking
+
+BATCH = build_batch(numbered([(1_600_000_000_000, None, b"v", ())]))
+
+
+def move(ask: Asking, replicas: list[int] | None, version: int = 1, **fields: Any) -> int:
+    partition = {"partition_index": 0, "replicas": replicas}
+    answer = ask(
+        Api.ALTER_PARTITION_REASSIGNMENTS, version, topics=[{"name": "t", "partitions": [partition]}], **fields
+    )
+    code = answer["responses"][0]["partitions"][0]["error_code"]
+    assert isinstance(code, int)
+    return code
+
+
+def state_of(ask: Asking) -> PartitionState:
+    state = ask.cluster.metadata.partition("t", 0)
+    assert state is not None
+    return state
+
+
+def moving(ask: Asking) -> list[tuple[list[int], list[int], list[int]]]:
+    answer = ask(Api.LIST_PARTITION_REASSIGNMENTS, 0, topics=None)
+    return [
+        (partition["replicas"], partition["adding_replicas"], partition["removing_replicas"])
+        for topic in answer["topics"]
+        for partition in topic["partitions"]
+    ]
+
+
+def holders(ask: Asking) -> list[int]:
+    return [node_id for node_id, node in ask.cluster.nodes.items() if ("t", 0) in node.partitions]
+
+
+def test_new_replicas_have_everything_at_once_and_old_ones_are_dropped() -> None:
+    with asking(brokers=3) as ask:
+        ask.cluster.create_topic("t", assignments=[[1, 2]])
+        ask.cluster.produce("t", 0, BATCH)
+        assert move(ask, [3, 2]) == 0
+        state = state_of(ask)
+        assert (state.replicas, state.isr, state.leader, state.leader_epoch) == ([3, 2], [2, 3], 3, 1)
+        assert holders(ask) == [2, 3]
+        assert moving(ask) == []
+        log = ask.cluster.nodes[3].partitions["t", 0].log
+        assert (log.log_end_offset, log.high_watermark) == (1, 1)
+        ask.cluster.produce("t", 0, BATCH)
+        assert ask.cluster.nodes[2].partitions["t", 0].log.log_end_offset == 2
+
+
+def test_another_order_moves_nothing_and_keeps_the_leader() -> None:
+    with asking(brokers=2) as ask:
+        ask.cluster.create_topic("t", assignments=[[1, 2]])
+        assert move(ask, [2, 1]) == 0
+        state = state_of(ask)
+        assert (state.replicas, state.leader, state.leader_epoch) == ([2, 1], 1, 0)
+
+
+def test_a_replica_that_is_held_back_keeps_the_move_going() -> None:
+    with asking(brokers=3) as ask:
+        ask.cluster.create_topic("t", assignments=[[1, 2]])
+        ask.cluster.produce("t", 0, BATCH)
+        ask.cluster.hold_replication(3)
+        assert move(ask, [1, 3]) == 0
+        assert moving(ask) == [([1, 3, 2], [3], [2])]
+        assert state_of(ask).isr == [1, 2]
+        ask.cluster.release_replication(3)
+        assert moving(ask) == []
+        assert (state_of(ask).replicas, state_of(ask).isr) == ([1, 3], [1, 3])
+        assert holders(ask) == [1, 3]
+
+
+def test_a_replica_whose_broker_is_away_joins_when_it_is_back() -> None:
+    with asking(brokers=2) as ask:
+        ask.cluster.create_topic("t", assignments=[[1, 2]])
+        ask.cluster.produce("t", 0, BATCH)
+        ask.cluster.stop_broker(2)
+        assert move(ask, [2]) == 0
+        assert moving(ask) == [([2, 1], [], [1])]
+        ask.cluster.start_broker(2)
+        assert (state_of(ask).replicas, state_of(ask).leader) == ([2], 2)
+        assert ask.cluster.log("t").log_end_offset == 1
+
+
+def test_a_move_can_be_cancelled() -> None:
+    with asking(brokers=3) as ask:
+        ask.cluster.create_topic("t", assignments=[[1, 2]])
+        ask.cluster.hold_replication(3)
+        ask.cluster.produce("t", 0, BATCH)
+        move(ask, [3])
+        assert move(ask, None) == 0
+        assert (state_of(ask).replicas, state_of(ask).isr) == ([1, 2], [1, 2])
+        assert holders(ask) == [1, 2]
+        assert move(ask, None) == 85
+
+
+def test_a_move_that_goes_on_outlives_a_restart(tmp_path: Path) -> None:
+    with asking(brokers=3, data_dir=tmp_path) as ask:
+        ask.cluster.create_topic("t", assignments=[[1]])
+        ask.cluster.produce("t", 0, BATCH)
+        ask.cluster.hold_replication(2)
+        move(ask, [2])
+        assert moving(ask) == [([2, 1], [2], [1])]
+    with asking(brokers=3, data_dir=tmp_path) as ask:
+        assert (state_of(ask).replicas, state_of(ask).leader) == ([2], 2)
+        assert ask.cluster.log("t").log_end_offset == 1
+        assert holders(ask) == [2]
+
+
+@pytest.mark.parametrize(
+    ("replicas", "fields", "code"),
+    [
+        ([], {}, 39),
+        ([1, 1], {}, 39),
+        ([9], {}, 39),
+        ([1], {"allow_replication_factor_change": False}, 38),
+        ([2, 1], {"allow_replication_factor_change": False}, 0),
+        ([1], {}, 0),
+    ],
+)
+def test_what_may_be(replicas: list[int], fields: dict[str, Any], code: int) -> None:
+    with asking(brokers=2) as ask:
+        ask.cluster.create_topic("t", assignments=[[1, 2]])
+        assert move(ask, replicas, **fields) == code
+
+
+def test_what_comes_too_late_is_refused_for_each_partition() -> None:
+    from kafkalet.broker.apis.alter_partition_reassignments import refuse
+    from kafkalet.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest as Request
+
+    with asking() as ask, pytest.raises(KafkaError) as refused:
+        move(ask, [1], timeout_ms=0)
+    partition = Request.Topic.Partition(partition_index=3, replicas=[1])
+    nobody: Any = None
+    answer = refuse(Request(topics=[Request.Topic(name="t", partitions=[partition])]), nobody, refused.value)
+    assert (answer.error_code, answer.responses[0].partitions[0].error_code) == (7, 7)

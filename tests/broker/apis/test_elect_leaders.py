@@ -1,0 +1,98 @@
+"""`kafkalet.broker.apis.elect_leaders`: preferred leaders come back, anybody leads where nobody did."""
+
+from typing import Any
+
+import pytest
+
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.records.build import build_batch, numbered
+
+from .asking import Asking, asking
+
+PREFERRED, UNCLEAN = 0, 1
+NONE, PREFERRED_NOT_AVAILABLE, ELIGIBLE_NOT_AVAILABLE, NOT_NEEDED = 0, 80, 83, 84
+BATCH = build_batch(numbered([(1_600_000_000_000, None, b"v", ())]))
+
+
+def elect(ask: Asking, kind: int, *topics: str, node: int = 1) -> dict[str, list[int]]:
+    """The code for each partition 0; without topics for all there are."""
+    wanted: Any = [{"topic": name, "partitions": [0]} for name in topics] or None
+    answer = ask(Api.ELECT_LEADERS, 2, node=node, election_type=kind, topic_partitions=wanted)
+    assert answer["error_code"] == 0
+    return {
+        result["topic"]: [partition["error_code"] for partition in result["partition_result"]]
+        for result in answer["replica_election_results"]
+    }
+
+
+def leader_of(ask: Asking, topic: str) -> tuple[int, int]:
+    state = ask.cluster.metadata.partition(topic, 0)
+    assert state is not None
+    return state.leader, state.leader_epoch
+
+
+def test_the_preferred_replica_leads_again_in_a_new_epoch() -> None:
+    with asking(brokers=2) as ask:
+        ask.cluster.create_topic("t", assignments=[[2, 1]])
+        ask.cluster.stop_broker(2)
+        assert elect(ask, PREFERRED, "t") == {"t": [PREFERRED_NOT_AVAILABLE]}
+        assert leader_of(ask, "t") == (1, 1)
+        ask.cluster.start_broker(2)
+        assert elect(ask, PREFERRED, "t") == {"t": [NONE]}
+        assert leader_of(ask, "t") == (2, 2)
+        assert elect(ask, PREFERRED, "t") == {"t": [NOT_NEEDED]}
+
+
+def test_a_preferred_replica_that_is_not_in_sync_does_not_lead() -> None:
+    with asking(brokers=2) as ask:
+        ask.cluster.create_topic("t", assignments=[[2, 1]])
+        ask.cluster.stop_broker(2)
+        ask.cluster.produce("t", 0, BATCH)
+        ask.cluster.hold_replication(2)
+        ask.cluster.start_broker(2)
+        assert elect(ask, PREFERRED, "t") == {"t": [PREFERRED_NOT_AVAILABLE]}
+        assert leader_of(ask, "t") == (1, 1)
+
+
+def test_anybody_may_lead_where_nobody_does_which_loses_records() -> None:
+    with asking(brokers=3) as ask:
+        ask.cluster.create_topic("t", assignments=[[2, 3]], config={"min.insync.replicas": "1"})
+        ask.cluster.stop_broker(3)
+        ask.cluster.produce("t", 0, BATCH)
+        ask.cluster.stop_broker(2)
+        assert elect(ask, UNCLEAN, "t") == {"t": [ELIGIBLE_NOT_AVAILABLE]}
+        ask.cluster.start_broker(3)
+        assert leader_of(ask, "t")[0] == -1
+        assert elect(ask, PREFERRED, "t") == {"t": [PREFERRED_NOT_AVAILABLE]}
+        assert elect(ask, UNCLEAN, "t") == {"t": [NONE]}
+        assert leader_of(ask, "t")[0] == 3
+        assert ask.cluster.log("t").log_end_offset == 0
+        assert elect(ask, UNCLEAN, "t") == {"t": [NOT_NEEDED]}
+
+
+def test_of_all_partitions_only_those_are_told_that_needed_it() -> None:
+    with asking(brokers=2) as ask:
+        ask.cluster.create_topic("t", assignments=[[2, 1]])
+        ask.cluster.create_topic("u", assignments=[[1, 2]])
+        ask.cluster.elect_leader("t", 0, 1)
+        assert elect(ask, PREFERRED) == {"t": [NONE], "u": []}
+        assert leader_of(ask, "t")[0] == 2
+
+
+@pytest.mark.parametrize(("kind", "timeout_ms", "code"), [(2, 1000, 42), (-1, 1000, 42), (PREFERRED, 0, 7)])
+def test_what_is_refused_as_a_whole_is_so_for_each_partition(kind: int, timeout_ms: int, code: int) -> None:
+    from kafkalet.broker.apis import elect_leaders
+    from kafkalet.protocol.errors import KafkaError
+    from kafkalet.protocol.messages.elect_leaders import ElectLeadersRequest
+
+    request = ElectLeadersRequest(
+        election_type=kind,
+        topic_partitions=[ElectLeadersRequest.Topic(topic="t", partitions=[0, 1])],
+        timeout_ms=timeout_ms,
+    )
+    with asking() as ask, pytest.raises(KafkaError) as refused:
+        ask(Api.ELECT_LEADERS, 2, election_type=kind, topic_partitions=[], timeout_ms=timeout_ms)
+    nobody: Any = None
+    answer = elect_leaders.refuse(request, nobody, refused.value)
+    codes = [one.error_code for one in answer.replica_election_results[0].partition_result]
+    assert (answer.error_code, codes) == (code, [code, code])
