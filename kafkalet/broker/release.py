@@ -142,6 +142,11 @@ class Release(NamedTuple):
         return self.version >= (4, 0)
 
     @property
+    def knows_epochs_per_transaction(self) -> bool:
+        """A partition that a broker adds to a transaction is one of transaction version 2 (KIP-890, 4.0)."""
+        return self.version >= (4, 0)
+
+    @property
     def remembers_last_start(self) -> bool:
         """After InitProducerId a transactional id still tells when its last transaction began, until it is read from
         the log again; since 4.0 it tells -1."""

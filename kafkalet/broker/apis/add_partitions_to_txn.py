@@ -86,7 +86,8 @@ def _add(wanted: Wanted, context: Context, then: Callable[[list[TopicResult]], N
         repeats = context.release.repeats_added_partitions
         then(_as_asked(wanted, code) if repeats else _by_topic(dict.fromkeys(partitions, code)))
 
-    client_version = EPOCH_RISES_PER_TRANSACTION if version >= OF_BROKERS else 0
+    is_new = version >= OF_BROKERS and context.release.knows_epochs_per_transaction
+    client_version = EPOCH_RISES_PER_TRANSACTION if is_new else 0
     coordinator.add_partitions(wanted.transactional_id, producer, partitions, client_version, added)
 
 

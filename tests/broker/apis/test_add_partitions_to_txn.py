@@ -105,6 +105,11 @@ def test_before_3_6_it_was_answered_once() -> None:
         ] == [{"name": "t", "partitions": [{"partition_index": 0, "error_code": Code.NONE}]}]
 
 
+def test_a_broker_of_3_9_may_add_too() -> None:
+    with producing(kafka_version="3.9") as tx:
+        assert add_many(tx, wanted(tx)) == {"x": {("t", 0): Code.NONE}}
+
+
 def test_to_verify_changes_nothing(tx: Tx) -> None:
     assert add_many(tx, wanted(tx, verify_only=True)) == {"x": {("t", 0): Code.TRANSACTION_ABORTABLE}}
     assert tx.describe()["transaction_state"] == "Empty"
