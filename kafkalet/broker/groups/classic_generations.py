@@ -144,8 +144,9 @@ class Generations:
             self._complete_join()
 
     def dismiss(self, member: ClassicMember) -> None:
-        """Take a member out, who is told so if it waits to join. `go_on` has to follow."""
+        """Take a member out, who is told so if it waits for anything. `go_on` has to follow."""
         self.answer_join(member, refused(Code.UNKNOWN_MEMBER_ID))
+        self.answer_sync(member, unassigned(Code.UNKNOWN_MEMBER_ID))  # which Kafka forgets, so that it waits for ever
         self.members.remove(member.member_id)
 
     def fence(self, member: ClassicMember) -> None:

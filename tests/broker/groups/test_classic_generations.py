@@ -224,6 +224,15 @@ def test_a_member_that_leaves_while_it_waits_is_told_so(group: Acting) -> None:
     assert group.member_ids == [leader]
 
 
+def test_a_member_that_leaves_while_it_waits_for_its_assignment_is_told_so(group: Acting) -> None:
+    generation, [leader, follower] = group.stable(2)
+    group.join(leader)
+    group.join(follower)
+    waiting = group.sync(generation + 1, follower)
+    group.leave(follower)
+    assert waiting.answer()["error_code"] == Code.UNKNOWN_MEMBER_ID
+
+
 def test_the_group_that_began_with_a_delay_does_not_end_it_early(stage: Stage) -> None:
     patient = Stage(1, **ONE_PARTITION | {"group.initial.rebalance.delay.ms": "3000"})
     group = Acting(patient)
