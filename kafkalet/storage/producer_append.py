@@ -48,7 +48,10 @@ class CompletedTransaction(NamedTuple):
 class ProducerAppend:
     """One producer's part of an append. `entry` is what its state will be; the state itself is not touched."""
 
-    __slots__ = ("_known", "_origin", "_verification", "completed", "entry", "is_transactional", "started")
+    __slots__ = (
+        *("_known", "_origin", "_verification", "completed", "ends_verification", "entry", "is_transactional"),
+        "started",
+    )
 
     def __init__(
         self, producer_id: int, known: ProducerEntry | None, origin: Origin, verification: Verification | None
@@ -61,6 +64,8 @@ class ProducerAppend:
         """Where transactions begin in this append."""
         self.is_transactional = False
         """There is data of a transaction, or a marker, in this append."""
+        self.ends_verification = False
+        """What was asked of the coordinator is over with that."""
         self.completed: list[CompletedTransaction] = []
 
     def add(self, batch: Batch, first: LogOffsetMetadata | None, transaction_version: int) -> None:
@@ -70,11 +75,21 @@ class ProducerAppend:
         """
         if first is not None:
             self.is_transactional = True
+            if not self._is_late_marker(batch):
+                self.ends_verification = True
         if not batch.is_control:
             self._add_data(batch, first)
         elif batch.count:  # compaction leaves an empty control batch where the whole transaction is gone
             marker = batch.records()[0]
             self._add_marker(batch, read_end_marker(marker), marker.timestamp, transaction_version)
+
+    def _is_late_marker(self, batch: Batch) -> bool:
+        """Whether this marker is of a transaction before the one that the coordinator was asked about: where each has
+        an epoch of its own, its marker has the next (UnifiedLog.updateProducers)."""
+        asked = self._verification
+        return (
+            asked is not None and asked.supports_epoch_bump and batch.is_control and batch.producer_epoch == asked.epoch
+        )
 
     def _add_data(self, batch: Batch, first: LogOffsetMetadata | None) -> None:
         epoch, entry = batch.producer_epoch, self.entry

@@ -181,7 +181,8 @@ class ProducerStates:
             producer_id = append.entry.producer_id
             self._by_id[producer_id] = append.entry
             if append.is_transactional:
-                self.verifications.end(producer_id)
+                if append.ends_verification:
+                    self.verifications.end(producer_id)
                 started += [Transaction(producer_id, first) for first in append.started]
                 completed += append.completed
         for transaction in sorted(started, key=_first_offset):

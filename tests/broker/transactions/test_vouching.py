@@ -104,6 +104,16 @@ def test_refusals_come_before_what_the_log_would_say() -> None:
         assert code(tx, acks=7) == Code.INVALID_TXN_STATE
 
 
+@pytest.mark.parametrize(("version", "told"), [(3, Code.OUT_OF_ORDER_SEQUENCE_NUMBER), (5, Code.NONE)])
+def test_a_marker_of_the_same_epoch_is_one_of_the_transaction_before(tx: Tx, version: int, told: Code) -> None:
+    """It does not answer what was asked about this one, whose first batch had the smallest sequence there is."""
+    refused = batch(b"a", producer_id=tx.producer_id, producer_epoch=0, base_sequence=-1, is_transactional=True)
+    assert tx.wire.produce(bytes(refused), version=12, transactional_id="x")["error_code"] == Code.INVALID_RECORD
+    assert tx.end(committed=False, version=version) == Code.NONE
+    plain = batch(b"a", producer_id=tx.producer_id, producer_epoch=tx.epoch, base_sequence=0)
+    assert tx.wire.produce(bytes(plain), version=12, transactional_id="x")["error_code"] == told
+
+
 # Coordinators that take their time
 
 
