@@ -218,6 +218,8 @@ class Player:
     def bind(self, step: dict[str, Any], answer: dict[str, Any]) -> None:
         if "connection" not in answer:
             self.names |= {name: at_path(answer, path) for name, path in step.get("bind", {}).items()}
+            said = {name: at_path(answer, path) for name, path in step.get("bind_said", {}).items()}
+            self.names |= {name: value for name, value in said.items() if value is not None}
 
     def time(self, step: dict[str, Any], answer: dict[str, Any], began: float) -> None:
         if "timing_max_wait_ms" in step and "connection" not in answer:
