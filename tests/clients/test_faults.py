@@ -21,9 +21,6 @@ from .test_confluent_groups import CONSUMER
 from .test_steps import FENCED, values
 from .waiting import shared, take, until
 
-# kafka-python forgets to close the socket of a connection that was refused, as those to a stopped broker are.
-pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
-
 CONFIG = {
     "group.min.session.timeout.ms": "100",
     "group.consumer.min.session.timeout.ms": "100",

@@ -11,9 +11,6 @@ import kafkalet
 
 from .drivers import PATIENCE_S, ConfluentKafka, Driver, KafkaPython, Row, kafka, messages
 
-# kafka-python forgets to close the socket of a connection that was refused, as those to a stopped broker are.
-pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
-
 _numbers = itertools.count()
 
 

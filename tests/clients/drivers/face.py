@@ -9,7 +9,7 @@ PATIENCE_S = 20.0
 PAUSE_MS = 10
 """What clients take a breath of before they ask for metadata again, here; 100 by default."""
 
-HEARTBEAT_MS = 100
+HEARTBEAT_MS = 20
 """How often members say that they are alive, and so how soon they learn of a rebalance; 3000 by default."""
 
 Headers = Sequence[tuple[str, bytes]]

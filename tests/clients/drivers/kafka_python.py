@@ -1,9 +1,11 @@
 """kafka-python."""
 
 import contextlib
+import gc
 import time
 import warnings
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 with warnings.catch_warnings():
@@ -55,32 +57,51 @@ def send(producer: Any, topic: str, partition: int | None, rows: Sequence[Row]) 
 
 
 class KafkaPythonMember:
-    """A consumer in a group."""
+    """A consumer in a group, which polls in a thread of its own.
+
+    Who joins, and is given its partitions between two calls of poll(), joins once more (kafka-python 3.0). So members
+    that are polled in turn, for a moment each, could keep each other busy for long.
+    """
+
+    POLLING_MS = 250
 
     def __init__(self, topic: str, **settings: Any) -> None:
         self.topic = topic
+        self._thread = ThreadPoolExecutor(1, "kafka-python")
+        self._polling: Future[Any] | None = None
         self.consumer = kafka.KafkaConsumer(topic, **settings)
         # A member that joins before it knows the partitions of its topic joins again as soon as it does, and forgets
         # what it is assigned then if a poll times out meanwhile (kafka-python 3.0).
         self.consumer.partitions_for_topic(topic)
 
     def poll(self, wait_s: float = 0.05) -> list[tuple[int, Message]]:
-        with refusals():
-            batches = self.consumer.poll(timeout_ms=round(1000 * wait_s)).values()
+        if self._polling is None:
+            self._polling = self._thread.submit(self.consumer.poll, timeout_ms=self.POLLING_MS)
+        try:
+            with refusals():
+                batches = self._polling.result(wait_s).values()
+        except TimeoutError:
+            return []
+        self._polling = None
         return [(record.partition, record_message(record)) for batch in batches for record in batch]
+
+    def _run(self, method: Any, *args: Any) -> Any:
+        """Call a method of the consumer when it does nothing else."""
+        with refusals():
+            return self._thread.submit(method, *args).result()
 
     def assignment(self) -> set[int]:
         return {partition.partition for partition in self.consumer.assignment()}
 
     def commit(self, offsets: dict[int, int] | None = None) -> None:
-        with refusals():
-            self.consumer.commit(None if offsets is None else positions(self.topic, offsets))
+        self._run(self.consumer.commit, None if offsets is None else positions(self.topic, offsets))
 
     def committed(self, partitions: Sequence[int]) -> list[int | None]:
-        with refusals():
-            return [self.consumer.committed(kafka.TopicPartition(self.topic, index)) for index in partitions]
+        asked = [kafka.TopicPartition(self.topic, index) for index in partitions]
+        return [self._run(self.consumer.committed, partition) for partition in asked]
 
     def close(self) -> None:
+        self._thread.shutdown()
         self.consumer.close(autocommit=False)
 
 
@@ -283,3 +304,6 @@ class KafkaPython:
 
     def close(self) -> None:
         self._opened.close()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)  # for sockets that were still connecting
+            gc.collect()

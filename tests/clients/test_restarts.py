@@ -1,0 +1,136 @@
+"""A broker that is stopped and started again where its data was kept, and clients that were there before."""
+
+import contextlib
+import itertools
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import kafkalet
+
+from .drivers import ConfluentKafka, Driver, Refused, Row
+from .test_steps import FENCED, values
+from .waiting import shared, take, until
+
+_numbers = itertools.count()
+
+
+class Restarted:
+    """A broker on a port of its own, with a directory of its own."""
+
+    def __init__(self, directory: Path) -> None:
+        with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as free:
+            self.port = free.getsockname()[1]
+        self.directory = str(directory)
+        self.servers = f"127.0.0.1:{self.port}"
+        self.start()
+
+    def start(self) -> None:
+        config = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "100"}
+        self.broker = kafkalet.Broker(port=self.port, data_dir=self.directory, config=config)
+        self.broker.__enter__()
+
+    def stop(self) -> None:
+        self.broker.__exit__(None, None, None)
+
+    def restart(self) -> None:
+        self.stop()
+        self.start()
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Iterator[Restarted]:
+    running = Restarted(tmp_path)
+    running.broker.create_topic("t", partitions=3)
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def client(driver_type: type[Driver], kept: Restarted) -> Iterator[Driver]:
+    driver = driver_type(kept.servers)
+    yield driver
+    driver.close()
+
+
+def test_a_group_goes_on_after_a_restart(client: Driver, kept: Restarted) -> None:
+    client.produce("t", 0, [Row(n, b"%d" % n) for n in range(5)])
+    member = client.member("g", "t")
+    take(member, 5)
+    member.commit({0: 3})
+    kept.restart()
+    client.produce("t", 1, [Row(1, b"new")])
+    assert values(take(member, 1)) == [b"new"], "the member came back by itself, and to where it was"
+    member.commit()
+    assert client.committed("g", "t").items() >= {0: 5, 1: 1}.items()
+
+
+def test_what_was_committed_is_there_after_a_restart(client: Driver, kept: Restarted) -> None:
+    client.produce("t", 0, [Row(n, b"%d" % n) for n in range(5)])
+    member = client.member("g", "t")
+    take(member, 5)
+    member.commit({0: 3})
+    member.close()
+    kept.restart()
+    assert client.committed("g", "t") == {0: 3}
+    assert client.describe_group("g").state == "Empty"
+
+
+def test_a_transaction_goes_on_after_a_restart(client: Driver, kept: Restarted) -> None:
+    producer = client.transactional("x")
+    producer.begin()
+    producer.send("t", 0, [Row(1, b"before")])
+    kept.restart()
+    assert client.end_offsets("t", [0], "read_committed") == [0]
+    producer.send("t", 0, [Row(2, b"after")])
+    producer.commit()
+    assert values(client.read("t", {0: 0}, 2, "read_committed")) == [b"before", b"after"]
+
+
+def test_who_is_fenced_stays_fenced(client: Driver, kept: Restarted) -> None:
+    older = client.transactional("x")
+    older.begin()
+    older.send("t", 0, [Row(1, b"of the older")])
+    client.transactional("x")
+    kept.restart()
+    with pytest.raises(Refused) as refusal:
+        older.commit()
+    assert refusal.value.code in FENCED
+    assert client.end_offsets("t", [0], "read_committed") == [2]
+
+
+def test_an_open_transaction_of_the_last_life_times_out(client: Driver, kept: Restarted) -> None:
+    producer = client.transactional("x", transaction_timeout_ms=1000)
+    producer.begin()
+    producer.send("t", 0, [Row(1, b"never committed")])
+    kept.restart()
+    until(lambda: client.end_offsets("t", [0], "read_committed") == [2])
+
+
+def test_a_broker_stops_while_members_wait(driver_type: type[Driver], tmp_path: Path) -> None:
+    """For records, for each other: nobody holds it up, and clients close without it."""
+    kept = Restarted(tmp_path)
+    kept.broker.create_topic("t", partitions=3)
+    client = driver_type(kept.servers)
+    first, second = client.member("g", "t"), client.member("g", "t")
+    until(shared(first, second), first, second)
+    kept.stop()
+    client.close()
+
+
+def test_committed_offsets_can_be_read_as_records(kept: Restarted) -> None:
+    client = ConfluentKafka(kept.servers)
+    with contextlib.closing(client):
+        member = client.member("g", "t")
+        until(shared(member), member)
+        member.commit({0: 3})
+        count = len(client.describe_topic("__consumer_offsets"))
+        found = []
+        for partition, end in enumerate(client.end_offsets("__consumer_offsets", range(count))):
+            if end:
+                found += client.read("__consumer_offsets", {partition: 0}, end)
+        keys = [message.key for _, message in found if message.key]
+        # version 1, then group, topic and partition
+        assert b"\x00\x01\x00\x01g\x00\x01t\x00\x00\x00\x00" in keys
