@@ -69,7 +69,9 @@ class Walker:
 
 
 class Walk:
-    def __init__(self, ask: Asking, dice: random.Random, assignor: str, with_classic: bool = False) -> None:
+    def __init__(
+        self, ask: Asking, dice: random.Random, assignor: str, with_classic: bool = False, with_topics: bool = False
+    ) -> None:
         self.ask, self.dice, self.assignor = ask, dice, assignor
         sizes = [dice.randint(1, 6)] if assignor == "uniform" else [dice.randint(1, 5) for _ in range(3)]
         self.topics = [ask.topic(f"t{n}", size) for n, size in enumerate(sizes)]
@@ -80,7 +82,8 @@ class Walk:
         twins = [one for one in self.walkers if one.instance is not None][:1]
         self.walkers += [Walker(self, "z", one.instance) for one in twins]
         ask.let("G", 0)
-        self.with_classic = with_classic
+        self.with_classic, self.with_topics = with_classic, with_topics
+        self.sizes = dict(zip(self.topics, sizes, strict=True))
 
     def request(self, api: str, version: int, body: Step, **more: Any) -> None:
         self.cases += 1
@@ -103,6 +106,9 @@ class Walk:
             if self.with_classic:
                 acts.append(self.classic)
                 weights.append(6)
+            if self.with_topics:
+                acts += [self.grows, self.is_deleted, self.fetches, self.lists]
+                weights += [1, 1, 2, 1]
             self.dice.choices(acts, weights)[0]()
             if self.dice.random() < 0.2:
                 self.describe()
@@ -111,6 +117,29 @@ class Walk:
     def describe(self) -> None:
         body = {"group_ids": [self.group.id], "include_authorized_operations": False}
         self.request("ConsumerGroupDescribe", 1, body)
+
+    def grows(self) -> None:
+        """A topic gets another partition, or one that was not there is made."""
+        topic = self.dice.choice(self.topics)
+        self.sizes[topic] += 1
+        body = {"topics": [{"name": topic, "count": self.sizes[topic], "assignments": None}], "timeout_ms": 10000}
+        self.ask.setup("CreatePartitions", 2, body | {"validate_only": False})
+        self.ask.wait_for_leader(topic, self.sizes[topic])
+        self.ask.step("sleep", ms=100)
+
+    def is_deleted(self) -> None:
+        self.request("DeleteGroups", 2, {"groups_names": [self.group.id]})
+
+    def fetches(self) -> None:
+        who = self.dice.choice(self.walkers)
+        odd = self.dice.choice(("", "", "-1", "+1"))
+        asked = [{"name": topic, "partition_indexes": [0, 1]} for topic in self.topics]
+        of = {"group_id": self.group.id, "member_id": who.id, "member_epoch": f"$E{who.letter}{odd}", "topics": asked}
+        self.request("OffsetFetch", 9, {"groups": [of], "require_stable": self.dice.random() < 0.5})
+
+    def lists(self) -> None:
+        self.request("ListGroups", 5, {}, keep={"groups": "group_id"})
+        self.request("DescribeGroups", 6, {"groups": [self.group.id]})
 
     def classic(self) -> None:
         """What a member of the classic protocol does in between; there is but one, so that nobody waits for it."""
@@ -138,14 +167,16 @@ class Walk:
                 self.request("ListGroups", 5, {}, keep={"groups": "group_id"})
 
 
-def walk(seed: int, assignor: str, with_classic: bool = False, steps: int = 60) -> None:
-    name = f"consumer_group_{'mixed' if with_classic else assignor}_walk_{seed}"
+def walk(seed: int, assignor: str, with_classic: bool = False, with_topics: bool = False, steps: int = 60) -> None:
+    kind = "mixed" if with_classic else "topics" if with_topics else assignor
+    name = f"consumer_group_{kind}_walk_{seed}"
 
     def walk_of_seed(ask: Asking) -> None:
-        Walk(ask, random.Random(name), assignor, with_classic).go(steps)
+        Walk(ask, random.Random(name), assignor, with_classic, with_topics).go(steps)
 
     walk_of_seed.__name__ = name
-    doc = f"A walk by chance, {assignor}{', with a classic member' if with_classic else ''}."
+    more = ", with a classic member" if with_classic else ", topics grow" if with_topics else ""
+    doc = f"A walk by chance, {assignor}{more}."
     scenario("consumer_groups", doc, FOUR, ConsumerGroupHeartbeat=1)(walk_of_seed)
 
 
@@ -153,3 +184,4 @@ for seed in range(1, 5):
     walk(seed, "range")
     walk(seed, "uniform")
     walk(seed, "range", with_classic=True)
+    walk(seed, "uniform", with_topics=True)
