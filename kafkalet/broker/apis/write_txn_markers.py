@@ -14,7 +14,7 @@ from functools import partial
 from kafkalet.broker.context import Context
 from kafkalet.broker.purgatory import Delayed
 from kafkalet.broker.transactions.answering import answer_of
-from kafkalet.broker.transactions.markers import Marker, write_marker
+from kafkalet.broker.transactions.marker import Marker, write_marker
 from kafkalet.broker.transactions.metadata import TopicPartition
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.write_txn_markers import WriteTxnMarkersRequest, WriteTxnMarkersResponse

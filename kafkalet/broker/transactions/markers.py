@@ -1,30 +1,24 @@
 """The end of a transaction, brought to every partition that it reached.
 
-A marker is a control batch that the coordinator has each partition's leader append, in the producer's epoch and in the
-coordinator's own. A leader that has seen a later coordinator, or a later epoch of the producer, refuses it: then this
-coordinator is a thing of the past and leaves the transaction to its successor. Whatever else goes wrong will pass, and
-is tried again until it does; a partition that does not exist any more needs no marker.
+A leader that has seen a later coordinator, or a later epoch of the producer, refuses the marker: then this coordinator
+is a thing of the past and leaves the transaction to its successor. Whatever else goes wrong will pass, and is tried
+again until it does; a partition that does not exist any more needs no marker.
 
 When every in-sync replica of every partition has its marker, the transaction is complete, and that is appended to
 __transaction_state.
 
-Source: kafka.coordinator.transaction.TransactionMarkerChannelManager, TransactionMarkerRequestCompletionHandler,
-kafka.server.KafkaApis.handleWriteTxnMarkersRequest.
+Source: kafka.coordinator.transaction.TransactionMarkerChannelManager, TransactionMarkerRequestCompletionHandler.
 """
 
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
-from kafkalet.broker.partition import Partition
-from kafkalet.broker.state_log import AS_BUILT
-from kafkalet.broker.state_topics import CONSUMER_OFFSETS
 from kafkalet.clock import Timer
-from kafkalet.protocol.errors import Code, KafkaError
-from kafkalet.protocol.records.control import ControlType, EndMarker, build_end_marker
-from kafkalet.storage.values import Origin
+from kafkalet.protocol.errors import Code
 
+from .marker import Marker, write_marker
 from .metadata import State, TopicPartition
 from .shard import Transaction
 
@@ -35,73 +29,6 @@ RETRY_MS = 50
 PASSED_OVER = frozenset({Code.INVALID_PRODUCER_EPOCH, Code.TRANSACTION_COORDINATOR_FENCED})
 """Somebody else has taken over: the producer, or the coordination."""
 NEEDS_NONE = frozenset({Code.UNSUPPORTED_FOR_MESSAGE_FORMAT, Code.UNSUPPORTED_VERSION})
-
-
-class Marker(NamedTuple):
-    """The end of a transaction, as every partition is told."""
-
-    producer_id: int
-    producer_epoch: int
-    coordinator_epoch: int
-    committed: bool
-    transaction_version: int = 0
-
-
-def write_marker(node: Any, topic: str, index: int, marker: Marker, then: Callable[[Code], None]) -> None:
-    """Append a marker to a partition that this broker leads; `then` is called once all in-sync replicas have it.
-
-    Or with UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS, INVALID_PRODUCER_EPOCH,
-    TRANSACTION_COORDINATOR_FENCED, REQUEST_TIMED_OUT.
-    """
-    partition = node.partitions.get((topic, index))
-    if partition is None:
-        then(Code.UNKNOWN_TOPIC_OR_PARTITION)
-        return
-    if partition.log.config.record_version < 2:
-        then(Code.UNSUPPORTED_FOR_MESSAGE_FORMAT)
-        return
-    try:
-        last_offset = _append(partition, marker, node.clock.now_ms())
-    except KafkaError as error:
-        then(error.code)
-        return
-
-    def written(code: Code) -> Code:
-        if code is Code.NONE and topic == CONSUMER_OFFSETS.name:
-            node.coordinators.groups.transaction_ended(index, marker.producer_id, committed=marker.committed)
-        then(code)
-        return code
-
-    if partition.log.high_watermark > last_offset:
-        written(Code.NONE)
-        return
-    leader_epoch = partition.leader_epoch
-
-    def look() -> Code | None:
-        if not partition.is_leader or partition.leader_epoch != leader_epoch:
-            return written(Code.NOT_LEADER_OR_FOLLOWER)
-        return written(Code.NONE) if partition.log.high_watermark > last_offset else None
-
-    node.purgatory.park([(topic, index)], node.config.request_timeout_ms, look, lambda: written(Code.REQUEST_TIMED_OUT))
-
-
-def _append(partition: Partition, marker: Marker, now_ms: int) -> int:
-    """The offset of the marker. Raises KafkaError."""
-    log = partition.log_for(None)
-    if not partition.has_enough_replicas:
-        raise KafkaError(Code.NOT_ENOUGH_REPLICAS, f"{partition!r} has too few replicas in sync")
-    as_built = log.config.compression_type in AS_BUILT and not log.config.stamps_append_time
-    batch = build_end_marker(
-        EndMarker(ControlType.COMMIT if marker.committed else ControlType.ABORT, marker.coordinator_epoch),
-        timestamp=now_ms,
-        producer_id=marker.producer_id,
-        producer_epoch=marker.producer_epoch,
-        base_offset=log.log_end_offset if as_built else 0,
-        leader_epoch=partition.leader_epoch,
-    )
-    if as_built:
-        return partition.append_built(batch, marker.transaction_version).last_offset
-    return partition.append(bytearray(batch), Origin.COORDINATOR, marker.transaction_version).last_offset
 
 
 class Ending:
@@ -159,7 +86,8 @@ class Ending:
         if leader is None:
             self._try_later(partition)
         else:
-            write_marker(leader, *partition, self._marker, partial(self._written, partition))
+            written = partial(self._written, partition)
+            write_marker(leader, *partition, self._marker, written, self._node.purgatory)
 
     def _written(self, partition: TopicPartition, code: Code) -> None:
         if self._is_over:

@@ -94,6 +94,24 @@ def test_a_partition_of_a_deleted_topic_needs_none(tx: Tx) -> None:
     assert state_of(tx) == "CompleteCommit"
 
 
+@pytest.mark.parametrize("way", ["delete", "stop"])
+def test_a_leader_that_goes_while_its_marker_waits_keeps_nobody_waiting(way: str) -> None:
+    with producing(3, clock=kafkalet.ManualClock()) as tx:
+        cluster = tx.wire.cluster
+        one, two = (node for node in cluster.nodes if node != tx.node)
+        cluster.create_topic("far", assignments=[[one, two]])
+        assert tx.add(("far", 0)) == Code.NONE
+        cluster.hold_replication(two, "far")
+        assert tx.end() == Code.NONE
+        assert state_of(tx) == "PrepareCommit"
+        if way == "delete":
+            cluster.delete_topic("far")
+        else:
+            cluster.stop_broker(one)
+        tx.advance(1000)
+        assert state_of(tx) == "CompleteCommit"
+
+
 def test_a_partition_without_a_leader_gets_it_later() -> None:
     clock = kafkalet.ManualClock()
     with producing(3, clock=clock) as tx:

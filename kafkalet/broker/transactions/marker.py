@@ -1,0 +1,126 @@
+"""One marker in one partition: the control batch with which a transaction ends there.
+
+The coordinator has it appended by the partition's leader, in the producer's epoch and in the coordinator's own. It
+counts when all in-sync replicas have it. A marker in __consumer_offsets is told to the group coordinator, which then
+takes the transaction's offsets for committed, or forgets them.
+
+Source: kafka.server.KafkaApis.handleWriteTxnMarkersRequest.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from kafkalet.broker.partition import Partition
+from kafkalet.broker.purgatory import Purgatory
+from kafkalet.broker.state_log import AS_BUILT
+from kafkalet.broker.state_topics import CONSUMER_OFFSETS
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.records.control import ControlType, EndMarker, build_end_marker
+from kafkalet.storage.values import Origin
+
+LOOK_MS = 500
+"""What happens on another broker may touch nobody where the waiting is done, so look from time to time."""
+
+
+class Marker(NamedTuple):
+    """The end of a transaction, as every partition is told."""
+
+    producer_id: int
+    producer_epoch: int
+    coordinator_epoch: int
+    committed: bool
+    transaction_version: int = 0
+
+
+def write_marker(
+    node: Any,
+    topic: str,
+    index: int,
+    marker: Marker,
+    then: Callable[[Code], None],
+    purgatory: Purgatory | None = None,
+) -> None:
+    """Append a marker to a partition that this broker leads; `then` is called once all in-sync replicas have it.
+
+    `purgatory` is that of whoever waits, if it is another broker's. What else `then` may be called with:
+    UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS, INVALID_PRODUCER_EPOCH,
+    TRANSACTION_COORDINATOR_FENCED, UNSUPPORTED_FOR_MESSAGE_FORMAT, REQUEST_TIMED_OUT.
+    """
+    partition = node.partitions.get((topic, index))
+    if partition is None:
+        then(Code.UNKNOWN_TOPIC_OR_PARTITION)
+        return
+    if partition.log.config.record_version < 2:
+        then(Code.UNSUPPORTED_FOR_MESSAGE_FORMAT)
+        return
+    try:
+        last_offset = _append(partition, marker, node.clock.now_ms())
+    except KafkaError as error:
+        then(error.code)
+        return
+    written = _Written(node, partition, last_offset, marker, then)
+    if written.look() is None:
+        written.wait(purgatory or node.purgatory, node.config.request_timeout_ms)
+
+
+def _append(partition: Partition, marker: Marker, now_ms: int) -> int:
+    """The offset of the marker. Raises KafkaError."""
+    log = partition.log_for(None)
+    if not partition.has_enough_replicas:
+        raise KafkaError(Code.NOT_ENOUGH_REPLICAS, f"{partition!r} has too few replicas in sync")
+    as_built = log.config.compression_type in AS_BUILT and not log.config.stamps_append_time
+    batch = build_end_marker(
+        EndMarker(ControlType.COMMIT if marker.committed else ControlType.ABORT, marker.coordinator_epoch),
+        timestamp=now_ms,
+        producer_id=marker.producer_id,
+        producer_epoch=marker.producer_epoch,
+        base_offset=log.log_end_offset if as_built else 0,
+        leader_epoch=partition.leader_epoch,
+    )
+    if as_built:
+        return partition.append_built(batch, marker.transaction_version).last_offset
+    return partition.append(bytearray(batch), Origin.COORDINATOR, marker.transaction_version).last_offset
+
+
+class _Written:
+    """A marker that is in the leader's log."""
+
+    def __init__(
+        self, node: Any, partition: Partition, offset: int, marker: Marker, then: Callable[[Code], None]
+    ) -> None:
+        self._node = node
+        self._partition = partition
+        self._leader_epoch = partition.leader_epoch
+        self._offset = offset
+        self._marker = marker
+        self._then = then
+
+    def look(self) -> Code | None:
+        """Tell whoever waits what has become of it, if that is known."""
+        partition = self._partition
+        if self._node.partitions.get((partition.topic, partition.index)) is not partition:
+            return self._tell(Code.NOT_LEADER_OR_FOLLOWER)  # the topic is deleted, or the broker has stopped
+        if not partition.is_leader or partition.leader_epoch != self._leader_epoch:
+            return self._tell(Code.NOT_LEADER_OR_FOLLOWER)
+        return self._tell(Code.NONE) if partition.log.high_watermark > self._offset else None
+
+    def wait(self, purgatory: Purgatory, left_ms: int) -> Code:
+        """Look again when something happens, and now and then, for so long."""
+        if left_ms <= 0:
+            return self._tell(Code.REQUEST_TIMED_OUT)
+
+        def once_more() -> Code:
+            code = self.look()
+            return self.wait(purgatory, left_ms - LOOK_MS) if code is None else code
+
+        key = (self._partition.topic, self._partition.index)
+        purgatory.park([key], min(left_ms, LOOK_MS), self.look, once_more)
+        return Code.NONE
+
+    def _tell(self, code: Code) -> Code:
+        if code is Code.NONE and self._partition.topic == CONSUMER_OFFSETS.name:
+            self._node.coordinators.groups.transaction_ended(
+                self._partition.index, self._marker.producer_id, committed=self._marker.committed
+            )
+        self._then(code)
+        return code
