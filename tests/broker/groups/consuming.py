@@ -21,10 +21,14 @@ class Consuming:
         self.group_id = group_id
         self.epochs: dict[str, int] = {}
         self.owned: dict[str, Partitions] = {}
+        self._node = 0
 
     @property
     def node(self) -> int:
-        return self.stage.coordinator(self.group_id, 0)
+        """The coordinator of the group. It is looked for only where it is not known: brokers remember who looks."""
+        if self._node not in self.stage.alive:
+            self._node = self.stage.coordinator(self.group_id, 0)
+        return self._node
 
     @property
     def group(self) -> ConsumerGroup:
