@@ -267,6 +267,11 @@ class Release(NamedTuple):
         return 3 if self.version >= (2, 3) else 2 if self.version >= (2, 1) else 1 if self.version >= (0, 10, 1) else 0
 
     @property
+    def takes_heartbeats_before_assignments(self) -> bool:
+        """Members may send heartbeats while the leader assigns; before 2.7 they were told to join again."""
+        return self.version >= (2, 7)
+
+    @property
     def misses_expected_members(self) -> bool:
         """When an id is given back that was never used, all members have to join again (4.0)."""
         return self.version >= (4, 0)

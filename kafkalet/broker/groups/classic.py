@@ -72,8 +72,12 @@ class ClassicGroup(Generations):
         self.validate_member(request.member_id, request.group_instance_id)
         self._check_generation(request.generation_id)
         self.renew_session(self.members[request.member_id])
-        joining = self.state is State.PREPARING_REBALANCE
-        return HeartbeatResponse(error_code=Code.REBALANCE_IN_PROGRESS if joining else Code.NONE)
+        is_early = self.state is State.COMPLETING_REBALANCE
+        if self.state is State.PREPARING_REBALANCE or (
+            is_early and not self.shard.node.release.takes_heartbeats_before_assignments
+        ):
+            return HeartbeatResponse(error_code=Code.REBALANCE_IN_PROGRESS)
+        return HeartbeatResponse(error_code=Code.NONE)
 
     def leave(self, leaving: Sequence[LeaveGroupRequest.Member]) -> list[LeaveGroupResponse.Member]:
         """Let members go, and go on without them once all are out."""

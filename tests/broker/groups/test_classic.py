@@ -77,6 +77,15 @@ def test_before_the_assignments_are_known_nothing_can_be_committed(group: Acting
     assert group.commit(1, member) == Code.REBALANCE_IN_PROGRESS
 
 
+@pytest.mark.parametrize(("release", "code"), [("2.6", Code.REBALANCE_IN_PROGRESS), ("2.7", Code.NONE)])
+def test_until_2_6_heartbeats_before_the_assignments_are_too_early(release: str, code: Code) -> None:
+    stage = Stage(1, kafka_version=release, **ONE_PARTITION)
+    group = Acting(stage)
+    member, _ = group.enter(version=5)
+    assert group.heartbeat(1, member) == code
+    stage.close()
+
+
 def test_in_a_group_with_members_only_they_commit(group: Acting) -> None:
     group.stable()
     assert group.commit(-1, "") == Code.UNKNOWN_MEMBER_ID
