@@ -10,6 +10,7 @@ from kafkalet.protocol.records.build import build_batch, numbered
 
 from .drivers import Found, KafkaPython, Refused, Row, messages
 from .drivers import kafka as kafka_python
+from .waiting import take
 
 OLD = [(0, 8, 2), (0, 9), (0, 10, 0), (0, 10, 1), (0, 11), (1, 1), (2, 1), (2, 5)]
 """Brokers that a client may believe it speaks to; it chooses its versions accordingly."""
@@ -54,6 +55,27 @@ def test_lookups_by_time_came_with_0_10_1(
     else:
         with pytest.raises(Refused, match="IncompatibleBrokerVersion"):  # the client knows that it need not ask
             old_client.offsets_for_times(topic, {0: 1001})
+
+
+def test_an_old_client_commits_in_a_group(old_client: KafkaPython, topic: str, version: tuple[int, ...]) -> None:
+    """Until 0.9 a group was a name under which to commit; members came then."""
+    old_client.produce(topic, 0, [Row(n, b"v") for n in range(4)])
+    group = f"{topic}-old"
+    if version < (0, 9):
+        consumer = kafka_python.KafkaConsumer(
+            bootstrap_servers=old_client.servers, api_version=version, group_id=group, enable_auto_commit=False
+        )
+        with contextlib.closing(consumer):
+            partition = kafka_python.TopicPartition(topic, 0)
+            consumer.assign([partition])
+            consumer.commit({partition: kafka_python.OffsetAndMetadata(3, "", -1)})
+            assert consumer.committed(partition) == 3
+    else:
+        member = old_client.member(group, topic)
+        assert len(take(member, 4)) == 4
+        member.commit({0: 3})
+        member.close()
+        assert [message.offset for _, message in take(old_client.member(group, topic), 1)] == [3]
 
 
 def test_a_consumer_may_reset_to_the_end(kafka: kafkalet.Broker, topic: str) -> None:
