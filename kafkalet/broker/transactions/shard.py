@@ -73,18 +73,16 @@ class Shard:
         return self.is_open and partition.is_leader and partition.leader_epoch == self.log.leader_epoch
 
     def load(self) -> None:
-        """Read what is in the log."""
+        """Read what is in the log: of each transactional id what was written last."""
+        latest: dict[bytes | None, bytes | None] = {}
         for batch in self.log.read():
-            if batch.is_control:
-                continue
-            for record in batch.records():
-                transactional_id = decode_key(record.key)
-                if transactional_id is None:
-                    continue
-                if record.value is None:
-                    self.transactions.pop(transactional_id, None)
-                else:
-                    self._take_in(transactional_id, record.value)
+            if not batch.is_control:
+                for record in batch.records():
+                    latest[record.key] = record.value
+        for key, value in latest.items():
+            transactional_id = decode_key(key)
+            if transactional_id is not None and value is not None:
+                self._take_in(transactional_id, value)
 
     def _take_in(self, transactional_id: str, value: bytes) -> None:
         try:

@@ -1,4 +1,4 @@
-"""InitProducerId without a transaction: every request gets a new id."""
+"""InitProducerId: without a transactional id every request gets a new id, with one the next epoch."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,6 +7,7 @@ import pytest
 
 import kafkalet
 from kafkalet.protocol.errors import Code
+from tests.broker.transactions.producing import producing
 from tests.broker.wire import Plain, Wire, batch, on_the_wire
 
 
@@ -47,6 +48,20 @@ def test_an_id_without_an_epoch_is_invalid_and_the_other_way_round(wire: Wire, p
 def test_an_empty_transactional_id_is_invalid(wire: Wire) -> None:
     answer = ask(wire, transactional_id="")
     assert (answer["error_code"], answer["producer_id"], answer["producer_epoch"]) == (Code.INVALID_REQUEST, -1, -1)
+
+
+@pytest.mark.parametrize("version", range(6))
+def test_a_transactional_id_keeps_its_producer_id(version: int) -> None:
+    with producing() as tx:
+        first = tx.producer_id
+        assert tx.init(version=version) == Code.NONE
+        assert (tx.producer_id, tx.epoch) == (first, 1)
+
+
+def test_only_the_coordinator_gives_ids_to_transactional_producers() -> None:
+    with producing(2) as tx:
+        tx.node = 3 - tx.node
+        assert tx.init() == Code.NOT_COORDINATOR
 
 
 def test_an_id_can_be_produced_with_at_once(wire: Wire) -> None:
