@@ -81,6 +81,8 @@ class Cluster(Looking):
         self.metadata = MetadataImage("")
         self.nodes: dict[int, Node] = {}
         self.leadership = Leadership(self.metadata, self.nodes, self.clock)
+        self.unimplemented_calls: dict[str, int] = {}
+        """How often clients asked for APIs that kafkalet does not have, by name: {"CreateAcls": 2}."""
         self._brokers = brokers
         self._racks = racks
         self._addresses = Addresses(host, port, advertise)

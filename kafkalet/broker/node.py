@@ -33,6 +33,7 @@ from .surroundings import Limits
 if TYPE_CHECKING:  # a broker starts before it holds a partition, and without what partitions are made of
     from .partition import Partition
     from .quotas.throttling import Throttling
+    from .telemetry import Telemetry
 
 
 class Node:
@@ -72,11 +73,12 @@ class Node:
             takes_nameless=release.takes_nameless_topics_into_sessions,
         )
         self.partitions: dict[tuple[str, int], Partition] = {}
-        self.router = Router(self)
+        self.router = Router(self, cluster.unimplemented_calls)
         self.listener = Listener(self.router, clock, Limits(), buffer=buffer)
         self.throttling: Throttling | None = None
         """Who may ask for how much; None while there has been no quota."""
         self._spent_s = loop.time
+        self._telemetry: Telemetry | None = None
         self.apply_config()
         self.apply_quotas()
 
@@ -93,6 +95,15 @@ class Node:
             limits.socket_send_buffer_bytes = config.socket_send_buffer_bytes
         if "socket.receive.buffer.bytes" in given:
             limits.socket_receive_buffer_bytes = config.socket_receive_buffer_bytes
+
+    @property
+    def telemetry(self) -> Telemetry:
+        """The clients that push their metrics, made when the first one asks."""
+        if self._telemetry is None:
+            from .telemetry import Telemetry
+
+            self._telemetry = Telemetry(self.metadata, self.release)
+        return self._telemetry
 
     def apply_quotas(self) -> None:
         """Take over the quotas of clients that the metadata holds now."""

@@ -104,8 +104,11 @@ class _Route:
 class Router:
     """Serves the requests of one broker."""
 
-    def __init__(self, node: Routed) -> None:
+    def __init__(self, node: Routed, unimplemented_calls: dict[str, int] | None = None) -> None:
         self.node = node
+        self.unimplemented_calls = {} if unimplemented_calls is None else unimplemented_calls
+        """How often clients asked for what nobody has written yet, by the names of the APIs; several routers may count
+        in one."""
         self.gate: Callable[[Api, Context], None] | None = None
         """Called before a message is read; raises CloseConnection where the client may not ask that yet."""
         self.intercept: Callable[[Request, Context, Handler], Answer] | None = None
@@ -114,7 +117,6 @@ class Router:
         self.route: Callable[[bytes | bytearray, Context, list[Chunk]], int | Delayed[Response]] = self._serve
         """Serve a request: see `_serve`."""
         self._routes: dict[int, _Route] = {}
-        self._lamented: set[Api] = set()
 
     def context(self, client: Client, peer: tuple[str, int], listener: str) -> Context:
         """What the requests of a new connection are served with."""
@@ -222,9 +224,9 @@ class Router:
         return route
 
     def _lament(self, api: Api) -> None:
-        """A client needs what nobody has written yet: say so once, in a way that is seen."""
-        if api not in self._lamented:
-            self._lamented.add(api)
+        """A client needs what nobody has written yet: say so once, in a way that is seen, and count."""
+        calls = self.unimplemented_calls[str(api)] = self.unimplemented_calls.get(str(api), 0) + 1
+        if calls == 1:
             _LOG.error("%s (API %d) IS NOT IMPLEMENTED by kafkalet: a client that needs it will not work", api, api)
 
 

@@ -11,7 +11,7 @@ import kafkalet
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.build import build_batch
 from kafkalet.protocol.records.record import Record
-from tests.golden.wire import Connection
+from tests.golden.wire import Closed, Connection
 
 
 def batch(*values: bytes) -> bytearray:
@@ -108,6 +108,16 @@ def test_each_broker_may_stand_in_a_rack_of_its_own() -> None:
         assert cluster.metadata.endpoints[2].rack == "b"
     with pytest.raises(ValueError, match="1 racks for 2 brokers"):
         kafkalet.Cluster(2, racks=["a"])
+
+
+def test_calls_of_what_nobody_has_written_are_counted() -> None:
+    with kafkalet.Cluster(2) as cluster:
+        wire = Wire(cluster)
+        for node_id in (1, 2, 1):
+            with pytest.raises(Closed):
+                wire.ask(node_id, "CreateAcls", 3, {"creations": []})
+            wire.forget(node_id)
+        assert cluster.unimplemented_calls == {"CreateAcls": 3}
 
 
 def test_many_brokers_live_in_one_process() -> None:

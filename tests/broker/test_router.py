@@ -309,6 +309,17 @@ def test_an_api_nobody_has_written_is_lamented_once_by_name(
     assert [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR] == [
         "JoinGroup (API 11) IS NOT IMPLEMENTED by kafkalet: a client that needs it will not work"
     ]
+    assert routing.router.unimplemented_calls == {"JoinGroup": 2}
+
+
+def test_routers_that_count_together_lament_once(caplog: pytest.LogCaptureFixture) -> None:
+    calls: dict[str, int] = {}
+    for _ in range(2):
+        router = Router(Node(), calls)
+        with pytest.raises(CloseConnection, match="CreateAcls is not served"):
+            router.route(header(30, 3), router.context(Client(), ("127.0.0.1", 1), "PLAINTEXT"), [])
+    assert calls == {"CreateAcls": 2}
+    assert len([record for record in caplog.records if record.levelno == logging.ERROR]) == 1
 
 
 # Hooks

@@ -1,0 +1,66 @@
+"""DescribeQuorum v0-2: who keeps the metadata (KIP-595, KIP-836, KIP-853).
+
+Here all brokers share one image in place of a log, so each is as current as the others: each is a voter, the
+controller leads, and the end of the log is the offset that ApiVersions gives as the epoch of the features.
+
+Source: org.apache.kafka.raft.KafkaRaftClient.handleDescribeQuorumRequest, DescribeQuorumRequest.
+"""
+
+from kafkalet.broker.context import Context
+from kafkalet.broker.features import Features
+from kafkalet.protocol.errors import Code
+from kafkalet.protocol.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse, Replica
+
+Topic = DescribeQuorumResponse.Topic
+Answer = DescribeQuorumResponse.Topic.Partition
+Node = DescribeQuorumResponse.Node
+
+METADATA = ("__cluster_metadata", [0])
+EPOCH = 1
+NOT_HOSTED = "This server does not host this topic-partition."
+
+
+def handle(request: DescribeQuorumRequest, context: Context) -> DescribeQuorumResponse:
+    asked = [(topic.topic_name, [one.partition_index for one in topic.partitions]) for topic in request.topics]
+    if asked != [METADATA]:  # something else is in it: nothing is told
+        return DescribeQuorumResponse(
+            topics=[
+                Topic(topic_name=name, partitions=[_unknown(index) for index in indexes]) for name, indexes in asked
+            ]
+        )
+    metadata = context.cluster.metadata
+    end = max(Features(context.release, metadata).epoch, 0)
+    now_ms = context.clock.now_ms()
+    voters = [
+        Replica(replica_id=node_id, log_end_offset=end, last_fetch_timestamp=now_ms, last_caught_up_timestamp=now_ms)
+        for node_id in sorted(metadata.endpoints)
+    ]
+    quorum = Answer(
+        partition_index=0,
+        leader_id=metadata.controller_id,
+        leader_epoch=EPOCH,
+        high_watermark=end,
+        current_voters=voters,
+        observers=[],
+    )
+    return DescribeQuorumResponse(topics=[Topic(topic_name=METADATA[0], partitions=[quorum])], nodes=_nodes(context))
+
+
+def _unknown(index: int) -> Answer:
+    return Answer(
+        partition_index=index,
+        error_code=Code.UNKNOWN_TOPIC_OR_PARTITION,
+        error_message=NOT_HOSTED,
+        leader_id=0,
+        leader_epoch=0,
+        high_watermark=0,
+        current_voters=[],
+        observers=[],
+    )
+
+
+def _nodes(context: Context) -> list[Node]:
+    return [
+        Node(node_id=node.node_id, listeners=[Node.Listener(name="CONTROLLER", host=node.host, port=node.port)])
+        for node in context.cluster.metadata.endpoints.values()
+    ]

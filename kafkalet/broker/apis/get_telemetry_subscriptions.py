@@ -1,0 +1,47 @@
+"""GetTelemetrySubscriptions v0: which metrics a client is to push (KIP-714). One without an id gets one.
+
+Source: org.apache.kafka.server.ClientMetricsManager.processGetTelemetrySubscriptionRequest.
+"""
+
+from kafkalet.broker.context import Context
+from kafkalet.broker.metadata import ZERO_ID, new_topic_id
+from kafkalet.broker.telemetry import MAX_BYTES
+from kafkalet.protocol.errors import KafkaError
+from kafkalet.protocol.messages.get_telemetry_subscriptions import (
+    GetTelemetrySubscriptionsRequest,
+    GetTelemetrySubscriptionsResponse,
+)
+from kafkalet.protocol.records.codecs import Codec
+
+ACCEPTED = [Codec.ZSTD, Codec.LZ4, Codec.GZIP, Codec.SNAPPY]
+
+
+def handle(request: GetTelemetrySubscriptionsRequest, context: Context) -> GetTelemetrySubscriptionsResponse:
+    client_id = request.client_instance_id
+    if client_id == ZERO_ID:
+        client_id = new_topic_id()
+    subscription = context.node.telemetry.ask(client_id, context)
+    return GetTelemetrySubscriptionsResponse(
+        client_instance_id=client_id,
+        subscription_id=subscription.id,
+        accepted_compression_types=[int(codec) for codec in ACCEPTED],
+        push_interval_ms=subscription.interval_ms,
+        telemetry_max_bytes=MAX_BYTES,
+        delta_temporality=True,
+        requested_metrics=subscription.metrics,
+    )
+
+
+def refuse(
+    request: GetTelemetrySubscriptionsRequest, context: Context, error: KafkaError
+) -> GetTelemetrySubscriptionsResponse:
+    return GetTelemetrySubscriptionsResponse(
+        error_code=error.code,
+        client_instance_id=ZERO_ID,
+        subscription_id=0,
+        accepted_compression_types=[],
+        push_interval_ms=0,
+        telemetry_max_bytes=0,
+        delta_temporality=False,
+        requested_metrics=[],
+    )

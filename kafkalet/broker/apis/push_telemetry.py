@@ -1,0 +1,34 @@
+"""PushTelemetry v0: metrics of a client (KIP-714), which nobody receives here.
+
+Source: org.apache.kafka.server.ClientMetricsManager.processPushTelemetryRequest.
+"""
+
+from kafkalet.broker.context import Context
+from kafkalet.broker.metadata import ZERO_ID
+from kafkalet.broker.telemetry import MAX_BYTES
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.push_telemetry import PushTelemetryRequest, PushTelemetryResponse
+from kafkalet.protocol.records.codecs import Codec
+
+
+def handle(request: PushTelemetryRequest, context: Context) -> PushTelemetryResponse:
+    client_id = request.client_instance_id
+    if client_id == ZERO_ID:
+        raise KafkaError(Code.INVALID_REQUEST)
+    telemetry = context.node.telemetry
+    telemetry.push(client_id, request.subscription_id, request.terminating, context)
+    code = _refusal(request)
+    telemetry.failed(client_id, code)
+    return PushTelemetryResponse(error_code=code)
+
+
+def refuse(request: PushTelemetryRequest, context: Context, error: KafkaError) -> PushTelemetryResponse:
+    return PushTelemetryResponse(error_code=error.code)
+
+
+def _refusal(request: PushTelemetryRequest) -> Code:
+    if request.compression_type not in [int(codec) for codec in Codec]:
+        return Code.UNSUPPORTED_COMPRESSION_TYPE
+    if len(request.metrics) > MAX_BYTES:
+        return Code.TELEMETRY_TOO_LARGE
+    return Code.NONE

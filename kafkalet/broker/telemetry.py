@@ -1,0 +1,127 @@
+"""Telemetry of clients (KIP-714), as a broker without a receiver serves it: what is pushed is checked and thrown away.
+
+A client asks which metrics somebody subscribed to (client_metrics.py), and pushes them at the interval it is told. What
+it asks or pushes sooner is refused (THROTTLING_QUOTA_EXCEEDED), except for the first push after it asked and the last
+one before it ends. The subscription has an id made of what was subscribed to and of the client, so that a client hears
+of a change by UNKNOWN_SUBSCRIPTION_ID.
+
+Brokers without a receiver do not advertise these APIs; clients that ask all the same are answered.
+
+Source: org.apache.kafka.server.ClientMetricsManager, ClientMetricsInstance.
+"""
+
+import zlib
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kafkalet.protocol.errors import Code, KafkaError
+
+from .client_metrics import DEFAULT_INTERVAL_MS, patterns
+from .context import Context
+from .metadata import MetadataImage
+from .release import Release
+
+ALL_METRICS = "*"
+MAX_BYTES = 1 << 20
+MAX_CLIENTS = 16_384
+"""So many clients are remembered; those who asked first are forgotten first."""
+
+RECOVERABLE = (Code.UNKNOWN_SUBSCRIPTION_ID, Code.UNSUPPORTED_COMPRESSION_TYPE)
+"""After these a client asks again at once."""
+
+
+class Subscription(NamedTuple):
+    """What one client is to push, and how often."""
+
+    id: int
+    metrics: list[str]
+    interval_ms: int
+
+
+class _Instance:
+    """A client that asked or pushed."""
+
+    __slots__ = ("asked_ms", "is_ending", "last_error", "pushed_ms", "subscription")
+
+    def __init__(self, subscription: Subscription) -> None:
+        self.subscription = subscription
+        self.asked_ms = self.pushed_ms = 0
+        self.last_error = Code.NONE
+        self.is_ending = False
+
+
+class Telemetry:
+    """The clients of one broker."""
+
+    def __init__(self, metadata: MetadataImage, release: Release) -> None:
+        self._metadata = metadata
+        self._release = release
+        self._instances: dict[bytes, _Instance] = {}
+
+    def ask(self, client_id: bytes, context: Context) -> Subscription:
+        """What this client is to push. THROTTLING_QUOTA_EXCEEDED where it asked or pushed just now."""
+        instance = self._instance(client_id, context)
+        now_ms = context.clock.now_ms()
+        idle_ms = now_ms - max(instance.asked_ms, instance.pushed_ms)
+        if idle_ms < instance.subscription.interval_ms and instance.last_error not in RECOVERABLE:
+            raise KafkaError(Code.THROTTLING_QUOTA_EXCEEDED)
+        instance.asked_ms = now_ms
+        instance.last_error = Code.NONE
+        return instance.subscription
+
+    def push(self, client_id: bytes, subscription_id: int, is_ending: bool, context: Context) -> None:
+        """Let a client push. Raises KafkaError with the code that PushTelemetry answers."""
+        instance = self._instance(client_id, context)
+        if instance.is_ending:
+            raise KafkaError(Code.INVALID_REQUEST)
+        now_ms = context.clock.now_ms()
+        is_due = instance.asked_ms > instance.pushed_ms
+        if is_due or now_ms - instance.pushed_ms >= instance.subscription.interval_ms:
+            instance.pushed_ms = now_ms
+        elif not is_ending:
+            raise KafkaError(Code.THROTTLING_QUOTA_EXCEEDED)
+        instance.is_ending = is_ending
+        if subscription_id != instance.subscription.id:
+            self.failed(client_id, Code.UNKNOWN_SUBSCRIPTION_ID)
+            raise KafkaError(Code.UNKNOWN_SUBSCRIPTION_ID)
+
+    def failed(self, client_id: bytes, code: Code) -> None:
+        """What a client pushed was refused."""
+        if client_id in self._instances:
+            self._instances[client_id].last_error = code
+
+    def _instance(self, client_id: bytes, context: Context) -> _Instance:
+        subscription = self._subscription(client_id, context)
+        instance = self._instances.get(client_id)
+        if instance is None:
+            if len(self._instances) >= MAX_CLIENTS:
+                del self._instances[next(iter(self._instances))]
+            instance = self._instances[client_id] = _Instance(subscription)
+        elif instance.subscription != subscription:  # a client that hears of a change need not wait
+            instance.subscription = subscription
+            instance.asked_ms = instance.pushed_ms = 0
+        return instance
+
+    def _subscription(self, client_id: bytes, context: Context) -> Subscription:
+        metrics: set[str] = set()
+        interval_ms = DEFAULT_INTERVAL_MS
+        for texts in self._metadata.client_metrics.values():
+            if self._fits(texts, client_id, context):
+                metrics.update(name.strip() for name in texts.get("metrics", "").split(",") if name.strip())
+                interval_ms = min(interval_ms, int(texts.get("interval.ms", DEFAULT_INTERVAL_MS)))
+        names = [ALL_METRICS] if ALL_METRICS in metrics else sorted(metrics)
+        crc = zlib.crc32("".join([*names, str(interval_ms)]).encode() + client_id)
+        return Subscription(crc - (1 << 32) if crc >> 31 else crc, names, interval_ms)
+
+    def _fits(self, texts: Mapping[str, str], client_id: bytes, context: Context) -> bool:
+        """Whether a subscription means this client. What a client says of its software is not kept: it fits nothing."""
+        import uuid
+
+        known = {
+            "client_id": context.client_id,
+            "client_instance_id": str(uuid.UUID(bytes=client_id)),
+            "client_source_address": context.peer[0],
+            "client_source_port": str(context.peer[1]),
+        }
+        wanted = patterns(texts["match"], self._release) if "match" in texts else {}
+        return all(pattern.fullmatch(known.get(name, "")) for name, pattern in wanted.items())

@@ -1,0 +1,49 @@
+"""`kafkalet.broker.apis.push_telemetry`: what is pushed is checked and thrown away."""
+
+from typing import Any
+
+import pytest
+
+from kafkalet.broker.apis.push_telemetry import refuse
+from kafkalet.broker.telemetry import MAX_BYTES
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.errors import Code, KafkaError
+
+from .asking import Asking, asking
+
+
+def push(ask: Asking, client_id: bytes | None = None, **fields: Any) -> int:
+    """The code for the first push of a client that has asked, or of one with that id that has not."""
+    asked = {"client_instance_id": client_id, "subscription_id": 0}
+    if client_id is None:
+        asked = ask(Api.GET_TELEMETRY_SUBSCRIPTIONS, 0, client_instance_id=bytes(16))
+    given: dict[str, Any] = {name: asked[name] for name in ("client_instance_id", "subscription_id")}
+    given |= {"terminating": False, "compression_type": 0, "metrics": b""} | fields
+    code = ask(Api.PUSH_TELEMETRY, 0, **given)["error_code"]
+    assert isinstance(code, int)
+    return code
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({}, Code.NONE),
+        ({"metrics": b"anything"}, Code.NONE),
+        ({"compression_type": 4}, Code.NONE),
+        ({"compression_type": 9}, Code.UNSUPPORTED_COMPRESSION_TYPE),
+        ({"metrics": bytes(MAX_BYTES + 1)}, Code.TELEMETRY_TOO_LARGE),
+    ],
+)
+def test_what_may_be_pushed(fields: dict[str, Any], code: Code) -> None:
+    with asking() as ask:
+        assert push(ask, **fields) == code
+
+
+@pytest.mark.parametrize(
+    ("client_id", "code"), [(bytes(16), Code.INVALID_REQUEST), (bytes(range(16)), Code.UNKNOWN_SUBSCRIPTION_ID)]
+)
+def test_who_may_push(client_id: bytes, code: Code) -> None:
+    with asking() as ask, pytest.raises(KafkaError) as refused:
+        push(ask, client_id)
+    nobody: Any = None
+    assert refuse(nobody, nobody, refused.value).error_code == code
