@@ -7,6 +7,8 @@ members had before does not count.
 Source: org.apache.kafka.coordinator.group.assignor.RangeAssignor.
 """
 
+from collections import Counter
+
 from .java_order import ordered, uuid_hash, with_capacity
 from .spec import Assignment, Spec
 
@@ -32,16 +34,16 @@ class _Range:
 
 
 def assign(spec: Spec) -> dict[str, Assignment]:
-    subscribers: dict[bytes, int] = {}
-    for member in spec.members.values():
-        for topic_id in member.topic_ids:
-            subscribers[topic_id] = subscribers.get(topic_id, 0) + 1
+    member_ids = sorted(spec.members, key=lambda member_id: _rank(member_id, spec))
+    wanted = {member_id: spec.members[member_id].topic_ids for member_id in member_ids}
+    if spec.is_homogeneous and member_ids:  # then Kafka asks only the first one
+        wanted = dict.fromkeys(member_ids, wanted[member_ids[0]])
+    subscribers = Counter(topic_id for topic_ids in wanted.values() for topic_id in topic_ids)
     ranges = {topic_id: _Range(spec.partition_counts[topic_id], count) for topic_id, count in subscribers.items()}
     assignments: dict[str, Assignment] = {}
-    for member_id in sorted(spec.members, key=lambda member_id: _rank(member_id, spec)):
-        member = spec.members[member_id]
-        dealt = {topic_id: ranges[topic_id].deal() for topic_id in member.topic_ids}
-        topics = len(member.topic_ids) if spec.is_homogeneous else member.subscriptions
+    for member_id, topic_ids in wanted.items():
+        dealt = {topic_id: ranges[topic_id].deal() for topic_id in topic_ids}
+        topics = len(topic_ids) if spec.is_homogeneous else spec.members[member_id].subscriptions
         slots = with_capacity(int(topics / 0.75 + 1.0))
         in_order = ordered((topic_id for topic_id in dealt if dealt[topic_id]), uuid_hash, slots)
         assignments[member_id] = {topic_id: dealt[topic_id] for topic_id in in_order}

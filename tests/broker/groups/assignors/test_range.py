@@ -29,3 +29,9 @@ def test_static_members_come_first_by_their_instances() -> None:
     }
     dealt = assign(Spec(members, {A: 3}, {}, True))
     assert dealt == {"c": {A: [0]}, "b": {A: [1]}, "a": {A: [2]}}
+
+
+def test_what_is_said_to_be_the_same_is_asked_of_the_first_one_only() -> None:
+    members = {"a": MemberSpec(None, [A], 1, {}), "b": MemberSpec(None, [], 0, {})}
+    assert assign(Spec(members, {A: 4}, {}, True)) == {"a": {A: [0, 1]}, "b": {A: [2, 3]}}
+    assert assign(Spec(members, {A: 4}, {}, False)) == {"a": {A: [0, 1, 2, 3]}, "b": {}}
