@@ -1,0 +1,101 @@
+"""Consume, transform, produce, exactly once: while brokers stop and start, and workers die and are replaced."""
+
+import contextlib
+from collections.abc import Iterator
+
+import pytest
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+
+import kafkalet
+
+from .drivers import PATIENCE_S, ConfluentKafka, Row
+from .test_steps import values
+from .waiting import until
+
+COUNT = 300
+BATCH = 20
+
+
+@pytest.fixture
+def cluster() -> Iterator[kafkalet.Cluster]:
+    config = {"offsets.topic.num.partitions": "3", "transaction.state.log.num.partitions": "3"}
+    with kafkalet.Cluster(brokers=3, config=config) as running:
+        for topic in ("in", "out"):
+            running.create_topic(topic, partitions=3, replication_factor=3)
+        yield running
+
+
+class Worker:
+    """Reads numbers, writes their squares, commits both or nothing."""
+
+    def __init__(self, servers: str, number: int) -> None:
+        common = {"bootstrap.servers": servers, "log_level": 0, "reconnect.backoff.ms": 10}
+        group = {"group.id": "squares", "auto.offset.reset": "earliest", "enable.auto.commit": False}
+        settings = {"isolation.level": "read_committed", "heartbeat.interval.ms": 20, "session.timeout.ms": 6000}
+        self.consumer = Consumer(common | group | settings)
+        self.consumer.subscribe(["in"])
+        self.producer = Producer(common | {"transactional.id": f"worker-{number}", "linger.ms": 1})
+        self.producer.init_transactions(PATIENCE_S)
+
+    def work(self) -> None:
+        """One batch. What cannot be committed is undone, and will be read again by whoever has the partition then."""
+        found = [message for message in self.consumer.consume(BATCH, 0.1) if not message.error()]
+        if not found:
+            return
+        self.producer.begin_transaction()
+        try:
+            for message in found:
+                self.producer.produce("out", b"%d" % int(message.value()) ** 2, partition=message.partition())
+            positions = self.consumer.position(self.consumer.assignment())
+            group = self.consumer.consumer_group_metadata()
+            self.producer.send_offsets_to_transaction(positions, group, PATIENCE_S)
+            self.producer.commit_transaction(PATIENCE_S)
+        except KafkaException as problem:
+            if not problem.args[0].txn_requires_abort():
+                raise
+            self.producer.abort_transaction(PATIENCE_S)
+            self.rewind()
+
+    def rewind(self) -> None:
+        """Read again from what is committed."""
+        with contextlib.suppress(KafkaException):
+            for kept in self.consumer.committed(self.consumer.assignment(), PATIENCE_S):
+                self.consumer.seek(TopicPartition(kept.topic, kept.partition, max(kept.offset, 0)))
+
+    def die(self, in_the_middle: bool = False) -> None:
+        if in_the_middle:
+            self.producer.begin_transaction()
+            self.producer.produce("out", b"never", partition=0)
+            self.producer.flush(PATIENCE_S)
+        self.consumer.close()
+
+
+def test_every_number_is_squared_once(cluster: kafkalet.Cluster) -> None:
+    client = ConfluentKafka(cluster.bootstrap_servers)
+    for partition in range(3):
+        client.produce("in", partition, [Row(1, b"%d" % n) for n in range(partition, COUNT, 3)])
+    workers = [Worker(cluster.bootstrap_servers, number) for number in (0, 1)]
+    rounds = 0
+
+    def step() -> bool:
+        nonlocal rounds
+        rounds += 1
+        for worker in workers:
+            worker.work()
+        if rounds % 4 == 0:
+            cluster.stop_broker(stopped := 1 + rounds // 4 % 3)
+            workers[rounds // 4 % 2].work()
+            cluster.start_broker(stopped)
+        if rounds == 6:
+            workers[1].die(in_the_middle=True)
+            workers[1] = Worker(cluster.bootstrap_servers, 1)
+        return sum(cluster.group("squares").offsets.values()) == COUNT
+
+    until(step)
+    ends = client.end_offsets("out", [0, 1, 2], "read_committed")
+    found = client.read("out", dict.fromkeys(range(3), 0), COUNT, "read_committed")
+    assert sorted(int(value or -1) for value in values(found)) == sorted(n**2 for n in range(COUNT))
+    assert client.end_offsets("out", [0, 1, 2], "read_committed") == ends
+    for worker in workers:
+        worker.die()
+    client.close()
