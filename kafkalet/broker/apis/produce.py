@@ -62,7 +62,11 @@ def handle(request: ProduceRequest, context: Context) -> ProduceResponse | Delay
     answer: Delayed[ProduceResponse | None] = Delayed()
 
     def vouched(vouched: Vouched) -> None:
-        appended = _append_all(sound, refused, vouched, request, context)
+        try:
+            appended = _append_all(sound, refused, vouched, request, context)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it belongs to the connection that waits
+            answer.fail(error)
+            return
         if isinstance(appended, Delayed):
             appended.then(answer.complete, answer.fail)
         else:
