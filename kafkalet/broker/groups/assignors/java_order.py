@@ -50,11 +50,6 @@ def set_of(count: int) -> int:
     return _power_of_two(max(int(count / 0.75) + 1, _SMALLEST))
 
 
-def map_of(count: int) -> int:
-    """The slots of a HashMap made of another map with `count` keys."""
-    return _power_of_two(int(count / 0.75 + 1.0)) if count else _SMALLEST
-
-
 def with_capacity(capacity: int) -> int:
     """The slots of a HashMap made with this initial capacity."""
     return _power_of_two(capacity)
@@ -108,4 +103,5 @@ def timeline_order(keys: Collection[str], peak: int) -> list[str]:
         signed = hashed - (1 << 32) if hashed >> 31 else hashed
         return (signed * _MULTIPLIER & 0xFFFFFFFFFFFFFFFF) >> shift
 
-    return sorted(reversed(list(keys)), key=slot)  # of one slot the last one comes first
+    latest_first = list(keys)[::-1]  # as the iterator goes through those of one slot
+    return sorted(latest_first, key=slot)

@@ -4,7 +4,6 @@ import pytest
 
 from kafkalet.broker.groups.assignors.java_order import (
     grown,
-    map_of,
     order_of_numbers,
     order_of_strings,
     set_of,
@@ -35,8 +34,7 @@ def test_a_set_of_a_collection_has_room_from_the_start(count: int, slots: int) -
     assert set_of(count) == slots
 
 
-def test_a_copied_map_is_small() -> None:
-    assert [map_of(count) for count in (1, 2, 3, 6)] == [2, 4, 8, 16]
+def test_a_map_made_for_few_keys_is_small() -> None:
     assert [with_capacity(count) for count in (0, 1, 2, 3, 5)] == [1, 1, 2, 4, 8]
 
 
