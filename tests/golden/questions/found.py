@@ -164,3 +164,24 @@ def found_describe_empty_name(ask: Asking) -> None:
         "under the cursor": {"topics": names, "cursor": {"topic_name": "", "partition_index": 0}},
     }.items():
         ask.request(case, "DescribeTopicPartitions", 0, {"response_partition_limit": 2000} | body)
+
+
+@scenario("transactions", "Transactional records in an epoch below, at and above that of the producer in the log.")
+def found_transactional_epochs(ask: Asking) -> None:
+    t = ask.topic()
+    x = ask.let("X1", f"c<unique>.{ask.name}.X1")
+    ask.coordinator(x, 1)
+    for name, owner in (("P1", None), ("P2", x)):
+        body = {"transactional_id": owner, "transaction_timeout_ms": 60000}
+        ask.setup("InitProducerId", 3, body, bind={name: "producer_id"}, retry_errors=[14, 15, 16])
+    plain = batch(10, producer_id="$P1", producer_epoch=1, base_sequence=0)
+    ask.produce(t, plain, case="not transactional, in epoch 1", version=9)
+    for version in ask.versions("Produce", 9, 12):
+        for owner, of in ((x, "another producer's"), ("c.nobody", "nobody's")):
+            for epoch in (0, 1, 2):
+                for sequence in (0, 1):
+                    records = batch(
+                        10, transactional=True, producer_id="$P1", producer_epoch=epoch, base_sequence=sequence
+                    )
+                    case = f"v{version} {of} id, epoch {epoch}, sequence {sequence}"
+                    ask.produce(t, records, case=case, version=version, transactional_id=owner)
