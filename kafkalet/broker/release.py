@@ -272,6 +272,11 @@ class Release(NamedTuple):
         return self.version >= (2, 7)
 
     @property
+    def takes_new_timeouts(self) -> bool:
+        """A member that joins again may bring other timeouts; before 3.4 those it first came with count."""
+        return self.version >= (3, 4)
+
+    @property
     def misses_expected_members(self) -> bool:
         """When an id is given back that was never used, all members have to join again (4.0)."""
         return self.version >= (4, 0)
@@ -329,6 +334,18 @@ class Release(NamedTuple):
         """When most members prefer another assignor the group is assigned anew (4.4); before that, at some later
         occasion. And a static member may come back to a group that is full."""
         return self.version >= (4, 4)
+
+    @property
+    def sorts_in_sync_replicas(self) -> bool:
+        """A leader that tells who is in sync tells it in the order of ids, no more in that in which they came (seen in
+        4.4, not in 3.9)."""
+        return self.version >= (4, 0)
+
+    @property
+    def fences_leaders_after_a_crash(self) -> bool:
+        """A partition has no leader for a moment, in an epoch of its own, also where its broker ended without taking
+        leave (seen in 4.4, not in 3.9)."""
+        return self.version >= (4, 0)
 
     # Configuration
 

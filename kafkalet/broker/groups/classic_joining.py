@@ -129,8 +129,9 @@ class Joining:
 
     def _update(self, member: ClassicMember) -> Delayed[JoinGroupResponse]:
         self.group.members.change_protocols(member, self.protocols)
-        member.session_timeout_ms = self.request.session_timeout_ms
-        member.rebalance_timeout_ms = self._rebalance_timeout_ms()
+        if self.group.shard.node.release.takes_new_timeouts:
+            member.session_timeout_ms = self.request.session_timeout_ms
+            member.rebalance_timeout_ms = self._rebalance_timeout_ms()
         waiting = member.awaiting_join = Delayed[JoinGroupResponse]()
         return waiting
 

@@ -173,6 +173,18 @@ def test_what_a_member_says_when_it_joins_again_counts(group: Acting) -> None:
     assert group.state == "Empty"
 
 
+def test_until_3_3_a_member_keeps_the_timeouts_that_it_came_with() -> None:
+    stage = Stage(1, kafka_version="3.3", **ONE_PARTITION)
+    group = Acting(stage)
+    member, _ = group.enter()
+    group.join(member, protocols=OTHER, session_timeout_ms=6000)
+    stage.advance(SESSION_MS - 1)
+    assert group.state == "CompletingRebalance"
+    stage.advance(1)
+    assert group.state == "Empty"
+    stage.close()
+
+
 def test_v0_has_no_rebalance_timeout_but_that_of_its_session(group: Acting) -> None:
     first = group.join(version=0).answer()["member_id"]
     pending = group.join(version=0)
