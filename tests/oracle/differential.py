@@ -32,8 +32,8 @@ from kafkalet.protocol.errors import ProtocolError
 from tests.golden.asking import Step
 from tests.golden.matching import Difference, Matcher, resolve
 from tests.golden.record import Placeholders, write
-from tests.golden.replay import advertised, replay
-from tests.golden.scenario import Player, Server, SetupFailed
+from tests.golden.replay import advertised, broker_config, replay
+from tests.golden.scenario import Player, Server, SetupFailed, told
 
 from .apache_kafka import ApacheKafka
 from .histories import GROUPS, history
@@ -81,7 +81,7 @@ class Pair:
                     continue
                 self.requests += 1
                 if differences := self.compare(step, players, expected, got):
-                    return Found(index, Placeholders(players[0], self.kafka).of(told(step, expected)), differences)
+                    return Found(index, self.placed(step, players[0], expected), differences)
         finally:
             for player in players:
                 player.close()
@@ -92,10 +92,15 @@ class Pair:
             bound = [player.names.get(name) for player in players]
             if any(value in (0, None, "ZERO") for value in bound) and bound[0] != bound[1]:
                 return [Difference(f"bound to {name}", *bound)]
-        placed = Placeholders(players[0], self.kafka).of(told(step, expected))
+        placed = self.placed(step, players[0], expected)
         wanted = advertised(resolve(placed, players[1].names), self.ours)
         matcher = Matcher({"$NODE": self.ours.nodes.__contains__, "$CLUSTER": self.ours.cluster_id.__eq__})
-        return matcher.differences(wanted, told(step, got), in_order=step.get("api") == "Fetch")
+        counts = told(step, got, players[1].names)
+        return matcher.differences(wanted, counts, in_order=step.get("api") == "Fetch")
+
+    def placed(self, step: Step, player: Player, answer: Any) -> Any:
+        """Kafka's answer as it is expected of any broker."""
+        return Placeholders(player, self.kafka, step.get("bind", ())).of(told(step, answer, player.names))
 
     def record(self, steps: list[Step]) -> list[Step]:
         """The steps with Kafka's answers."""
@@ -104,7 +109,7 @@ class Pair:
         try:
             for step in steps:
                 answer = perform(player, step)
-                expect = {"expect": Placeholders(player, self.kafka).of(told(step, answer))} if "case" in step else {}
+                expect = {"expect": self.placed(step, player, answer)} if "case" in step else {}
                 out.append(step | expect)
         finally:
             player.close()
@@ -116,12 +121,6 @@ def perform(player: Player, step: Step) -> Any:
         return player.perform(step)
     except (ProtocolError, struct.error, IndexError, ValueError) as error:
         return {"unreadable": type(error).__name__}
-
-
-def told(step: Step, answer: Any) -> Any:
-    if "only" in step and isinstance(answer, dict):
-        return {name: value for name, value in answer.items() if name in step["only"]}
-    return answer
 
 
 class Shrinker:
@@ -252,8 +251,10 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     logging.disable(logging.WARNING)  # a line for each connection that a broken request closes
     with ExitStack() as stack:
-        address = options.kafka or stack.enter_context(ApacheKafka(options.release)).bootstrap_servers
-        broker = stack.enter_context(kafkalet.Broker(kafka_version=options.release, config=QUIET))
+        config = broker_config(options.release)
+        kafka = ApacheKafka(options.release, config=config)
+        address = options.kafka or stack.enter_context(kafka).bootstrap_servers
+        broker = stack.enter_context(kafkalet.Broker(kafka_version=options.release, config=config | QUIET))
         legacy = options.release == "2.8"
         run = Run(Pair(Server(address, legacy=legacy), Server(broker.bootstrap_servers)), options.release, options.out)
         end = time.monotonic() + options.minutes * 60

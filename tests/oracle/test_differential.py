@@ -9,6 +9,7 @@ import pytest
 import kafkalet
 from tests.golden.asking import Step
 from tests.golden.matching import Difference
+from tests.golden.replay import broker_config
 from tests.golden.scenario import Player, Server
 
 from .apache_kafka import ApacheKafka, missing
@@ -60,7 +61,11 @@ def test_apache_kafka_answers_the_same_to_some_histories(release: str, tmp_path:
     """What chance or time decides is no difference; every other one is written down for `tests.golden.replay`."""
     if reason := missing(release):
         pytest.skip(reason)
-    with ApacheKafka(release) as kafka, kafkalet.Broker(kafka_version=release, config=QUIET) as broker:
+    config = broker_config(release)
+    with (
+        ApacheKafka(release, config=config) as kafka,
+        kafkalet.Broker(kafka_version=release, config=config | QUIET) as broker,
+    ):
         run = Run(Pair(Server(kafka.bootstrap_servers), Server(broker.bootstrap_servers)), release, tmp_path)
         for number in range(5):
             for group in GROUPS:

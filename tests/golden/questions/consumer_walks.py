@@ -87,6 +87,7 @@ class Walk:
 
     def request(self, api: str, version: int, body: Step, **more: Any) -> None:
         self.cases += 1
+        version = min(version, self.ask.versions(api)[-1])
         self.ask.request(f"{self.cases} {api} v{version} {body.get('member_id', '')}", api, version, body, **more)
 
     def wanted(self) -> list[str]:

@@ -6,7 +6,7 @@ are scenarios as `tests/golden` has them: what differs can be kept as it is.
 
 from collections.abc import Callable
 
-from . import administration, fetching, frames, groups, logs, transactions
+from . import administration, consumers, fetching, frames, groups, logs, transactions
 from .history import History
 
 GROUPS: dict[str, Callable[[History], None]] = {
@@ -21,6 +21,7 @@ GROUPS: dict[str, Callable[[History], None]] = {
     "transactions": transactions.transactions,
     "groups": groups.groups,
     "offsets": groups.offsets,
+    "consumers": consumers.consumers,
 }
 
 

@@ -1,0 +1,10 @@
+"""Histories of consumer groups (KIP-848): the walks of `tests/golden/questions/consumer_walks.py`, others each time."""
+
+from tests.golden.questions.consumer_walks import Walk
+
+from .history import History
+
+
+def consumers(h: History) -> None:
+    assignor = h.of("range", "uniform")
+    Walk(h, h.dice, assignor, with_classic=h.chance(0.4), with_topics=h.chance(0.5)).go(h.dice.randint(20, 60))
