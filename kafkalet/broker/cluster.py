@@ -301,6 +301,8 @@ class Cluster(Looking):
 
     def _take_in_topics(self) -> None:
         """Open the logs of the topics that the metadata names, and of those that only their folders tell of."""
+        if self.release.fences_leaders_after_a_crash:
+            self.leadership.take_leave()
         for node in self.nodes.values():
             for name, index, topic_id in node.directory.found():
                 if name not in self.metadata.topics:
@@ -350,6 +352,9 @@ class Cluster(Looking):
         if self._upkeep is not None:
             self._upkeep.stop()
             self._upkeep = None
+            if self._home is not None and self._home.durable:
+                self.leadership.take_leave()
+                self.save()
         for node in self.nodes.values():
             node.close()
         self.nodes.clear()

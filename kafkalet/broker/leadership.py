@@ -101,6 +101,14 @@ class Leadership:
                 leader.advance_high_watermark()
                 self._wake(topic.name, state.index)
 
+    def take_leave(self) -> None:
+        """Let nobody lead, in a new epoch: the brokers end all together, or have ended without a word."""
+        for _, state in self.metadata.all_partitions():
+            if state.leader != NO_LEADER:
+                state.leader = NO_LEADER
+                state.leader_epoch += 1
+                state.partition_epoch += 1
+
     def node_came(self, node_id: int) -> None:
         """Let a broker that is back follow what others lead, and lead what nobody could."""
         for topic, state in list(self.metadata.all_partitions()):
@@ -235,7 +243,7 @@ class Leadership:
                 and follower.caught_up_ms < oldest_ms
             }
             if late:
-                state.isr = [node for node in state.isr if node not in late]
+                state.isr = _in_sync([node for node in state.isr if node not in late], leader)
                 state.partition_epoch += 1
                 leader.advance_high_watermark()
                 self._wake(topic.name, state.index)
@@ -262,7 +270,7 @@ class Leadership:
         reached = leader.followers[node_id].log_end_offset
         if reached < max(leader.log.high_watermark, leader.epoch_start_offset or 0):
             return False
-        state.isr = [*state.isr, node_id]
+        state.isr = _in_sync([*state.isr, node_id], leader)
         state.partition_epoch += 1
         leader.advance_high_watermark()
         return True
@@ -296,3 +304,8 @@ class Leadership:
         if leader is None:
             raise KafkaError(Code.LEADER_NOT_AVAILABLE, f"nobody leads {topic}-{index}")
         return leader
+
+
+def _in_sync(replicas: list[int], leader: Partition) -> list[int]:
+    """The in-sync replicas as a leader tells them to the controller."""
+    return sorted(replicas) if leader.release.sorts_in_sync_replicas else replicas

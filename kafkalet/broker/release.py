@@ -158,6 +158,11 @@ class Release(NamedTuple):
         return self.version >= (3, 6)
 
     @property
+    def checks_epochs_before_asking(self) -> bool:
+        """A producer whose epoch is below the one in the log is refused before the coordinator is asked (4.1)."""
+        return self.version >= (4, 1)
+
+    @property
     def asks_again_when_too_early(self) -> bool:
         """A broker whom the coordinator answers CONCURRENT_TRANSACTIONS asks again for a while (4.0)."""
         return self.version >= (4, 0)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import kafkalet
+from kafkalet.broker.home import FILE
 from kafkalet.broker.metadata import PartitionState
 from kafkalet.clock import ManualClock
 from kafkalet.protocol.errors import Code, KafkaError
@@ -59,7 +60,7 @@ def test_the_epoch_stays_while_the_leader_stays(three: Wire) -> None:
 def test_a_leader_that_comes_back_follows(three: Wire) -> None:
     three.cluster.stop_broker(1)
     three.cluster.start_broker(1)
-    assert (state(three).leader, state(three).isr) == (2, [2, 3, 1])
+    assert (state(three).leader, state(three).isr) == (2, [1, 2, 3])
 
 
 def test_electing_who_leads_already_changes_nothing(three: Wire) -> None:
@@ -137,7 +138,7 @@ def test_a_follower_that_has_caught_up_is_in_sync_again(three: Wire) -> None:
     three.produce(batch(b"a"))
     advance(three, 2 * LAG_MS)
     three.cluster.release_replication(2)
-    assert state(three).isr == [1, 3, 2]
+    assert state(three).isr == [1, 2, 3]
 
 
 def test_a_follower_outside_of_this_process_is_in_sync_once_it_fetches_at_the_end(three: Wire) -> None:
@@ -147,7 +148,7 @@ def test_a_follower_outside_of_this_process_is_in_sync_once_it_fetches_at_the_en
     three.fetch(replica_id=2, offset=1)
     assert state(three).isr == [1, 3]
     three.fetch(replica_id=2, offset=2)
-    assert state(three).isr == [1, 3, 2]
+    assert state(three).isr == [1, 2, 3]
 
 
 def test_one_partition_alone_can_be_held(three: Wire) -> None:
@@ -226,7 +227,7 @@ def test_a_broker_that_cannot_come_back_is_as_before(three: Wire, monkeypatch: p
             three.cluster.start_broker(2)
     assert sorted(three.cluster.nodes) == [1, 3]
     three.cluster.start_broker(2)
-    assert state(three).isr == [1, 3, 2]
+    assert state(three).isr == [1, 2, 3]
 
 
 def refuse(*_: object) -> tuple[str, int]:
@@ -253,7 +254,7 @@ def test_replicas_that_were_away_are_in_sync_after_a_restart(tmp_path: Path) -> 
         first.produce("t", 0, batch(b"a"))
     with kafkalet.Cluster(brokers=2, data_dir=tmp_path) as second:
         partition = second.metadata.topics["t"].partitions[0]
-        assert (partition.leader, partition.isr) == (2, [2, 1])
+        assert (partition.leader, partition.isr) == (2, [1, 2])
         assert second.nodes[1].partitions["t", 0].log.log_end_offset == 1
 
 
@@ -263,5 +264,32 @@ def test_what_was_led_by_a_broker_that_is_no_more_finds_another(tmp_path: Path) 
         first.produce("t", 0, batch(b"a"))
     with kafkalet.Cluster(brokers=2, data_dir=tmp_path) as second:
         partition = second.metadata.topics["t"].partitions[0]
-        assert (partition.leader, partition.leader_epoch, partition.isr) == (2, 1, [2])
+        assert (partition.leader, partition.leader_epoch, partition.isr) == (2, 2, [2])
         assert second.log("t").high_watermark == 1
+
+
+@pytest.mark.parametrize(("release", "isr"), [("3.9", [1, 3, 2]), ("4.4", [1, 2, 3])])
+def test_who_joins_the_in_sync_replicas_comes_last_until_they_are_sorted(release: str, isr: list[int]) -> None:
+    with kafkalet.Cluster(brokers=3, kafka_version=release) as cluster:
+        cluster.create_topic("t", assignments=[[1, 2, 3]])
+        cluster.stop_broker(2)
+        assert cluster.metadata.topics["t"].partitions[0].isr == [1, 3]
+        cluster.start_broker(2)
+        assert cluster.metadata.topics["t"].partitions[0].isr == isr
+
+
+@pytest.mark.parametrize(("release", "after_crash"), [("3.9", 2), ("4.4", 4)])
+def test_a_restart_begins_new_epochs(tmp_path: Path, release: str, after_crash: int) -> None:
+    def epoch() -> int:
+        return cluster.metadata.topics["t"].partitions[0].leader_epoch
+
+    with kafkalet.Broker(data_dir=tmp_path, kafka_version=release) as cluster:
+        cluster.create_topic("t")
+        assert epoch() == 0
+    with kafkalet.Broker(data_dir=tmp_path, kafka_version=release) as cluster:
+        assert epoch() == 2, "one without a leader, one with"
+        as_it_runs = (tmp_path / FILE).read_bytes()
+    (tmp_path / FILE).write_bytes(as_it_runs)
+    with kafkalet.Broker(data_dir=tmp_path, kafka_version=release) as cluster:
+        assert epoch() == after_crash
+        assert cluster.log("t").log_end_offset == 0
