@@ -301,8 +301,10 @@ class Generations:
     def keep(self, member: ClassicMember, then: Callable[[Code], None]) -> None:
         """Write the group down with the new id of a static member, who keeps its assignment."""
 
+        waiting = member.awaiting_join
+
         def kept(code: Code) -> None:
-            if member.awaiting_join is not None:
+            if member.awaiting_join is waiting:  # it has not been fenced or removed meanwhile
                 then(code)
 
         self._write({member.member_id: member.assignment for member in self.members}, kept)

@@ -309,3 +309,38 @@ def test_before_3_0_an_instance_id_that_nobody_has_is_overlooked() -> None:
     answer = group.join(member, version=7, group_instance_id="i").answer()
     assert answer["error_code"] == Code.UNKNOWN_MEMBER_ID
     stage.close()
+
+
+def test_a_static_member_that_comes_back_twice_is_answered_in_its_last_place() -> None:
+    stage = Stage(3, **ONE_PARTITION)
+    group = Acting(stage)
+    generation, _, _ = static_pair(group)
+    for node in stage.alive:
+        if node != group.node:
+            stage.cluster.leadership.hold(node, None, None)
+    first, last = group.join(group_instance_id="2"), group.join(group_instance_id="2")
+    assert first.answer()["error_code"] == Code.FENCED_INSTANCE_ID
+    assert last.is_waiting
+    for node in stage.alive:
+        if node != group.node:
+            stage.cluster.leadership.release(node, None, None)
+    stage.settle()
+    assert last.answer()["generation_id"] == generation
+    assert group.heartbeat(generation, last.answer()["member_id"], group_instance_id="2") == Code.NONE
+    stage.close()
+
+
+def test_assignments_are_told_when_all_replicas_have_them() -> None:
+    stage = Stage(3, **ONE_PARTITION)
+    group = Acting(stage)
+    leader, pending = group.enter()
+    stage.settle()
+    other = group.node % 3 + 1
+    stage.cluster.leadership.hold(other, None, None)
+    waiting = group.sync(pending.answer()["generation_id"], leader, {leader: b"mine"})
+    stage.settle()
+    assert waiting.is_waiting
+    stage.cluster.leadership.release(other, None, None)
+    stage.settle()
+    assert waiting.answer()["assignment"] == b"mine"
+    stage.close()
