@@ -75,6 +75,14 @@ def test_another_epoch_is_another_question_since_4_0() -> None:
             assert code(tx) == told
 
 
+@pytest.mark.parametrize(("release", "told"), [("4.0", Code.INVALID_TXN_STATE), ("4.1", Code.INVALID_PRODUCER_EPOCH)])
+def test_since_4_1_the_log_knows_old_epochs_before_the_coordinator(release: str, told: Code) -> None:
+    with producing(kafka_version=release) as tx:
+        ahead = batch(b"a", producer_id=tx.producer_id, producer_epoch=5, base_sequence=0)
+        assert tx.wire.produce(bytes(ahead))["error_code"] == Code.NONE
+        assert code(tx) == told
+
+
 def test_two_producers_in_one_request_are_too_many(tx: Tx) -> None:
     tx.wire.cluster.create_topic("u")
     topics = [
