@@ -229,11 +229,11 @@ class Partition:
         """The coordinator is about to be asked about a transaction of which nothing is in the log yet; None where it
         need not be (Partition.maybeStartTransactionVerification). `sequence` is that of its first batch.
 
-        INVALID_PRODUCER_EPOCH where the log has seen a later epoch of the producer, since 4.x: nobody is asked then.
+        INVALID_PRODUCER_EPOCH where the log has seen a later epoch of the producer, since 4.1: nobody is asked then.
         """
         log = self.log_for(None)
         known = log.producers.entry(producer_id)
-        if self.release.refuses_epochs_never_given and known is not None and producer_epoch < known.producer_epoch:
+        if self.release.checks_epochs_before_asking and known is not None and producer_epoch < known.producer_epoch:
             raise KafkaError(Code.INVALID_PRODUCER_EPOCH)
         asked_epoch = producer_epoch if self.release.refuses_epochs_never_given else None
         if log.producers.has_open_transaction(producer_id, asked_epoch):
