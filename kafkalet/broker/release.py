@@ -122,6 +122,13 @@ class Release(NamedTuple):
         """The first batch of a transaction is refused where no coordinator vouches for it (KIP-890 part 1, 3.6)."""
         return self.version >= (3, 6)
 
+    # Coordinators
+
+    @property
+    def finds_nobody_for_share_groups(self) -> bool:
+        """FindCoordinator for a share group gets 15; since 4.0 it is an invalid request where there are none."""
+        return self.version < (4, 0)
+
     # Offsets
 
     @property

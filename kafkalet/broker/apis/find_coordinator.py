@@ -17,6 +17,7 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 
 TOPICS = {0: CONSUMER_OFFSETS, 1: TRANSACTION_STATE}
+SHARE = 2
 NOBODY = Endpoint(-1, "", -1)
 
 
@@ -38,6 +39,8 @@ def handle(request: FindCoordinatorRequest, context: Context) -> FindCoordinator
 def _find(key: str, key_type: int, context: Context) -> tuple[Endpoint, KafkaError | None]:
     try:
         wanted = TOPICS.get(key_type)
+        if wanted is None and key_type == SHARE and context.release.finds_nobody_for_share_groups:
+            raise KafkaError(Code.COORDINATOR_NOT_AVAILABLE)
         if wanted is None:
             raise KafkaError(Code.INVALID_REQUEST, f"Unknown coordinator type received: {key_type}")
         topic = context.cluster.state_topic(wanted)

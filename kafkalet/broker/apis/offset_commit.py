@@ -83,6 +83,8 @@ def _commit_to_zookeeper(
     def keep(topic: str, index: int, offset: int, metadata: str | None) -> Code:
         if is_too_long(metadata, limit):
             return Code.OFFSET_METADATA_TOO_LARGE
+        if not request.group_id:
+            return Code.UNKNOWN_SERVER_ERROR  # there is no such path
         kept[request.group_id, topic, index] = offset
         return Code.NONE
 

@@ -14,8 +14,8 @@ ONE = {"offsets.topic.num.partitions": "3", "transaction.state.log.num.partition
 
 
 @contextmanager
-def staged(brokers: int, **config: str) -> Iterator[Stage]:
-    stage = Stage(brokers, **config)
+def staged(brokers: int, kafka_version: str = "newest", **config: str) -> Iterator[Stage]:
+    stage = Stage(brokers, kafka_version, **config)
     try:
         yield stage
     finally:
@@ -24,7 +24,7 @@ def staged(brokers: int, **config: str) -> Iterator[Stage]:
 
 @pytest.mark.parametrize("version", range(4))
 def test_one_key_is_found(version: int) -> None:
-    with staged(1, **ONE) as stage:
+    with staged(1, "newest", **ONE) as stage:
         endpoint = stage.cluster.metadata.endpoints[1]
         for key_type in (GROUP, TRANSACTION) if version else (GROUP,):
             more = {"key_type": key_type} if version else {}
@@ -36,7 +36,7 @@ def test_one_key_is_found(version: int) -> None:
 
 @pytest.mark.parametrize("version", [4, 5, 6])
 def test_many_keys_are_found_at_once(version: int) -> None:
-    with staged(3, **ONE) as stage:
+    with staged(3, "newest", **ONE) as stage:
         found = stage.ask(Api.FIND_COORDINATOR, version, 2, key_type=GROUP, coordinator_keys=["a", "b", "c", "a"])
         answers = found["coordinators"]
         assert [(answer["key"], answer["error_code"]) for answer in answers] == [("a", 0), ("b", 0), ("c", 0), ("a", 0)]
@@ -45,7 +45,7 @@ def test_many_keys_are_found_at_once(version: int) -> None:
 
 
 def test_the_topic_is_made_for_the_first_who_asks() -> None:
-    with staged(2, **ONE) as stage:
+    with staged(2, "newest", **ONE) as stage:
         assert stage.cluster.metadata.topics == {}
         stage.ask(Api.FIND_COORDINATOR, 3, 1, key="k", key_type=GROUP)
         [topic] = stage.cluster.metadata.topics.values()
@@ -54,7 +54,7 @@ def test_the_topic_is_made_for_the_first_who_asks() -> None:
 
 
 def test_without_a_leader_there_is_no_coordinator() -> None:
-    with staged(2, **ONE, **{"offsets.topic.replication.factor": "1"}) as stage:
+    with staged(2, "newest", **ONE, **{"offsets.topic.replication.factor": "1"}) as stage:
         gone = stage.coordinator("k", GROUP)
         stage.stop_broker(gone)
         found = stage.ask(Api.FIND_COORDINATOR, 3, 3 - gone, key="k", key_type=GROUP)
@@ -62,7 +62,7 @@ def test_without_a_leader_there_is_no_coordinator() -> None:
 
 
 def test_more_replicas_than_brokers_is_a_topic_that_cannot_be_made() -> None:
-    with staged(1, **{"offsets.topic.replication.factor": "3"}) as stage:
+    with staged(1, "newest", **{"offsets.topic.replication.factor": "3"}) as stage:
         found = stage.ask(Api.FIND_COORDINATOR, 3, 1, key="k", key_type=GROUP)
         assert (found["error_code"], found["node_id"]) == (Code.COORDINATOR_NOT_AVAILABLE, -1)
 
@@ -73,3 +73,9 @@ def test_other_kinds_of_keys_are_not_served(key_type: int) -> None:
         found = stage.ask(Api.FIND_COORDINATOR, 6, 1, key_type=key_type, coordinator_keys=["k"])
         [answer] = found["coordinators"]
         assert (answer["error_code"], answer["node_id"], answer["host"]) == (Code.INVALID_REQUEST, -1, "")
+
+
+def test_before_4_share_groups_had_nobody() -> None:
+    with staged(1, "3.9") as stage:
+        found = stage.ask(Api.FIND_COORDINATOR, 6, 1, key_type=SHARE, coordinator_keys=["k"])
+        assert found["coordinators"][0]["error_code"] == Code.COORDINATOR_NOT_AVAILABLE
