@@ -126,7 +126,7 @@ class Release(NamedTuple):
 
     @property
     def finds_nobody_for_share_groups(self) -> bool:
-        """FindCoordinator for a share group gets 15; since 4.0 it is an invalid request where there are none."""
+        """FindCoordinator v6 for a share group gets 15; since 4.0 it is an invalid request where there are none."""
         return self.version < (4, 0)
 
     # Offsets
