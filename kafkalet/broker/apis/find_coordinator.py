@@ -41,7 +41,7 @@ def _find(key: str, key_type: int, context: Context) -> tuple[Endpoint, KafkaErr
         wanted = TOPICS.get(key_type)
         if wanted is None:
             if key_type == SHARE and context.version >= 6 and context.release.finds_nobody_for_share_groups:
-                raise KafkaError(Code.COORDINATOR_NOT_AVAILABLE)
+                raise KafkaError(Code.COORDINATOR_NOT_AVAILABLE, "")
             raise KafkaError(Code.INVALID_REQUEST, f"Unknown coordinator type received: {key_type}")
         topic = context.cluster.state_topic(wanted)
         leader = topic.partitions[partition_of(key, len(topic.partitions))].leader
