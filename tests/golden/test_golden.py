@@ -33,15 +33,16 @@ ALL = [
 
 @pytest.fixture(scope="session")
 def server_of() -> Iterator[Callable[..., Server]]:
-    """One broker per release for the whole run: scenarios use topics of their own."""
-    servers: dict[str, Server] = {}
+    """One cluster per release and number of brokers for the whole run: scenarios use topics of their own."""
+    servers: dict[tuple[str, int], Server] = {}
     with ExitStack() as stack:
 
-        def start(release: str) -> Server:
-            if release not in servers:
-                broker = stack.enter_context(kafkalet.Broker(kafka_version=release, config=broker_config(release)))
-                servers[release] = Server(broker.bootstrap_servers, legacy=release == "2.8")
-            return servers[release]
+        def start(release: str, brokers: int = 1) -> Server:
+            if (release, brokers) not in servers:
+                made = kafkalet.Cluster(brokers, kafka_version=release, config=broker_config(release))
+                bootstrap = stack.enter_context(made).bootstrap_servers.partition(",")[0]
+                servers[release, brokers] = Server(bootstrap, legacy=release == "2.8")
+            return servers[release, brokers]
 
         yield start
 
@@ -61,7 +62,7 @@ def test_answers_are_those_of_apache_kafka(release: str, path: Path, server_of: 
     group = scenario["group"]
     if reason := LATER_GROUPS.get(group):
         pytest.skip(reason)
-    server = server_of(release)
+    server = server_of(release, scenario["needs"].get("brokers", 1))
     if group in ABOUT_COORDINATORS and (missing := not_served_yet(scenario, release, server)):
         pytest.skip(f"{', '.join(missing)} is not served yet")
     if lacking := server.lacks(scenario["needs"]):
