@@ -97,6 +97,7 @@ class Decision:
             self.target_epoch,
             self.target,
             wanted,
+            bool(names),
             group.members.holder_epoch,
             self.has_subscription_changed,
             self.held,

@@ -29,6 +29,7 @@ class Step(NamedTuple):
     target_epoch: int
     target: Assignment
     topic_ids: frozenset[bytes]  # that the member wants, and that exist
+    wants_any: bool  # also of topics that do not exist
     holder_epoch: Callable[[bytes, int], int]
     has_subscription_changed: bool
     held: Held | None
@@ -65,14 +66,14 @@ def _holds_any(held: Held | None, owned: Owned) -> bool:
 def _without_unwanted(member: ConsumerMember, step: Step) -> ConsumerMember:
     """Within its epoch: partitions of topics that it no longer wants are to be given back."""
     unwanted = member.assigned.keys() - step.topic_ids
-    if not unwanted:
+    if not unwanted and (step.wants_any or member.pending_revocation):
         return member
     assigned = {topic_id: epochs for topic_id, epochs in member.assigned.items() if topic_id not in unwanted}
     pending = dict(member.pending_revocation)
     for topic_id, epochs in member.assigned.items():
         if topic_id in unwanted:
             pending[topic_id] = {**pending.get(topic_id, {}), **epochs}
-    if _holds_any(step.held, pending):
+    if pending and _holds_any(step.held, pending):
         return member.at_epoch(member.member_epoch, MemberState.UNREVOKED_PARTITIONS, assigned, pending)
     return member.at_epoch(member.member_epoch, member.state, assigned, member.pending_revocation)
 

@@ -16,6 +16,7 @@ from typing import Any, cast
 from kafkalet.protocol.errors import Code, KafkaError
 
 from . import consumer_records as records
+from .assignors.java_order import grown, ordered, string_hash, with_capacity
 from .consumer_member import ConsumerMember
 from .consumer_records import Change, Resolved
 from .consumer_replay import commit
@@ -102,7 +103,9 @@ def _resolve(group: ConsumerState) -> None:
     group.is_resolving = False
     if cast(dict[str, Any], group.shard.groups).get(group.group_id) is not group or not group.members.regexes:
         return
-    resolved = {regex: _topics_of(group, regex) for regex in group.members.regexes}
+    count = len(group.members.regexes)
+    in_order = ordered(group.members.regexes, string_hash, grown(count, with_capacity(count)))
+    resolved = {regex: _topics_of(group, regex) for regex in in_order}
     known = group.members.resolved
     changes = [records.regex(group.group_id, regex, now) for regex, now in resolved.items()]
     changed = any(known.get(regex, _NOTHING).topics != now.topics for regex, now in resolved.items())

@@ -44,7 +44,7 @@ class Consuming:
 
     def join(self, member_id: str, *topics: str, **fields: Any) -> Partitions:
         """Come in; what the member has then."""
-        known = {"rebalance_timeout_ms": REBALANCE_MS, "topic_partitions": []}
+        known: dict[str, Any] = {"rebalance_timeout_ms": REBALANCE_MS, "topic_partitions": []}
         if topics:
             known["subscribed_topic_names"] = list(topics)
         return self._took_in(member_id, self.send(member_id, 0, **known | fields))

@@ -30,7 +30,11 @@ def test_an_assignment_that_has_not_changed_is_not_told_again(consuming: Consumi
 
 def test_it_is_told_again_to_who_says_everything(consuming: Consuming) -> None:
     consuming.join("a", "t")
-    fields = {"rebalance_timeout_ms": REBALANCE_MS, "subscribed_topic_names": ["t"], "topic_partitions": []}
+    fields: dict[str, Any] = {
+        "rebalance_timeout_ms": REBALANCE_MS,
+        "subscribed_topic_names": ["t"],
+        "topic_partitions": [],
+    }
     assert consuming.send("a", 2, **fields)["assignment"] is not None
 
 

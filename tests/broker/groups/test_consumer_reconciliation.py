@@ -32,7 +32,7 @@ def step(
     def holder_epoch(topic_id: bytes, partition: int) -> int:
         return (taken or {}).get(partition, NOBODY) if topic_id == T else NOBODY
 
-    return Step(epoch, target, wanted, holder_epoch, changed, said)
+    return Step(epoch, target, wanted, bool(wanted), holder_epoch, changed, said)
 
 
 def test_what_is_free_comes_at_once() -> None:
@@ -91,3 +91,9 @@ def test_a_state_of_a_later_release_is_left_by_joining_again() -> None:
         reconcile(unknown, step({T: [0]}, held={T: [0]}))
     assert fenced.value.code == Code.FENCED_MEMBER_EPOCH
     assert reconcile(unknown, step({T: [0]}, held={})).assigned == {T: {0: 5}}
+
+
+def test_who_wants_nothing_and_has_nothing_is_in_his_epoch_anew() -> None:
+    stable = MEMBER._replace(assigned={})
+    after = reconcile(stable, step({}, epoch=4, wanted=frozenset(), changed=True))
+    assert (after.member_epoch, after.previous_member_epoch, after.assigned) == (4, 4, {})
