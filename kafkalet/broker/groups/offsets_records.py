@@ -14,6 +14,7 @@ Source: org.apache.kafka.coordinator.group.GroupCoordinatorRecordHelpers, GroupM
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from struct import Struct
 from typing import NamedTuple
 
@@ -26,6 +27,7 @@ KEY_VERSIONS = (0, 1)
 NO_EPOCH = -1
 NEVER = -1
 NOT_WRITTEN = -1
+REMEMBERED = 1000
 
 _INT16 = Struct(">h")
 _INT32 = Struct(">i")
@@ -74,8 +76,9 @@ Commit = tuple[str, int, CommittedOffset]
 """Topic and partition, and what is committed there."""
 
 
+@lru_cache(maxsize=REMEMBERED)
 def key_head(group_id: str, topic: str) -> bytes:
-    """The key of a record up to the partition, which is the same for all partitions of a topic."""
+    """The key of a record up to the partition, which is the same for all partitions of a topic, and for all commits."""
     group, name = group_id.encode("utf-8", "surrogatepass"), topic.encode("utf-8", "surrogatepass")
     return b"".join((b"\0\1", _INT16.pack(len(group)), group, _INT16.pack(len(name)), name))
 
