@@ -45,7 +45,7 @@ def handle(request: DescribeTopicPartitionsRequest, context: Context) -> Describ
                 topics=answers, next_cursor=Cursor(topic_name=name, partition_index=first)
             )
         page = topic.partitions[first : first + left]
-        answers.append(_known(topic, page, metadata.endpoints))
+        answers.append(_known(topic, page, context))
         left -= len(page)
         if first + len(page) < len(topic.partitions):
             return DescribeTopicPartitionsResponse(
@@ -72,25 +72,29 @@ def _unknown(name: str) -> Answer:
     )
 
 
-def _known(topic: TopicState, partitions: list[PartitionState], alive: dict[int, object]) -> Answer:
+def _known(topic: TopicState, partitions: list[PartitionState], context: Context) -> Answer:
     return Answer(
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.is_internal,
-        partitions=[_partition(partition, alive) for partition in partitions],
+        partitions=[_partition(partition, context) for partition in partitions],
         topic_authorized_operations=TOPIC_OPERATIONS,
     )
 
 
-def _partition(state: PartitionState, alive: dict[int, object]) -> Partition:
+def _partition(state: PartitionState, context: Context) -> Partition:
+    """A partition, without an error also where nobody leads it."""
+    metadata = context.cluster.metadata
+    isr, eligible = list(state.isr), []
+    if state.leader == NO_LEADER and context.cluster.feature_level("eligible.leader.replicas.version"):
+        isr, eligible = [], isr  # KIP-966: nobody is in sync then, but some may lead without a loss
     return Partition(
-        error_code=Code.LEADER_NOT_AVAILABLE if state.leader == NO_LEADER else Code.NONE,
         partition_index=state.index,
         leader_id=state.leader,
         leader_epoch=state.leader_epoch,
         replica_nodes=list(state.replicas),
-        isr_nodes=list(state.isr),
-        eligible_leader_replicas=[],
-        last_known_elr=[],
-        offline_replicas=[node for node in state.replicas if node not in alive],
+        isr_nodes=isr,
+        eligible_leader_replicas=eligible,
+        last_known_elr=eligible,
+        offline_replicas=[node for node in state.replicas if node not in metadata.endpoints],
     )

@@ -118,7 +118,7 @@ def _known(topic: TopicState, request: MetadataRequest, context: Context) -> Ans
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.is_internal,
-        partitions=[_partition(partition, alive, context.version) for partition in topic.partitions],
+        partitions=[_partition(partition, alive, context) for partition in topic.partitions],
         topic_authorized_operations=_operations(request),
     )
 
@@ -127,11 +127,15 @@ def _operations(request: MetadataRequest) -> int:
     return TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
 
 
-def _partition(state: PartitionState, alive: dict[int, object], version: int) -> AnswerPartition:
+def _partition(state: PartitionState, alive: dict[int, object], context: Context) -> AnswerPartition:
+    version = context.version
     offline = [node for node in state.replicas if node not in alive]
+    isr = state.isr
     code = Code.NONE
     if state.leader == NO_LEADER:
         code = Code.LEADER_NOT_AVAILABLE
+        if context.cluster.feature_level("eligible.leader.replicas.version"):
+            isr = []  # KIP-966: who was in sync last is now only eligible
     elif offline and version == 0:
         code = Code.REPLICA_NOT_AVAILABLE
     return AnswerPartition(
@@ -140,6 +144,6 @@ def _partition(state: PartitionState, alive: dict[int, object], version: int) ->
         leader_id=state.leader,
         leader_epoch=state.leader_epoch,
         replica_nodes=[node for node in state.replicas if version > 0 or node in alive],
-        isr_nodes=[node for node in state.isr if version > 0 or node in alive],
+        isr_nodes=[node for node in isr if version > 0 or node in alive],
         offline_replicas=offline,
     )

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -47,3 +48,19 @@ def test_the_broker_has_a_limit_too() -> None:
         answer = ask(Api.DESCRIBE_TOPIC_PARTITIONS, 0, topics=[], response_partition_limit=2000, cursor=None)
         assert len(answer["topics"][0]["partitions"]) == 2
         assert answer["next_cursor"] == {"topic_name": "t", "partition_index": 2}
+
+
+@pytest.mark.parametrize(("release", "isr", "eligible"), [("3.9", [2], []), ("4.4", [], [2])])
+def test_a_partition_that_nobody_leads_is_described_without_an_error(
+    release: str, isr: list[int], eligible: list[int]
+) -> None:
+    with asking(brokers=2, kafka_version=release) as ask:
+        ask.cluster.create_topic("t", assignments=[[2]])
+        ask.cluster.stop_broker(2)
+        answer = ask(Api.DESCRIBE_TOPIC_PARTITIONS, 0, topics=[{"name": "t"}], response_partition_limit=9, cursor=None)
+        [partition] = answer["topics"][0]["partitions"]
+        assert (partition["error_code"], partition["leader_id"], partition["offline_replicas"]) == (0, -1, [2])
+        assert (partition["isr_nodes"], partition["eligible_leader_replicas"]) == (isr, eligible)
+        answer = ask(Api.METADATA, 8, topics=[{"name": "t", "topic_id": bytes(16)}])
+        [partition] = answer["topics"][0]["partitions"]
+        assert (partition["error_code"], partition["isr_nodes"]) == (5, isr)

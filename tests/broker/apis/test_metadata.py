@@ -174,7 +174,7 @@ def test_a_partition_that_nobody_leads_says_so(three: Wire) -> None:
     [partition] = topic["partitions"]
     assert topic["error_code"] == Code.NONE
     assert (partition["error_code"], partition["leader_id"]) == (Code.LEADER_NOT_AVAILABLE, -1)
-    assert (partition["isr_nodes"], partition["offline_replicas"]) == ([3], [3])
+    assert (partition["isr_nodes"], partition["offline_replicas"]) == ([], [3])
 
 
 def test_the_advertised_address_is_told() -> None:
