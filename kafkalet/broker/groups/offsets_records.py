@@ -28,6 +28,7 @@ NO_EPOCH = -1
 NEVER = -1
 NOT_WRITTEN = -1
 REMEMBERED = 1000
+MAX_STRING_BYTES = 0x7FFF
 
 _INT16 = Struct(">h")
 _INT32 = Struct(">i")
@@ -78,9 +79,20 @@ Commit = tuple[str, int, CommittedOffset]
 
 @lru_cache(maxsize=REMEMBERED)
 def key_head(group_id: str, topic: str) -> bytes:
-    """The key of a record up to the partition, which is the same for all partitions of a topic, and for all commits."""
-    group, name = group_id.encode("utf-8", "surrogatepass"), topic.encode("utf-8", "surrogatepass")
+    """The key of a record up to the partition, which is the same for all partitions of a topic, and for all commits.
+
+    Raises DecodeError for a group id that no client can send.
+    """
+    group, name = _encoded(group_id), _encoded(topic)
     return b"".join((b"\0\1", _INT16.pack(len(group)), group, _INT16.pack(len(name)), name))
+
+
+def _encoded(text: str) -> bytes:
+    """A string as it lies in records. One that is too long comes from a client that Kafka does not listen to."""
+    encoded = text.encode("utf-8", "surrogatepass")
+    if len(encoded) > MAX_STRING_BYTES:
+        raise DecodeError(f"a string of {len(encoded)} bytes; there are none above {MAX_STRING_BYTES}")
+    return encoded
 
 
 def encode_key(head: bytes, partition: int) -> bytes:
@@ -88,23 +100,26 @@ def encode_key(head: bytes, partition: int) -> bytes:
 
 
 def encode_value(committed: CommittedOffset, version: int) -> bytes:
-    """The value of a record with its version, which is `version` (3 or 4) unless it has a time to expire."""
+    """The value of a record with its version, which is `version` (3 or 4) unless it has a time to expire.
+
+    Raises DecodeError for metadata that no client can send.
+    """
     offset, leader_epoch, metadata, commit_timestamp_ms, expire_timestamp_ms, topic_id, _ = committed
     if expire_timestamp_ms != NEVER:
-        text = metadata.encode("utf-8", "surrogatepass")
+        text = _encoded(metadata)
         tail = _V1_TAIL.pack(commit_timestamp_ms, expire_timestamp_ms)
         return b"".join((_V1_HEAD.pack(1, offset, len(text)), text, tail))
     if version == 3:
         if not metadata:
             return _V3_PLAIN.pack(3, offset, leader_epoch, 0, commit_timestamp_ms)
-        text = metadata.encode("utf-8", "surrogatepass")
+        text = _encoded(metadata)
         head = _V3_HEAD.pack(3, offset, leader_epoch, len(text))
         return b"".join((head, text, _INT64.pack(commit_timestamp_ms)))
     if not metadata:
         if topic_id == ZERO_UUID:
             return _V4_PLAIN.pack(4, offset, leader_epoch, 1, commit_timestamp_ms, 0)
         return _V4_WITH_ID.pack(4, offset, leader_epoch, 1, commit_timestamp_ms, *_ID_TAG, topic_id)
-    text = metadata.encode("utf-8", "surrogatepass")
+    text = _encoded(metadata)
     return b"".join(
         (
             _V4_HEAD.pack(4, offset, leader_epoch),

@@ -109,3 +109,14 @@ def commits_with(commits: list[Commit]) -> list[tuple[int, str, CommittedOffset]
 def test_a_value_that_cannot_be_read_is_refused(value: bytes) -> None:
     with pytest.raises(ProtocolError):
         decode_value(value, 0)
+
+
+@pytest.mark.parametrize("version", [3, 4])
+def test_strings_that_kafka_does_not_listen_to_are_refused(version: int) -> None:
+    longest, too_long = "x" * 32767, "x" * 32768
+    assert decode_value(encode_value(CommittedOffset(5, metadata=longest), version), 0).metadata == longest
+    assert decode_key(encode_key(key_head(longest, "t"), 1), 2).group_id == longest
+    with pytest.raises(ProtocolError):
+        encode_value(CommittedOffset(5, metadata=too_long), version)
+    with pytest.raises(ProtocolError):
+        key_head(too_long, "t")
