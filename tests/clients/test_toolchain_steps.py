@@ -42,9 +42,9 @@ def broker(request: pytest.FixtureRequest) -> Iterator[kafkalet.Broker]:
 
 
 @pytest.fixture(scope="module")
-def pair() -> Iterator[kafkalet.Cluster]:
+def pair(request: pytest.FixtureRequest) -> Iterator[kafkalet.Cluster]:
     """Two brokers, so that leaders and replicas have somewhere to go."""
-    with kafkalet.Cluster(brokers=2, config=QUICK) as running:
+    with kafkalet.Cluster(brokers=2, kafka_version=request.param, config=QUICK) as running:
         yield running
 
 
@@ -80,11 +80,13 @@ def test_java_before_headers(workshop: Workshop, broker: kafkalet.Broker, prefix
         assert steps(*java, broker.bootstrap_servers, prefix) == named(OLD_STEPS)
 
 
+@pytest.mark.parametrize("pair", ["4.4", "newest"], indirect=True)
 def test_java_in_groups_of_the_consumer_protocol(workshop: Workshop, pair: kafkalet.Cluster, prefix: str) -> None:
     java = workshop.java("ConsumerProtocol", "4.4.0", path="since3")
     assert steps(*java, pair.bootstrap_servers, prefix) == named(PROTOCOL_STEPS)
 
 
+@pytest.mark.parametrize("pair", ["3.9", "4.4", "newest"], indirect=True)
 def test_java_administers(workshop: Workshop, pair: kafkalet.Cluster, prefix: str) -> None:
     java = workshop.java("AdminSteps", "4.4.0", path="since3")
     assert steps(*java, pair.bootstrap_servers, prefix) == named(ADMIN_STEPS)
