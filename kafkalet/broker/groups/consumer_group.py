@@ -57,8 +57,11 @@ class ConsumerGroup(ConsumerState):
         )
 
     def check_fetch(self, member_id: str | None, epoch: int) -> None:
-        if member_id is not None or epoch >= 0:
-            check_fetch(self.member(member_id or ""), epoch)
+        if member_id is None and epoch < 0:
+            return
+        if member_id is None:  # what Kafka's lookup of a member is not made for
+            raise KafkaError(Code.UNKNOWN_SERVER_ERROR)
+        check_fetch(self.member(member_id), epoch)
 
     def check_delete(self) -> None:
         if not self.is_empty:
