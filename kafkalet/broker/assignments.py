@@ -1,27 +1,37 @@
 """Replicas that somebody assigns by hand: what Kafka's controller takes (ReplicationControlManager)."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Container, Sequence
 
 from kafkalet.protocol.errors import Code, KafkaError
 
 
 def check_assignments(
-    partitions: Sequence[Sequence[int]], brokers: Container[int], replication_factor: int | None = None
+    partitions: Sequence[Sequence[int]],
+    brokers: Collection[int],
+    replication_factor: int | None = None,
+    away: Collection[int] = (),
+    first_index: int = 0,
 ) -> None:
-    """Raise INVALID_REPLICA_ASSIGNMENT unless each partition has as many different, known brokers as the others.
+    """Raise INVALID_REPLICA_ASSIGNMENT unless each partition has as many different, known brokers as the others, one
+    of which at least is not `away`.
 
     `replication_factor` is the number that earlier partitions have, None where these are the first.
     """
-    for replicas in partitions:
+    for index, replicas in enumerate(partitions, first_index):
         if not replicas:
             raise _refused("The manual partition assignment includes an empty replica list.")
-        _check_brokers(replicas, brokers)
+        _check_brokers(replicas, {*brokers, *away})
         if len(replicas) != (replication_factor or len(replicas)):
             raise _refused(
                 f"The manual partition assignment includes a partition with {len(replicas)} replica(s), but this is "
                 f"not consistent with previous partitions, which have {replication_factor} replica(s)."
             )
         replication_factor = len(replicas)
+        if not set(replicas) - set(away):
+            raise _refused(
+                f"All brokers specified in the manual partition assignment for partition {index} are fenced or in "
+                "controlled shutdown."
+            )
 
 
 def _check_brokers(replicas: Sequence[int], brokers: Container[int]) -> None:

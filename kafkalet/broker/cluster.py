@@ -141,7 +141,8 @@ class Cluster(Looking):
     ) -> TopicState:
         wanted = NewTopic(name, partitions, config, replication_factor)
         replicas = place_topic(wanted, assignments, self.metadata, self.config)
-        states = [PartitionState(index, list(nodes)) for index, nodes in enumerate(replicas)]
+        away = self.metadata.away
+        states = [PartitionState(index, list(nodes), away) for index, nodes in enumerate(replicas)]
         topic = TopicState(name, new_topic_id(), states, config)
         self.metadata.add_topic(topic)
         for state in states:
@@ -165,7 +166,7 @@ class Cluster(Looking):
     def add_partitions(self, topic: TopicState, replicas: list[list[int]]) -> None:
         """Give a topic further partitions, with these replicas."""
         for nodes in replicas:
-            state = PartitionState(len(topic.partitions), list(nodes))
+            state = PartitionState(len(topic.partitions), list(nodes), self.metadata.away)
             topic.partitions.append(state)
             self._host(topic, state)
         self.metadata.topics_changed()
@@ -292,6 +293,7 @@ class Cluster(Looking):
         config = self._configure(node_id, self.config.for_broker(self._facts_of(node_id)))
         node = Node(node_id, self, self.metadata, config, self.release, directory, self.clock, loop, self._buffer)
         self.nodes[node_id] = node
+        self.metadata.away.discard(node_id)
         self.metadata.endpoints[node_id] = self._addresses.take(node_id, node.listener, config.broker_rack)
         return node
 
@@ -326,6 +328,7 @@ class Cluster(Looking):
             raise ValueError(f"there is no broker {node_id}")
         node = self.nodes.pop(node_id)
         self.metadata.endpoints.pop(node_id, None)
+        self.metadata.away.add(node_id)
         self.leadership.node_left(node_id)
         node.close()
         self._addresses.keep(node_id)
@@ -359,6 +362,7 @@ class Cluster(Looking):
             node.close()
         self.nodes.clear()
         self.metadata.endpoints.clear()
+        self.metadata.away.clear()
         self._addresses.release()
         if self._home is not None:
             self._home.remove()

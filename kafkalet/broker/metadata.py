@@ -9,7 +9,7 @@ A partition's `leader_epoch` goes up whenever its leader changes, `partition_epo
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 from typing import NamedTuple
 
 from kafkalet.protocol.errors import Code, KafkaError
@@ -75,11 +75,12 @@ class PartitionState:
 
     __slots__ = ("adding", "index", "isr", "leader", "leader_epoch", "partition_epoch", "removing", "replicas")
 
-    def __init__(self, index: int, replicas: list[int]) -> None:
+    def __init__(self, index: int, replicas: list[int], away: Container[int] = ()) -> None:
+        """A new partition; of its replicas those `away` neither lead nor are in sync, unless there are no others."""
         self.index = index
         self.replicas = replicas
-        self.isr = list(replicas)
-        self.leader = replicas[0]
+        self.isr = [node for node in replicas if node not in away] or list(replicas)
+        self.leader = self.isr[0]
         self.leader_epoch = 0
         self.partition_epoch = 0
         self.adding: list[int] = []
@@ -112,6 +113,7 @@ class MetadataImage:
     def __init__(self, cluster_id: str) -> None:
         self.cluster_id = cluster_id
         self.endpoints: dict[int, Endpoint] = {}
+        self.away: set[int] = set()  # brokers that were stopped and may come back
         self.topics: dict[str, TopicState] = {}
         self.broker_config: dict[int | None, dict[str, str]] = {}  # by node; None: the default of the whole cluster
         self.group_config: dict[str, dict[str, str]] = {}  # by group
@@ -171,20 +173,25 @@ class MetadataImage:
                 yield topic, partition
 
 
-def spread(partitions: int, replication_factor: int, nodes: Iterable[int], first_index: int = 0) -> list[list[int]]:
+def spread(
+    partitions: int, replication_factor: int, nodes: Iterable[int], first_index: int = 0, away: Collection[int] = ()
+) -> list[list[int]]:
     """Replica lists for new partitions, so that leaders and followers are spread over `nodes` in turn.
 
-    INVALID_REPLICATION_FACTOR when there are fewer nodes than replicas. The first replica leads.
+    Nodes that are `away` are taken where there are too few others. INVALID_REPLICATION_FACTOR when there are fewer
+    nodes than replicas, or none that is not away. The first replica leads.
     """
-    ring = sorted(nodes)
-    if not 0 < replication_factor <= len(ring):
+    ring, rest = sorted(nodes), sorted(away)
+    if not ring or not 0 < replication_factor <= len(ring) + len(rest):
         raise KafkaError(
             Code.INVALID_REPLICATION_FACTOR,
             f"Unable to replicate the partition {replication_factor} time(s): "
             f"The target replication factor of {replication_factor} cannot be reached because only "
-            f"{len(ring)} broker(s) are registered.",
+            f"{len(ring) + len(rest)} broker(s) are registered.",
         )
+    here = min(replication_factor, len(ring))
     return [
-        [ring[(index + step) % len(ring)] for step in range(replication_factor)]
+        [ring[(index + step) % len(ring)] for step in range(here)]
+        + [rest[(index + step) % len(rest)] for step in range(replication_factor - here)]
         for index in range(first_index, first_index + partitions)
     ]

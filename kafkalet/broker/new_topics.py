@@ -35,7 +35,7 @@ def place_topic(
     check_name(wanted.name, metadata)
     check_config(wanted.config, config)
     if assignments is not None:
-        check_assignments(assignments, metadata.endpoints)
+        check_assignments(assignments, metadata.endpoints, away=metadata.away)
         return assignments
     partitions, replication_factor = wanted.partitions, wanted.replication_factor
     if replication_factor < -1 or replication_factor == 0:
@@ -48,7 +48,7 @@ def place_topic(
         partitions = config.num_partitions
     if replication_factor == -1:
         replication_factor = config.default_replication_factor
-    return spread(partitions, replication_factor, metadata.endpoints)
+    return spread(partitions, replication_factor, metadata.endpoints, away=metadata.away)
 
 
 def check_config(given: Mapping[str, str], config: BrokerConfig) -> None:

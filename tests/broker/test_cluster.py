@@ -110,6 +110,23 @@ def test_each_broker_may_stand_in_a_rack_of_its_own() -> None:
         kafkalet.Cluster(2, racks=["a"])
 
 
+def test_a_topic_may_have_replicas_on_a_broker_that_is_away() -> None:
+    with kafkalet.Cluster(3) as cluster:
+        cluster.stop_broker(2)
+        cluster.create_topic("t", assignments=[[2, 1], [3, 2]])
+        cluster.create_topic("u", 1, 3)
+        leaders = [(state.leader, state.isr) for state in cluster.metadata.topics["t"].partitions]
+        assert leaders == [(1, [1]), (3, [3])]
+        with pytest.raises(KafkaError, match="partition 0 are fenced") as refused:
+            cluster.create_topic("v", assignments=[[2]])
+        assert refused.value.code is Code.INVALID_REPLICA_ASSIGNMENT
+        cluster.produce("t", 0, batch(b"a"))
+        cluster.start_broker(2)
+        assert cluster.metadata.topics["t"].partitions[0].isr == [1, 2]
+        assert cluster.nodes[2].partitions["t", 0].log.log_end_offset == 1
+        assert sorted(cluster.metadata.topics["u"].partitions[0].isr) == [1, 2, 3]
+
+
 def test_calls_of_what_nobody_has_written_are_counted() -> None:
     with kafkalet.Cluster(2) as cluster:
         wire = Wire(cluster)

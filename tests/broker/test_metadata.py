@@ -44,6 +44,20 @@ def test_added_partitions_go_on_where_the_others_ended() -> None:
     assert spread(4, 1, [1, 2, 3])[2:] == spread(2, 1, [1, 2, 3], first_index=2)
 
 
+def test_brokers_that_are_away_hold_replicas_where_there_are_too_few_others() -> None:
+    assert spread(2, 2, [1, 3], away=[2]) == [[1, 3], [3, 1]]
+    assert spread(2, 3, [1, 3], away=[2]) == [[1, 3, 2], [3, 1, 2]]
+    with pytest.raises(KafkaError, match=r"only 3 broker\(s\)"):
+        spread(1, 4, [1, 3], away=[2])
+    with pytest.raises(KafkaError):
+        spread(1, 1, [], away=[2])
+
+
+def test_who_is_away_neither_leads_nor_is_in_sync() -> None:
+    state = PartitionState(0, [2, 1], away={2})
+    assert (state.replicas, state.isr, state.leader) == ([2, 1], [1], 1)
+
+
 @pytest.mark.parametrize("factor", [0, -2, 4])
 def test_more_replicas_than_brokers_are_refused(factor: int) -> None:
     with pytest.raises(KafkaError) as refusal:

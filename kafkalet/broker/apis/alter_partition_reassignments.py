@@ -78,7 +78,7 @@ def _move(name: str, wanted: Partition, may_differ: bool, context: Context) -> N
         leadership.cancel_move(topic, state)
         return
     replicas = list(wanted.replicas)
-    check_assignments([replicas], {*metadata.endpoints, *state.replicas})
+    check_assignments([replicas], {*metadata.endpoints, *metadata.away, *state.replicas})
     now = len(state.replicas) - len(state.adding)
     if not may_differ and len(replicas) != now:
         message = f"The replication factor is changed from {now} to {len(replicas)}"

@@ -68,10 +68,10 @@ def _grow(topic: Topic, validate_only: bool, context: Context) -> None:
         raise KafkaError(Code.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
     replication_factor = len(state.partitions[0].replicas)
     if topic.assignments is None:
-        replicas = spread(more, replication_factor, metadata.endpoints, first_index=now)
+        replicas = spread(more, replication_factor, metadata.endpoints, first_index=now, away=metadata.away)
     else:
         replicas = [list(assignment.broker_ids) for assignment in topic.assignments]
-        check_assignments(replicas, metadata.endpoints, replication_factor)
+        check_assignments(replicas, metadata.endpoints, replication_factor, metadata.away, now)
     count_mutations(more, STRICT_QUOTA_SINCE, context)
     if not validate_only:
         context.cluster.add_partitions(state, replicas)
