@@ -97,6 +97,9 @@ def transactions_offsets_refused(ask: Asking) -> None:
         txn.commit(f"v{version} commit, a nameless group", 0, (t, (1,)), group_id="", **v)
         txn.describe(f"v{version} what belongs to it")
     txn.offsets.fetch("what is there", (t, (0,)))
+    ask.setup("EndTxn", 0, txn.of(0, committed=False), must_succeed=False)
+    ask.step("sleep", ms=100)
+    ask.setup("DeleteGroups", 0, {"groups_names": [""]}, must_succeed=False)  # others ask for it, too
 
 
 @scenario(GROUP, "TxnOffsetCommit by versions, without adding the offsets before.")
