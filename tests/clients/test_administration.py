@@ -1,0 +1,110 @@
+"""What administrators of a cluster do by the admin client of kafka-python, and how clients take quotas."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import confluent_kafka
+import pytest
+from kafka import (  # type: ignore[import-untyped]
+    KafkaConsumer,
+    KafkaProducer,
+    TopicPartition,
+    TopicPartitionReplica,
+)
+from kafka.admin import (  # type: ignore[import-untyped]
+    ConfigResource,
+    ConfigResourceType,
+    KafkaAdminClient,
+    UpdateFeatureType,
+)
+
+import kafkalet
+
+PARTITION = TopicPartition("t", 0)
+SHORT = {"quota.window.num": "3"}
+"""Quotas look back at three seconds only, so that nobody rests for long."""
+
+
+@pytest.fixture
+def cluster() -> Iterator[kafkalet.Cluster]:
+    with kafkalet.Cluster(3, config=SHORT) as cluster:
+        cluster.create_topic("t", assignments=[[1, 2]])
+        yield cluster
+
+
+@pytest.fixture
+def admin(cluster: kafkalet.Cluster) -> Iterator[Any]:
+    admin = KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)
+    yield admin
+    admin.close()
+
+
+def test_replicas_are_moved_and_leaders_elected(cluster: kafkalet.Cluster, admin: Any) -> None:
+    admin.alter_partition_reassignments({PARTITION: [3, 1]})
+    assert not admin.list_partition_reassignments()
+    state = cluster.metadata.topics["t"].partitions[0]
+    assert (state.replicas, state.leader) == ([3, 1], 1)
+    admin.elect_leaders(0, {"t": [0]})
+    assert state.leader == 3
+    producer = KafkaProducer(bootstrap_servers=cluster.bootstrap_servers)
+    assert producer.send("t", b"v").get(10).offset == 0
+    producer.close()
+
+
+def test_features_are_described_and_changed(cluster: kafkalet.Cluster, admin: Any) -> None:
+    admin.update_features({"transaction.version": (UpdateFeatureType.SAFE_DOWNGRADE, 1)})
+    assert cluster.feature_level("transaction.version") == 1
+    assert "transaction.version" in str(admin.describe_features())
+
+
+def test_groups_have_properties_that_are_listed(admin: Any) -> None:
+    group = ConfigResource("GROUP", "g", configs={"consumer.session.timeout.ms": "50000"})
+    admin.alter_configs([group])
+    assert "'g'" in str(admin.list_config_resources([ConfigResourceType["GROUP"]]))
+
+
+def test_the_quorum_and_the_directories_are_told(cluster: kafkalet.Cluster, admin: Any) -> None:
+    assert "'leader_id': 1" in str(admin.describe_metadata_quorum())
+    replica = TopicPartitionReplica("t", 0, 1)
+    assert admin.alter_replica_log_dirs({replica: cluster.nodes[1].directory.path})
+
+
+def with_quota(cluster: kafkalet.Cluster, key: str, value: float) -> None:
+    """As AlterClientQuotas does; neither client has it."""
+
+    def change() -> None:
+        cluster.metadata.client_quotas[frozenset({("user", "ANONYMOUS")})] = {key: value}
+        for node in cluster.nodes.values():
+            node.apply_quotas()
+
+    cluster.call(change)
+
+
+def test_a_producer_of_librdkafka_hears_how_long_it_is_throttled(cluster: kafkalet.Cluster) -> None:
+    with_quota(cluster, "producer_byte_rate", 60_000.0)
+    events: list[Any] = []
+    producer = confluent_kafka.Producer(
+        {"bootstrap.servers": cluster.bootstrap_servers, "throttle_cb": events.append, "linger.ms": 0}
+    )
+    for _ in range(5):
+        producer.produce("t", b"x" * 45_000)
+        producer.flush(30)
+    assert any(event.throttle_time > 0 for event in events)
+    assert cluster.log("t").high_watermark == 5
+
+
+def test_a_consumer_that_is_throttled_reads_everything_in_the_end(cluster: kafkalet.Cluster) -> None:
+    producer = KafkaProducer(bootstrap_servers=cluster.bootstrap_servers, linger_ms=0)
+    for _ in range(6):
+        producer.send("t", b"x" * 50_000).get(10)
+    producer.close()
+    with_quota(cluster, "consumer_byte_rate", 100_000.0)
+    consumer = KafkaConsumer(bootstrap_servers=cluster.bootstrap_servers, auto_offset_reset="earliest")
+    consumer.assign([PARTITION])
+    read = 0
+    for _ in range(60):
+        read += sum(map(len, consumer.poll(1000).values()))
+        if read == 6:
+            break
+    assert read == 6
+    consumer.close()
