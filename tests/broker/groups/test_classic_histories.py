@@ -13,6 +13,8 @@ from .acting import ONE_PARTITION, REBALANCE_MS, SESSION_MS, Acting
 
 CLIENTS = ("d1", "d2", "d3", "s1", "s2")
 PROTOCOLS = ({"range": b"1"}, {"range": b"2"}, {"range": b"1", "sticky": b"1"}, {"sticky": b"1", "range": b"1"})
+NEVER_FORGOTTEN = {"offsets.retention.check.interval.ms": str(1 << 40)}
+"""Else a group that is empty and has no offsets is gone after ten minutes, and begins with generation 1 again."""
 clients = st.sampled_from(CLIENTS)
 
 
@@ -38,7 +40,7 @@ class Histories(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        self.stage = Stage(1, **ONE_PARTITION)
+        self.stage = Stage(1, **ONE_PARTITION, **NEVER_FORGOTTEN)
         self.group = Acting(self.stage)
         self.clients = {name: Client(name) for name in CLIENTS}
         self.generation = 0
