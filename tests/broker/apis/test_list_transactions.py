@@ -82,6 +82,13 @@ def test_by_pattern(wire: Wire, pattern: str | None, found: set[str]) -> None:
     assert named(ask(wire, transactional_id_pattern=pattern)) == found
 
 
+def test_a_pattern_may_meet_letters_of_all_the_world(wire: Wire) -> None:
+    assert Tx(wire, "größe").init() == Code.NONE
+    assert named(ask(wire, transactional_id_pattern="gr..e")) == {"größe"}
+    assert named(ask(wire, transactional_id_pattern="gr.e")) == set()
+    assert named(ask(wire, transactional_id_pattern=r"\pL+x")) == set()
+
+
 @pytest.mark.parametrize("pattern", ["(", "*", "(?=b)busy", r"(b)\1"])
 def test_what_is_no_pattern(wire: Wire, pattern: str) -> None:
     answer = ask(wire, transactional_id_pattern=pattern, state_filters=["Lost"])
