@@ -74,7 +74,7 @@ def test_java_before_headers(workshop: Workshop, broker: kafkalet.Broker, prefix
     broker.create_topic(prefix, 3)
     java = workshop.java("OldSteps", "0.10.1.1")
     if broker.release.name == "4.4":
-        with pytest.raises(AssertionError, match="failed produce.*server disconnected"):  # KIP-896
+        with pytest.raises(AssertionError, match=r"failed produce.*server disconnected"):  # KIP-896
             steps(*java, broker.bootstrap_servers, prefix)
     else:
         assert steps(*java, broker.bootstrap_servers, prefix) == named(OLD_STEPS)

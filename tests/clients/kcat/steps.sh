@@ -102,7 +102,8 @@ ok times
 # transactions: $writer is a kcat that reads what is written to descriptor 3, a block at a time
 transaction() {
     mkfifo "$folder/$2"
-    "$kcat" -b "$servers" -q -P -t "$1" -p 0 -X transactional.id="$1-$2" -X linger.ms=0 < "$folder/$2" 2> "$folder/log" &
+    "$kcat" -b "$servers" -q -P -t "$1" -p 0 -X transactional.id="$1-$2" -X linger.ms=0 \
+        < "$folder/$2" 2> "$folder/log" &
     writer=$!
     started="$started $writer"
     exec 3> "$folder/$2"
@@ -159,15 +160,20 @@ ok codecs
 # describe
 client -L -t "$topic" > "$folder/described"
 grep -q "topic \"$topic\" with 3 partitions:" "$folder/described" || fail "describe: not three partitions"
-same "partitions in sync" 3 "$(grep -c 'partition [0-2], leader \([0-9]*\), replicas: \1, isrs: \1$' "$folder/described")"
+same "partitions in sync" 3 \
+    "$(grep -c 'partition [0-2], leader \([0-9]*\), replicas: \1, isrs: \1$' "$folder/described")"
 ok describe
 
 # unknown topic
-if client -C -e -t "$topic-none" -X allow.auto.create.topics=false > "$folder/none" 2>&1; then fail "unknown topic: none"; fi
+if client -C -e -t "$topic-none" -X allow.auto.create.topics=false > "$folder/none" 2>&1; then
+    fail "unknown topic: no refusal"
+fi
 grep -q "Unknown topic or partition" "$folder/none" || fail "unknown topic: $(cat "$folder/none")"
 ok "unknown topic"
 
 # out of range
-if client -C -t "$topic" -p 0 -e -o 9999 -X auto.offset.reset=error > "$folder/range" 2>&1; then fail "range: none"; fi
+if client -C -t "$topic" -p 0 -e -o 9999 -X auto.offset.reset=error > "$folder/range" 2>&1; then
+    fail "out of range: no refusal"
+fi
 grep -q "Offset out of range" "$folder/range" || fail "out of range: $(cat "$folder/range")"
 ok "out of range"

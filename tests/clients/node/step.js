@@ -37,8 +37,8 @@ const until = async (what, condition) => {
 
 // The refusal must be of one of those types, itself, as what caused it, or as one of several.
 const refused = async (body, ...types) => {
-  const kinds = error =>
-    error ? [error.type, ...kinds(error.cause), ...(error.errors || []).flatMap(kinds), ...(error.groups || []).flatMap(g => kinds(g.error))] : []
+  const parts = error => [error.cause, ...(error.errors || []), ...(error.groups || []).map(group => group.error)]
+  const kinds = error => (error ? [error.type, ...parts(error).flatMap(kinds)] : [])
   const found = await Promise.resolve().then(body).then(() => undefined, error => error)
   if (!kinds(found).some(kind => types.includes(kind))) {
     throw new Error(`refused by ${found && found.stack}, not by ${types[0]}`)

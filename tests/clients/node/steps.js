@@ -34,12 +34,9 @@ const [servers, name] = process.argv.slice(2)
 const topic = `${name}-records`
 const base = Date.now() - 1000000
 const sent = [[], [], []] // numbers of the records of each partition, in order of their offsets
-const kafka = new Kafka({
-  clientId: 'steps',
-  brokers: servers.split(','),
-  logLevel: logLevel.NOTHING,
-  retry: { initialRetryTime: 30, retries: 20, maxRetryTime: 500 },
-})
+const retry = { initialRetryTime: 30, retries: 20, maxRetryTime: 500 }
+const config = { clientId: 'steps', brokers: servers.split(','), logLevel: logLevel.NOTHING, retry }
+const kafka = new Kafka(config)
 const admin = kafka.admin()
 
 // Whoever is asked for metadata is our only broker.
@@ -90,12 +87,8 @@ const produce = async () => {
 
 // A member of a group that reads up to a limit, and knows what it was given and how long that took.
 const join = async (group, { limit = Infinity, alone = true, clientId = 'steps' } = {}) => {
-  const consumer = new Kafka({
-    clientId,
-    brokers: servers.split(','),
-    logLevel: logLevel.NOTHING,
-    retry: { initialRetryTime: 30, retries: 20, maxRetryTime: 500 },
-  }).consumer({ groupId: `${name}-${group}`, heartbeatInterval: 200, maxWaitTimeInMs: 100, retry: { initialRetryTime: 30 } })
+  const settings = { groupId: `${name}-${group}`, heartbeatInterval: 200, maxWaitTimeInMs: 100, retry }
+  const consumer = new Kafka({ ...config, clientId }).consumer(settings)
   const member = { consumer, read: [], assigned: [], leave: () => consumer.disconnect() }
   consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
     member.assigned = payload.memberAssignment[topic] || []
