@@ -41,7 +41,9 @@ def _part(kind: str, name: str | None) -> Answer.Entity:
 
 def _change(entity: QuotaEntity, named: list[Entry], validate_only: bool, context: Context) -> None:
     ops = named[0].ops
-    if len(named) > 1 or len({op.key for op in ops}) < len(ops):
+    if not context.release.runs_without_zookeeper:  # the last one counts
+        ops = list({op.key: op for op in named[-1].ops}.values())
+    elif len(named) > 1 or len({op.key for op in ops}) < len(ops):
         parts = ", ".join(f"{kind}={name}" for kind, name in sorted(entity))
         raise KafkaError(Code.INVALID_REQUEST, f"Ignoring duplicate entity ClientQuotaEntity(entries={{{parts}}})")
     check_entity(dict(entity))

@@ -39,9 +39,21 @@ def handle(request: AlterPartitionReassignmentsRequest, context: Context) -> Alt
             answers.append(answer)
         topics.append(Topic(name=topic.name, partitions=answers))
     context.cluster.save()
+    message = None
+    if not context.release.runs_without_zookeeper:
+        topics, message = _each_once(topics), ""
     return AlterPartitionReassignmentsResponse(
-        allow_replication_factor_change=may_differ, error_message=None, responses=topics
+        allow_replication_factor_change=may_differ, error_message=message, responses=topics
     )
+
+
+def _each_once(topics: list[Topic]) -> list[Topic]:
+    """Each partition once, and topics with any only: as brokers with ZooKeeper answer."""
+    found: dict[str, dict[int, Answer]] = {}
+    for topic in topics:
+        for answer in topic.partitions:
+            found.setdefault(topic.name, {})[answer.partition_index] = answer
+    return [Topic(name=name, partitions=list(answers.values())) for name, answers in found.items()]
 
 
 def refuse(
@@ -68,6 +80,10 @@ def refuse(
 
 def _move(name: str, wanted: Partition, may_differ: bool, context: Context) -> None:
     metadata, leadership = context.cluster.metadata, context.cluster.leadership
+    if wanted.replicas is None and not context.release.runs_without_zookeeper:
+        moving = metadata.partition(name, wanted.partition_index)
+        if moving is None or not moving.is_moving:
+            raise KafkaError(Code.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment is in progress.")
     topic = metadata.topics.get(name)
     if topic is None:
         raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {name}.")

@@ -29,6 +29,8 @@ def handle(request: ElectLeadersRequest, context: Context) -> ElectLeadersRespon
     try:
         kind = Election(request.election_type)
     except ValueError:
+        if not context.release.runs_without_zookeeper:
+            raise KafkaError(Code.UNKNOWN_SERVER_ERROR) from None
         raise KafkaError(Code.INVALID_REQUEST, f"Unknown election type {request.election_type}") from None
     if request.timeout_ms <= 0 and context.release.runs_without_zookeeper:
         raise KafkaError(Code.REQUEST_TIMED_OUT)  # before the controller has looked at it
@@ -41,7 +43,18 @@ def handle(request: ElectLeadersRequest, context: Context) -> ElectLeadersRespon
             results = topic.partition_result
             topic.partition_result = [one for one in results if one.error_code != Code.ELECTION_NOT_NEEDED]
     context.cluster.save()
+    if not context.release.runs_without_zookeeper:
+        topics = _each_once(topics)
     return ElectLeadersResponse(replica_election_results=topics)
+
+
+def _each_once(topics: list[Topic]) -> list[Topic]:
+    """Each partition once, and topics with any only: as brokers with ZooKeeper answer."""
+    found: dict[str, dict[int, Answer]] = {}
+    for topic in topics:
+        for answer in topic.partition_result:
+            found.setdefault(topic.topic, {})[answer.partition_id] = answer
+    return [Topic(topic=name, partition_result=list(answers.values())) for name, answers in found.items()]
 
 
 def refuse(request: ElectLeadersRequest, context: Context, error: KafkaError) -> ElectLeadersResponse:

@@ -40,6 +40,12 @@ def test_an_entity_that_is_named_twice_is_refused_once() -> None:
         assert alter(ask, entry({"user": "u"}, **{PRODUCE: 5.0}), entry({"user": "u"})) == [INVALID_REQUEST]
 
 
+def test_with_zookeeper_the_last_of_two_counts() -> None:
+    with asking(kafka_version="2.8") as ask:
+        assert alter(ask, entry({"user": "u"}, **{PRODUCE: 5.0}), entry({"user": "u"}, **{PRODUCE: 6.0})) == [0]
+        assert ask.cluster.metadata.client_quotas == {frozenset({("user", "u")}): {PRODUCE: 6.0}}
+
+
 def test_what_is_only_validated_is_not_kept() -> None:
     with asking() as ask:
         assert alter(ask, entry({"user": "u"}, **{PRODUCE: 5.0}), validate_only=True) == [0]

@@ -135,6 +135,19 @@ def test_what_may_be(replicas: list[int], fields: dict[str, Any], code: int) -> 
         assert move(ask, replicas, **fields) == code
 
 
+def test_with_zookeeper_the_last_wish_for_a_partition_is_answered() -> None:
+    with asking(kafka_version="2.8") as ask:
+        ask.cluster.create_topic("t")
+        partitions = [[{"partition_index": 0, "replicas": replicas}] for replicas in ([1], [9])]
+        topics = [{"name": "t", "partitions": wished} for wished in partitions]
+        answer = ask(Api.ALTER_PARTITION_REASSIGNMENTS, 0, topics=[*topics, {"name": "u", "partitions": []}])
+        [topic] = answer["responses"]
+        assert [partition["error_code"] for partition in topic["partitions"]] == [39]
+        unknown = [{"name": "nope", "partitions": [{"partition_index": 0, "replicas": None}]}]
+        answer = ask(Api.ALTER_PARTITION_REASSIGNMENTS, 0, topics=unknown)
+        assert answer["responses"][0]["partitions"][0]["error_code"] == 85
+
+
 def test_what_comes_too_late_is_refused_for_each_partition() -> None:
     from kafkalet.broker.apis.alter_partition_reassignments import refuse
     from kafkalet.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest as Request

@@ -79,6 +79,12 @@ def test_of_all_partitions_only_those_are_told_that_needed_it() -> None:
         assert leader_of(ask, "t")[0] == 2
 
 
+def test_with_zookeeper_each_partition_is_answered_once_and_topics_without_any_are_left_out() -> None:
+    with asking(topics=["t"], kafka_version="2.8") as ask:
+        assert elect(ask, PREFERRED) == {}
+        assert elect(ask, PREFERRED, "t", "t") == {"t": [NOT_NEEDED]}
+
+
 @pytest.mark.parametrize(("kind", "timeout_ms", "code"), [(2, 1000, 42), (-1, 1000, 42), (PREFERRED, 0, 7)])
 def test_what_is_refused_as_a_whole_is_so_for_each_partition(kind: int, timeout_ms: int, code: int) -> None:
     from kafkalet.broker.apis import elect_leaders
