@@ -54,8 +54,8 @@ class Connection:
     """A client, from accept to close."""
 
     __slots__ = (
-        *("_around", "_blocked", "_closed", "_context", "_delayed", "_ended", "_ending", "_fd", "_mute", "_outbox"),
-        *("_partial", "_reading", "_rest", "_resuming", "_socket", "_writing", "last_active_ms", "peer"),
+        *("_around", "_blocked", "_context", "_delayed", "_ended", "_ending", "_fd", "_mute", "_outbox", "_partial"),
+        *("_reading", "_rest", "_resuming", "_socket", "_writing", "is_closed", "last_active_ms", "peer"),
     )
 
     def __init__(self, around: Surroundings, sock: socket.socket, peer: tuple[str, int]) -> None:
@@ -76,7 +76,7 @@ class Connection:
         self._writing = False
         self._ended: str | None = None  # the client sends no more: the reason, "" for an orderly end
         self._ending: str | None = None  # we close once the answers are sent: the reason
-        self._closed = False
+        self.is_closed = False
         around.loop.add_reader(self._fd, self._on_readable)
 
     def begin(self) -> None:
@@ -85,10 +85,6 @@ class Connection:
         self._on_readable()
 
     # What a handler may ask (`Client`).
-
-    @property
-    def is_closed(self) -> bool:
-        return self._closed
 
     def close(self, reason: str) -> None:
         """End the connection when the answers given so far have been sent; `reason` goes into the log."""
@@ -193,7 +189,7 @@ class Connection:
         finally:
             if out:
                 self._send(out, out_bytes)
-        if at < end and not self._closed:
+        if at < end and not self.is_closed:
             self._keep(at, end, size)
         if self._blocked:
             self._go_on()
@@ -238,7 +234,7 @@ class Connection:
 
     def _go_on(self) -> None:
         """Unless something still blocks this connection, let it serve what has come meanwhile, in a turn of its own."""
-        if self._closed or self._resuming or self._outbox is not None:
+        if self.is_closed or self._resuming or self._outbox is not None:
             return
         if self._ending is not None:
             self._close(self._ending)
@@ -252,7 +248,7 @@ class Connection:
 
     def _resume(self) -> None:
         self._resuming = False
-        if self._closed:
+        if self.is_closed:
             return
         if self._ending is not None or self._outbox is not None or self._mute is not None:
             self._go_on()
@@ -267,7 +263,7 @@ class Connection:
             self.close(str(problem))
         except Exception:  # noqa: BLE001 - a bug costs this connection, not the others
             self._bug()
-        if self._blocked or self._closed:
+        if self._blocked or self.is_closed:
             return
         if self._ended is None:
             self._set_reading(True)
@@ -291,7 +287,7 @@ class Connection:
             self._close(self._ended or "", logging.INFO)
 
     def _set_reading(self, reading: bool) -> None:
-        if reading is not self._reading and not self._closed:
+        if reading is not self._reading and not self.is_closed:
             self._reading = reading
             if reading:
                 self._around.loop.add_reader(self._fd, self._on_readable)
@@ -302,7 +298,7 @@ class Connection:
 
     def _send(self, out: list[Chunk], size: int) -> None:
         """Send pieces of `size` bytes together, or as much of them as the socket takes now and the rest later."""
-        if self._closed or not out:
+        if self.is_closed or not out:
             return
         if self._outbox is not None:
             self._outbox.extend(out)
@@ -368,7 +364,7 @@ class Connection:
 
     def _bug(self, error: BaseException | None = None) -> None:
         """Something that must not happen has happened while this client was served: it loses its connection."""
-        if not self._closed:
+        if not self.is_closed:
             asked = self._context and self._context.route
             _LOG.error("%s: closed; a bug in the answer to %s", str(self), asked, exc_info=error or True)
             self._close("")
@@ -378,9 +374,9 @@ class Connection:
         self._close(reason, logging.INFO)
 
     def _close(self, reason: str, level: int = logging.WARNING) -> None:
-        if self._closed:
+        if self.is_closed:
             return
-        self._closed = self._blocked = True
+        self.is_closed = self._blocked = True
         if reason:
             _LOG.log(level, "%s: closed; %s", str(self), reason)
         around = self._around

@@ -14,8 +14,7 @@ from kafkalet.protocol.api import Api
 class Client(Protocol):
     """The connection a request came in on, as far as a handler may touch it."""
 
-    @property
-    def is_closed(self) -> bool: ...
+    is_closed: bool
 
     def close(self, reason: str) -> None:
         """End the connection, with one line in the log that gives `reason`."""
