@@ -5,6 +5,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Coroutine, Iterator, Sequence
+from concurrent.futures import CancelledError, Future
 from typing import Any, TypeVar
 
 import aiokafka
@@ -29,6 +30,7 @@ from .face import (
 T = TypeVar("T")
 
 PRODUCER_FENCED = 90
+POLLING_MS = 50
 
 
 @contextlib.contextmanager
@@ -79,26 +81,32 @@ async def send(producer: Any, topic: str, partition: int | None, rows: Sequence[
 
 
 class AioKafkaMember:
-    """A consumer in a group."""
+    """A consumer in a group. It starts and polls in the background: both wait for rebalances, and so for others."""
 
-    def __init__(self, run: Any, topic: str, **settings: Any) -> None:
-        self.run, self.topic = run, topic
+    def __init__(self, loop: Loop, topic: str, **settings: Any) -> None:
+        self.run, self.topic = loop.run, topic
         self.group = settings["group_id"]
-        self.consumer = run(self._start(topic, settings))
+        self.consumer = self.run(self._make(topic, settings))
+        self._loop = loop.loop
+        self._waiting: Future[Any] | None = self._begin(self.consumer.start())
+
+    def _begin(self, work: Coroutine[Any, Any, Any]) -> Future[Any]:
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     @staticmethod
-    async def _start(topic: str, settings: dict[str, Any]) -> Any:
-        consumer = aiokafka.AIOKafkaConsumer(topic, **settings)
-        try:
-            await consumer.start()
-        except BaseException:
-            await consumer.stop()
-            raise
-        return consumer
+    async def _make(topic: str, settings: dict[str, Any]) -> Any:
+        return aiokafka.AIOKafkaConsumer(topic, **settings)
 
     def poll(self, wait_s: float = 0.05) -> list[tuple[int, Message]]:
-        batches = self.run(self.consumer.getmany(timeout_ms=round(1000 * wait_s))).values()
-        return [(record.partition, record_message(record)) for batch in batches for record in batch]
+        if self._waiting is None:
+            self._waiting = self._begin(self.consumer.getmany(timeout_ms=POLLING_MS))
+        try:
+            with refusals():
+                batches = self._waiting.result(wait_s) or {}
+        except TimeoutError:
+            return []
+        self._waiting = None
+        return [(record.partition, record_message(record)) for batch in batches.values() for record in batch]
 
     def assignment(self) -> set[int]:
         return {partition.partition for partition in self.consumer.assignment()}
@@ -110,7 +118,10 @@ class AioKafkaMember:
         return [self.run(self.consumer.committed(aiokafka.TopicPartition(self.topic, index))) for index in partitions]
 
     def close(self) -> None:
-        self.run(self.consumer.stop())
+        if self._waiting is not None:
+            self._waiting.cancel()
+        with contextlib.suppress(CancelledError):  # it cancels itself where the broker is gone
+            self.run(self.consumer.stop())
 
 
 def positions(topic: str, offsets: dict[int, int]) -> dict[Any, int]:
@@ -235,7 +246,7 @@ class AioKafka:
             "heartbeat_interval_ms": HEARTBEAT_MS,
             "group_id": group,
         }
-        opened = AioKafkaMember(self._run, topic, **self.more | usual | settings)
+        opened = AioKafkaMember(self._loop, topic, **self.more | usual | settings)
         self._opened.callback(opened.close)
         return opened
 
