@@ -60,6 +60,15 @@ BROKERS = {
     "default.replication.factor": "The replicas of a topic for which nobody says how many.",
     "delete.topic.enable": "Whether clients may delete topics.",
     "fetch.max.bytes": "The most that an answer to a fetch holds.",
+    "group.consumer.assignment.interval.ms": "How long a consumer group keeps an assignment before it makes another.",
+    "group.consumer.heartbeat.interval.ms": "How often a member of a consumer group is told to call.",
+    "group.consumer.max.size": "How many members a consumer group may have.",
+    "group.consumer.migration.policy": "Whether groups go from classic to consumer, and back.",
+    "group.consumer.session.timeout.ms": "How long a member of a consumer group may be silent.",
+    "group.initial.rebalance.delay.ms": "How long a new classic group waits for further members.",
+    "group.max.session.timeout.ms": "The longest session timeout a member of a classic group may ask for.",
+    "group.max.size": "How many members a classic group may have.",
+    "group.min.session.timeout.ms": "The shortest session timeout a member of a classic group may ask for.",
     "log.initial.task.delay.ms": "How long after its start a broker first looks after its logs.",
     "log.retention.check.interval.ms": "How often a broker looks for segments to drop.",
     "max.connections": "How many connections may be open at once.",
@@ -68,21 +77,48 @@ BROKERS = {
     "max.incremental.fetch.session.cache.slots": "How many incremental fetch sessions are remembered.",
     "max.request.partition.size.limit": "The most partitions that an answer to DescribeTopicPartitions holds.",
     "num.partitions": "The partitions of a topic for which nobody says how many.",
+    "offset.metadata.max.bytes": "How much text may be committed beside an offset.",
+    "offsets.commit.timeout.ms": "How long a commit waits for the replicas of its topic.",
+    "offsets.retention.check.interval.ms": "How often offsets are looked for that are kept no longer.",
+    "offsets.retention.minutes": "How long offsets are kept after their group has lost its last member.",
+    "offsets.topic.num.partitions": "The partitions of the topic in which groups keep their offsets.",
+    "offsets.topic.replication.factor": "The replicas of that topic, at most as many as there are brokers.",
+    "offsets.topic.segment.bytes": "The size of its segments.",
     "producer.id.expiration.ms": "How long a producer is remembered after its last batch.",
     "quota.window.num": "How many windows the quotas of clients look back at.",
     "quota.window.size.seconds": "How long a window of the quotas of clients is.",
     "replica.high.watermark.checkpoint.interval.ms": "How often the high watermarks are noted on disk.",
     "replica.lag.time.max.ms": "How long a follower may lag before it is no longer in sync.",
     "replica.selector.class": "Whether consumers are sent to a replica of their rack.",
+    "request.timeout.ms": "How long a broker waits for what it asked of another one.",
     "socket.receive.buffer.bytes": "The receive buffer of a connection; -1 for the system's own.",
     "socket.request.max.bytes": "The largest request that is read.",
     "socket.send.buffer.bytes": "The send buffer of a connection; -1 for the system's own.",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "How often overdue transactions are looked for.",
+    "transaction.max.timeout.ms": "The longest timeout a transactional producer may ask for.",
+    "transaction.partition.verification.enable": "Whether a coordinator vouches for each transaction.",
+    "transaction.remove.expired.transaction.cleanup.interval.ms": "How often unused ids are looked for.",
+    "transaction.state.log.min.isr": "How many replicas of the topic of transactions have to be in sync.",
+    "transaction.state.log.num.partitions": "The partitions of the topic in which transactions are kept.",
+    "transaction.state.log.replication.factor": "The replicas of the topic of transactions.",
+    "transaction.state.log.segment.bytes": "The size of the segments of the topic of transactions.",
+    "transactional.id.expiration.ms": "How long a transactional id that nobody uses is remembered.",
 }
+
+GROUPS = {
+    "consumer.assignment.interval.ms": "How long the group keeps an assignment before it makes another.",
+    "consumer.heartbeat.interval.ms": "How often a member of the group is told to call.",
+    "consumer.session.timeout.ms": "How long a member of the group may be silent.",
+    "interval.ms": "How often clients push their metrics.",
+    "match": "Which clients are meant, by regular expressions; all of them without any.",
+    "metrics": "The metrics that are wanted, by the beginnings of their names; * for all.",
+}
+"""Properties of groups, and of subscriptions to metrics of clients."""
 
 
 def documentation_of(name: str) -> str:
-    """What a property of a topic or a broker is for."""
-    if (known := TOPICS.get(name) or BROKERS.get(name)) is not None:
+    """What a property of a topic, a broker, a group or a subscription is for."""
+    if (known := TOPICS.get(name) or BROKERS.get(name) or GROUPS.get(name)) is not None:
         return known
     for topic_property, synonyms in SYNONYMS.items():
         if any(synonym.name == name for synonym in synonyms):

@@ -1,7 +1,9 @@
 """`kafkalet.broker.documentation`: a sentence for each property that is acted on."""
 
+from kafkalet.broker.client_metrics import PROPERTIES
 from kafkalet.broker.config import SETTINGS, broker_defaults
-from kafkalet.broker.documentation import BROKERS, NO_EFFECT, TOPICS, documentation_of
+from kafkalet.broker.documentation import BROKERS, GROUPS, NO_EFFECT, TOPICS, documentation_of
+from kafkalet.broker.group_properties import properties_of_groups
 from kafkalet.storage.topic_properties import topic_properties
 
 RELEASES = ((2, 8), (3, 9), (4, 4))
@@ -17,6 +19,12 @@ def test_every_property_a_broker_acts_on_has_a_sentence() -> None:
     assert BROKERS.keys() <= SETTINGS.keys()
 
 
+def test_properties_of_groups_and_subscriptions_that_are_acted_on_have_one() -> None:
+    assert GROUPS.keys() - PROPERTIES.keys() <= properties_of_groups((4, 4)).keys()
+    assert PROPERTIES.keys() <= GROUPS.keys()
+    assert documentation_of("share.session.timeout.ms") == NO_EFFECT
+
+
 def test_defaults_of_topics_say_whose_they_are() -> None:
     for name in broker_defaults((4, 4)):
         if name not in TOPICS:
@@ -29,6 +37,6 @@ def test_the_rest_is_said_to_have_no_effect() -> None:
 
 
 def test_sentences_end() -> None:
-    for text in [*TOPICS.values(), *BROKERS.values(), NO_EFFECT]:
+    for text in [*TOPICS.values(), *BROKERS.values(), *GROUPS.values(), NO_EFFECT]:
         assert text[0].isupper() or text.split()[0] in TOPICS
         assert text.endswith(".")
