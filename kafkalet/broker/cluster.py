@@ -169,7 +169,7 @@ class Cluster(Looking):
             state = PartitionState(len(topic.partitions), list(nodes), self.metadata.away)
             topic.partitions.append(state)
             self._host(topic, state)
-        self.metadata.topics_changed()
+        self.metadata.topic_changed(topic.name)
         self.save()
 
     def state_topic(self, wanted: StateTopic) -> TopicState:

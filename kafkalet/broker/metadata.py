@@ -125,6 +125,8 @@ class MetadataImage:
         """Goes up with every change of topics or their partitions."""
         self.version_of_new_topics = 1
         """The version in which a topic was made last."""
+        self.changed_in: dict[str, int] = {}
+        """The version in which a topic was made, changed or deleted last."""
         self.zookeeper_offsets: dict[tuple[str, str, int], int] = {}  # OffsetCommit v0; by group, topic, partition
         self._by_id: dict[bytes, TopicState] = {}
 
@@ -149,18 +151,19 @@ class MetadataImage:
     def add_topic(self, topic: TopicState) -> None:
         self.topics[topic.name] = topic
         self._by_id[topic.topic_id] = topic
-        self.topics_changed()
+        self.topic_changed(topic.name)
         self.version_of_new_topics = self.version
 
     def remove_topic(self, name: str) -> TopicState:
         topic = self.topics.pop(name)
         del self._by_id[topic.topic_id]
-        self.topics_changed()
+        self.topic_changed(name)
         return topic
 
-    def topics_changed(self) -> None:
-        """Topics or their partitions are not what they were."""
+    def topic_changed(self, name: str) -> None:
+        """A topic or its partitions are not what they were."""
         self.version += 1
+        self.changed_in[name] = self.version
 
     def collides_with(self, name: str) -> str | None:
         """An existing topic whose metric name would be the same: '.' and '_' count as one character there."""

@@ -336,6 +336,16 @@ class Release(NamedTuple):
         return 1 if self.version >= (4, 3) else 0
 
     @property
+    def looks_at_subscriptions_within_epochs(self) -> bool:
+        """A member gives back at once what it no longer wants, and may join anew in any epoch (4.2)."""
+        return self.version >= (4, 2)
+
+    @property
+    def notices_expressions_given_up(self) -> bool:
+        """Who gives a regular expression up is assigned anew (4.3); before, at some later occasion."""
+        return self.version >= (4, 3)
+
+    @property
     def keeps_assignment_epochs(self) -> bool:
         """A member's partitions keep the epoch in which they were assigned, so that it may commit their offsets late
         (KIP-1251), and targets are spaced by `group.consumer.assignment.interval.ms`; both since 4.3."""

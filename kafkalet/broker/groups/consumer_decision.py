@@ -16,7 +16,7 @@ from .consumer_members import Preview
 from .consumer_reconciliation import Held, Step, reconcile
 from .consumer_records import Change
 from .consumer_regex import RegexStatus, look_at_regexes
-from .consumer_state import ConsumerState
+from .consumer_state import NEVER_READ, ConsumerState
 from .consumer_target import compute_target
 from .consumer_timers import Wait
 from .consumer_topics import metadata_hash, topic_ids, wanted_names
@@ -57,11 +57,19 @@ class Decision:
             names_changed = after.topic_names != before.topic_names
         status, changes, self.needs_resolving = look_at_regexes(group, before, after)
         self.changes += changes
-        self.has_subscription_changed = names_changed or status is not RegexStatus.SAME
-        raises = names_changed or status is RegexStatus.CHANGED_AND_RESOLVED or self._prefers_another_assignor()
+        self.has_subscription_changed = group.shard.node.release.looks_at_subscriptions_within_epochs and (
+            names_changed or status is not RegexStatus.SAME
+        )
+        raises = (
+            names_changed
+            or not group.group_epoch
+            or status is RegexStatus.CHANGED_AND_RESOLVED
+            or self._prefers_another_assignor()
+        )
         raises |= raises_for_regex and status is not RegexStatus.SAME
         metadata = group.shard.node.metadata
-        if not raises and group.metadata_version == metadata.version:
+        self._metadata_version = metadata.version
+        if not raises and not self._topics_have_changed():
             return
         preview = self._preview()
         self._is_homogeneous = preview.is_homogeneous()
@@ -71,7 +79,6 @@ class Decision:
             self.changes.append(records.group_epoch(group.group_id, self.epoch, hashed))
         if group.has_partition_metadata:
             self.changes.append(records.no_partition_metadata(group.group_id))
-        self._metadata_version = metadata.version
 
     def assign(self) -> None:
         """Compute a new target if the group epoch has gone up, and the last one is old enough."""
@@ -92,7 +99,11 @@ class Decision:
         if not self.has_subscription_changed and after.is_reconciled_to(self.target_epoch):
             return after
         names = wanted_names(after, group.members.resolved)
-        wanted = frozenset(topic_ids(names, group.shard.node.metadata))
+        within_epochs = group.shard.node.release.looks_at_subscriptions_within_epochs
+        if within_epochs:
+            wanted = frozenset(topic_ids(names, group.shard.node.metadata))
+        else:
+            wanted = frozenset((*self.target, *after.assigned))
         step = Step(
             self.target_epoch,
             self.target,
@@ -101,6 +112,7 @@ class Decision:
             group.members.holder_epoch,
             self.has_subscription_changed,
             self.held,
+            0 if within_epochs else 1,
         )
         self.after = reconcile(after, step)
         if self.after is not after and self.after != after:
@@ -117,6 +129,14 @@ class Decision:
             expect_revocation(self.group, self.after)
         else:
             self.group.timers.cancel(Wait.REBALANCE, self.after.member_id)
+
+    def _topics_have_changed(self) -> bool:
+        """Whether a topic that somebody wants has changed since the group looked last."""
+        group, changed_in = self.group, self.group.shard.node.metadata.changed_in
+        since = group.metadata_version
+        if since in (self._metadata_version, NEVER_READ):
+            return since == NEVER_READ
+        return any(changed_in.get(name, 0) > since for name in group.members.topics())
 
     def _preview(self) -> Preview:
         preview = Preview(self.group.members)

@@ -34,7 +34,8 @@ def describe(group: ConsumerState) -> ConsumerGroupDescribeResponse.Group:
 def _member(group: ConsumerState, member: ConsumerMember) -> ConsumerGroupDescribeResponse.Group.Member:
     metadata = group.shard.node.metadata
     owned: dict[bytes, list[int]] = {topic_id: list(epochs) for topic_id, epochs in member.assigned.items()}
-    for topic_id, epochs in member.pending_revocation.items():
+    shows_pending = group.shard.node.release.keeps_assignment_epochs
+    for topic_id, epochs in member.pending_revocation.items() if shows_pending else ():
         owned.setdefault(topic_id, []).extend(epochs)
     return ConsumerGroupDescribeResponse.Group.Member(
         member_id=member.member_id,

@@ -110,11 +110,11 @@ def find_member(
     instance_id = request.instance_id
     if instance_id is None:
         known = group.members.get(member_id) or (ConsumerMember(member_id) if joins else group.member(member_id))
-        _check_epoch(known, request.member_epoch, request.topic_partitions)
+        _check_epoch(group, known, request.member_epoch, request.topic_partitions)
         return known, []
     if not joins:
         known = static_member(group, member_id, instance_id)
-        _check_epoch(known, request.member_epoch, request.topic_partitions)
+        _check_epoch(group, known, request.member_epoch, request.topic_partitions)
         return known, []
     former = group.members.static(instance_id)
     if former is None:
@@ -141,10 +141,11 @@ def take_place(group: ConsumerState, former: ConsumerMember, member_id: str) -> 
     ]
 
 
-def _check_epoch(member: ConsumerMember, epoch: int, held: Held | None) -> None:
+def _check_epoch(group: ConsumerState, member: ConsumerMember, epoch: int, held: Held | None) -> None:
     """Raise FENCED_MEMBER_EPOCH unless a member is in its epoch, or in the one before and has only what is its own:
     then it has missed the answer that told it of the new one."""
-    if epoch in (JOINING, member.member_epoch):
+    anew = epoch == JOINING and group.shard.node.release.looks_at_subscriptions_within_epochs
+    if anew or epoch == member.member_epoch:
         return
     if epoch < member.member_epoch and epoch == member.previous_member_epoch and _is_subset(held, member.assigned):
         return

@@ -103,7 +103,9 @@ def expect_revocation(group: ConsumerState, member: ConsumerMember) -> None:
 
 
 def expect_all(group: ConsumerState) -> None:
-    """After the log was read: the time of all members begins anew."""
+    """After the log was read: the time of all members begins anew, and expressions have to be looked up again."""
+    resolved = group.members.resolved
+    resolved.update({regex: each._replace(version=0) for regex, each in resolved.items()})
     for member in group.members:
         expect_session(group, member.member_id)
         if member.state == MemberState.UNREVOKED_PARTITIONS:

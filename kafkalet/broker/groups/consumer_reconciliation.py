@@ -33,6 +33,7 @@ class Step(NamedTuple):
     holder_epoch: Callable[[bytes, int], int]
     has_subscription_changed: bool
     held: Held | None
+    epochs_per_revocation: int = 0  # 1 before 4.2: who has given back, and has to again, is an epoch further
 
 
 def reconcile(member: ConsumerMember, step: Step) -> ConsumerMember:
@@ -44,7 +45,7 @@ def reconcile(member: ConsumerMember, step: Step) -> ConsumerMember:
         return _without_unwanted(member, step) if step.has_subscription_changed else member
     if member.state == MemberState.UNREVOKED_PARTITIONS:
         if not _holds_any(step.held, member.pending_revocation):
-            return _next(member, step, member.member_epoch)
+            return _next(member, step, member.member_epoch + step.epochs_per_revocation)
         return _without_unwanted(member, step) if step.has_subscription_changed else member
     if member.state == MemberState.UNRELEASED_PARTITIONS:
         return _next(member, step, member.member_epoch)

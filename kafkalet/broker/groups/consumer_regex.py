@@ -53,11 +53,15 @@ def look_at_regexes(
         if new and not regexes[new]:
             check_regex(new)
             is_new = True
-        elif (new in group.members.resolved) if new else old:
+        elif (new in group.members.resolved) if new else _notices(group, old):
             status = RegexStatus.CHANGED_AND_RESOLVED
     if not is_new and not regexes:
         return status, changes, False
     return status, changes, _is_due(group, old, new, is_new=is_new)
+
+
+def _notices(group: ConsumerState, given_up: str) -> bool:
+    return bool(given_up) and group.shard.node.release.notices_expressions_given_up
 
 
 def check_regex(expression: str) -> None:
