@@ -169,6 +169,25 @@ def test_a_restart_loses_nothing(tmp_path: Path) -> None:
         wire.close()
 
 
+def test_what_was_decided_before_a_restart_is_completed_after_it(tmp_path: Path) -> None:
+    with producing(2, data_dir=tmp_path) as tx:
+        cluster = tx.wire.cluster
+        assert tx.add() == Code.NONE
+        assert tx.send(b"a")["error_code"] == Code.NONE
+        leader = cluster.metadata.topics["t"].partitions[0].leader
+        cluster.hold_replication(3 - leader, "t")
+        assert tx.end() == Code.NONE
+        assert cluster.transaction("x").state == "PrepareCommit"
+    with kafkalet.Cluster(2, data_dir=tmp_path) as cluster:
+        wire = Wire(cluster)
+        wire.until(lambda: cluster.transactions.view("x").state == "CompleteCommit")
+        again = Tx(wire)
+        again.producer_id, again.epoch, again.sequences = tx.producer_id, tx.epoch, tx.sequences
+        again.commit(b"b")
+        assert cluster.log("t").last_stable_offset == cluster.log("t").log_end_offset
+        wire.close()
+
+
 def test_time_goes_on_for_a_transaction_that_was_taken_over() -> None:
     with producing(3, clock=kafkalet.ManualClock()) as tx:
         assert tx.init(timeout_ms=20_000) == tx.add() == Code.NONE
