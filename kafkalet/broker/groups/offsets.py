@@ -125,9 +125,7 @@ class Offsets:
             base_sequence=FIRST_SEQUENCE,
         )
         if producer_id == NO_PRODUCER:
-            missing = self._missing(last_offset)
-            for topic, partition, committed in commits:
-                self._put(group_id, topic, partition, committed, missing)
+            self._put_all(group_id, commits, self._missing(last_offset))
         else:
             for topic, partition, committed in commits:
                 self._put_pending(producer_id, group_id, topic, partition, committed)
@@ -188,6 +186,18 @@ class Offsets:
     def _missing(self, last_offset: int) -> int:
         """The offset, while a replica lacks the record there."""
         return EVERYWHERE if self._log.is_replicated(last_offset) else last_offset
+
+    def _put_all(self, group_id: str, commits: Sequence[Commit], missing: int) -> None:
+        if missing != EVERYWHERE:
+            for topic, partition, committed in commits:
+                self._put(group_id, topic, partition, committed, missing)
+            return
+        by_topic = self._committed.setdefault(group_id, {})
+        for topic, partition, committed in commits:
+            by_partition = by_topic.get(topic)
+            if by_partition is None:
+                by_partition = by_topic[topic] = {}
+            by_partition[partition] = committed
 
     def _put(self, group_id: str, topic: str, partition: int, committed: CommittedOffset, missing: int) -> None:
         by_topic = self._committed.get(group_id)

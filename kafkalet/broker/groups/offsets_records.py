@@ -13,14 +13,14 @@ kafkalet.protocol.messages.offsets_topic say the same, and read what is not as u
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorRecordHelpers, GroupMetadataManager.offsetCommitValue.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from struct import Struct
 from typing import NamedTuple
 
 from kafkalet.protocol.errors import DecodeError
 from kafkalet.protocol.messages.offsets_topic import OffsetCommitKey, OffsetCommitValue
-from kafkalet.protocol.records.varint import SMALL, encode, encode_unsigned
+from kafkalet.protocol.records.varint import encode, encode_unsigned
 from kafkalet.protocol.wire import ZERO_UUID
 
 KEY_VERSIONS = (0, 1)
@@ -42,12 +42,8 @@ _V4_PLAIN = Struct(">hqiBqB")  # the same without metadata and tags, to the end
 _V4_WITH_ID = Struct(">hqiBqBBB16s")  # the same with the topic's id
 _ID_TAG = b"\1\0\x10"  # one tag, number 0, 16 bytes
 
-# What follows the topic in a record without metadata: partition, size of the value, value, no headers.
-_V3_REST = Struct(">iBhqihqB")
-_V4_REST = Struct(">iBhqiBqBB")
-_V4_REST_WITH_ID = Struct(">iBhqiBqBBB16sB")
-_V3_SIZE, _V4_SIZE, _V4_SIZE_WITH_ID = (2 * value.size for value in (_V3_PLAIN, _V4_PLAIN, _V4_WITH_ID))  # zig-zag
-SMALLS = len(SMALL)
+_V3_SIZE, _V4_SIZE = 2 * _V3_PLAIN.size, 2 * _V4_WITH_ID.size  # zig-zag
+ONE_BYTE_DELTAS = 64
 
 
 class CommittedOffset(NamedTuple):
@@ -132,33 +128,63 @@ def encode_value(committed: CommittedOffset, version: int) -> bytes:
 
 
 def encode_commits(group_id: str, commits: Sequence[Commit], version: int) -> bytes:
-    """The records of a batch of commits, as `encode_records` would make them of keys and values."""
+    """The records of a batch of commits, as `encode_records` would make them of keys and values.
+
+    Almost all of them have no metadata; then all of a record but its numbers is the same for one topic (`_Plain`).
+    """
     pieces: list[bytes] = []
-    extend = pieces.extend
-    topic, before_partition, fixed_size = None, b"", 0
+    topic, plain = None, None
     for delta, (name, partition, committed) in enumerate(commits):
         if name != topic:
-            topic = name
-            head = key_head(group_id, name)
-            before_partition = encode(len(head) + _INT32.size) + head
-            fixed_size = len(before_partition) + 2
+            topic, plain = name, _plain(group_id, name, version)
         offset, leader_epoch, metadata, commit_timestamp_ms, expire_timestamp_ms, topic_id, _ = committed
-        if metadata or expire_timestamp_ms != NEVER:
-            value = encode_value(committed, version)
-            rest = b"".join((_INT32.pack(partition), encode(len(value)), value, b"\0"))
+        if metadata or expire_timestamp_ms != NEVER or delta >= ONE_BYTE_DELTAS or plain is None:
+            pieces.append(_encode_commit(group_id, name, partition, committed, version, delta))
         elif version == 3:
-            rest = _V3_REST.pack(partition, _V3_SIZE, 3, offset, leader_epoch, 0, commit_timestamp_ms, 0)
-        elif topic_id == ZERO_UUID:
-            rest = _V4_REST.pack(partition, _V4_SIZE, 4, offset, leader_epoch, 1, commit_timestamp_ms, 0, 0)
+            pieces.append(
+                plain.pack(
+                    plain.start, 2 * delta, plain.key, partition, _V3_SIZE, 3, offset, leader_epoch, 0,
+                    commit_timestamp_ms, 0,
+                )
+            )  # fmt: skip
+        elif topic_id != ZERO_UUID:
+            pieces.append(
+                plain.pack(
+                    plain.start, 2 * delta, plain.key, partition, _V4_SIZE, 4, offset, leader_epoch, 1,
+                    commit_timestamp_ms, 1, 0, 16, topic_id, 0,
+                )
+            )  # fmt: skip
         else:
-            rest = _V4_REST_WITH_ID.pack(
-                partition, _V4_SIZE_WITH_ID, 4, offset, leader_epoch, 1, commit_timestamp_ms, 1, 0, 16, topic_id, 0
-            )
-        offset_delta = SMALL[delta] if delta < SMALLS else encode(delta)
-        size = fixed_size + len(offset_delta) + len(rest)
-        # the attributes, the timestamp's delta and, at the end of the rest, the count of headers are 0
-        extend((SMALL[size] if size < SMALLS else encode(size), b"\0\0", offset_delta, before_partition, rest))
+            pieces.append(_encode_commit(group_id, name, partition, committed, version, delta))
     return b"".join(pieces)
+
+
+class _Plain(NamedTuple):
+    """What the records of commits to one topic have in common: size and attributes, and the key before the partition.
+    Between the two comes the offset's delta, which is one byte."""
+
+    start: bytes
+    key: bytes
+    pack: Callable[..., bytes]
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _plain(group_id: str, topic: str, version: int) -> _Plain:
+    head = key_head(group_id, topic)
+    key = encode(len(head) + _INT32.size) + head
+    rest = ">iBhqihqB" if version == 3 else ">iBhqiBqBBB16sB"
+    start = encode(3 + len(key) + Struct(rest).size) + b"\0\0"
+    return _Plain(start, key, Struct(f">{len(start)}sB{len(key)}s{rest[1:]}").pack)
+
+
+def _encode_commit(
+    group_id: str, topic: str, partition: int, committed: CommittedOffset, version: int, delta: int
+) -> bytes:
+    """Any record of a commit."""
+    key = encode_key(key_head(group_id, topic), partition)
+    value = encode_value(committed, version)
+    body = b"".join((b"\0\0", encode(delta), encode(len(key)), key, encode(len(value)), value, b"\0"))
+    return encode(len(body)) + body
 
 
 def decode_key(key: bytes, start: int = 0) -> OffsetKey:
