@@ -96,7 +96,8 @@ class _Decoder(Codec):
     def sized(self, kind: str, target: str) -> None:
         match kind:
             case "string":
-                self.source(f"{target} = data[p:(p := p + n)].decode('utf-8', 'replace')")  # as Java reads it
+                # as Java reads it; many strings are empty, and that is quicker seen than decoded
+                self.source(f"{target} = data[p:(p := p + n)].decode('utf-8', 'replace') if n else ''")
             case "bytes":
                 self.source(f"{target} = bytes(data[p:(p := p + n)])")
             case _:  # records
