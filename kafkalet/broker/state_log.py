@@ -29,6 +29,24 @@ AS_BUILT = ("producer", "uncompressed")
 """The values of compression.type that leave a batch as it is."""
 
 
+_CLIENT_CODES = {
+    Code.UNKNOWN_TOPIC_OR_PARTITION: Code.COORDINATOR_NOT_AVAILABLE,
+    Code.NOT_ENOUGH_REPLICAS: Code.COORDINATOR_NOT_AVAILABLE,
+    Code.NOT_ENOUGH_REPLICAS_AFTER_APPEND: Code.COORDINATOR_NOT_AVAILABLE,
+    Code.REQUEST_TIMED_OUT: Code.COORDINATOR_NOT_AVAILABLE,
+    Code.NOT_LEADER_OR_FOLLOWER: Code.NOT_COORDINATOR,
+    Code.KAFKA_STORAGE_ERROR: Code.NOT_COORDINATOR,
+    Code.MESSAGE_TOO_LARGE: Code.UNKNOWN_SERVER_ERROR,
+    Code.RECORD_LIST_TOO_LARGE: Code.UNKNOWN_SERVER_ERROR,
+    Code.INVALID_FETCH_SIZE: Code.UNKNOWN_SERVER_ERROR,
+}
+
+
+def client_code(code: Code) -> Code:
+    """What a coordinator tells its client of an error of the log under it."""
+    return _CLIENT_CODES.get(code, code)
+
+
 class StateRecord(NamedTuple):
     """A record of an internal topic; without a value it removes what was under the key."""
 

@@ -6,8 +6,9 @@ Source: kafka.server.KafkaApis.handleDeleteGroupsRequest, GroupCoordinatorShard.
 """
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.groups.shard import Shard, client_code
+from kafkalet.broker.groups.shard import Shard
 from kafkalet.broker.purgatory import Delayed
+from kafkalet.broker.state_log import client_code
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 

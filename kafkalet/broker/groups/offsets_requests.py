@@ -13,13 +13,13 @@ from kafkalet.broker.context import Context
 from kafkalet.broker.metadata import TopicState
 from kafkalet.broker.purgatory import Delayed
 from kafkalet.broker.release import Release
-from kafkalet.broker.state_log import NO_PRODUCER
+from kafkalet.broker.state_log import NO_PRODUCER, client_code
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.wire import ZERO_UUID
 
 from .group import PartitionCheck
 from .offsets_records import NEVER, Commit, CommittedOffset
-from .shard import Shard, client_code
+from .shard import Shard
 
 R = TypeVar("R")
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from kafkalet.broker.purgatory import Delayed
-from kafkalet.broker.state_log import NO_SEQUENCE, StateLog, StateRecord
+from kafkalet.broker.state_log import NO_SEQUENCE, StateLog, StateRecord, client_code
 from kafkalet.clock import Clock
 from kafkalet.protocol.errors import Code, KafkaError
 
@@ -18,23 +18,6 @@ from .group import Group
 from .offsets import Offsets
 
 T = TypeVar("T")
-
-_CLIENT_CODES = {
-    Code.UNKNOWN_TOPIC_OR_PARTITION: Code.COORDINATOR_NOT_AVAILABLE,
-    Code.NOT_ENOUGH_REPLICAS: Code.COORDINATOR_NOT_AVAILABLE,
-    Code.NOT_ENOUGH_REPLICAS_AFTER_APPEND: Code.COORDINATOR_NOT_AVAILABLE,
-    Code.REQUEST_TIMED_OUT: Code.COORDINATOR_NOT_AVAILABLE,
-    Code.NOT_LEADER_OR_FOLLOWER: Code.NOT_COORDINATOR,
-    Code.KAFKA_STORAGE_ERROR: Code.NOT_COORDINATOR,
-    Code.MESSAGE_TOO_LARGE: Code.UNKNOWN_SERVER_ERROR,
-    Code.RECORD_LIST_TOO_LARGE: Code.UNKNOWN_SERVER_ERROR,
-    Code.INVALID_FETCH_SIZE: Code.UNKNOWN_SERVER_ERROR,
-}
-
-
-def client_code(code: Code) -> Code:
-    """What a client is told of an error of the log under the coordinator."""
-    return _CLIENT_CODES.get(code, code)
 
 
 class Shard:

@@ -12,25 +12,13 @@ Source: kafka.coordinator.transaction.TransactionStateManager.appendTransactionT
 import logging
 from collections.abc import Callable, Container
 
-from kafkalet.broker.state_log import StateLog, StateRecord
+from kafkalet.broker.state_log import StateLog, StateRecord, client_code
 from kafkalet.protocol.errors import Code, KafkaError, ProtocolError
 
 from .metadata import Metadata, State
 from .records import decode_key, decode_value, encode_key, encode_value
 
 _LOG = logging.getLogger(__name__)
-
-AS_COORDINATOR = {
-    Code.UNKNOWN_TOPIC_OR_PARTITION: Code.COORDINATOR_NOT_AVAILABLE,
-    Code.NOT_ENOUGH_REPLICAS: Code.COORDINATOR_NOT_AVAILABLE,
-    Code.NOT_ENOUGH_REPLICAS_AFTER_APPEND: Code.COORDINATOR_NOT_AVAILABLE,
-    Code.REQUEST_TIMED_OUT: Code.COORDINATOR_NOT_AVAILABLE,
-    Code.NOT_LEADER_OR_FOLLOWER: Code.NOT_COORDINATOR,
-    Code.KAFKA_STORAGE_ERROR: Code.NOT_COORDINATOR,
-    Code.MESSAGE_TOO_LARGE: Code.UNKNOWN_SERVER_ERROR,
-    Code.RECORD_LIST_TOO_LARGE: Code.UNKNOWN_SERVER_ERROR,
-}
-"""What became of an append, as clients of a coordinator are told."""
 
 
 class Transaction:
@@ -107,7 +95,7 @@ class Shard:
         """
 
         def stored(code: Code) -> None:
-            code = AS_COORDINATOR.get(code, code)
+            code = client_code(code)
             if not self.is_open:
                 code = Code.NOT_COORDINATOR
             elif code is Code.NONE:

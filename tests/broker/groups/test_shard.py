@@ -2,9 +2,8 @@
 
 import pytest
 
-from kafkalet.broker.groups.shard import client_code
 from kafkalet.broker.purgatory import Delayed
-from kafkalet.broker.state_log import StateRecord
+from kafkalet.broker.state_log import StateRecord, client_code
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .acting import Acting
