@@ -102,8 +102,8 @@ class RawMember:
         code: int = self.connection.ask("Heartbeat", 3, self._identity() | more)["error_code"]
         return code
 
-    def commit(self, offsets: dict[int, int], **more: Any) -> set[int]:
-        """The error codes of all partitions."""
+    def send_commit(self, offsets: dict[int, int], **more: Any) -> None:
+        """Commit, and do not wait for the answer."""
         partitions = [{"partition_index": index, "committed_offset": offset} for index, offset in offsets.items()]
         identity = {
             "group_id": self.group,
@@ -111,8 +111,16 @@ class RawMember:
             "member_id": self.member_id,
         }
         body = identity | {"topics": [{"name": self.topic, "partitions": partitions}]} | more
-        answer = self.connection.ask("OffsetCommit", 8, body)
-        return {partition["error_code"] for topic in answer["topics"] for partition in topic["partitions"]}
+        self._waiting = self.connection.send("OffsetCommit", 8, body)
+
+    def was_committed(self) -> set[int]:
+        """The error codes of all partitions."""
+        topics = self.connection.receive(self._waiting)["topics"]
+        return {partition["error_code"] for topic in topics for partition in topic["partitions"]}
+
+    def commit(self, offsets: dict[int, int], **more: Any) -> set[int]:
+        self.send_commit(offsets, **more)
+        return self.was_committed()
 
     def leave(self) -> int:
         members = [{"member_id": self.member_id, "group_instance_id": None}]
@@ -124,7 +132,7 @@ class RawMember:
 def committed(bootstrap: str, group: str, topic: str) -> dict[int, int]:
     """All offsets that a group has committed of a topic."""
     with contextlib.closing(coordinator(bootstrap, group)) as asked:
-        answer = asked.ask("OffsetFetch", 7, {"group_id": group, "topics": None, "require_stable": True})
+        answer = asked.ask("OffsetFetch", 7, {"group_id": group, "topics": None, "require_stable": False})
     assert answer["error_code"] == 0, answer
     return {
         partition["partition_index"]: partition["committed_offset"]

@@ -13,6 +13,7 @@ import pytest
 
 import kafkalet
 from kafkalet.broker.state_topics import partition_of
+from tests.golden.wire import Closed
 
 from .doomed import SESSION_TIMEOUT_MS
 from .drivers import DRIVERS, AioKafka, ConfluentKafka, Driver, Refused, Row
@@ -232,6 +233,41 @@ def test_commits_outlive_their_coordinator(client: Driver, cluster: kafkalet.Clu
     stop_group_coordinator(cluster, name)
     assert client.committed(name, topic) == {0: 7}
     assert [message.offset for _, message in take(client.member(name, topic), 3)] == [7, 8, 9]
+
+
+@pytest.fixture
+def held(cluster: kafkalet.Cluster, bootstrap: str, topic: str, name: str) -> Iterator[RawMember]:
+    """A member whose last commit waits for followers that do not follow."""
+    with form_group(bootstrap, name, topic, 1) as [member]:
+        assert member.commit({0: 1}) == {0}
+        followers = {1, 2, 3} - {coordinator_of(cluster, "__consumer_offsets", name)}
+        for node_id in followers:
+            cluster.hold_replication(node_id, "__consumer_offsets")
+        member.send_commit({0: 2})
+        assert not member.is_answered()
+        yield member
+        for node_id in followers:
+            cluster.release_replication(node_id, "__consumer_offsets")
+
+
+def test_a_commit_is_acknowledged_when_every_replica_has_it(
+    cluster: kafkalet.Cluster, bootstrap: str, held: RawMember
+) -> None:
+    assert committed(bootstrap, held.group, held.topic) == {0: 1}
+    for node_id in {1, 2, 3} - {coordinator_of(cluster, "__consumer_offsets", held.group)}:
+        cluster.release_replication(node_id, "__consumer_offsets")
+    assert held.was_committed() == {0}
+    stop_group_coordinator(cluster, held.group)
+    assert committed(cluster.bootstrap_servers, held.group, held.topic) == {0: 2}
+
+
+def test_a_commit_that_nobody_else_has_is_lost_with_its_coordinator_and_was_never_acknowledged(
+    cluster: kafkalet.Cluster, bootstrap: str, held: RawMember
+) -> None:
+    stop_group_coordinator(cluster, held.group)
+    with pytest.raises(Closed):
+        held.was_committed()
+    assert committed(cluster.bootstrap_servers, held.group, held.topic) == {0: 1}
 
 
 def test_offsets_of_a_transaction_outlive_both_coordinators(
