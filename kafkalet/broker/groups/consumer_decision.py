@@ -10,6 +10,7 @@ maybeUpdateTargetAssignment, maybeReconcile.
 from . import consumer_records as records
 from .assignors.spec import Assignment
 from .consumer_config import assignment_interval_ms, assignors
+from .consumer_epochs import enter_epoch, hash_of
 from .consumer_leaving import expect_revocation
 from .consumer_member import ConsumerMember, MemberState
 from .consumer_members import Preview
@@ -19,7 +20,7 @@ from .consumer_regex import RegexStatus, look_at_regexes
 from .consumer_state import NEVER_READ, ConsumerState
 from .consumer_target import compute_target
 from .consumer_timers import Wait
-from .consumer_topics import metadata_hash, topic_ids, wanted_names
+from .consumer_topics import topic_ids, wanted_names
 
 
 class Decision:
@@ -73,11 +74,10 @@ class Decision:
             return
         preview = self._preview()
         self._is_homogeneous = preview.is_homogeneous()
-        hashed = metadata_hash(preview.topics(), metadata)
-        if raises or hashed != group.metadata_hash:
+        if raises or hash_of(group, preview.topics()) != group.metadata_hash:
             self.epoch += 1
-            self.changes.append(records.group_epoch(group.group_id, self.epoch, hashed))
-        if group.has_partition_metadata:
+            self.changes += enter_epoch(group, self.epoch, preview.topics())
+        if group.has_partition_metadata and group.shard.node.release.keeps_hash_of_topics:
             self.changes.append(records.no_partition_metadata(group.group_id))
 
     def assign(self) -> None:

@@ -17,12 +17,12 @@ from kafkalet.protocol.errors import Code, KafkaError
 
 from . import consumer_records as records
 from .consumer_config import session_timeout_ms
+from .consumer_epochs import enter_epoch
 from .consumer_member import LEAVING_FOR_A_RESTART, ConsumerMember, MemberState
 from .consumer_members import Preview
 from .consumer_replay import commit
 from .consumer_state import ConsumerState
 from .consumer_timers import Wait
-from .consumer_topics import metadata_hash
 from .downgrade import can_downgrade_without, downgrade
 
 _LOG = logging.getLogger(__name__)
@@ -70,8 +70,8 @@ def fence(group: ConsumerState, members: Sequence[ConsumerMember]) -> int:
     for member in members:
         preview.remove(member.member_id)
     epoch = group.group_epoch + 1
-    changes.append(records.group_epoch(group_id, epoch, metadata_hash(preview.topics(), group.shard.node.metadata)))
-    if not len(preview):
+    changes += enter_epoch(group, epoch, preview.topics())
+    if not len(preview) and group.shard.node.release.keeps_assignment_epochs:
         changes.append(records.target_epoch(group_id, epoch, 0))
     offset = commit(group, changes)
     for member in members:

@@ -7,7 +7,7 @@ Source: org.apache.kafka.coordinator.group.GroupCoordinatorRecordHelpers.
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kafkalet.broker.state_log import StateRecord
 from kafkalet.protocol.messages.consumer_group_state import (
@@ -54,10 +54,13 @@ class Change(NamedTuple):
     key: Message
     value: Message | None
 
-    def encoded(self) -> StateRecord:
-        version = self.key.VERSIONS.low
+    def encoded(self, release: Any) -> StateRecord:
+        """As a broker of that release writes it."""
+        version, value = self.key.VERSIONS.low, self.value
+        if isinstance(value, ConsumerGroupCurrentMemberAssignmentValue) and not release.keeps_assignment_epochs:
+            value = _without_epochs(value)
         key = version.to_bytes(2, "big") + self.key.encode(version)
-        return StateRecord(key, None if self.value is None else _VERSION_0 + self.value.encode(0))
+        return StateRecord(key, None if value is None else _VERSION_0 + value.encode(0))
 
 
 class Resolved(NamedTuple):
@@ -66,6 +69,20 @@ class Resolved(NamedTuple):
     topics: frozenset[str]
     version: int
     timestamp_ms: int
+
+
+def _without_epochs(value: ConsumerGroupCurrentMemberAssignmentValue) -> ConsumerGroupCurrentMemberAssignmentValue:
+    lists = [
+        [OwnedPartitions(topic_id=of.topic_id, partitions=of.partitions) for of in owned]
+        for owned in (value.assigned_partitions, value.partitions_pending_revocation)
+    ]
+    return ConsumerGroupCurrentMemberAssignmentValue(
+        member_epoch=value.member_epoch,
+        previous_member_epoch=value.previous_member_epoch,
+        state=value.state,
+        assigned_partitions=lists[0],
+        partitions_pending_revocation=lists[1],
+    )
 
 
 def group_epoch(group_id: str, epoch: int, metadata_hash: int) -> Change:
@@ -157,6 +174,18 @@ def no_member(group_id: str, member_id: str) -> Change:
 def without_member(group_id: str, member_id: str) -> list[Change]:
     """All that removes a member."""
     return [no_current(group_id, member_id), no_target(group_id, member_id), no_member(group_id, member_id)]
+
+
+def partition_metadata(group_id: str, topics: Iterable[tuple[str, bytes, int]]) -> Change:
+    """What a group knows of its topics: name, id and number of partitions of each."""
+    topic = ConsumerGroupPartitionMetadataValue.TopicMetadata
+    value = ConsumerGroupPartitionMetadataValue(
+        topics=[
+            topic(topic_id=topic_id, topic_name=name, num_partitions=count, partition_metadata=[])
+            for name, topic_id, count in topics
+        ]
+    )
+    return Change(ConsumerGroupPartitionMetadataKey(group_id=group_id), value)
 
 
 def no_partition_metadata(group_id: str) -> Change:

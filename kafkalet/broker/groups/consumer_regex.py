@@ -17,11 +17,11 @@ from kafkalet.protocol.errors import Code, KafkaError
 
 from . import consumer_records as records
 from .assignors.java_order import grown, ordered, string_hash, with_capacity
+from .consumer_epochs import enter_epoch, hash_of
 from .consumer_member import ConsumerMember
 from .consumer_records import Change, Resolved
 from .consumer_replay import commit
 from .consumer_state import ConsumerState
-from .consumer_topics import metadata_hash
 from .regex import BadRegex, compile_regex
 
 _LOG = logging.getLogger(__name__)
@@ -114,9 +114,8 @@ def _resolve(group: ConsumerState) -> None:
     changes = [records.regex(group.group_id, regex, now) for regex, now in resolved.items()]
     changed = any(known.get(regex, _NOTHING).topics != now.topics for regex, now in resolved.items())
     topics = set(group.members.names).union(*(now.topics for now in {**known, **resolved}.values()))
-    hashed = metadata_hash(topics, group.shard.node.metadata)
-    if changed or hashed != group.metadata_hash:
-        changes.append(records.group_epoch(group.group_id, group.group_epoch + 1, hashed))
+    if changed or hash_of(group, topics) != group.metadata_hash:
+        changes += enter_epoch(group, group.group_epoch + 1, topics)
     try:
         commit(group, changes)
     except KafkaError as error:  # the next heartbeat tries again

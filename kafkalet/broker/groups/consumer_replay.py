@@ -14,13 +14,14 @@ from kafkalet.protocol.errors import Code
 from .consumer_member import LEAVING, ClassicProtocols, ConsumerMember, MemberState, Owned
 from .consumer_records import Change, Resolved
 from .consumer_state import ConsumerState
+from .consumer_topics import hash_without_racks
 
 
 def commit(group: ConsumerState, changes: Iterable[Change], before: Sequence[StateRecord] = ()) -> int:
     """Write changes and take them in; the offset of the last record. `before` is written first: it removes what the
     group was before it became this one. Raises KafkaError with a code for the client; nothing has changed then."""
     changes, shard = list(changes), cast(Any, group.shard)  # to a shard they are groups, not just states of them
-    offset: int = shard.append([*before, *(change.encoded() for change in changes)])
+    offset: int = shard.append([*before, *(change.encoded(shard.node.release) for change in changes)])
     former = shard.groups.get(group.group_id)
     if changes and former is not group:
         if former is not None:
@@ -43,11 +44,17 @@ def _group(group: ConsumerState, key: Any, value: Any) -> None:
         if groups.get(group.group_id) is group:
             del groups[group.group_id]
     else:
-        group.group_epoch, group.metadata_hash = value.epoch, value.metadata_hash
+        group.group_epoch = value.epoch
+        if group.shard.node.release.keeps_hash_of_topics:
+            group.metadata_hash = value.metadata_hash
 
 
 def _partition_metadata(group: ConsumerState, key: Any, value: Any) -> None:
     group.has_partition_metadata = value is not None
+    if value is not None and not group.shard.node.release.keeps_hash_of_topics:
+        group.metadata_hash = hash_without_racks(
+            (topic.topic_name, topic.topic_id, topic.num_partitions) for topic in value.topics
+        )
 
 
 def _member(group: ConsumerState, key: Any, value: Any) -> None:

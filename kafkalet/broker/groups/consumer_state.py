@@ -98,7 +98,7 @@ class ConsumerState:
     def tombstones(self) -> list[StateRecord]:
         """The records that remove the group from the log."""
         changes = without_group(self.group_id, self.members.in_order(), self.members.resolved)
-        return [change.encoded() for change in changes]
+        return [change.encoded(self.shard.node.release) for change in changes]
 
     def close(self, code: Code = Code.NOT_COORDINATOR) -> None:
         """Another broker coordinates the group now, or it has become another one. Nobody waits for an answer here."""

@@ -41,8 +41,23 @@ def topic_ids(names: Iterable[str], metadata: Any) -> list[bytes]:
 
 def metadata_hash(names: Iterable[str], metadata: Any) -> int:
     """One number for all that is known of these topics, 0 for none, as Java's signed long."""
-    hashes = b"".join(_topic_hash(metadata, name) for name in sorted(names) if name in metadata.topics)
-    return _signed(xxh3_64(hashes)) if hashes else 0
+    return _together(_topic_hash(metadata, name) for name in sorted(names) if name in metadata.topics)
+
+
+def hash_without_racks(topics: Iterable[tuple[str, bytes, int]]) -> int:
+    """The same of topics that are given by name, id and number of partitions."""
+    return _together(_hash(topic_id, name, ((),) * count) for name, topic_id, count in sorted(topics))
+
+
+def known_topics(names: Iterable[str], metadata: Any) -> list[tuple[str, bytes, int]]:
+    """Name, id and number of partitions of those that exist."""
+    topics = metadata.topics
+    return [(name, topics[name].topic_id, len(topics[name].partitions)) for name in sorted(names) if name in topics]
+
+
+def _together(hashes: Iterable[bytes]) -> int:
+    data = b"".join(hashes)
+    return _signed(xxh3_64(data)) if data else 0
 
 
 def _topic_hash(metadata: Any, name: str) -> bytes:

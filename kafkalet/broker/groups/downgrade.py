@@ -74,7 +74,9 @@ def downgrade(
         member.assignment = write_assignment(group.target.get(known, {}), shard.node.metadata, version)
         assignments[member.member_id] = member.assignment
     tombstones = _tombstones(group, joining, replaced)
-    offset = shard.append([*(change.encoded() for change in changes), *tombstones, classic.record(assignments)])
+    offset = shard.append(
+        [*(change.encoded(shard.node.release) for change in changes), *tombstones, classic.record(assignments)]
+    )
     group.close()
     shard.groups[group_id] = classic
     _LOG.info("group %s: the consumer group is a classic one now", group_id)
@@ -107,4 +109,4 @@ def _tombstones(
     if joining is not None and replaced is not None:
         member_ids = [joining.member_id if member_id == replaced.member_id else member_id for member_id in member_ids]
     changes = records.without_group(group.group_id, member_ids, group.members.resolved)
-    return [change.encoded() for change in changes]
+    return [change.encoded(group.shard.node.release) for change in changes]

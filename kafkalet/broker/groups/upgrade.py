@@ -17,11 +17,11 @@ from .classic import ClassicGroup
 from .classic_generations import refused, unassigned
 from .classic_member import ClassicMember
 from .consumer_config import may_migrate
+from .consumer_epochs import enter_epoch
 from .consumer_group import ConsumerGroup
 from .consumer_member import ClassicProtocols, ConsumerMember
 from .consumer_protocol import NAME, Malformed, by_ids, read_assignment, read_subscription
 from .consumer_replay import take_in
-from .consumer_topics import metadata_hash
 from .shard import Shard
 
 _LOG = logging.getLogger(__name__)
@@ -69,13 +69,12 @@ def _upgrade(classic: ClassicGroup) -> tuple[ConsumerGroup, list[StateRecord]]:
         raise
     group = ConsumerGroup(shard, group_id)
     topics = {name for member in members for name in member.topic_names}
-    hashed = metadata_hash(topics, shard.node.metadata)
     targets = {
         member.member_id: {topic_id: list(epochs) for topic_id, epochs in member.assigned.items()} for member in members
     }
     changes = [
         *(records.member(group_id, member) for member in members),
-        records.group_epoch(group_id, classic.generation, hashed),
+        *enter_epoch(group, classic.generation, topics),
         *(records.target(group_id, member_id, target) for member_id, target in targets.items()),
         records.target_epoch(group_id, classic.generation, 0),
         *(records.current(group_id, member) for member in members),
@@ -83,7 +82,7 @@ def _upgrade(classic: ClassicGroup) -> tuple[ConsumerGroup, list[StateRecord]]:
     for change in changes:
         take_in(group, change)
     _LOG.info("group %s: the classic group is about to be a consumer group", group_id)
-    return group, [*classic.tombstones(), *(change.encoded() for change in changes)]
+    return group, [*classic.tombstones(), *(change.encoded(shard.node.release) for change in changes)]
 
 
 def _check(classic: ClassicGroup) -> None:
