@@ -35,7 +35,6 @@ ELSEWHERE: dict[str, str] = {
     "broker.groups.consumer_config": "broker/groups/test_consumer_heartbeat.py",
     "broker.groups.consumer_decision": "broker/groups/test_consumer_heartbeat.py",
     "broker.groups.consumer_description": "golden/test_golden.py",
-    "broker.groups.consumer_epochs": "broker/groups/test_consumer_replay.py",
     "broker.groups.consumer_group": "broker/groups/test_consumer_heartbeat.py",
     "broker.groups.consumer_member": "broker/groups/test_consumer_reconciliation.py",
     "broker.groups.consumer_members": "broker/groups/test_consumer_heartbeat.py",

@@ -114,6 +114,11 @@ class GroupRules:
         return self.version >= (4, 3)
 
     @property
+    def settles_empty_groups(self) -> bool:
+        """When the last member has gone, nothing is left to be assigned: the assignment epoch follows (4.4)."""
+        return self.version >= (4, 4)
+
+    @property
     def rebalances_for_another_assignor(self) -> bool:
         """When most members prefer another assignor the group is assigned anew (4.4); before that, at some later
         occasion. And a static member may come back to a group that is full."""

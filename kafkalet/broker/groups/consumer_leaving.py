@@ -71,7 +71,7 @@ def fence(group: ConsumerState, members: Sequence[ConsumerMember]) -> int:
         preview.remove(member.member_id)
     epoch = group.group_epoch + 1
     changes += enter_epoch(group, epoch, preview.topics())
-    if not len(preview) and group.shard.node.release.keeps_assignment_epochs:
+    if not len(preview) and group.shard.node.release.settles_empty_groups:
         changes.append(records.target_epoch(group_id, epoch, 0))
     offset = commit(group, changes)
     for member in members:
