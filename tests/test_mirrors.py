@@ -40,7 +40,6 @@ ELSEWHERE: dict[str, str] = {
     "broker.groups.consumer_members": "broker/groups/test_consumer_heartbeat.py",
     "broker.groups.consumer_protocol": "broker/groups/test_upgrade.py",
     "broker.groups.consumer_records": "golden/test_golden.py",
-    "broker.groups.consumer_state": "broker/groups/test_consumer_replay.py",
     "broker.groups.consumer_target": "broker/groups/test_consumer_heartbeat.py",
     "broker.groups.regex_classes": "broker/groups/test_regex.py",
     "broker.groups.regex_syntax": "broker/groups/test_regex.py",
