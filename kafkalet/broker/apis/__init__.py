@@ -38,6 +38,7 @@ SERVED: frozenset[Api] = frozenset(
         Api.DESCRIBE_QUORUM,
         Api.DESCRIBE_TOPIC_PARTITIONS,
         Api.DESCRIBE_TRANSACTIONS,
+        Api.DESCRIBE_USER_SCRAM_CREDENTIALS,
         Api.ELECT_LEADERS,
         Api.END_TXN,
         Api.FETCH,

@@ -1,0 +1,34 @@
+"""DescribeUserScramCredentials v0: which users have SCRAM credentials (KIP-554). Here nobody has any.
+
+No API here creates credentials, so nobody is told of everybody, and whoever is asked for by name is unknown. Kafka's
+own `kafka-configs` asks for them whenever it describes users.
+
+Source: org.apache.kafka.image.ScramImage.describe; what 2.8, 3.9 and 4.4 answered.
+"""
+
+from collections import Counter
+
+from kafkalet.broker.context import Context
+from kafkalet.protocol.errors import Code
+from kafkalet.protocol.messages.describe_user_scram_credentials import (
+    DescribeUserScramCredentialsRequest,
+    DescribeUserScramCredentialsResponse,
+)
+
+Result = DescribeUserScramCredentialsResponse.Result
+
+
+def handle(request: DescribeUserScramCredentialsRequest, context: Context) -> DescribeUserScramCredentialsResponse:
+    asked = Counter(user.name for user in request.users or [])
+    results = [_refusal(name, count, context) for name, count in asked.items()]
+    return DescribeUserScramCredentialsResponse(error_message=None, results=results)
+
+
+def _refusal(name: str, count: int, context: Context) -> Result:
+    code, message = Code.RESOURCE_NOT_FOUND, f"Attempt to describe a user credential that does not exist: {name}"
+    if count > 1:
+        code = Code.DUPLICATE_RESOURCE
+        message = f"Cannot describe SCRAM credentials for the same user twice in a single request: {name}"
+    elif not name and not context.release.runs_without_zookeeper:
+        message = "Username must not be empty"
+    return Result(user=name, error_code=code, error_message=message, credential_infos=[])
