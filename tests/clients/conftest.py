@@ -12,7 +12,9 @@ from tests.oracle.apache_kafka import ApacheKafka, missing
 from .drivers import DRIVERS, Driver
 from .toolchains import Workshop
 
-CONFIG = {"message.max.bytes": str(8 << 20)}
+CONFIG = {"message.max.bytes": str(8 << 20), "log.retention.ms": "-1"}
+"""Tests give their records times of long ago, which retention would take at its next look."""
+
 QUICK = {"group.consumer.heartbeat.interval.ms": "100", "group.consumer.min.heartbeat.interval.ms": "100"}
 """Members of the new consumer protocol are told by the broker how often to call; every five seconds by default."""
 

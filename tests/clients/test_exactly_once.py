@@ -18,7 +18,8 @@ BATCH = 20
 
 @pytest.fixture
 def cluster() -> Iterator[kafkalet.Cluster]:
-    config = {"offsets.topic.num.partitions": "3", "transaction.state.log.num.partitions": "3"}
+    partitions = {"offsets.topic.num.partitions": "3", "transaction.state.log.num.partitions": "3"}
+    config = {"log.retention.ms": "-1", **partitions}
     with kafkalet.Cluster(brokers=3, config=config) as running:
         for topic in ("in", "out"):
             running.create_topic(topic, partitions=3, replication_factor=3)

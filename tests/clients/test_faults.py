@@ -23,6 +23,7 @@ from .test_steps import FENCED, values
 from .waiting import shared, take, until
 
 CONFIG = {
+    "log.retention.ms": "-1",
     "group.min.session.timeout.ms": "100",
     "group.consumer.min.session.timeout.ms": "100",
     "group.consumer.session.timeout.ms": str(SESSION_TIMEOUT_MS),

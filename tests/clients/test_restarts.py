@@ -28,7 +28,8 @@ class Restarted:
         self.start()
 
     def start(self) -> None:
-        config = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "100"}
+        cleanup = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "100"}
+        config = {"log.retention.ms": "-1", **cleanup}
         self.broker = kafkalet.Broker(port=self.port, data_dir=self.directory, config=config)
         self.broker.__enter__()
 

@@ -16,7 +16,7 @@ _numbers = itertools.count()
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[kafkalet.Cluster]:
-    with kafkalet.Cluster(brokers=3) as running:
+    with kafkalet.Cluster(brokers=3, config={"log.retention.ms": "-1"}) as running:
         yield running
 
 
