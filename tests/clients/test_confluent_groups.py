@@ -2,13 +2,15 @@
 (KIP-345), and the incremental cooperative assignor (KIP-429).
 """
 
+import contextlib
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, NewPartitions
 
 from .drivers import PATIENCE_S, ConfluentKafka, Refused, Row
+from .drivers.confluent import ConfluentMember
 from .waiting import shared, take, until
 
 FENCED_INSTANCE_ID = 82
@@ -50,6 +52,17 @@ def kind_of(admin: AdminClient, group: str) -> str:
     """classic or consumer."""
     [kind] = [each.type for each in admin.list_consumer_groups().result(PATIENCE_S).valid if each.group_id == group]
     return str(kind.name.lower())
+
+
+def heedless(condition: Callable[[], bool], member: ConfluentMember) -> Callable[[], bool]:
+    """The condition, seen by a member that does not mind being told that a topic is not there."""
+
+    def look() -> bool:
+        with contextlib.suppress(Refused):
+            member.poll()
+        return condition()
+
+    return look
 
 
 # The new consumer protocol
@@ -97,6 +110,26 @@ class TestConsumerProtocol:
         member = client.member(name, f"^{name}-[a-c]$", **CONSUMER)
         until(lambda: len(member.consumer.assignment()) == 2, member)
         assert {partition.topic for partition in member.consumer.assignment()} == {f"{name}-a", f"{name}-c"}
+
+    def test_partitions_that_are_added_are_shared_too(self, client: ConfluentKafka, topic: str, name: str) -> None:
+        first, second = client.member(name, topic, **CONSUMER), client.member(name, topic, **CONSUMER)
+        until(shared(first, second), first, second)
+        client.admin.create_partitions([NewPartitions(topic, 6)])[topic].result(PATIENCE_S)
+        until(lambda: len(first.assignment()) == len(second.assignment()) == 3, first, second)
+        assert first.assignment() | second.assignment() == set(range(6))
+
+    def test_a_topic_that_comes_later_is_assigned_when_it_comes(self, client: ConfluentKafka, name: str) -> None:
+        member = client.member(name, name, **CONSUMER)
+        until(heedless(lambda: client.describe_group(name).state == "Stable", member))
+        client.create_topic(name, 3)
+        until(heedless(shared(member), member))
+
+    def test_a_topic_that_goes_is_taken_from_its_members(self, client: ConfluentKafka, topic: str, name: str) -> None:
+        client.create_topic(f"{name}-stays", 1)
+        member = client.member(name, f"^{name}($|-stays)", **CONSUMER)
+        until(lambda: len(member.consumer.assignment()) == 4, member)
+        client.delete_topic(topic)
+        until(heedless(lambda: len(member.consumer.assignment()) == 1, member))
 
     def test_a_pattern_that_is_none_to_the_broker_is_refused(self, client: ConfluentKafka, name: str) -> None:
         """RE2 refers back to no group; librdkafka lets it pass."""
