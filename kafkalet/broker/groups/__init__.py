@@ -10,4 +10,6 @@
     regex..., xxh3      subscriptions by regular expression, and the hash of a group's topics
     upgrade, downgrade  from one kind to the other
     offsets...          committed offsets, also those of open transactions
+
+A handler finds the shard of its group and does its work there.
 """
