@@ -105,8 +105,10 @@ class TestConsumerProtocol:
         assert [message.offset for _, message in take(successor, 4)] == [6, 7, 8, 9]
 
     def test_a_pattern_finds_its_topics(self, client: ConfluentKafka, name: str) -> None:
-        for letter in "acd":
-            client.create_topic(f"{name}-{letter}", 1)
+        topics = {f"{name}-{letter}" for letter in "acd"}
+        for each in topics:
+            client.create_topic(each, 1)
+        until(lambda: topics <= client.list_topics())
         member = client.member(name, f"^{name}-[a-c]$", **CONSUMER)
         until(lambda: len(member.consumer.assignment()) == 2, member)
         assert {partition.topic for partition in member.consumer.assignment()} == {f"{name}-a", f"{name}-c"}
@@ -126,6 +128,7 @@ class TestConsumerProtocol:
 
     def test_a_topic_that_goes_is_taken_from_its_members(self, client: ConfluentKafka, topic: str, name: str) -> None:
         client.create_topic(f"{name}-stays", 1)
+        until(lambda: f"{name}-stays" in client.list_topics())
         member = client.member(name, f"^{name}($|-stays)", **CONSUMER)
         until(lambda: len(member.consumer.assignment()) == 4, member)
         client.delete_topic(topic)
