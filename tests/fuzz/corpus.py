@@ -61,10 +61,10 @@ def _of_scenario(steps: list[dict[str, Any]]) -> Iterator[Frame]:
             names[step["name"]] = TOPICS[len(names) % len(TOPICS)] if isinstance(step["value"], str) else step["value"]
         elif step["op"] == "raw":
             yield bytes.fromhex(step["hex"])
-        elif "api" in step and messages.APIS[step["api"]] in SERVED:
+        elif "body" in step and messages.APIS[step["api"]] in SERVED:
             api, body = messages.APIS[step["api"]], resolve(step["body"], names)
             for version in {step["version"], api.versions.low, api.versions.high}:
                 try:
                     yield build(api, version, body)
-                except (ProtocolError, ValueError, TypeError):
+                except (ProtocolError, ValueError, TypeError, AttributeError):
                     continue  # the body does not fit this version, or a name stands where only a real value would do
