@@ -52,12 +52,12 @@ def addresses(host: str) -> frozenset[str]:
     for family in (socket.AF_INET, socket.AF_INET6):
         try:
             return frozenset({socket.inet_ntop(family, socket.inet_pton(family, host))})
-        except OSError:
+        except (OSError, ValueError):  # the latter for a null character
             continue
-    if "/" not in host and not host.replace(".", "").isdecimal():
+    if not set("/\0") & set(host) and not host.replace(".", "").isdecimal():
         try:
             return frozenset(str(info[4][0]) for info in socket.getaddrinfo(host, None))
-        except OSError:
+        except (OSError, ValueError):  # the latter for what cannot be a name
             pass
     raise _invalid(f"{host} is not a valid IP or resolvable host.")
 

@@ -112,3 +112,10 @@ def test_connections_are_limited_by_address() -> None:
         entity(user="u"): {PRODUCE: 1.0},
     }
     assert quotas_of_addresses(quotas) == {"127.0.0.1": 5.0, None: 9.0}
+
+
+@pytest.mark.parametrize("host", ["\ufffd", "a" * 300, "127.0.0.1\0", "..", ""])
+def test_what_cannot_be_a_host_is_refused(host: str) -> None:
+    with pytest.raises(KafkaError) as refused:
+        addresses(host)
+    assert refused.value.code == Code.INVALID_REQUEST
