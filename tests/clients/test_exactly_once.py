@@ -8,7 +8,9 @@ from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 import kafkalet
 
+from .conftest import QUICK
 from .drivers import PATIENCE_S, ConfluentKafka, Row
+from .test_faults import coordinator_of
 from .test_steps import values
 from .waiting import until
 
@@ -19,7 +21,7 @@ BATCH = 20
 @pytest.fixture
 def cluster() -> Iterator[kafkalet.Cluster]:
     partitions = {"offsets.topic.num.partitions": "3", "transaction.state.log.num.partitions": "3"}
-    config = {"log.retention.ms": "-1", **partitions}
+    config = {"log.retention.ms": "-1", **partitions, **QUICK}
     with kafkalet.Cluster(brokers=3, config=config) as running:
         for topic in ("in", "out"):
             running.create_topic(topic, partitions=3, replication_factor=3)
@@ -29,10 +31,12 @@ def cluster() -> Iterator[kafkalet.Cluster]:
 class Worker:
     """Reads numbers, writes their squares, commits both or nothing."""
 
-    def __init__(self, servers: str, number: int) -> None:
+    def __init__(self, servers: str, number: int, protocol: str) -> None:
         common = {"bootstrap.servers": servers, "log_level": 0, "reconnect.backoff.ms": 10}
         group = {"group.id": "squares", "auto.offset.reset": "earliest", "enable.auto.commit": False}
-        settings = {"isolation.level": "read_committed", "heartbeat.interval.ms": 20, "session.timeout.ms": 6000}
+        settings = {"isolation.level": "read_committed", "group.protocol": protocol}
+        if protocol == "classic":
+            settings |= {"heartbeat.interval.ms": "20", "session.timeout.ms": "6000"}
         self.consumer = Consumer(common | group | settings)
         self.consumer.subscribe(["in"])
         self.producer = Producer(common | {"transactional.id": f"worker-{number}", "linger.ms": 1})
@@ -71,11 +75,12 @@ class Worker:
         self.consumer.close()
 
 
-def test_every_number_is_squared_once(cluster: kafkalet.Cluster) -> None:
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_every_number_is_squared_once(cluster: kafkalet.Cluster, protocol: str) -> None:
     client = ConfluentKafka(cluster.bootstrap_servers)
     for partition in range(3):
         client.produce("in", partition, [Row(1, b"%d" % n) for n in range(partition, COUNT, 3)])
-    workers = [Worker(cluster.bootstrap_servers, number) for number in (0, 1)]
+    workers = [Worker(cluster.bootstrap_servers, number, protocol) for number in (0, 1)]
     rounds = 0
 
     def step() -> bool:
@@ -84,12 +89,15 @@ def test_every_number_is_squared_once(cluster: kafkalet.Cluster) -> None:
         for worker in workers:
             worker.work()
         if rounds % 4 == 0:
-            cluster.stop_broker(stopped := 1 + rounds // 4 % 3)
+            # not that of the group: producers of librdkafka 2.16 do not find back to one that was gone (test_faults.py
+            # stops it under those of others)
+            stoppable = sorted({1, 2, 3} - {coordinator_of(cluster, "__consumer_offsets", "squares")})
+            cluster.stop_broker(stopped := stoppable[rounds // 4 % 2])
             workers[rounds // 4 % 2].work()
             cluster.start_broker(stopped)
         if rounds == 6:
             workers[1].die(in_the_middle=True)
-            workers[1] = Worker(cluster.bootstrap_servers, 1)
+            workers[1] = Worker(cluster.bootstrap_servers, 1, protocol)
         return sum(cluster.group("squares").offsets.values()) == COUNT
 
     until(step)
