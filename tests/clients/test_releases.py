@@ -59,6 +59,7 @@ def test_a_transaction(driver_type: type[Driver], release: str) -> None:
     with kafkalet.Broker(kafka_version=release, topics=["t"]) as broker:
         client = driver_type(broker.bootstrap_servers)
         member = client.member("g", "t")
+        until(lambda: member.assignment() == {0}, member)
         producer = client.transactional("x")
         for finish in (producer.abort, producer.commit):
             producer.begin()
