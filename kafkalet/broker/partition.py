@@ -166,6 +166,16 @@ class Partition:
         self.changed(self)
         return appended
 
+    def append_plain(self, records: bytes, last_offset: int, max_timestamp: int) -> None:
+        """The same for a batch of no producer, once it is known that enough replicas are in sync."""
+        log = self.log_for(None)
+        log.append_plain(records, last_offset, max_timestamp, self.leader_epoch)
+        if self.followers:
+            self.advance_high_watermark()
+        else:
+            log.maybe_increment_high_watermark(log.local.end)
+        self.changed(self)
+
     @property
     def has_enough_replicas(self) -> bool:
         """Whether as many replicas are in sync as `min.insync.replicas` wants."""

@@ -116,11 +116,12 @@ class StateLog:
         now_ms = self._clock.now_ms()
         as_built = log.config.compression_type in AS_BUILT and log.config.record_version == 2
         as_built = as_built and not log.config.stamps_append_time
+        base_offset = log.log_end_offset if as_built else 0
         batch = frame_batch(
             payload,
             count,
             attributes=0 if producer_id == NO_PRODUCER else TRANSACTIONAL,
-            base_offset=log.log_end_offset if as_built else 0,
+            base_offset=base_offset,
             last_offset_delta=count - 1,
             leader_epoch=partition.leader_epoch,
             base_timestamp=now_ms,
@@ -129,6 +130,10 @@ class StateLog:
             producer_epoch=producer_epoch,
             base_sequence=base_sequence,
         )
+        if as_built and producer_id == NO_PRODUCER:
+            last_offset = base_offset + count - 1
+            partition.append_plain(batch, last_offset, now_ms)
+            return last_offset
         if as_built:
             return partition.append_built(batch).last_offset
         return partition.append(bytearray(batch), Origin.COORDINATOR).last_offset

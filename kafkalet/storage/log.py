@@ -118,6 +118,24 @@ class Log(LogOffsets):
         )
         return self._append(accepted, Origin.COORDINATOR, None, transaction_version)
 
+    def append_plain(self, records: bytes, last_offset: int, max_timestamp: int, leader_epoch: int) -> None:
+        """The same for a batch of no producer, without asking what only producers, a new epoch, a new segment or a
+        batch that is too large would make a difference to. Raises AppendRefused."""
+        local = self.local
+        config, active, size = local.config, local.segments.active, len(records)
+        if (
+            size > config.max_message_bytes
+            or leader_epoch != self.epochs.latest_epoch
+            or not self._topic_id_is_written
+            or active.should_roll(config, size, max_timestamp, last_offset)
+        ):
+            self.append_built(records)
+            return
+        local.append(records, last_offset, max_timestamp, last_offset)
+        self.producers.end_offset = last_offset + 1
+        if last_offset + 1 - local.recovery_point >= config.flush_messages:
+            self.flush()
+
     def append_as_follower(self, records: Buffer) -> Appended:
         """Put the leader's entries at the end, with the offsets and epochs they have. Gaps are fine.
 

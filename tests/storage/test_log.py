@@ -9,6 +9,8 @@ from producing import T0, logged, message_set, produced, record
 
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import batches
+from kafkalet.protocol.records.build import build_batch
+from kafkalet.protocol.records.record import Record
 from kafkalet.storage.refusals import AppendRefused
 from kafkalet.storage.replicated import UnexpectedOffset
 from kafkalet.storage.values import Isolation
@@ -59,6 +61,49 @@ def test_log_append_time_is_told(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", CONFIG._replace(message_timestamp_type="LogAppendTime"))
     place.clock.advance(77)
     assert place.append(1).log_append_time_ms == T0 + 77
+
+
+def built(place: Place, *values: bytes, leader_epoch: int = 0) -> bytes:
+    """A batch that is ready for the end of the log."""
+    offset = place.log.log_end_offset
+    records = [Record(offset + n, T0, None, value, ()) for n, value in enumerate(values)]
+    return build_batch(records, base_offset=offset, leader_epoch=leader_epoch)
+
+
+def put(place: Place, *values: bytes, leader_epoch: int = 0) -> None:
+    batch = built(place, *values, leader_epoch=leader_epoch)
+    place.log.append_plain(batch, place.log.log_end_offset + len(values) - 1, T0, leader_epoch)
+
+
+def test_a_batch_that_is_ready_lies_in_the_log_as_any_other(tmp_path: Path) -> None:
+    plain, checked = Place(tmp_path / "plain"), Place(tmp_path / "checked")
+    for values in ((b"a",), (b"b", b"c"), (b"d" * 5000,), (b"e",)):
+        put(plain, *values)
+        checked.log.append_built(built(checked, *values))
+    assert content(plain.read(0)) == content(checked.read(0))
+    assert plain.log.log_end_offset == checked.log.log_end_offset == 5
+    assert plain.log.producers.end_offset == checked.log.producers.end_offset
+    plain.log.flush()
+    checked.log.flush()
+    name = f"{0:020}.index"
+    assert plain.file(name).read_bytes() == checked.file(name).read_bytes()
+
+
+def test_a_batch_that_is_ready_may_begin_a_segment_and_an_epoch(small: Place) -> None:
+    put(small, b"a")
+    put(small, b"b")
+    put(small, b"c", leader_epoch=3)
+    assert bases(small.log) == [0, 1, 2]
+    assert small.log.latest_epoch == 3
+
+
+def test_a_batch_that_is_ready_and_too_large_is_refused(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", CONFIG._replace(max_message_bytes=100))
+    put(place, b"a")
+    with pytest.raises(AppendRefused) as refused:
+        put(place, b"b" * 100)
+    assert refused.value.code == Code.MESSAGE_TOO_LARGE
+    assert place.log.log_end_offset == 1
 
 
 def test_nothing_sent_is_nothing_appended(place: Place) -> None:
