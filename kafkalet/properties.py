@@ -9,6 +9,7 @@ A name that the set does not have is a matter for the caller: a warning for a br
 topic's.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from typing import NamedTuple
@@ -67,11 +68,17 @@ def _integer(type_: Type, name: str, text: str) -> int:
     raise InvalidProperty(name, text, f"Not a number of type {type_.name}")
 
 
+_DOUBLE = re.compile(r"[+-]?(?:NaN|Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFdD]?)", re.ASCII)
+_HEX_DOUBLE = re.compile(r"([+-]?0[xX](?:[\da-fA-F]+\.?[\da-fA-F]*|\.[\da-fA-F]+)[pP][+-]?\d+)[fFdD]?", re.ASCII)
+
+
 def _double(name: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise InvalidProperty(name, text, "Not a number of type DOUBLE") from None
+    """As Java's Double.parseDouble reads it: `1.5f`, `.5`, `0x1p-3`, but neither `inf` nor `1_000`."""
+    if _DOUBLE.fullmatch(text):
+        return float(text if text[-1] in "Ny" else text.rstrip("fFdD"))
+    if found := _HEX_DOUBLE.fullmatch(text):
+        return float.fromhex(found[1])
+    raise InvalidProperty(name, text, "Not a number of type DOUBLE")
 
 
 Check = Callable[[str, Value], None]

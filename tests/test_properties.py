@@ -27,6 +27,11 @@ from kafkalet.properties import (
         (Type.LONG, "9223372036854775807", (1 << 63) - 1),
         (Type.SHORT, "32767", 32767),
         (Type.DOUBLE, "1e-1", 0.1),
+        (Type.DOUBLE, "1d", 1.0),
+        (Type.DOUBLE, "+.5F", 0.5),
+        (Type.DOUBLE, "2.", 2.0),
+        (Type.DOUBLE, "0x1.8p1", 3.0),
+        (Type.DOUBLE, "-Infinity", float("-inf")),
         (Type.LIST, "delete , compact", ("delete", "compact")),
         (Type.LIST, "", ()),
         (Type.STRING, " gzip ", "gzip"),
@@ -49,6 +54,11 @@ def test_texts_are_read_as_kafka_reads_them(type_: Type, text: str, value: objec
         (Type.SHORT, "32768", "Not a number of type SHORT"),
         (Type.LONG, "9223372036854775808", "Not a number of type LONG"),
         (Type.DOUBLE, "x", "Not a number of type DOUBLE"),
+        (Type.DOUBLE, "", "Not a number of type DOUBLE"),
+        (Type.DOUBLE, "1_0", "Not a number of type DOUBLE"),
+        (Type.DOUBLE, "inf", "Not a number of type DOUBLE"),
+        (Type.DOUBLE, "0x10", "Not a number of type DOUBLE"),
+        (Type.DOUBLE, "\u0661", "Not a number of type DOUBLE"),
     ],
 )
 def test_a_text_that_is_no_such_value_is_refused(type_: Type, text: str, reason: str) -> None:
