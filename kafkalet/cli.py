@@ -20,9 +20,10 @@ from typing import NamedTuple
 from kafkalet.broker.cluster import Cluster
 from kafkalet.broker.home import HomeDamaged
 from kafkalet.broker.new_topics import NewTopic
-from kafkalet.broker.release import NEWEST, RELEASES, UnknownRelease
+from kafkalet.broker.release import UnknownRelease
 from kafkalet.properties import InvalidProperty, read_properties
 from kafkalet.protocol.errors import KafkaError
+from kafkalet.protocol.releases import NEWEST, RELEASES
 from kafkalet.version import VERSION
 
 _LOG = logging.getLogger("kafkalet")

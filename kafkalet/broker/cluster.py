@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from kafkalet.clock import Clock, SystemClock
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.releases import NEWEST
 from kafkalet.storage.directory import LogDirectory
 
 from .addresses import FIRST_NODE_ID, Addresses
@@ -32,7 +33,7 @@ from .new_topics import NewTopic, place_topic
 from .node import Node
 from .producer_ids import ProducerIds
 from .receiving import ReceiveBuffer
-from .release import NEWEST, Release
+from .release import Release
 from .state_topics import StateTopic
 from .transactions.verification import Transactions
 from .upkeep import Upkeep

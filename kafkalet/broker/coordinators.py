@@ -66,8 +66,8 @@ class Coordinators:
         return self.groups if topic == CONSUMER_OFFSETS.name else self.transactions
 
     def partition_for(self, topic: StateTopic, key: str) -> int:
-        """The partition of `topic` that keeps a key, with its state loaded. NOT_COORDINATOR where another broker
-        leads it, COORDINATOR_NOT_AVAILABLE while nobody does and before the topic is made."""
+        """The partition of `topic` that keeps a key, with its state loaded. NOT_COORDINATOR unless this broker
+        leads it, also before the topic is made."""
         known = self._node.metadata.topics.get(topic.name)
         if known is None:
             raise KafkaError(Code.NOT_COORDINATOR, f"{topic.name} does not exist yet")

@@ -9,6 +9,7 @@ org.apache.kafka.server.common.MetadataVersion). Clusters with ZooKeeper, all up
 """
 
 from enum import IntEnum
+from functools import cache
 from typing import NamedTuple
 
 from kafkalet.protocol.errors import Code, KafkaError
@@ -84,6 +85,11 @@ class UpgradeType(IntEnum):
     UNSAFE_DOWNGRADE = 3
 
 
+@cache
+def _by_name(version: tuple[int, ...]) -> dict[str, Feature]:
+    return {feature.name: feature for feature in _BY_RELEASE.get(version, ())}
+
+
 def supported_features(release: Release) -> tuple[Feature, ...]:
     """What a broker of this release supports, in the order in which it lists it."""
     return _BY_RELEASE.get(release.version[:2], ())
@@ -95,7 +101,7 @@ class Features:
     def __init__(self, release: Release, metadata: MetadataImage) -> None:
         self.release = release
         self.metadata = metadata
-        self.supported = {feature.name: feature for feature in supported_features(release)}
+        self.supported = _by_name(release.version[:2])
 
     def level(self, name: str) -> int:
         """The level of a feature, 0 where it is off or not known."""

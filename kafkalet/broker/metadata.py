@@ -40,17 +40,23 @@ def check_topic_name(name: str) -> None:
     raise KafkaError(Code.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {reason}")
 
 
+def random_uuid() -> bytes:
+    """A random (version 4) uuid as 16 bytes (java.util.UUID.randomUUID)."""
+    drawn = bytearray(os.urandom(16))
+    drawn[6] = drawn[6] & 0x0F | 0x40
+    drawn[8] = drawn[8] & 0x3F | 0x80
+    return bytes(drawn)
+
+
 def new_topic_id() -> bytes:
-    """A random (version 4) uuid as 16 bytes, never one of the reserved ids or one whose text form starts with '-'.
+    """A random uuid, never one of the reserved ids or one whose text form starts with '-'.
 
     Source: org.apache.kafka.common.Uuid.randomUuid.
     """
     while True:
-        drawn = bytearray(os.urandom(16))
-        drawn[6] = drawn[6] & 0x0F | 0x40
-        drawn[8] = drawn[8] & 0x3F | 0x80
+        drawn = random_uuid()
         if drawn[0] >> 2 != 62:  # the sixty-third character of the URL-safe alphabet is '-'
-            return bytes(drawn)
+            return drawn
 
 
 QuotaEntity = frozenset[tuple[str, str | None]]

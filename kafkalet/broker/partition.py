@@ -184,6 +184,11 @@ class Partition:
             wanted = min(wanted, len(self.state.replicas))
         return len(self.state.isr) >= wanted
 
+    def check_replicas(self) -> None:
+        """NOT_ENOUGH_REPLICAS, unless enough are in sync."""
+        if not self.has_enough_replicas:
+            raise KafkaError(Code.NOT_ENOUGH_REPLICAS, f"{self!r} has too few replicas in sync")
+
     def advance_high_watermark(self) -> bool:
         """Let consumers see what all in-sync replicas have; say whether that moved (maybeIncrementLeaderHW)."""
         log = self.log

@@ -7,18 +7,10 @@ release and behaves like 4.4 where releases disagree.
 
 from typing import NamedTuple
 
+from kafkalet.protocol.releases import NEWEST, RELEASES
 from kafkalet.storage.config import LogRules
 
 from .group_rules import GroupRules
-
-NEWEST = "newest"
-RELEASES = (
-    *("0.8.2", "0.9", "0.10.0", "0.10.1", "0.10.2", "0.11", "1.0", "1.1"),
-    *(f"2.{minor}" for minor in range(9)),
-    *(f"3.{minor}" for minor in range(10)),
-    *(f"4.{minor}" for minor in range(5)),
-    NEWEST,
-)
 
 
 class UnknownRelease(ValueError):

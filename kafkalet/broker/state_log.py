@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 from kafkalet.clock import Clock
-from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.errors import Code
 from kafkalet.protocol.records.batch import TRANSACTIONAL, Batch, batches
 from kafkalet.protocol.records.build import frame_batch
 from kafkalet.protocol.records.record import Record, encode_records
@@ -25,8 +25,6 @@ T = TypeVar("T")
 NO_PRODUCER = -1
 NO_SEQUENCE = -1
 READ_BYTES = 1 << 20
-AS_BUILT = ("producer", "uncompressed")
-"""The values of compression.type that leave a batch as it is."""
 
 
 _CLIENT_CODES = {
@@ -111,11 +109,9 @@ class StateLog:
         """The same for `count` records that are encoded already, all of the same time, with offsets from 0 on."""
         partition = self.partition
         log = partition.log_for(None)
-        if not partition.has_enough_replicas:
-            raise KafkaError(Code.NOT_ENOUGH_REPLICAS, f"{partition!r} has too few replicas in sync")
+        partition.check_replicas()
         now_ms = self._clock.now_ms()
-        as_built = log.config.compression_type in AS_BUILT and log.config.record_version == 2
-        as_built = as_built and not log.config.stamps_append_time
+        as_built = log.config.keeps_built_batches
         base_offset = log.log_end_offset if as_built else 0
         batch = frame_batch(
             payload,

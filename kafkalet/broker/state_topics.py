@@ -24,10 +24,15 @@ class StateTopic(NamedTuple):
     wanted: Callable[[BrokerConfig, int], NewTopic]
 
 
+def _at_most(most: int, config: BrokerConfig, name: str, value: int) -> int:
+    """The value of a property; its default only as far as it can be had."""
+    return value if name in config.given() else min(value, most)
+
+
 def _consumer_offsets(config: BrokerConfig, brokers: int) -> NewTopic:
-    replication_factor = config.offsets_topic_replication_factor
-    if "offsets.topic.replication.factor" not in config.given():
-        replication_factor = min(replication_factor, brokers)
+    replication_factor = _at_most(
+        brokers, config, "offsets.topic.replication.factor", config.offsets_topic_replication_factor
+    )
     properties = {
         "cleanup.policy": "compact",
         "compression.type": "producer",
@@ -37,12 +42,15 @@ def _consumer_offsets(config: BrokerConfig, brokers: int) -> NewTopic:
 
 
 def _transaction_state(config: BrokerConfig, brokers: int) -> NewTopic:
-    replication_factor = config.transaction_state_log_replication_factor
-    if "transaction.state.log.replication.factor" not in config.given():
-        replication_factor = min(replication_factor, brokers)
-    min_isr = config.transaction_state_log_min_isr
-    if "transaction.state.log.min.isr" not in config.given():
-        min_isr = min(min_isr, replication_factor)
+    replication_factor = _at_most(
+        brokers,
+        config,
+        "transaction.state.log.replication.factor",
+        config.transaction_state_log_replication_factor,
+    )
+    min_isr = _at_most(
+        replication_factor, config, "transaction.state.log.min.isr", config.transaction_state_log_min_isr
+    )
     properties = {
         "cleanup.policy": "compact",
         "compression.type": "uncompressed",

@@ -107,6 +107,15 @@ class LogConfig(NamedTuple):
         """Records get the time of their append, whatever the producer wrote."""
         return self.message_timestamp_type == "LogAppendTime"
 
+    @property
+    def keeps_built_batches(self) -> bool:
+        """A batch of format 2, not compressed and with the time of its making, is kept as a broker has built it."""
+        return (
+            self.compression_type in ("producer", "uncompressed")
+            and self.record_version == 2
+            and not self.stamps_append_time
+        )
+
     @classmethod
     def of(cls, texts: Mapping[str, str], rules: LogRules = NEWEST) -> Self:
         """The configuration that these properties of a topic make; what is not named has its default.

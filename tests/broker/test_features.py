@@ -4,8 +4,9 @@ import pytest
 
 from kafkalet.broker.features import Features, UpgradeType, supported_features
 from kafkalet.broker.metadata import MetadataImage
-from kafkalet.broker.release import RELEASES, Release
+from kafkalet.broker.release import Release
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.releases import RELEASES
 
 TRANSACTION = "transaction.version"
 

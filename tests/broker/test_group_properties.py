@@ -6,8 +6,9 @@ from kafkalet.broker.config import BrokerConfig
 from kafkalet.broker.config_entries import Source
 from kafkalet.broker.group_properties import check, group_entries, properties_of_groups, value_of
 from kafkalet.broker.metadata import MetadataImage
-from kafkalet.broker.release import RELEASES, Release
+from kafkalet.broker.release import Release
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.releases import RELEASES
 
 SESSION, HEARTBEAT = "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"
 

@@ -5,7 +5,8 @@ import itertools
 import pytest
 
 from kafkalet.broker.group_rules import GroupRules
-from kafkalet.broker.release import RELEASES, Release
+from kafkalet.broker.release import Release
+from kafkalet.protocol.releases import RELEASES
 
 RULES = [name for name, rule in vars(GroupRules).items() if isinstance(rule, property)]
 

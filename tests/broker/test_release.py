@@ -2,7 +2,8 @@
 
 import pytest
 
-from kafkalet.broker.release import NEWEST, RELEASES, Release, UnknownRelease
+from kafkalet.broker.release import Release, UnknownRelease
+from kafkalet.protocol.releases import NEWEST, RELEASES
 
 
 @pytest.mark.parametrize("name", RELEASES)

@@ -9,8 +9,8 @@ Source: org.apache.kafka.coordinator.group.GroupMetadataManager.classicGroupJoin
 """
 
 import logging
-from os import urandom
 
+from kafkalet.broker.metadata import random_uuid
 from kafkalet.broker.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
@@ -79,7 +79,7 @@ class Joining:
 
     def _as_new_member(self) -> Answer:
         group = self.group
-        member_id = f"{self.caller.client_id if self.instance_id is None else self.instance_id}-{_random_uuid()}"
+        member_id = f"{self.caller.client_id if self.instance_id is None else self.instance_id}-{_uuid_text()}"
         known_as = group.members.static_id(self.instance_id)
         if known_as is not None:
             return self._replace(known_as, member_id)
@@ -194,10 +194,7 @@ def join(group: Generations, request: JoinGroupRequest, caller: Caller) -> Answe
     return answer
 
 
-def _random_uuid() -> str:
-    """As UUID.randomUUID writes it."""
-    octets = bytearray(urandom(16))
-    octets[6] = octets[6] & 0x0F | 0x40
-    octets[8] = octets[8] & 0x3F | 0x80
-    digits = octets.hex()
+def _uuid_text() -> str:
+    """A random uuid as Java's UUID writes it."""
+    digits = random_uuid().hex()
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))

@@ -12,6 +12,7 @@ from typing import Any
 from kafkalet.broker.state_topics import java_hash
 from kafkalet.clock import Timer
 
+from .assignors.java_order import slot_of
 from .classic_member import ClassicMember
 
 MAX_UINT = 0xFFFFFFFF
@@ -160,8 +161,7 @@ class ClassicMembers:
 
 def place_in_java(name: str) -> int:
     """Where a name lies in a HashMap of 16 buckets."""
-    hashed = java_hash(name)
-    return (hashed ^ hashed >> 16) & 15
+    return slot_of(java_hash(name), 16)
 
 
 def place_in_scala(name: str) -> tuple[int, ...]:

@@ -19,11 +19,12 @@ from kafkalet.protocol.messages.join_group import JoinGroupRequest, JoinGroupRes
 from kafkalet.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 from kafkalet.protocol.messages.subscription import ConsumerProtocolSubscription
 from kafkalet.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from kafkalet.storage.checkpoints import uuid_text
 
 from .classic import new_classic_group
 from .consumer_config import may_migrate
 from .consumer_decision import Decision
-from .consumer_heartbeat import check_room, str_of, take_place
+from .consumer_heartbeat import check_room, take_place
 from .consumer_leaving import expect_session, fence, fence_missing, static_member
 from .consumer_member import ClassicProtocols, ConsumerMember, MemberState
 from .consumer_members import NOBODY
@@ -55,7 +56,7 @@ def _join(group: ConsumerState, request: JoinGroupRequest, caller: Caller) -> Jo
     node, instance_id = group.shard.node, request.group_instance_id
     if not (may_migrate(node, "upgrade") or may_migrate(node, "downgrade")):
         raise KafkaError(Code.INCONSISTENT_GROUP_PROTOCOL)
-    member_id = request.member_id or str_of(new_topic_id())
+    member_id = request.member_id or uuid_text(new_topic_id())
     check_room(group, member_id, instance_id)
     protocols: dict[str, bytes] = {}
     for protocol in request.protocols:

@@ -20,6 +20,7 @@ from kafkalet.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
     TopicPartitions,
 )
+from kafkalet.storage.checkpoints import uuid_text
 
 from . import consumer_records as records
 from .consumer_config import heartbeat_interval_ms
@@ -47,7 +48,7 @@ def heartbeat(
     if it becomes a consumer group only now. Raises KafkaError."""
     joins = request.member_epoch == JOINING
     check_room(group, request.member_id, request.instance_id)
-    member_id = request.member_id or str_of(new_topic_id())
+    member_id = request.member_id or uuid_text(new_topic_id())
     member, changes = find_member(group, request, member_id, joins=joins)
     after = member.told_by(request, sender.client_id, sender.client_host, member_id)
     decision = Decision(group, member, after, changes, request.topic_partitions)
@@ -80,13 +81,6 @@ def assignment_of(assigned: Owned) -> ConsumerGroupHeartbeatResponse.Assignment:
             TopicPartitions(topic_id=topic_id, partitions=list(epochs)) for topic_id, epochs in assigned.items()
         ]
     )
-
-
-def str_of(uuid: bytes) -> str:
-    """An id as Kafka writes it: base 64 without padding, as in URLs."""
-    from base64 import urlsafe_b64encode
-
-    return urlsafe_b64encode(uuid).decode().rstrip("=")
 
 
 # who is it

@@ -57,8 +57,6 @@ class TransactionCoordinator:
         self._shards: dict[int, Shard] = {}
         self._epochs: dict[int, int] = {}
         """Of each shard."""
-        self._level = (-1, 0)
-        """The transaction version of the cluster, after how many changes of its features that was."""
         self._endings: dict[Transaction, Ending] = {}
         self._timeouts = Timeouts(node.clock, node.config, self._shards.values, self._abort)
 
@@ -93,10 +91,9 @@ class TransactionCoordinator:
         return 1 if self._transaction_version() >= 1 else 0
 
     def _transaction_version(self) -> int:
-        changes = self._node.metadata.feature_changes
-        if changes != self._level[0]:
-            self._level = (changes, self._node.cluster.feature_level("transaction.version"))
-        return self._level[1]
+        """That the cluster runs at."""
+        level: int = self._node.cluster.feature_level("transaction.version")
+        return level
 
     def _check_version(self, client_version: int) -> None:
         """Version 0 of the records in the log has no place for a transaction version (and Kafka is stuck then)."""

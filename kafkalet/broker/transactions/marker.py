@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from kafkalet.broker.partition import Partition
 from kafkalet.broker.purgatory import Purgatory
-from kafkalet.broker.state_log import AS_BUILT
 from kafkalet.broker.state_topics import CONSUMER_OFFSETS
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.control import ControlType, EndMarker, build_end_marker
@@ -66,9 +65,8 @@ def write_marker(
 def _append(partition: Partition, marker: Marker, now_ms: int) -> int:
     """The offset of the marker. Raises KafkaError."""
     log = partition.log_for(None)
-    if not partition.has_enough_replicas:
-        raise KafkaError(Code.NOT_ENOUGH_REPLICAS, f"{partition!r} has too few replicas in sync")
-    as_built = log.config.compression_type in AS_BUILT and not log.config.stamps_append_time
+    partition.check_replicas()
+    as_built = log.config.keeps_built_batches
     batch = build_end_marker(
         EndMarker(ControlType.COMMIT if marker.committed else ControlType.ABORT, marker.coordinator_epoch),
         timestamp=now_ms,

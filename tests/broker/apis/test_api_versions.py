@@ -8,11 +8,11 @@ import pytest
 from kafkalet.broker.apis.api_versions import handle
 from kafkalet.broker.context import Context
 from kafkalet.broker.metadata import MetadataImage
-from kafkalet.broker.release import RELEASES, Release
+from kafkalet.broker.release import Release
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from kafkalet.protocol.releases import versions_of
+from kafkalet.protocol.releases import RELEASES, versions_of
 
 SERVED = (Api.PRODUCE, Api.METADATA, Api.API_VERSIONS)
 

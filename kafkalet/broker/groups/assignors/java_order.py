@@ -55,19 +55,18 @@ def with_capacity(capacity: int) -> int:
     return _power_of_two(capacity)
 
 
+def slot_of(hashed: int, slots: int) -> int:
+    """Where a hash lies in a HashMap with so many slots."""
+    return (hashed ^ hashed >> 16) & (slots - 1)
+
+
 def _power_of_two(least: int) -> int:
     return 1 << (least - 1).bit_length() if least > 1 else 1
 
 
 def ordered(keys: Iterable[T], hash_of: Callable[[T], int], slots: int) -> list[T]:
     """Keys in the order of a HashMap with so many slots, given in the order in which they were put in."""
-    mask = slots - 1
-
-    def slot(key: T) -> int:
-        hashed = hash_of(key)
-        return (hashed ^ hashed >> 16) & mask
-
-    return sorted(keys, key=slot)
+    return sorted(keys, key=lambda key: slot_of(hash_of(key), slots))
 
 
 def order_of_strings(keys: Collection[str]) -> list[str]:
@@ -86,8 +85,7 @@ def order_of_numbers(numbers: Sequence[int], slots: int) -> list[int]:
         return []
     if max(numbers) < slots:
         return sorted(numbers)
-    mask = slots - 1
-    return sorted(numbers, key=lambda number: (number ^ number >> 16) & mask)
+    return sorted(numbers, key=lambda number: slot_of(number, slots))
 
 
 def timeline_order(keys: Collection[str], peak: int) -> list[str]:
