@@ -15,8 +15,7 @@ from kafkalet.broker.purgatory import Delayed
 from kafkalet.clock import ManualClock
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import KafkaError
-from kafkalet.protocol.messages import request_type, response_type
-from tests.broker.apis.asking import _plain, _struct
+from tests.broker.apis.asking import as_received, as_told
 
 START_MS = 1_700_000_000_000
 ROUNDS = 8
@@ -104,8 +103,7 @@ class Stage:
 
     def begin(self, api: Api, version: int, node: int, client_id: str = "tester", **fields: Any) -> "Pending":
         """Put a request to a broker; `fields` are its own, with structs as dicts."""
-        request = request_type(api)
-        sent = request.decode(_struct(request, fields).encode(version), version)
+        sent = as_received(api, version, fields)
         context = Context(self.cluster.nodes[node], Gone(), ("127.0.0.1", 1), "PLAINTEXT")
         context.api, context.version, context.client_id, context.correlation_id = api, version, client_id, 1
         module = importlib.import_module(f"kafkalet.broker.apis.{api.module}")
@@ -148,4 +146,4 @@ class Pending:
     def answer(self) -> Any:
         assert not self.is_waiting, f"{self._api} is not answered"
         answer = self._answer.result() if isinstance(self._answer, Delayed) else self._answer
-        return _plain(response_type(self._api).decode(answer.encode(self._version), self._version))
+        return as_told(self._api, self._version, answer)

@@ -31,8 +31,7 @@ class Asking:
 
     def __call__(self, api: Api, version: int, node: int = 1, **fields: Any) -> Any:
         """The answer of a broker, as plain data; `fields` are those of the request, with structs as dicts."""
-        request = request_type(api)
-        sent = request.decode(_struct(request, fields).encode(version), version)
+        sent = as_received(api, version, fields)
 
         def handle() -> Any:
             context = Context(self.cluster.nodes[node], NoClient(), ("127.0.0.1", 1), "PLAINTEXT")
@@ -40,13 +39,24 @@ class Asking:
             return importlib.import_module(f"kafkalet.broker.apis.{api.module}").handle(sent, context)
 
         answer = self.cluster.call(handle)
-        return _plain(response_type(api).decode(answer.encode(version), version))
+        return as_told(api, version, answer)
 
 
 @contextmanager
 def asking(brokers: int = 1, **options: Any) -> Iterator[Asking]:
     with Cluster(brokers, **options) as cluster:
         yield Asking(cluster)
+
+
+def as_received(api: Api, version: int, fields: dict[str, Any]) -> Any:
+    """The request of these fields, as a broker decodes it in that version."""
+    request = request_type(api)
+    return request.decode(_struct(request, fields).encode(version), version)
+
+
+def as_told(api: Api, version: int, answer: Any) -> Any:
+    """An answer as its client decodes it in that version, as plain data."""
+    return _plain(response_type(api).decode(answer.encode(version), version))
 
 
 def _struct(cls: Any, fields: dict[str, Any]) -> Any:
