@@ -4,6 +4,7 @@ clock, properties, version    import nothing of ours
 protocol                      nothing but itself
 storage                       protocol.records, protocol.errors, and the ground
 broker                        protocol, storage, and the ground
+pipeline                      protocol, storage, and the ground; not the broker, whose logs it audits
 testing, cli                  everything below
 """
 
@@ -15,10 +16,22 @@ import pytest
 
 from .source import FILES, MODULES, imports, name_of, room_of, tree_of
 
-RANK = {"version": 0, "clock": 0, "properties": 0, "protocol": 1, "storage": 2, "broker": 3, "testing": 4, "cli": 5}
+RANK = {
+    "version": 0,
+    "clock": 0,
+    "properties": 0,
+    "protocol": 1,
+    "storage": 2,
+    "broker": 3,
+    "pipeline": 3,
+    "testing": 4,
+    "cli": 5,
+}
 FACADES = {"kafkalet", "kafkalet.__main__"}
 NEWER = {"annotationlib", "compression"}  # in the standard library of later Pythons
 EXTRAS = {"cramjam", "crc32c", "pytest"}
+OF_THE_PIPELINE = {"numpy", "pyarrow", "pyspark", "py4j"}
+"""What the extra `spark` brings: the pipeline is made of it and need not guard it; nothing else may know of it."""
 STORAGE_MAY_IMPORT = ("kafkalet.protocol.records", "kafkalet.protocol.errors", "kafkalet.clock", "kafkalet.properties")
 
 INSIDE = [path for path in MODULES if name_of(path) not in FACADES]
@@ -57,7 +70,8 @@ def test_protocol_and_storage_know_no_network(path: Path) -> None:
 @by_name
 def test_nothing_but_the_standard_library_is_needed(path: Path) -> None:
     tops = {module.split(".")[0] for module in imports(path)}
-    assert tops <= {*sys.stdlib_module_names, *NEWER, "kafkalet", *EXTRAS}
+    extras = EXTRAS | OF_THE_PIPELINE if room_of(name_of(path)) == "pipeline" else EXTRAS
+    assert tops <= {*sys.stdlib_module_names, *NEWER, "kafkalet", *extras}
     needed = {module.split(".")[0] for module in imports(path, lazy=False)} & EXTRAS - {"pytest"}
     assert needed <= {module for module in needed if _guarded(path, module)}, "an extra is imported without a guard"
 
