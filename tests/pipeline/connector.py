@@ -1,0 +1,109 @@
+"""Spark's own Kafka connector, fetched by Maven once and kept, for comparisons and as one more client of ours.
+
+It comes as four jars (itself, its token provider, Kafka's clients, a pool of objects) that a session has to be given
+at its start, as `spark.jars`. They lie in `~/.cache/kafkalet/spark-connector` (`KAFKALET_CONNECTOR_CACHE` moves it).
+The connector should be that of the installed Spark; where Maven has it not, the newest that does work is taken.
+"""
+
+import functools
+import os
+import shutil
+import subprocess
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+from typing import NamedTuple
+
+CACHE = Path(os.environ.get("KAFKALET_CONNECTOR_CACHE", "~/.cache/kafkalet/spark-connector")).expanduser()
+PATIENCE_S = 240
+
+CONNECTOR = "spark-sql-kafka-0-10_2.13"
+TOKEN_PROVIDER = "spark-token-provider-kafka-0-10_2.13"
+LEFT_OUT = ("org.scala-lang", "org.scala-lang.modules", "org.apache.hadoop", "org.slf4j", "com.google.code.findbugs")
+"""Groups that Spark has among its own jars, and much of it."""
+WANTED = (CONNECTOR, TOKEN_PROVIDER, "kafka-clients", "commons-pool2")
+
+
+class Release(NamedTuple):
+    """A connector's version, and versions of what it needs that differ from what its own pom says."""
+
+    connector: str
+    managed: tuple[tuple[str, str, str], ...] = ()
+
+
+NEWEST_PUBLISHED = Release(
+    "4.2.0", (("org.apache.spark", TOKEN_PROVIDER, "4.0.0"), ("org.apache.kafka", "kafka-clients", "3.9.2"))
+)
+"""Works with Spark 4.1 to 4.3. Its own token provider has not been published."""
+
+
+class Unavailable(Exception):
+    """The connector is not here and cannot be fetched; the message says why, and which command would bring it."""
+
+
+@functools.cache
+def jars() -> tuple[Path, ...]:
+    """The connector's jars for the installed Spark, fetched if need be."""
+    installed = version("pyspark")
+    releases = list({release.connector: release for release in (Release(installed), NEWEST_PUBLISHED)}.values())
+    for release in releases:
+        if found := _kept(release):
+            return found
+    if not shutil.which("mvn"):
+        raise Unavailable(f"Spark's Kafka connector is not in {CACHE}, and mvn is not there to fetch it: install maven")
+    refusals = []
+    for release in releases:
+        if not (refusal := _fetch(release)):
+            return _kept(release)
+        refusals.append(refusal)
+    raise Unavailable("\n".join(refusals))
+
+
+def _kept(release: Release) -> tuple[Path, ...]:
+    return tuple(sorted((CACHE / release.connector).glob("*.jar")))
+
+
+def _fetch(release: Release) -> str:
+    """Let Maven copy the jars into the cache; why it could not, or ""."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    pom = CACHE / f"pom-{release.connector}.xml"
+    pom.write_text(_pom(release))
+    with tempfile.TemporaryDirectory(dir=CACHE) as work:
+        goal = ["dependency:copy-dependencies", f"-DincludeArtifactIds={','.join(WANTED)}"]
+        command = ["mvn", "-B", "-q", "-f", str(pom), *goal, f"-DoutputDirectory={work}/jars"]
+        told = f"Spark's Kafka connector {release.connector} could not be fetched: {' '.join(command)}: "
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, check=False, timeout=PATIENCE_S, stdin=subprocess.DEVNULL
+            )
+        except subprocess.TimeoutExpired:
+            return f"{told}no answer within {PATIENCE_S} s"
+        if done.returncode:
+            return told + next((line for line in done.stdout.splitlines() if line.startswith("[ERROR]")), "")[:600]
+        if not (CACHE / release.connector).exists():
+            Path(work, "jars").rename(CACHE / release.connector)
+    return ""
+
+
+def _pom(release: Release) -> str:
+    managed = "".join(_dependency(*each) for each in release.managed)
+    without = "".join(
+        f"<exclusion><groupId>{group}</groupId><artifactId>*</artifactId></exclusion>" for group in LEFT_OUT
+    )
+    wanted = _dependency("org.apache.spark", CONNECTOR, release.connector, f"<exclusions>{without}</exclusions>")
+    # Spark's parent names a mirror besides, which not every network lets through: an empty folder takes its place.
+    mirror = f"<id>gcs-maven-central-mirror</id><url>{(CACHE / 'empty').as_uri()}</url>"
+    return (
+        "<project><modelVersion>4.0.0</modelVersion><groupId>kafkalet</groupId><artifactId>connector</artifactId>"
+        "<version>1</version><packaging>pom</packaging>"
+        f"<repositories><repository>{mirror}</repository></repositories>"
+        f"<dependencyManagement><dependencies>{managed}</dependencies></dependencyManagement>"
+        f"<dependencies>{wanted}</dependencies></project>"
+    )
+
+
+def _dependency(group: str, artifact: str, release: str, more: str = "") -> str:
+    return (
+        f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{release}</version>"
+        f"{more}</dependency>"
+    )
