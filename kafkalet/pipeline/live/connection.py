@@ -1,0 +1,226 @@
+"""One connection to a broker: requests go out, answers come back in the same order.
+
+Kafka answers the requests of a connection one after another, so any number may be under way; `send` and `receive` keep
+their order, and whoever sends much before receiving takes care that what is under way fits into the sockets' buffers.
+
+Bytes are received ahead into a small buffer, so that many small answers cost few system calls. A frame that is larger
+than it gets a bytearray of its own size, into which the rest is received in place: records are never copied after that.
+
+A connection that failed once is closed and stays so; each failure is an OSError that names the broker.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections import deque
+from collections.abc import Iterable
+from contextlib import suppress
+from types import TracebackType
+from typing import NamedTuple, Self, cast
+
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.errors import Code, DecodeError, KafkaError
+from kafkalet.protocol.frame import decode_response_header, request_frame
+from kafkalet.protocol.messages import request_type
+from kafkalet.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kafkalet.protocol.schema import Request, Response
+from kafkalet.protocol.wire import Buffer
+from kafkalet.version import VERSION
+
+from .refusals import Unreachable
+from .settings import Settings
+
+AHEAD_BYTES = 64 << 10
+LARGEST_FRAME_BYTES = 0x7FFFFFFF
+SOFTWARE_NAME = "kafkalet-pipeline"
+FIRST_VERSION = 3
+"""Of ApiVersions: later ones say more about the cluster than is of use here."""
+
+
+class Address(NamedTuple):
+    """Where a broker is reached."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @classmethod
+    def parse(cls, text: str) -> Address:
+        """`host:port`, or `[::1]:port`; ValueError for anything else."""
+        host, colon, port = text.strip().rpartition(":")
+        if not (colon and host and port.isdecimal() and 0 < int(port) < 65536):
+            raise ValueError(f"bootstrap.servers has host:port, separated by commas, not {text.strip()!r}")
+        return cls(host.removeprefix("[").removesuffix("]"), int(port))
+
+
+class Connection:
+    """A connection on which versions have been agreed. Raises Unreachable, or KafkaError for a refusal."""
+
+    def __init__(self, address: Address, settings: Settings) -> None:
+        self.address = address
+        self.is_open = True
+        self._settings = settings
+        self._waiting: deque[tuple[int, type[Response], int]] = deque()
+        self._correlation_id = 0
+        self._ahead = bytearray(AHEAD_BYTES)
+        self._begin = self._end = 0
+        self._socket = self._connect()
+        try:
+            self._versions = self._ask_versions()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close; what was not answered never will be."""
+        self.is_open = False
+        self._waiting.clear()
+        self._socket.close()
+
+    # Versions
+
+    def version(self, api: Api, lowest: int, highest: int | None = None) -> int:
+        """The newest version of an API that both sides have, from `lowest` on; KafkaError where there is none."""
+        low, high = self._versions.get(api, (0, -1))
+        low = max(low, lowest, api.versions.low)
+        newest = min(high, api.versions.high if highest is None else highest)
+        if low > newest:
+            served = f"serves its versions {self._versions[api][0]} to {high}" if high >= 0 else "does not serve it"
+            needed = f"{api} from version {low} on" if highest is None else f"{api} of version {low} to {highest}"
+            raise KafkaError(Code.UNSUPPORTED_VERSION, f"{needed} is needed, and broker {self.address} {served}")
+        return newest
+
+    def _ask_versions(self) -> dict[int, tuple[int, int]]:
+        """Ask in a version that a broker of any age answers, if with a refusal and what it has instead."""
+        request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=VERSION)
+        answer = self._versions_answer(request, FIRST_VERSION)
+        if answer.error_code == Code.UNSUPPORTED_VERSION and not answer.api_keys:  # releases before 2.4
+            answer = self._versions_answer(request, 0)
+        if answer.error_code not in (Code.NONE, Code.UNSUPPORTED_VERSION):
+            raise KafkaError(Code(answer.error_code), f"ApiVersions at {self.address}")
+        return {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys}
+
+    def _versions_answer(self, request: ApiVersionsRequest, version: int) -> ApiVersionsResponse:
+        """What is not served in a version is answered in version 0, which can only be told by its error code."""
+        self.send(request, version)
+        self._waiting.pop()
+        frame = self._frame()
+        refused = int.from_bytes(frame[4:6], "big") == Code.UNSUPPORTED_VERSION
+        return ApiVersionsResponse.decode(frame, 0 if refused else version, 4)
+
+    # Requests and answers
+
+    def ask(self, request: Request, version: int) -> Response:
+        """Send a request and receive its answer; nothing else may be under way."""
+        assert not self._waiting, "answers come in the order of the requests"
+        self.send(request, version)
+        return self.receive()
+
+    def send(self, request: Request, version: int) -> None:
+        """Send a request."""
+        self.send_frame(self.encode(request, version))
+
+    def encode(self, request: Request, version: int) -> bytes:
+        """A request as a frame, which has to be sent before others are encoded."""
+        self._correlation_id = self._correlation_id + 1 & 0x7FFFFFFF
+        self._waiting.append((self._correlation_id, request_type(request.API).RESPONSE, version))
+        pieces = request_frame(request, version, self._correlation_id, self._settings.client_id)
+        return b"".join(cast(Iterable[Buffer], pieces))
+
+    def send_frame(self, frames: bytes) -> None:
+        """Send frames that were encoded."""
+        try:
+            self._socket.sendall(frames)
+        except OSError as error:
+            raise self._lost(error) from error
+
+    def receive(self) -> Response:
+        """The answer to the oldest request that has none yet; records in it are views of one buffer."""
+        return self.receive_with_frame()[0]
+
+    def receive_with_frame(self) -> tuple[Response, bytearray]:
+        """The same, and the buffer that it is in."""
+        frame = self._frame()
+        correlation_id, response, version = self._waiting.popleft()
+        try:
+            found, start = decode_response_header(response.API, version, frame)
+            if found != correlation_id:
+                raise DecodeError(f"an answer to request {found}, where that to {correlation_id} was due")
+            return response.decode(frame, version, start), frame
+        except DecodeError as error:
+            self.close()
+            raise DecodeError(f"broker {self.address}: {error}") from error
+
+    # Bytes
+
+    def _connect(self) -> socket.socket:
+        timeout_s = self._settings.socket_connection_setup_timeout_ms / 1000
+        try:
+            connected = socket.create_connection(self.address, timeout_s)
+        except OSError as error:
+            raise Unreachable(f"no connection to broker {self.address}: {error}") from error
+        try:
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self._settings.receive_buffer_bytes >= 0:
+                connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self._settings.receive_buffer_bytes)
+            connected.settimeout(self._settings.request_timeout_ms / 1000)
+        except BaseException:
+            connected.close()
+            raise
+        return connected
+
+    def _frame(self) -> bytearray:
+        """The next frame without its size."""
+        while self._end - self._begin < 4:
+            self._receive_ahead()
+        begin = self._begin + 4
+        size = int.from_bytes(self._ahead[self._begin : begin], "big")
+        if not 4 <= size <= LARGEST_FRAME_BYTES:
+            self.close()
+            raise DecodeError(f"broker {self.address}: a frame of {size} bytes")
+        here = min(size, self._end - begin)
+        if here == size:
+            frame = self._ahead[begin : begin + size]
+        else:
+            frame = bytearray(size)
+            with memoryview(frame) as view:
+                view[:here] = self._ahead[begin : begin + here]
+                while here < size:
+                    here += self._receive_into(view[here:])
+        self._begin = min(begin + size, self._end)
+        return frame
+
+    def _receive_ahead(self) -> None:
+        if self._begin:
+            self._ahead[: self._end - self._begin] = self._ahead[self._begin : self._end]
+            self._end -= self._begin
+            self._begin = 0
+        with memoryview(self._ahead) as view:
+            self._end += self._receive_into(view[self._end :])
+
+    def _receive_into(self, view: memoryview) -> int:
+        """Some bytes, at least one."""
+        try:
+            count = self._socket.recv_into(view)
+        except OSError as error:
+            raise self._lost(error) from error
+        if count == 0:
+            raise self._lost(ConnectionResetError("it closed the connection"))
+        return count
+
+    def _lost(self, error: OSError) -> Unreachable:
+        with suppress(OSError):
+            self.close()
+        if isinstance(error, TimeoutError):
+            return Unreachable(f"no answer from broker {self.address} in {self._settings.request_timeout_ms} ms")
+        return Unreachable(f"the connection to broker {self.address} was lost: {error}")

@@ -1,0 +1,139 @@
+"""ListOffsets for any number of timestamps, of one leader.
+
+A request has one timestamp for each partition, and Kafka refuses one that names a partition twice. So lookups are dealt
+out into requests in which every partition occurs at most once, and the requests are sent ahead of the answers: as many
+as surely fit into the sockets' buffers, so that neither side waits for the other to read.
+
+Places in a log are timestamps below zero; which of them a broker knows follows from the version it serves. Asked for in
+an older version they would be refused, or worse, be taken for times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, cast
+
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.errors import Code
+from kafkalet.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+
+from .connection import Connection
+from .metadata import Leader, TopicPartition
+from .refusals import PartitionRefused
+from .settings import Settings
+
+LATEST = -1
+EARLIEST = -2
+MAX_TIMESTAMP = -3
+EARLIEST_LOCAL = -4
+LATEST_TIERED = -5
+EARLIEST_PENDING_UPLOAD = -6
+
+LOWEST_VERSION = 2
+"""The first with isolation levels (0.11)."""
+SINCE = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
+CONSUMER = -1
+UNDER_WAY_BYTES = 16 << 10
+
+
+class Lookup(NamedTuple):
+    """What is looked for: the first record of a partition at or after a time, or a place in its log."""
+
+    topic: str
+    partition: int
+    timestamp: int
+
+
+class Found(NamedTuple):
+    """What ListOffsets says. Offset and timestamp are -1 where no record is as young, the epoch where none is told."""
+
+    offset: int
+    timestamp: int
+    leader_epoch: int
+
+
+Answer = Found | PartitionRefused
+
+
+def ask_leader(
+    connection: Connection,
+    lookups: Sequence[Lookup],
+    isolation_level: int,
+    leaders: Mapping[TopicPartition, Leader],
+    settings: Settings,
+) -> Iterator[tuple[int, Answer]]:
+    """Ask the broker at the other end, and give each answer with the index of its lookup.
+
+    Raises KafkaError where the broker does not know one of the places.
+    """
+    lowest = max((SINCE.get(timestamp, 0) for timestamp in {lookup.timestamp for lookup in lookups}), default=0)
+    version = connection.version(Api.LIST_OFFSETS, max(lowest, LOWEST_VERSION))
+    timeout_ms = settings.request_timeout_ms
+    rounds = iter(_rounds(lookups))
+    under_way: list[tuple[dict[TopicPartition, int], int]] = []
+    bytes_under_way = 0
+    while True:
+        frames = []
+        while bytes_under_way < UNDER_WAY_BYTES and (indexes := next(rounds, None)):
+            request = _request(lookups, indexes, isolation_level, leaders, timeout_ms)
+            frames.append(connection.encode(request, version))
+            under_way.append((indexes, len(frames[-1])))
+            bytes_under_way += len(frames[-1])
+        if frames:
+            connection.send_frame(b"".join(frames))
+        if not under_way:
+            return
+        answered = under_way[: len(under_way) // 2 + 1]
+        for indexes, size in answered:
+            yield from _answers(lookups, indexes, cast(ListOffsetsResponse, connection.receive()))
+            bytes_under_way -= size
+        del under_way[: len(answered)]
+
+
+def _rounds(lookups: Sequence[Lookup]) -> list[dict[TopicPartition, int]]:
+    """Lookups by their indexes, dealt out so that no partition is twice in one request."""
+    rounds: list[dict[TopicPartition, int]] = []
+    dealt: dict[TopicPartition, int] = {}
+    for index, (topic, partition, _) in enumerate(lookups):
+        number = dealt[topic, partition] = dealt.get((topic, partition), -1) + 1
+        if number == len(rounds):
+            rounds.append({})
+        rounds[number][topic, partition] = index
+    return rounds
+
+
+def _request(
+    lookups: Sequence[Lookup],
+    indexes: Mapping[TopicPartition, int],
+    isolation_level: int,
+    leaders: Mapping[TopicPartition, Leader],
+    timeout_ms: int,
+) -> ListOffsetsRequest:
+    topics: dict[str, list[ListOffsetsRequest.Topic.Partition]] = {}
+    for (topic, partition), index in indexes.items():
+        leader = leaders.get((topic, partition))
+        row = ListOffsetsRequest.Topic.Partition(
+            partition_index=partition,
+            current_leader_epoch=-1 if leader is None else leader.epoch,
+            timestamp=lookups[index].timestamp,
+        )
+        topics.setdefault(topic, []).append(row)
+    return ListOffsetsRequest(
+        replica_id=CONSUMER,
+        isolation_level=isolation_level,
+        topics=[ListOffsetsRequest.Topic(name=name, partitions=rows) for name, rows in topics.items()],
+        timeout_ms=timeout_ms,
+    )
+
+
+def _answers(
+    lookups: Sequence[Lookup], indexes: Mapping[TopicPartition, int], answer: ListOffsetsResponse
+) -> Iterator[tuple[int, Answer]]:
+    for topic in answer.topics:
+        for row in topic.partitions:
+            index = indexes[topic.name, row.partition_index]
+            if row.error_code == Code.NONE:
+                yield index, Found(row.offset, row.timestamp, row.leader_epoch)
+            else:
+                doing = f"ListOffsets for {lookups[index].timestamp} of"
+                yield index, PartitionRefused(Code(row.error_code), topic.name, row.partition_index, doing)

@@ -1,0 +1,79 @@
+"""Who leads which partition, under which epoch, and where brokers are reached: what Metadata answers told so far.
+
+A leader that another broker denies is forgotten, and asked for again. A topic that was made anew under its name has
+another id; what was known of the old one goes with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from kafkalet.protocol.errors import Code
+from kafkalet.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafkalet.protocol.wire import ZERO_UUID
+
+from .connection import Address
+
+TopicPartition = tuple[str, int]
+
+LOWEST_VERSION = 4
+"""The first that does not make topics by asking for them (0.11)."""
+
+
+class Leader(NamedTuple):
+    """Who leads a partition; `epoch` is -1 where the broker does not tell."""
+
+    node_id: int
+    epoch: int
+
+
+class Metadata:
+    """What is known of a cluster."""
+
+    def __init__(self) -> None:
+        self.brokers: dict[int, Address] = {}
+        self.leaders: dict[TopicPartition, Leader] = {}
+        self.topic_ids: dict[str, bytes] = {}
+        self.partitions: dict[str, int] = {}
+        """How many partitions a topic has."""
+        self.internal: set[str] = set()
+
+    @staticmethod
+    def request(topics: Iterable[str] | None) -> MetadataRequest:
+        """What to ask: about these topics, or about all."""
+        rows = None if topics is None else [MetadataRequest.Topic(name=name) for name in topics]
+        return MetadataRequest(topics=rows, allow_auto_topic_creation=False)
+
+    def take(self, answer: MetadataResponse) -> dict[str, Code]:
+        """Remember what an answer says, and give the topics that it has nothing to say about, with the reason."""
+        self.brokers = {row.node_id: Address(row.host, row.port) for row in answer.brokers}
+        failed = {}
+        for topic in answer.topics:
+            name = topic.name or ""
+            self.forget(name)
+            if topic.error_code != Code.NONE:
+                failed[name] = Code(topic.error_code)
+                continue
+            self.partitions[name] = len(topic.partitions)
+            self.topic_ids[name] = topic.topic_id
+            if topic.is_internal:
+                self.internal.add(name)
+            for row in topic.partitions:
+                if row.leader_id in self.brokers:
+                    self.leaders[name, row.partition_index] = Leader(row.leader_id, row.leader_epoch)
+        return failed
+
+    def forget(self, topic: str) -> None:
+        """Drop what is known of a topic."""
+        for partition in range(self.partitions.pop(topic, 0)):
+            self.leaders.pop((topic, partition), None)
+        self.topic_ids.pop(topic, None)
+
+    def forget_leader(self, topic: str, partition: int) -> None:
+        """Drop who leads a partition, so that it is asked for again."""
+        self.leaders.pop((topic, partition), None)
+
+    def topic_id(self, topic: str) -> bytes:
+        """The id of a topic; zeros where there is none."""
+        return self.topic_ids.get(topic, ZERO_UUID)

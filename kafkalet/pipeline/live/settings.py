@@ -1,0 +1,74 @@
+"""What the client of a live broker may be told: properties by the names that Kafka's consumers know.
+
+What stands here is done; any other property is refused by name, because one that is read and forgotten is a promise
+broken in silence. Three sizes and times have other defaults than in Kafka:
+
+    max.partition.fetch.bytes   8 MiB, since a task reads one partition, and a large answer is decoded in one go
+    fetch.max.bytes             as large, unless told
+    client.id                   kafkalet-pipeline
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple, cast
+
+from kafkalet.properties import InvalidProperty, Property, PropertySet, Type, at_least, between, one_of
+
+ISOLATION_LEVELS = ("read_uncommitted", "read_committed")
+"""By their numbers in requests."""
+
+_PROPERTIES = PropertySet(
+    (
+        Property("client.id", Type.STRING, "kafkalet-pipeline"),
+        Property("client.rack", Type.STRING, ""),
+        Property("isolation.level", Type.STRING, ISOLATION_LEVELS[0], one_of(*ISOLATION_LEVELS)),
+        Property("fetch.min.bytes", Type.INT, "1", at_least(0)),
+        Property("fetch.max.bytes", Type.INT, "-1", at_least(0)),
+        Property("fetch.max.wait.ms", Type.INT, "500", at_least(0)),
+        Property("max.partition.fetch.bytes", Type.INT, str(8 << 20), at_least(0)),
+        Property("check.crcs", Type.BOOLEAN, "true"),
+        Property("request.timeout.ms", Type.INT, "30000", at_least(1)),
+        Property("default.api.timeout.ms", Type.INT, "60000", at_least(0)),
+        Property("socket.connection.setup.timeout.ms", Type.LONG, "10000", at_least(1)),
+        Property("retry.backoff.ms", Type.LONG, "100", at_least(0)),
+        Property("retry.backoff.max.ms", Type.LONG, "1000", at_least(0)),
+        Property("receive.buffer.bytes", Type.INT, "-1", between(-1, 0x7FFFFFFF)),
+        Property("security.protocol", Type.STRING, "PLAINTEXT", one_of("PLAINTEXT")),
+    )
+)
+
+
+class Settings(NamedTuple):
+    """The properties of a client as values: one attribute for each, sizes in bytes, times in milliseconds."""
+
+    client_id: str
+    client_rack: str
+    isolation_level: str
+    fetch_min_bytes: int
+    fetch_max_bytes: int
+    fetch_max_wait_ms: int
+    max_partition_fetch_bytes: int
+    check_crcs: bool
+    request_timeout_ms: int
+    default_api_timeout_ms: int
+    socket_connection_setup_timeout_ms: int
+    retry_backoff_ms: int
+    retry_backoff_max_ms: int
+    receive_buffer_bytes: int
+    security_protocol: str
+
+    @classmethod
+    def of(cls, texts: Mapping[str, str]) -> Settings:
+        """Read properties; `bootstrap.servers` may be among them and is left to the caller.
+
+        Raises InvalidProperty for a value that Kafka would refuse, and for a property that is not served.
+        """
+        for name in _PROPERTIES.unknown(texts):
+            if name != "bootstrap.servers":
+                raise InvalidProperty(name, texts[name], "the client of the pipeline does not know this property")
+        values = _PROPERTIES.parse(texts)
+        if values.get("fetch.max.bytes") is None:
+            values["fetch.max.bytes"] = values.get("max.partition.fetch.bytes", 8 << 20)
+        all_values = {each.name: values.get(each.name, each.default_value()) for each in _PROPERTIES}
+        return cls(**{name.replace(".", "_"): cast(str, value) for name, value in all_values.items()})  # type: ignore[arg-type]
