@@ -1,0 +1,82 @@
+"""From where to where each partition is read: what the options say, and what the origin answers, made into ranges.
+
+The rules are those of Spark's Kafka source (KafkaOffsetReaderAdmin): offsets and timestamps per partition have to
+name every partition that is read; a starting timestamp that no record reaches is an error, or with the strategy
+`latest` the end; an ending timestamp that none reaches is the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from .options import EARLIEST, LATEST, BadOption, Limit, ReadOptions, TopicPartition
+from .origin import Origin, Range
+
+
+class DataLoss(Exception):
+    """Offsets that were asked for are not there any more, or were never. The text names topic and partition."""
+
+
+def ranges(origin: Origin, options: ReadOptions) -> list[Range]:
+    """What a batch reads, partition by partition. Raises BadOption, DataLoss."""
+    partitions = origin.partitions()
+    earliest, latest = origin.earliest(partitions), origin.latest(partitions)
+    starts = resolved(origin, options.starting, partitions, earliest, latest, options.no_match)
+    ends = resolved(origin, options.ending, partitions, earliest, latest, "latest")
+    found = []
+    for topic, partition in partitions:
+        key = topic, partition
+        start, end = starts[key], ends[key]
+        if options.starting.offsets is not None or options.ending.offsets is not None:
+            start, end = available(key, start, end, earliest[key], latest[key], options.fail_on_data_loss)
+        found.append(Range(topic, partition, start, max(start, min(end, latest[key]))))
+    return found
+
+
+def resolved(
+    origin: Origin,
+    limit: Limit,
+    partitions: Sequence[TopicPartition],
+    earliest: Mapping[TopicPartition, int],
+    latest: Mapping[TopicPartition, int],
+    no_match: str,
+) -> dict[TopicPartition, int]:
+    """The offset of each partition where `limit` lies. `no_match` is for timestamps: error, or latest."""
+    if limit.offset is not None:
+        return dict(latest if limit.offset == LATEST else earliest)
+    if limit.offsets is not None:
+        _check_all_named(limit.offsets, partitions, "offsets")
+        special = {LATEST: latest, EARLIEST: earliest}
+        return {key: special[at][key] if at in special else at for key, at in limit.offsets.items()}
+    timestamps = limit.timestamps_ms
+    if timestamps is None:
+        timestamps = dict.fromkeys(partitions, limit.timestamp_ms or 0)
+    _check_all_named(timestamps, partitions, "timestamps")
+    offsets = {}
+    for key, at in origin.at(timestamps).items():
+        if at is None and no_match == "error":
+            where = f"topic-partition {key[0]}-{key[1]} and timestamp {timestamps[key]}"
+            raise BadOption(f"No offset matched from request of {where}.")
+        offsets[key] = latest[key] if at is None else at
+    return offsets
+
+
+def available(
+    key: TopicPartition, start: int, end: int, earliest: int, latest: int, fail_on_data_loss: bool
+) -> tuple[int, int]:
+    """The part of a range that is there. Raises DataLoss for one that is not wholly, unless loss is put up with."""
+    if fail_on_data_loss and not (earliest <= start and end <= latest):
+        raise DataLoss(
+            f"{key[0]}-{key[1]} has offsets {earliest} to {latest}, and {start} to {end} are asked for; "
+            "with failOnDataLoss=false what is left is read"
+        )
+    start = min(max(start, earliest), latest)
+    return start, max(start, min(end, latest))
+
+
+def _check_all_named(named: Mapping[TopicPartition, int], partitions: Sequence[TopicPartition], what: str) -> None:
+    if set(named) != set(partitions):
+        raise BadOption(
+            f"{what} have to be given for every partition that is read (-1 is latest, -2 earliest): "
+            f"given {sorted(named)}, read {sorted(partitions)}"
+        )

@@ -1,0 +1,179 @@
+"""What a task does: the split that it was given, as rows.
+
+Of each piece, whole batches are left out first, by their headers alone: markers, what aborted transactions wrote,
+what lies outside the offsets. What remains is decoded at once, and rows are cut off only where a batch straddles an
+end. What cannot be read fails the task (FAILFAST), becomes a row of its own in the column `_corrupt` (PERMISSIVE),
+or is counted and left out (DROPMALFORMED): the count goes to the log, and to `badRecordsPath` piece by piece.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from .columns import Filling, needed
+from .decoding.batches import Batches
+from .decoding.chunks import Problem
+from .decoding.records import Records, decode_all
+from .decoding.unreadable import Unreadable
+from .options import ReadOptions
+from .origin import Aborted, Part
+
+_log = logging.getLogger(__name__)
+
+ROWS = 1 << 16
+"""So many rows go to Spark at once, at most."""
+PIECE_BYTES = 1 << 20
+"""What cannot be read may be the rest of a segment: it goes into rows of this size at most."""
+
+
+class CorruptLog(Exception):
+    """A log cannot be read. The text names the file, the position in it, and why."""
+
+
+class Want(NamedTuple):
+    """What of a split becomes rows: offsets from `start` to before `end`, in these columns."""
+
+    topic: str
+    partition: int
+    start: int
+    end: int
+    columns: tuple[str, ...]
+    not_before_ms: int | None = None
+    """Batches that hold only older records may be left out."""
+
+
+def rows(parts: Iterator[Part], want: Want, options: ReadOptions) -> Iterator[pa.RecordBatch]:
+    """The rows of a split, in the order of the log. Raises CorruptLog."""
+    filling = Filling(want.topic, want.partition, want.columns)
+    fields = needed(want.columns)
+    faults = Faults(options.mode, filling)
+    for part in parts:
+        for problem in part.problems:
+            yield from faults.met(problem, part)
+        batches = wanted(part, want, options)
+        while batches.position.size:
+            done = 0
+            try:
+                for records in decode_all(part.buffer, batches, fields):
+                    yield from _sliced(filling.rows(_cut(records, want), batches))
+                    done = int(records.row[-1]) + 1 if records.row.size else done
+                break
+            except Unreadable as error:
+                yield from faults.met(_problem(error, part, batches), part)
+                batches = batches.take((np.arange(batches.position.size) >= done) & (batches.position != error.position))
+    faults.report(options.bad_records_path)
+
+
+def wanted(part: Part, want: Want, options: ReadOptions) -> Batches:
+    """The batches of which rows are made."""
+    batches = part.batches
+    old = batches.magic < 2
+    keep = (batches.last_offset >= want.start) & (old | (batches.base_offset < want.end))
+    if not options.include_control:
+        keep &= ~batches.is_control
+    if want.not_before_ms is not None:
+        keep &= batches.max_timestamp >= want.not_before_ms
+    if part.aborted is not None and part.aborted.producer_id.size:
+        keep &= ~is_aborted(batches, part.aborted)
+    return batches if keep.all() else batches.take(keep)
+
+
+def is_aborted(batches: Batches, aborted: Aborted) -> NDArray[np.bool_]:
+    """Which batches hold records of a transaction that was aborted; markers are not among them."""
+    found = np.zeros(batches.position.size, np.bool_)
+    candidates = batches.is_transactional & ~batches.is_control
+    for producer_id in np.intersect1d(aborted.producer_id, batches.producer_id[candidates]):
+        its = aborted.producer_id == producer_id
+        order = np.argsort(aborted.first_offset[its])
+        first, last = aborted.first_offset[its][order], aborted.last_offset[its][order]
+        mine = np.flatnonzero(candidates & (batches.producer_id == producer_id))
+        which = np.searchsorted(first, batches.base_offset[mine], side="right") - 1
+        inside = (which >= 0) & (batches.base_offset[mine] <= last[which])
+        found[mine[inside]] = True
+    return found
+
+
+def _cut(records: Records, want: Want) -> Records:
+    """Without the rows of batches that straddle an end of the range."""
+    offset = records.offset
+    if not offset.size or (offset[0] >= want.start and offset[-1] < want.end):
+        return records
+    keep = (offset >= want.start) & (offset < want.end)
+    mask = pa.array(keep)
+    return Records(
+        *(None if it is None else it.filter(mask) if isinstance(it, pa.Array) else it[keep] for it in records)
+    )
+
+
+def _sliced(rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    for start in range(0, rows.num_rows, ROWS):
+        yield rows.slice(start, ROWS)
+
+
+def _problem(error: Unreadable, part: Part, batches: Batches) -> Problem:
+    row = np.flatnonzero(batches.position == error.position)
+    offset = int(batches.base_offset[row[0]]) if row.size else None
+    return Problem(part.where, part.position + error.position, error.size, error.reason, offset)
+
+
+class Faults:
+    """What could not be read, and what becomes of it."""
+
+    def __init__(self, mode: str, filling: Filling) -> None:
+        self._mode = mode
+        self._filling = filling
+        self._dropped: list[Problem] = []
+
+    def met(self, problem: Problem, part: Part) -> Iterator[pa.RecordBatch]:
+        """The rows that the problem becomes. Raises CorruptLog where it is not put up with."""
+        if self._mode == "FAILFAST":
+            raise CorruptLog(
+                f"{problem.path} cannot be read at position {problem.position} ({problem.size} bytes"
+                f"{'' if problem.base_offset is None else f', offset {problem.base_offset}'}): {problem.reason}"
+            )
+        if self._mode == "DROPMALFORMED":
+            self._dropped.append(problem)
+            return
+        for position, piece in _bytes_of(problem, part):
+            what = {"file": problem.path, "position": position, "size": len(piece), "reason": problem.reason}
+            yield self._filling.corrupt([(problem.base_offset, {**what, "bytes": piece})])
+
+    def report(self, folder: str | None) -> None:
+        """Say what was dropped: a line in the log, and a file of JSON Lines in `folder`, of this task alone."""
+        if not self._dropped:
+            return
+        size = sum(problem.size for problem in self._dropped)
+        first = self._dropped[0]
+        _log.warning(
+            "dropped %d pieces of %d bytes that cannot be read; the first in %s at position %d: %s",
+            len(self._dropped), size, first.path, first.position, first.reason,
+        )  # fmt: skip
+        if folder is not None:
+            os.makedirs(folder, exist_ok=True)
+            name = f"{os.path.basename(os.path.dirname(first.path)) or 'log'}-{first.position}-{os.urandom(8).hex()}.jsonl"
+            with open(os.path.join(folder, name), "x", encoding="utf-8") as file:
+                file.writelines(json.dumps(problem._asdict()) + "\n" for problem in self._dropped)
+
+
+def _bytes_of(problem: Problem, part: Part) -> Iterator[tuple[int, bytes]]:
+    """The bytes of a problem and where they lie, in pieces: from the buffer if it holds them, else from the file."""
+    start = problem.position - part.position
+    if 0 <= start and start + problem.size <= len(part.buffer):
+        for at in range(start, start + problem.size, PIECE_BYTES):
+            end = min(at + PIECE_BYTES, start + problem.size)
+            yield part.position + at, bytes(memoryview(part.buffer)[at:end])
+        return
+    with open(problem.path, "rb") as file:
+        file.seek(problem.position)
+        left = problem.size
+        while left > 0 and (piece := file.read(min(left, PIECE_BYTES))):
+            yield problem.position + problem.size - left, piece
+            left -= len(piece)

@@ -1,0 +1,134 @@
+"""A Spark session in which `kafkalog` is a format, or one sentence on why there is none.
+
+`spark_session()` starts Spark on this machine with nothing else needed, or hands out the session that runs already:
+one that `spark-submit` made, or the caller's. `register(spark)` makes the format known to a session that somebody
+else made. Neither changes settings that the user has made.
+
+Spark's workers import kafkalet where they run. On this machine they find it where this process found it; to a
+cluster the package is sent along as a zip file, unless the caller says that it is installed there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+OLDEST_JAVA = 17
+PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
+"""Spark refuses a Python source that takes filters unless this is set; it is off in a new session."""
+
+PACKAGE = Path(__file__).resolve().parent.parent
+
+
+class SparkMissing(Exception):
+    """Spark cannot run here. The text is one sentence that says what is missing and how to get it."""
+
+
+def missing() -> str | None:
+    """Why Spark cannot run here, in one sentence; None if it can. Java is looked for where Spark looks for it."""
+    import importlib.util
+
+    for name in ("pyspark", "pyarrow", "numpy"):
+        if importlib.util.find_spec(name) is None:
+            return f"The pipeline needs {name}: pip install 'kafkalet[spark]'."
+    home = os.environ.get("JAVA_HOME")
+    java = os.path.join(home, "bin", "java") if home else shutil.which("java")
+    if java is None:
+        return f"Spark needs Java {OLDEST_JAVA} or newer, and there is no `java` on the path."
+    found = _java_release(java)
+    if found is None:
+        return f"Spark needs Java {OLDEST_JAVA} or newer, and {java} does not run."
+    if found < OLDEST_JAVA:
+        return f"Spark needs Java {OLDEST_JAVA} or newer, and {java} is Java {found}."
+    return None
+
+
+def spark_session(
+    master: str | None = None,
+    *,
+    name: str = "kafkalet pipeline",
+    conf: Mapping[str, str] | None = None,
+    ship: bool = True,
+) -> SparkSession:
+    """The running Spark session, or a new one: on `master`, else as `spark-submit` was told, else on all cores here.
+
+    `conf` are Spark's own settings. With `ship` the package is sent to the workers of a cluster.
+    Raises SparkMissing.
+    """
+    if reason := missing():
+        raise SparkMissing(reason)
+    from pyspark import SparkConf
+    from pyspark.sql import SparkSession
+
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        return register(running)
+    settings = SparkConf()
+    chosen = master or settings.get("spark.master", None) or "local[*]"
+    settings.setMaster(chosen).setAppName(name)
+    for key, value in _defaults(chosen).items():
+        settings.setIfMissing(key, value)
+    for key, value in (conf or {}).items():
+        settings.set(key, value)
+    spark = SparkSession.builder.config(conf=settings).getOrCreate()
+    if ship and not chosen.startswith("local"):
+        spark.sparkContext.addPyFile(packed())
+    return register(spark)
+
+
+def register(spark: SparkSession) -> SparkSession:
+    """Make `kafkalog` a format of this session, and let Spark hand it filters. Returns the session."""
+    from .source import KafkaLog
+
+    spark.dataSource.register(KafkaLog)
+    spark.conf.set(PUSHDOWN, "true")
+    return spark
+
+
+def packed() -> str:
+    """The package as a zip file that a Python can import from; made anew in a temporary directory."""
+    path = os.path.join(tempfile.mkdtemp(prefix="kafkalet-"), "kafkalet.zip")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for source in sorted(PACKAGE.rglob("*.py")):
+            archive.write(source, source.relative_to(PACKAGE.parent))
+    return path
+
+
+def _defaults(master: str) -> dict[str, str]:
+    """What a session needs that is asked for nothing; each gives way to what the user has set."""
+    settings = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "WARN"}
+    if master.startswith("local"):
+        settings |= {
+            "spark.driver.host": "127.0.0.1",  # the name of the machine may not lead to it
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.ui.enabled": "false",
+            "spark.executorEnv.PYTHONPATH": os.pathsep.join(dict.fromkeys([str(PACKAGE.parent), *_python_path()])),
+            "spark.pyspark.python": sys.executable,
+            "spark.pyspark.driver.python": sys.executable,
+        }
+    return settings
+
+
+def _python_path() -> list[str]:
+    return [path for path in sys.path if path and os.path.isdir(path) and "site-packages" not in path]
+
+
+def _java_release(java: str) -> int | None:
+    """17 of `openjdk version "17.0.15"`, 8 of "1.8.0_402"."""
+    try:
+        answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False)
+    except OSError:
+        return None
+    version = re.search(r'version "(?:1\.)?(\d+)', answer.stderr + answer.stdout)
+    return int(version[1]) if version else None
