@@ -1,0 +1,128 @@
+"""A file of entries, or a stretch of one, as buffers of whole entries.
+
+A chunk is read at the position where the last one stopped, so an entry that is cut off at the end of one begins the
+next. Memory is that of one buffer: `chunk_bytes`, or the size of a single entry that is larger.
+
+What cannot be read is a problem, and not among the batches: an entry with a wrong checksum; everything behind a size
+or a magic that cannot be, for nothing tells where the next entry begins; an entry that goes on beyond the end. Zeros up
+to the end are none: a segment may be allocated before it is filled (`preallocate`), and a crash leaves it so.
+"""
+
+import os
+from collections.abc import Iterator
+from struct import Struct
+from typing import NamedTuple
+
+import numpy as np
+
+from kafkalet.protocol.records.batch import LOG_OVERHEAD, UP_TO_MAGIC
+
+from .batches import Batches, scan, wrong_checksums
+
+_OFFSET_AND_LENGTH = Struct(">qi")
+_BLOCK_BYTES = 1 << 20
+
+
+class Problem(NamedTuple):
+    """Bytes of a file that cannot be read."""
+
+    path: str
+    position: int  # in the file
+    size: int  # in bytes
+    reason: str
+    base_offset: int | None  # as the bytes claim; None if there are too few of them
+
+
+class Chunk(NamedTuple):
+    """Some whole entries of a file, and what lies between and behind them that is none."""
+
+    path: str
+    position: int  # of the buffer, in the file
+    buffer: bytes
+    batches: Batches  # positions are in the buffer
+    problems: tuple[Problem, ...]
+
+
+def read_chunks(
+    path: str, start: int, end: int, *, chunk_bytes: int = 8 << 20, check_crcs: bool = True
+) -> Iterator[Chunk]:
+    """The entries in the bytes `start` to `end` of the file; `start` is the position of one. Raises OSError."""
+    with open(path, "rb", buffering=0) as file:
+        descriptor = file.fileno()
+        limit = min(end, os.fstat(descriptor).st_size)
+        position, wanted = start, chunk_bytes
+        while position < limit:
+            buffer = os.pread(descriptor, min(wanted, limit - position), position)
+            batches, stop, unreadable = scan(buffer)
+            behind = position + stop
+            problems: tuple[Problem, ...] = ()
+            if unreadable is not None and not _only_zeros(descriptor, behind, limit):
+                problems = (Problem(path, behind, end - behind, unreadable.reason, _offset(buffer[stop:])),)
+            if stop or problems:
+                yield _chunk(path, position, buffer, batches, check_crcs, problems)
+            if unreadable is not None:
+                return
+            if stop:
+                position, wanted = behind, chunk_bytes
+                continue
+            wanted = _size(buffer)
+            if wanted > limit - position:
+                break
+        if position < end and not _only_zeros(descriptor, position, end):
+            yield _cut_off(path, descriptor, position, limit, end)
+
+
+def _size(buffer: bytes) -> int:
+    """The bytes of the entry that begins here, or as many as are needed to tell."""
+    if len(buffer) < UP_TO_MAGIC:
+        return UP_TO_MAGIC
+    length: int = _OFFSET_AND_LENGTH.unpack_from(buffer)[1]
+    return length + LOG_OVERHEAD
+
+
+def _offset(buffer: bytes) -> int | None:
+    return int.from_bytes(buffer[:8], "big", signed=True) if len(buffer) >= 8 else None
+
+
+def _only_zeros(descriptor: int, position: int, end: int) -> bool:
+    """Whether there is nothing else up to `end`; beyond the end of the file there is nothing at all."""
+    while position < end:
+        block = os.pread(descriptor, min(_BLOCK_BYTES, end - position), position)
+        if not block or block.strip(b"\0"):
+            return False
+        position += len(block)
+    return True
+
+
+def _cut_off(path: str, descriptor: int, position: int, limit: int, end: int) -> Chunk:
+    """The chunk that says so, and has no entries."""
+    head = os.pread(descriptor, min(UP_TO_MAGIC, limit - position), position)
+    if not head:
+        reason = f"truncated: the file ends there, {end - position} bytes too early"
+    elif len(head) < UP_TO_MAGIC:
+        reason = f"truncated: {len(head)} bytes are too few for an entry"
+    else:
+        reason = f"truncated: {limit - position} bytes of an entry of {_size(head)}"
+    problem = Problem(path, position, end - position, reason, _offset(head))
+    nothing, _, _ = scan(b"")
+    return Chunk(path, position, b"", nothing, (problem,))
+
+
+def _chunk(
+    path: str, position: int, buffer: bytes, batches: Batches, check_crcs: bool, problems: tuple[Problem, ...]
+) -> Chunk:
+    if not check_crcs:
+        return Chunk(path, position, buffer, batches, problems)
+    wrong = wrong_checksums(buffer, batches)
+    if wrong.size == 0:
+        return Chunk(path, position, buffer, batches, problems)
+    bad = batches.take(wrong)
+    found = [
+        Problem(path, position + at, size, f"its checksum is wrong (stored {crc:#010x})", offset)
+        for at, size, crc, offset in zip(
+            bad.position.tolist(), bad.size.tolist(), bad.crc.tolist(), bad.base_offset.tolist(), strict=True
+        )
+    ]
+    right = np.ones(batches.position.size, np.bool_)
+    right[wrong] = False
+    return Chunk(path, position, buffer, batches.take(right), (*found, *problems))

@@ -1,0 +1,114 @@
+"""The headers of records of format 2: header by header, but of all records at once.
+
+The second header of a record lies behind the first, so they are read in step: the first header of every record, then
+the second of every record that has one, and so on. The few records that have many more than the others are read one by
+one in the end.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from kafkalet.protocol.records.varint import VarintTooLong, read_varint
+from kafkalet.protocol.wire import Buffer
+
+from .batches import Bytes, Int64s, Mask
+from .spans import binary_column
+from .varints import read_varints
+
+HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+"""What Spark's Kafka source gives."""
+SMALLEST_HEADER = 2
+FEWEST = 16
+"""Fewer records than that are not worth a step."""
+
+
+class Headers(NamedTuple):
+    """One row for each header, in order; positions are in the buffer, sizes in bytes, below 0 for a null value."""
+
+    key: Int64s
+    key_size: Int64s
+    value: Int64s
+    value_size: Int64s
+
+
+def read_headers(data: Bytes, position: Int64s, count: Int64s, end: Int64s) -> tuple[Headers, Mask]:
+    """The `count` (> 0) headers of records, and which records are proven to have them end at `end`.
+
+    Of the other records nothing may be believed, though they have as many rows, unless they could not have them.
+    """
+    is_sound = count <= (end - position) // SMALLEST_HEADER
+    count = np.where(is_sound, count, 0)
+    total = int(count.sum())
+    headers = Headers(*(np.zeros(total, np.int64) for _ in range(4)))
+    order = np.argsort(-count, kind="stable")
+    position, sorted_count = position[order], count[order]
+    slot = (np.cumsum(count) - count)[order]
+    is_odd = np.zeros(order.size, np.bool_)
+    having = order.size - np.cumsum(np.bincount(count, minlength=1))  # how many records have more than so many
+    step = 0
+    for lanes in having.tolist():
+        if lanes < FEWEST:
+            break
+        row = slot[:lanes] + step
+        key_size, key = read_varints(data, position[:lanes])
+        value_size, value = read_varints(data, key + np.maximum(key_size, 0))
+        for column, numbers in zip(headers, (key, key_size, value, value_size), strict=True):
+            column[row] = numbers
+        is_odd[:lanes] |= key_size < 0
+        position[:lanes] = value + np.maximum(value_size, 0)
+        step += 1
+    for lane in range(int(having[step]) if step < having.size else 0):
+        bounds = int(position[lane]), int(end[order[lane]])
+        rows = range(int(slot[lane]) + step, int(slot[lane] + sorted_count[lane]))
+        position[lane] = _read_one_by_one(memoryview(data.data), *bounds, rows, headers)
+    is_sound[order] &= (position == end[order]) & ~is_odd
+    return headers, is_sound
+
+
+def _read_one_by_one(data: Buffer, position: int, end: int, rows: range, headers: Headers) -> int:
+    """The headers of one record into `rows`: the position behind them, or -1."""
+    for row in rows:
+        if position >= end:
+            return -1
+        try:
+            key_size, key = read_varint(data, position)
+            value_size, value = read_varint(data, key + key_size)
+        except (IndexError, VarintTooLong):
+            return -1
+        if key_size < 0:
+            return -1
+        headers.key[row], headers.key_size[row] = key, key_size
+        headers.value[row], headers.value_size[row] = value, value_size
+        position = value + max(value_size, 0)
+    return position
+
+
+def header_column(buffer: Buffer, count: Int64s, headers: Headers) -> Any:
+    """A list of headers for each record, null for a record that has none."""
+    offsets = np.zeros(count.size + 1, np.int32)
+    np.cumsum(count, out=offsets[1:])
+    keys = name_column(binary_column(buffer, headers.key, headers.key_size))
+    values = binary_column(buffer, headers.value, headers.value_size)
+    pairs = pa.StructArray.from_arrays([keys, values], fields=list(HEADERS.value_type))
+    return pa.ListArray.from_arrays(pa.array(offsets), pairs, HEADERS, mask=pa.array(count == 0))
+
+
+def no_headers(count: int) -> Any:
+    """The column of `count` records that have none."""
+    return pa.nulls(count, HEADERS)
+
+
+def name_column(keys: Any) -> Any:
+    """Keys of headers as text, decoded as Java does: what is no UTF-8 becomes U+FFFD."""
+    try:
+        return keys.cast(pa.string())
+    except pa.ArrowInvalid:
+        distinct = keys.dictionary_encode()
+        texts = [decoded_name(name) for name in distinct.dictionary.to_pylist()]
+        return pa.array(texts, pa.string()).take(distinct.indices)
+
+
+def decoded_name(name: bytes) -> str:
+    return name.decode("utf-8", "replace")

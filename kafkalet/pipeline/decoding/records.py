@@ -1,0 +1,185 @@
+"""The records of many entries at once, as columns of NumPy and Arrow.
+
+    offset, timestamp, timestamp_type, row     NumPy
+    key, value, headers                        Arrow, if wanted
+
+Batches of format 2 go the fast way: their payloads in one buffer, the beginnings of all records, all fields column by
+column, the bytes of keys and values by Arrow. Batches of which that does not prove that they are well-formed are read
+once more by the exact reader, which raises, or knows better.
+
+Timestamps are what a consumer sees: those of the records, or under LogAppendTime the entry's max timestamp. Offsets
+and timestamps wrap around at 64 bits, as Java's do.
+"""
+
+from collections.abc import Collection, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from kafkalet.protocol.records.record import Record, wrapped
+from kafkalet.protocol.wire import Buffer
+
+from .batches import Batches, Int64s
+from .exactly import read_exactly
+from .fields import Fields, read_fields
+from .headers import HEADERS, decoded_name, header_column, no_headers, read_headers
+from .payloads import Payloads, payloads
+from .spans import binary_column
+from .starts import SMALLEST_RECORD, record_starts
+
+COLUMNS = frozenset({"offset", "timestamp", "key", "value", "headers"})
+"""What may be asked for; offset and timestamp are always given."""
+LEGACY, PLAIN = 1, 2
+
+
+class Records(NamedTuple):
+    """One row for each record, in the order in which they lie."""
+
+    offset: npt.NDArray[np.int64]
+    timestamp: npt.NDArray[np.int64]  # in milliseconds, -1 for none
+    timestamp_type: npt.NDArray[np.int32]  # 0 of the creation, 1 of the append, -1 none, as in format 0
+    key: Any  # pa.BinaryArray, or None if not wanted
+    value: Any  # pa.BinaryArray, or None if not wanted
+    headers: Any  # pa.ListArray of HEADERS, null for a record without headers; or None if not wanted
+    row: npt.NDArray[np.int32]  # of the entry, in the batches that were given
+
+
+def decode(buffer: Buffer, batches: Batches, want: Collection[str] = COLUMNS) -> Records:
+    """The records of all entries; those of control batches too. The checksums are not looked at.
+
+    Raises Unreadable at the first entry that no consumer could read. All records together may have 2 GiB.
+    """
+    return _joined(list(decode_all(buffer, batches, want, 1 << 31)), want)
+
+
+def decode_all(
+    buffer: Buffer, batches: Batches, want: Collection[str] = COLUMNS, max_bytes: int = 16 << 20
+) -> Iterator[Records]:
+    """As `decode`, in pieces of about `max_bytes` of decompressed records (more only where one entry has more).
+
+    `row` counts in all of `batches`. Where it raises Unreadable, the records before that entry may have come or not.
+    """
+    is_legacy = batches.magic < 2
+    rows = np.arange(batches.position.size)
+    for alike in np.split(rows, np.flatnonzero(np.diff(is_legacy)) + 1):
+        if alike.size == 0:
+            continue
+        if is_legacy[alike[0]]:
+            for row in alike.tolist():
+                yield _exact(buffer, batches, row, want)
+        else:
+            for piece in payloads(buffer, batches, alike, max_bytes):
+                yield from _decode_piece(buffer, batches, piece, want)
+
+
+def _decode_piece(buffer: Buffer, batches: Batches, piece: Payloads, want: Collection[str]) -> Iterator[Records]:
+    """The records of a piece: all in one go, or, around batches that are left to the exact reader, in several."""
+    count = batches.count[piece.row].astype(np.int64)
+    is_possible = (count > 0) & (count <= (piece.end - piece.start) // SMALLEST_RECORD)
+    if is_possible.all():
+        records, is_sound = _decode_fast(batches, piece, count, want)
+        if records is not None:
+            yield records
+            return
+        is_possible = is_sound
+    doubtful = np.flatnonzero(~is_possible).tolist()
+    done = 0
+    for index in [*doubtful, piece.row.size]:
+        if index > done:
+            rest = Payloads(piece.buffer, *(column[done:index] for column in piece[1:]))
+            yield from _decode_piece(buffer, batches, rest, want)
+        if index < piece.row.size:
+            yield _exact(buffer, batches, int(piece.row[index]), want)
+        done = index + 1
+
+
+def _decode_fast(
+    batches: Batches, piece: Payloads, count: Int64s, want: Collection[str]
+) -> tuple[Records | None, npt.NDArray[np.bool_]]:
+    """The records, or None and the batches which are proven to be well-formed."""
+    data = np.frombuffer(piece.buffer, np.uint8)
+    start = record_starts(piece.buffer, piece.start, piece.end, count)
+    last = np.cumsum(count) - 1
+    end = np.empty_like(start)
+    end[:-1] = start[1:]
+    end[last] = piece.end
+    fields = read_fields(data, start, end)
+    having = np.flatnonzero(fields.header_count)
+    if having.size:
+        headers, are_sound = read_headers(data, fields.headers[having], fields.header_count[having], fields.end[having])
+        fields.is_sound[having] &= are_sound
+    batch = np.repeat(np.arange(count.size), count)
+    if not fields.is_sound.all():
+        is_sound = np.ones(count.size, np.bool_)
+        is_sound[batch[~fields.is_sound]] = False
+        return None, is_sound
+    header = None
+    if "headers" in want:
+        header = header_column(piece.buffer, fields.header_count, headers) if having.size else no_headers(start.size)
+    return _assembled(batches, piece, batch, fields, header, want), np.ones(count.size, np.bool_)
+
+
+def _assembled(
+    batches: Batches, piece: Payloads, batch: Int64s, fields: Fields, headers: Any, want: Collection[str]
+) -> Records:
+    append = batches.is_log_append_time[piece.row]
+    timestamp = fields.timestamp_delta + batches.base_timestamp[piece.row][batch]
+    if append.any():
+        timestamp = np.where(append[batch], batches.max_timestamp[piece.row][batch], timestamp)
+    return Records(
+        fields.offset_delta + batches.base_offset[piece.row][batch],
+        timestamp,
+        append.astype(np.int32)[batch],
+        binary_column(piece.buffer, fields.key, fields.key_size) if "key" in want else None,
+        binary_column(piece.buffer, fields.value, fields.value_size) if "value" in want else None,
+        headers,
+        piece.row.astype(np.int32)[batch],
+    )
+
+
+def _exact(buffer: Buffer, batches: Batches, row: int, want: Collection[str]) -> Records:
+    """The records of one entry, as the exact reader gives them."""
+    records = read_exactly(buffer, int(batches.position[row]), int(batches.size[row]))
+    kind = -1 if batches.magic[row] == 0 else int(batches.is_log_append_time[row])
+    return Records(
+        np.array([wrapped(record.offset) for record in records], np.int64),
+        np.array([wrapped(record.timestamp) for record in records], np.int64),
+        np.full(len(records), kind, np.int32),
+        pa.array([record.key for record in records], pa.binary()) if "key" in want else None,
+        pa.array([record.value for record in records], pa.binary()) if "value" in want else None,
+        pa.array([_headers_of(record) for record in records], HEADERS) if "headers" in want else None,
+        np.full(len(records), row, np.int32),
+    )
+
+
+def _headers_of(record: Record) -> list[tuple[str, bytes | None]] | None:
+    return [(decoded_name(key.encode("utf-8", "surrogateescape")), value) for key, value in record.headers] or None
+
+
+def _joined(pieces: list[Records], want: Collection[str]) -> Records:
+    if len(pieces) == 1:
+        return pieces[0]
+    if not pieces:
+        return _nothing(want)
+    columns = zip(*pieces, strict=True)
+    return Records(*(_joined_column(list(column)) for column in columns))
+
+
+def _joined_column(parts: list[Any]) -> Any:
+    if parts[0] is None:
+        return None
+    return np.concatenate(parts) if isinstance(parts[0], np.ndarray) else pa.concat_arrays(parts)
+
+
+def _nothing(want: Collection[str]) -> Records:
+    return Records(
+        np.empty(0, np.int64),
+        np.empty(0, np.int64),
+        np.empty(0, np.int32),
+        pa.array([], pa.binary()) if "key" in want else None,
+        pa.array([], pa.binary()) if "value" in want else None,
+        no_headers(0) if "headers" in want else None,
+        np.empty(0, np.int32),
+    )
