@@ -104,7 +104,8 @@ class LiveBroker:
             reason = KafkaError(code, f"topic {name}")
             if code not in PASSING:
                 raise reason
-            (unknown if code in UNKNOWN else patience).pause(reason)
+            if not (unknown if code in UNKNOWN else patience).pause():
+                raise reason
 
     def _ask_metadata(self, topics: Collection[str] | None, patience: Patience) -> dict[str, Code]:
         if topics is not None and not topics:
@@ -125,7 +126,8 @@ class LiveBroker:
                         self.metadata = Metadata()
                     return self.metadata.take(answer)
                 last = KafkaError(Code(answer.error_code or Code.BROKER_NOT_AVAILABLE), f"Metadata of {address}")
-            patience.pause(last)
+            if not patience.pause():
+                raise last
 
     def _anybody(self) -> list[Address]:
         """Brokers to ask, in the order of preference: connected ones, others of the cluster, where we began."""
@@ -147,9 +149,13 @@ class LiveBroker:
 
     def connection_to(self, node_id: int) -> Connection:
         """A connection to a broker by its id, kept for the next questions."""
+        return self.connection(self.address(node_id))
+
+    def address(self, node_id: int) -> Address:
+        """Where a broker is reached; Unreachable for one that is not there at the moment."""
         if (address := self.metadata.brokers.get(node_id)) is None:
             raise Unreachable(f"broker {node_id} is not part of the cluster at the moment")
-        return self.connection(address)
+        return address
 
     def leaders(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Leader]:
         """Who leads partitions, as far as somebody does at the moment.
@@ -206,8 +212,9 @@ class LiveBroker:
                 patience.begin_again()
             if unanswered:
                 left = [index for index in left if index not in answers]
-                first = lookups[left[0]]
-                patience.pause(reason or PartitionRefused(Code.LEADER_NOT_AVAILABLE, *first[:2], "ListOffsets of"))
+                if not patience.pause():
+                    first = lookups[left[0]]
+                    raise reason or PartitionRefused(Code.LEADER_NOT_AVAILABLE, *first[:2], "ListOffsets of")
                 for index in left:
                     self.metadata.forget_leader(lookups[index].topic, lookups[index].partition)
             else:

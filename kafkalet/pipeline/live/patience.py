@@ -28,10 +28,11 @@ class Patience:
     def is_over(self) -> bool:
         return self._clock.now_ms() >= self._deadline_ms
 
-    def pause(self, reason: Exception) -> None:
-        """Wait until the next attempt; raises `reason` when there is no time for one."""
+    def pause(self) -> bool:
+        """Wait until the next attempt; False, at once, when there is no time for one."""
         left_ms = self._deadline_ms - self._clock.now_ms()
         if left_ms <= 0:
-            raise reason
+            return False
         Event().wait(min(self._next_ms, left_ms) / 1000)
         self._next_ms = min(2 * self._next_ms, self._most_ms)
+        return True

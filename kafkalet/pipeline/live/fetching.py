@@ -1,0 +1,213 @@
+"""Fetch for one partition: asked ahead, answered wherever its leader goes.
+
+    ask(offset)      sends a request and returns at once
+    answer()         its answer; by then the leader may have changed, or the connection be gone: it is asked again
+
+The fetches of a partition have a connection of their own, so that one of them may be under way while others ask the
+same broker other things. They belong to no fetch session (KIP-227): each request says all there is to say.
+
+From version 13 on topics go by their ids (KIP-516), which Metadata told. A consumer that says its rack may be sent to
+another replica (KIP-392), and goes back to the leader when that one does not have what it should.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, cast
+
+import numpy as np
+
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.errors import Code
+from kafkalet.protocol.messages.fetch import FetchRequest, FetchResponse
+from kafkalet.protocol.wire import ZERO_UUID, Buffer
+
+from .broker import PASSING, LiveBroker
+from .connection import Connection
+from .lookups import EARLIEST, LATEST
+from .metadata import Leader
+from .refusals import OffsetOutOfRange, PartitionRefused, Unreachable
+from .settings import ISOLATION_LEVELS
+
+LOWEST_VERSION = 4
+"""The first with isolation levels and batches of format 2 (0.11)."""
+LAST_BY_NAME = 12
+
+
+class Answer(NamedTuple):
+    """Entries in `buffer[start:end]`, the last of which may be cut off, and what the broker says of the log."""
+
+    buffer: bytearray
+    start: int
+    end: int
+    aborted: list[tuple[int, int]]
+    """Producer id and first offset of each aborted transaction that reaches into these offsets (read_committed)."""
+    high_watermark: int
+    last_stable_offset: int
+    log_start_offset: int
+
+
+class PartitionFetcher:
+    """Asks for a partition's entries; raises what LiveBroker raises, and OffsetOutOfRange."""
+
+    def __init__(self, broker: LiveBroker, topic: str, partition: int, isolation_level: str | None = None) -> None:
+        self._broker = broker
+        self._settings = broker.settings
+        self._topic = topic
+        self._partition = partition
+        self._isolation_level = isolation_level or self._settings.isolation_level
+        self._connection: Connection | None = None
+        self._replica: int | None = None
+        self._is_asked = False
+        self._offset = 0
+
+    def close(self) -> None:
+        """Close the connection; what is under way is forgotten."""
+        self._is_asked = False
+        if self._connection is not None:
+            self._connection.close()
+
+    def ask(self, offset: int) -> None:
+        """Ask for what is at `offset` and behind it. What goes wrong now is left to `answer`."""
+        assert not self._is_asked, "one request at a time"
+        self._offset = offset
+        if self._connection is not None and (leader := self._leader()) is not None:
+            try:
+                self._send(leader)
+            except Unreachable:
+                self._moved()
+
+    def answer(self) -> Answer:
+        """What was asked for: entries from the one with that offset on, as many as there are within the limits."""
+        patience = self._broker.patience()
+        while True:
+            reason: Exception
+            try:
+                if not self._is_asked:
+                    self._send(self._leader_now())
+                row, frame = self._receive()
+            except Unreachable as error:
+                reason = error
+            except PartitionRefused as error:
+                if error.code not in PASSING:
+                    raise
+                reason = error
+            else:
+                if row.preferred_read_replica >= 0 and not row.records:
+                    self._replica = row.preferred_read_replica
+                    if not patience.is_over:
+                        continue
+                if row.error_code == Code.NONE:
+                    return _answer(row, frame)
+                reason = self._refusal(Code(row.error_code))
+            if not patience.pause():
+                raise reason
+            self._moved()
+
+    # One attempt
+
+    def _leader(self) -> Leader | None:
+        return self._broker.metadata.leaders.get((self._topic, self._partition))
+
+    def _leader_now(self) -> Leader:
+        found = self._broker.leaders([(self._topic, self._partition)])
+        for leader in found.values():
+            return leader
+        raise PartitionRefused(Code.LEADER_NOT_AVAILABLE, self._topic, self._partition, "Fetch of")
+
+    def _moved(self) -> None:
+        """Ask again who leads, and begin there."""
+        self._replica = None
+        self._is_asked = False
+        self._broker.metadata.forget_leader(self._topic, self._partition)
+
+    def _send(self, leader: Leader) -> None:
+        node_id = leader.node_id if self._replica is None else self._replica
+        connection = self._connection_to(node_id)
+        topic_id = self._broker.metadata.topic_id(self._topic)
+        highest = LAST_BY_NAME if topic_id == ZERO_UUID else None
+        version = connection.version(Api.FETCH, LOWEST_VERSION, highest)
+        connection.send(self._request(leader, topic_id), version)
+        self._is_asked = True
+
+    def _connection_to(self, node_id: int) -> Connection:
+        address = self._broker.address(node_id)
+        if self._connection is None or not self._connection.is_open or self._connection.address != address:
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = Connection(address, self._settings)
+        return self._connection
+
+    def _request(self, leader: Leader, topic_id: bytes) -> FetchRequest:
+        settings = self._settings
+        row = FetchRequest.Topic.Partition(
+            partition=self._partition,
+            current_leader_epoch=leader.epoch,
+            fetch_offset=self._offset,
+            partition_max_bytes=settings.max_partition_fetch_bytes,
+        )
+        return FetchRequest(
+            max_wait_ms=settings.fetch_max_wait_ms,
+            min_bytes=settings.fetch_min_bytes,
+            max_bytes=settings.fetch_max_bytes,
+            isolation_level=ISOLATION_LEVELS.index(self._isolation_level),
+            topics=[FetchRequest.Topic(topic=self._topic, topic_id=topic_id, partitions=[row])],
+            rack_id=settings.client_rack,
+        )
+
+    def _receive(self) -> tuple[FetchResponse.Topic.Partition, bytearray]:
+        assert self._connection is not None
+        response, frame = self._connection.receive_with_frame()
+        self._is_asked = False
+        answer = cast(FetchResponse, response)
+        if answer.error_code != Code.NONE:
+            raise PartitionRefused(Code(answer.error_code), self._topic, self._partition, "Fetch of")
+        for topic in answer.responses:
+            for row in topic.partitions:
+                if row.partition_index == self._partition:
+                    return row, frame
+        raise PartitionRefused(Code.UNKNOWN_SERVER_ERROR, self._topic, self._partition, "the answer is silent about")
+
+    def _refusal(self, code: Code) -> Exception:
+        """What to say when time is over; raises for what will not pass."""
+        if code == Code.OFFSET_OUT_OF_RANGE:
+            out_of_range = self.out_of_range()
+            if self._replica is None and not self._is_in(out_of_range):
+                raise out_of_range
+            return out_of_range
+        refused = PartitionRefused(code, self._topic, self._partition, f"Fetch at offset {self._offset} of")
+        if code not in PASSING:
+            raise refused
+        return refused
+
+    def _is_in(self, found: OffsetOutOfRange) -> bool:
+        """Whether the offset is there by now, or was not there yet on the broker asked."""
+        return found.log_start_offset <= self._offset <= found.log_end_offset
+
+    def out_of_range(self) -> OffsetOutOfRange:
+        """The log as it is, beside the offset asked for last."""
+        key = self._topic, self._partition
+        log_start_offset = self._broker.list_offsets({key: EARLIEST})[key].offset
+        log_end_offset = self._broker.list_offsets({key: LATEST}, self._isolation_level)[key].offset
+        return OffsetOutOfRange(*key, self._offset, log_start_offset, log_end_offset)
+
+
+def _answer(row: FetchResponse.Topic.Partition, frame: bytearray) -> Answer:
+    records = cast(Buffer | None, row.records)
+    start = 0
+    if records:
+        start = _address(records) - _address(frame)
+    return Answer(
+        frame,
+        start,
+        start + len(records or b""),
+        [(each.producer_id, each.first_offset) for each in row.aborted_transactions or ()],
+        row.high_watermark,
+        row.last_stable_offset,
+        row.log_start_offset,
+    )
+
+
+def _address(buffer: Buffer) -> int:
+    """Where a buffer lies: a view does not tell where in its whole it begins."""
+    address: int = np.frombuffer(buffer, np.uint8).__array_interface__["data"][0]
+    return address
