@@ -56,7 +56,7 @@ def jars() -> tuple[Path, ...]:
         if not (refusal := _fetch(release)):
             return _kept(release)
         refusals.append(refusal)
-    raise Unavailable("\n".join(refusals))
+    raise Unavailable(refusals[-1])
 
 
 def _kept(release: Release) -> tuple[Path, ...]:
@@ -68,10 +68,12 @@ def _fetch(release: Release) -> str:
     CACHE.mkdir(parents=True, exist_ok=True)
     pom = CACHE / f"pom-{release.connector}.xml"
     pom.write_text(_pom(release))
+    kept = CACHE / release.connector
+    goal = ["dependency:copy-dependencies", f"-DincludeArtifactIds={','.join(WANTED)}", "-DoutputDirectory="]
+    command = ["mvn", "-B", "-q", "-f", str(pom), *goal]
+    told = f"Spark's Kafka connector {release.connector} could not be fetched by {' '.join(command)}{kept}: "
     with tempfile.TemporaryDirectory(dir=CACHE) as work:
-        goal = ["dependency:copy-dependencies", f"-DincludeArtifactIds={','.join(WANTED)}"]
-        command = ["mvn", "-B", "-q", "-f", str(pom), *goal, f"-DoutputDirectory={work}/jars"]
-        told = f"Spark's Kafka connector {release.connector} could not be fetched: {' '.join(command)}: "
+        command[-1] += f"{work}/jars"
         try:
             done = subprocess.run(
                 command, capture_output=True, text=True, check=False, timeout=PATIENCE_S, stdin=subprocess.DEVNULL
@@ -79,9 +81,10 @@ def _fetch(release: Release) -> str:
         except subprocess.TimeoutExpired:
             return f"{told}no answer within {PATIENCE_S} s"
         if done.returncode:
-            return told + next((line for line in done.stdout.splitlines() if line.startswith("[ERROR]")), "")[:600]
-        if not (CACHE / release.connector).exists():
-            Path(work, "jars").rename(CACHE / release.connector)
+            _, _, error = done.stdout.partition("[ERROR] ")
+            return told + (error.partition("\n")[0] or f"status {done.returncode}")
+        if not kept.exists():
+            Path(work, "jars").rename(kept)
     return ""
 
 
