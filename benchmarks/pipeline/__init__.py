@@ -1,0 +1,1 @@
+"""What the pipeline takes and how fast it is: one script for each part of it."""

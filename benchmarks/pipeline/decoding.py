@@ -1,0 +1,112 @@
+"""Chunks of a log to columns: walk the entries, check their checksums, decode all records.
+
+    python -m benchmarks.pipeline.decoding [--seconds 0.5] [--mib 8] [--only TEXT]
+
+One core. Each figure is the best of several rounds over one chunk of about `--mib` MiB (decompressed). Records have a
+key of ten bytes (or none) and timestamps a tenth of a millisecond apart. "decode" is offset, timestamp, key and value;
+"all" is that, the walk over the entries and the checksums; MB/s are decompressed bytes.
+"""
+
+import argparse
+import random
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from benchmarks.records import best
+from kafkalet.pipeline.decoding.batches import walk, wrong_checksums
+from kafkalet.pipeline.decoding.records import decode_all
+from kafkalet.protocol.records.build import build_batch
+from kafkalet.protocol.records.codecs import Codec
+from kafkalet.protocol.records.record import Headers, Record
+
+NOW = 1_600_000_000_000
+COLUMNS = ("key", "value")
+
+
+class Case(NamedTuple):
+    name: str
+    sizes: tuple[int, int]
+    key: bytes | None = b"0123456789"
+    headers: Headers = ()
+    codec: Codec = Codec.NONE
+    counts: tuple[int, ...] = (1, 10, 100, 1000, 10_000)
+
+
+TWO_HEADERS: Headers = (("trace", b"0123456789abcdef"), ("kind", b"x"))
+CASES = (
+    Case("100 B", (100, 100)),
+    Case("50-150 B", (50, 150)),
+    Case("100 B, null key", (100, 100), None),
+    Case("1 KiB", (1024, 1024)),
+    Case("512-1536 B", (512, 1536)),
+    Case("50-150 B, 2 headers", (50, 150), headers=TWO_HEADERS, counts=(100, 1000)),
+    Case("50-150 B, a tenth > 8 KiB", (50, 150), counts=(100, 1000)),
+    Case("50-150 B, lz4", (50, 150), codec=Codec.LZ4),
+    Case("50-150 B, zstd", (50, 150), codec=Codec.ZSTD),
+)
+
+
+def chunk(case: Case, count: int, size: int) -> tuple[bytes, int]:
+    """About `size` bytes of batches of `count` records, and how many records they are."""
+    chance = random.Random(1)
+    words = [chance.randbytes(5).hex().encode() for _ in range(500)]
+    text = b" ".join(chance.choice(words) for _ in range(5000))
+    large = "8 KiB" in case.name
+
+    def value() -> bytes:
+        length = chance.randint(*case.sizes)
+        if large and chance.random() < 0.1:
+            length = 9000
+        start = chance.randrange(len(text) - length)
+        return text[start : start + length]
+
+    average = 900 if large else sum(case.sizes) // 2
+    batches = max(1, size // (count * average))
+    pieces, offset = [], 0
+    for _ in range(batches):
+        rows = [Record(offset + i, NOW + (offset + i) // 10, case.key, value(), case.headers) for i in range(count)]
+        pieces.append(build_batch(rows, base_offset=offset, codec=case.codec))
+        offset += count
+    return b"".join(pieces), offset
+
+
+def measured(data: bytes, records: int, seconds: float) -> Iterator[float]:
+    batches, _ = walk(data)
+    want = (*COLUMNS, "headers") if b"trace" in data[:500] else COLUMNS
+
+    def decode() -> None:
+        for _ in decode_all(data, batches, want):
+            pass
+
+    def everything() -> None:
+        found, _ = walk(data)
+        assert wrong_checksums(data, found).size == 0
+        decode()
+
+    steps: list[Callable[[], object]] = [lambda: walk(data), lambda: wrong_checksums(data, batches), decode, everything]
+    for step in steps:
+        yield best(step, seconds) / records
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--seconds", type=float, default=0.5)
+    parser.add_argument("--mib", type=int, default=8)
+    parser.add_argument("--only", default="")
+    arguments = parser.parse_args()
+    print("ns/record" + " " * 25 + "records   walk    crc  decode     all  Mrec/s   MB/s")
+    for case in CASES:
+        if arguments.only not in case.name:
+            continue
+        for count in case.counts:
+            data, records = chunk(case, count, arguments.mib << 20)
+            walk_, crc, decode, all_ = measured(data, records, arguments.seconds)
+            size = sum(case.sizes) / 2 + 20
+            row = f"{case.name:26} x {count:<6}{records:>7}" + "".join(f"{t * 1e9:>7.0f}" for t in (walk_, crc))
+            print(
+                f"{row}{decode * 1e9:>8.0f}{all_ * 1e9:>8.0f}{1e-6 / all_:>8.1f}{size / all_ / 1e6:>7.0f}", flush=True
+            )
+
+
+if __name__ == "__main__":
+    main()
