@@ -1,4 +1,4 @@
-"""The command line: `kafkalet serve`, `python3 -m kafkalet serve`.
+"""The command line: `kafkalet serve`, `python3 -m kafkalet serve`; `kafkalet pipeline`, which has one of its own.
 
 Exit status: 0 after a clean end, 1 when something outside stands in the way (a taken port, a file that cannot be
 loaded), 2 when the command line or a property is wrong. Each failure is one line on stderr. On stdout there is one
@@ -67,8 +67,9 @@ SERVE_OPTIONS = (
 )
 
 HELP = """usage: kafkalet serve [OPTION]...
+       kafkalet pipeline load|dump|audit [OPTION]...
 
-A Kafka broker that fits inside a test.
+A Kafka broker that fits inside a test; and its logs at any size, through Spark (kafkalet pipeline --help).
 
 {options}
   --help             show this and exit
@@ -209,6 +210,10 @@ def _advertised_listeners(properties: Mapping[str, str]) -> tuple[str, int] | No
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and give its exit status."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments and arguments[0] == "pipeline":
+        from kafkalet.pipeline.jobs import main as pipeline
+
+        return pipeline(arguments[1:])
     if not arguments or "--help" in arguments or arguments[0] in ("help", "-h"):
         print(help_text(), end="")
         return 0

@@ -1,0 +1,59 @@
+"""`kafkalet pipeline dump DIR... --out OUT`: topics to Parquet or JSON Lines, in folders by topic, partition, date."""
+
+from __future__ import annotations
+
+import logging
+from argparse import Namespace
+
+from kafkalet.pipeline.dumping.dump import DumpOptions, Plan, dump, dump_options, plan
+from kafkalet.pipeline.filters import Pushed
+from kafkalet.pipeline.places import origin_of
+from kafkalet.pipeline.plan import Reading, expected, megabytes, reading_text, readings, settings_text
+
+from .running import Running
+from .settings import source_options
+
+_LOG = logging.getLogger("kafkalet.pipeline")
+
+
+def prepare(told: Namespace) -> DumpJob:
+    """The job, its options checked. Raises UsageError, BadOption."""
+    return DumpJob(dump_options(source_options(told), told.out, told.format, told.compression))
+
+
+class DumpJob:
+    """A run of a dump."""
+
+    def __init__(self, options: DumpOptions) -> None:
+        self._options = options
+
+    def dry_run(self, running: Running) -> None:
+        found = plan(self._options)
+        running.say(reading_text(_readings(found)))
+        running.say(
+            settings_text({"out": self._options.out, **self._options.shape._asdict(), "run": found.manifest.run + 1})
+        )
+
+    def run(self, running: Running) -> int:
+        spark = running.spark
+        with running.progress("dump") as progress:
+
+            def planned(found: Plan) -> None:
+                progress.expect(expected(_readings(found)))
+                for loss in found.losses:
+                    _LOG.warning("%s", loss)
+
+            run = dump(spark, self._options, planned, clock=running.clock)
+        if run is None:
+            running.say(f"nothing new for {self._options.out}")
+        else:
+            partitions = sum(part.end > part.start for part in run.covered)
+            running.say(
+                f"dumped {run.records:,} records of {partitions:,} partitions to {self._options.out}: "
+                f"{len(run.files):,} files, {megabytes(run.size_bytes)}"
+            )
+        return 0
+
+
+def _readings(found: Plan) -> list[Reading]:
+    return readings(found.ranges, origin_of(found.read).splits(found.ranges, Pushed()))

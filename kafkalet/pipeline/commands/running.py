@@ -1,0 +1,62 @@
+"""What a command works with while it runs: Spark once it is needed, a place for its results, its progress."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TextIO
+
+from kafkalet.clock import Clock, SystemClock
+from kafkalet.pipeline.progress import Expected, Progress, SparkStatus, style_of
+from kafkalet.pipeline.session import spark_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Running:
+    """The surroundings of one command. A session that somebody else made is used, and left running."""
+
+    def __init__(
+        self,
+        *,
+        master: str | None = None,
+        conf: Mapping[str, str] | None = None,
+        progress: str = "none",
+        spark: SparkSession | None = None,
+        output: TextIO | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.clock = clock or SystemClock()
+        self._master = master
+        self._conf = conf
+        self._progress = progress
+        self._spark = spark
+        self._is_ours = False
+        self._output = output
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session; it is started when it is asked for. Raises SparkMissing."""
+        if self._spark is None:
+            from pyspark.sql import SparkSession
+
+            self._is_ours = SparkSession.getActiveSession() is None
+            self._spark = spark_session(self._master, conf=self._conf)
+        return self._spark
+
+    def progress(self, what: str, expected: Expected = Expected()) -> Progress:  # noqa: B008 - an immutable value
+        """Shows how far the jobs are that this thread starts while the `with` lasts."""
+        status = SparkStatus(self.spark, f"kafkalet {what}")
+        return Progress(status, what, style_of(self._progress, sys.stderr), expected, clock=self.clock)
+
+    def say(self, text: str) -> None:
+        """A result, on stdout."""
+        output = self._output if self._output is not None else sys.stdout
+        output.write(text if text.endswith("\n") else text + "\n")
+        output.flush()
+
+    def close(self) -> None:
+        """Stop the session that was started here."""
+        if self._is_ours and self._spark is not None:
+            self._spark.stop()

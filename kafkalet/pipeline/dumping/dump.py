@@ -1,0 +1,202 @@
+"""The job: what is new, Spark's reading and writing, the commit."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from kafkalet.clock import Clock, SystemClock
+from kafkalet.pipeline.options import BadOption, ReadOptions, read_options
+from kafkalet.pipeline.origin import Range
+from kafkalet.pipeline.places import origin_of
+from kafkalet.pipeline.source import FORMAT
+
+from .files import ANSWER, write_files
+from .lines import with_lines
+from .manifest import EMPTY, Manifest, read_manifest
+from .ranges import new_offsets
+from .runs import STAGING, Covered, File, Run, clear_staging, commit, finish, pending, recover
+from .shape import COMPRESSIONS, Shape
+from .topic_ids import topic_ids
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, Row, SparkSession
+
+LOCK = "_lock"
+_REPLACED = frozenset({"path", "paths", "assign", "subscribe", "subscribepattern"}) | {
+    end + what
+    for end in ("starting", "ending")
+    for what in ("offsets", "timestamp", "offsetsbytimestamp", "offsetsbytimestampstrategy")
+}
+"""What the plan says instead."""
+
+
+class DumpRefused(Exception):
+    """The dump cannot go on as it is told. The text says why."""
+
+
+class DumpOptions(NamedTuple):
+    """What is dumped where: options of the source `kafkalog` by name, and the folder, format and compression."""
+
+    source: Mapping[str, str]
+    out: str
+    shape: Shape
+
+
+class Plan(NamedTuple):
+    """What a run would do: the offsets, what was lost before them, and what the manifest says so far."""
+
+    read: ReadOptions
+    covered: Sequence[Covered]
+    losses: Sequence[str]
+    manifest: Manifest
+
+    @property
+    def ranges(self) -> list[Range]:
+        return [Range(part.topic, part.partition, part.start, part.end) for part in self.covered]
+
+
+def dump_options(source: Mapping[str, str], out: str, file_format: str, compression: str | None = None) -> DumpOptions:
+    """The options of a dump, checked. Raises BadOption."""
+    if file_format not in COMPRESSIONS:
+        raise BadOption(f"the format is one of {', '.join(COMPRESSIONS)}, not {file_format}")
+    allowed = COMPRESSIONS[file_format]
+    chosen = compression or allowed[0]
+    if chosen not in allowed:
+        raise BadOption(f"the compression of {file_format} is one of {', '.join(allowed)}, not {chosen}")
+    if read_options(source).mode == "PERMISSIVE":
+        raise BadOption("a dump has no place for what cannot be read: mode is FAILFAST or DROPMALFORMED")
+    return DumpOptions(source, os.path.abspath(out), Shape(file_format, chosen))
+
+
+def plan(told: DumpOptions) -> Plan:
+    """What the next run would do; nothing is changed. Raises BadOption, DataLoss, DumpRefused, NoManifest."""
+    manifest = read_manifest(told.out)
+    unfinished = pending(told.out, manifest)
+    return _plan(told, unfinished.after(manifest) if unfinished else manifest)
+
+
+def dump(
+    spark: SparkSession, told: DumpOptions, planned: Callable[[Plan], None], *, clock: Clock | None = None
+) -> Run | None:
+    """Dump what is new, None where nothing is. `planned` is called before anything is read.
+
+    Raises as `plan`, and what Spark raises.
+    """
+    os.makedirs(told.out, exist_ok=True)
+    with _alone(told.out):
+        found = _plan(told, recover(told.out, read_manifest(told.out)))
+        planned(found)
+        if not found.covered:
+            return None
+        answers = _write(spark, told, found)
+        at = datetime.fromtimestamp((clock or SystemClock()).now_ms() / 1000, UTC).isoformat(timespec="milliseconds")
+        number = found.manifest.run + 1
+        files = [_file(answer, number, told.shape) for answer in answers]
+        run = Run(number, at.replace("+00:00", "Z"), _settings(told, found.read), found.covered, files)
+        try:
+            commit(told.out, run)
+        except FileNotFoundError as error:
+            raise DumpRefused(
+                f"{error.filename} was written by a task and is not here: {told.out} has to be a folder that this "
+                "machine and all that Spark runs on have in common"
+            ) from error
+        finish(told.out, run, found.manifest)
+        clear_staging(told.out)
+        return run
+
+
+def _plan(told: DumpOptions, manifest: Manifest) -> Plan:
+    read = read_options(told.source)
+    settings = _settings(told, read)
+    if manifest is not EMPTY and manifest.settings != settings:
+        name = min(key for key in settings if settings[key] != manifest.settings.get(key))
+        raise DumpRefused(
+            f"{told.out} is a dump with {name}={manifest.settings.get(name)}, and {settings[name]} is asked for: "
+            "all runs of a dump are one table"
+        )
+    origin = origin_of(read)
+    ids = topic_ids(read, {topic for topic, _ in origin.partitions()})
+    covered, losses = new_offsets(origin, read, manifest, ids)
+    return Plan(read, covered, losses, manifest)
+
+
+def _settings(told: DumpOptions, read: ReadOptions) -> dict[str, str]:
+    flags = {
+        "includeHeaders": read.include_headers,
+        "includeBatch": read.include_batch,
+        "includeControl": read.include_control,
+    }
+    texts = {"format": told.shape.format, "isolationLevel": read.isolation_level}
+    return texts | {name: str(flag).lower() for name, flag in flags.items()}
+
+
+def records(spark: SparkSession, told: DumpOptions, found: Plan) -> DataFrame:
+    """The records of a plan: what the source is told to read are its offsets and nothing else."""
+    busy = [part for part in found.covered if part.end > part.start]
+    assign: dict[str, list[int]] = {}
+    starts: dict[str, dict[str, int]] = {}
+    ends: dict[str, dict[str, int]] = {}
+    for part in busy:
+        assign.setdefault(part.topic, []).append(part.partition)
+        starts.setdefault(part.topic, {})[str(part.partition)] = part.start
+        ends.setdefault(part.topic, {})[str(part.partition)] = part.end
+    reader = spark.read.format(FORMAT).options(
+        **{name: text for name, text in told.source.items() if name.lower() not in _REPLACED},
+        assign=json.dumps(assign),
+        startingOffsets=json.dumps(starts),
+        endingOffsets=json.dumps(ends),
+    )
+    return reader.load(list(found.read.paths)) if found.read.paths else reader.load()
+
+
+def _write(spark: SparkSession, told: DumpOptions, found: Plan) -> list[Row]:
+    """Let the tasks write, and give their answers."""
+    if all(part.end == part.start for part in found.covered):
+        return []
+    frame = records(spark, told, found)
+    if told.shape.format == "jsonl":
+        frame = with_lines(frame)
+    work = partial(_task, out=told.out, shape=told.shape)
+    return frame.mapInArrow(work, ANSWER).collect()
+
+
+def _task(batches: Iterable[pa.RecordBatch], out: str, shape: Shape) -> Iterator[pa.RecordBatch]:
+    return write_files(batches, out, STAGING, shape)
+
+
+def _file(answer: Row, number: int, shape: Shape) -> File:
+    folder = f"topic={answer['topic']}/partition={answer['partition']}/date={answer['date']}"
+    name = f"{answer['first']:020}-{answer['last']:020}.{number:06}{shape.suffix}"
+    return File(
+        answer["staged"],
+        f"{folder}/{name}",
+        answer["topic"],
+        answer["partition"],
+        answer["first"],
+        answer["last"],
+        answer["records"],
+        answer["size"],
+    )
+
+
+@contextmanager
+def _alone(out: str) -> Iterator[None]:
+    """Keep other runs out of the folder; the lock goes with the process that holds it, however it ends."""
+    with open(os.path.join(out, LOCK), "w", encoding="utf-8") as file:
+        try:
+            import fcntl
+        except ImportError:  # Windows
+            yield
+            return
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise DumpRefused(f"another dump into {out} is under way") from error
+        yield

@@ -1,0 +1,231 @@
+"""What a task does: rows into files by topic, partition and date, in a folder of its own.
+
+The rows of a task come from one split, so they are of one partition and in the order of offsets, and most of the time
+a whole Arrow batch is of one date. The date is that of the timestamp in UTC. A record stays where its timestamp says
+however late it comes, so a task can have many dates open at once:
+
+* rows are kept until a file has ROW_GROUP_BYTES of them, or all files together TASK_BYTES, then the one that has most
+  writes them down. Memory is bounded whatever the records are;
+* a file is opened when it first writes. Beyond OPEN_FILES the one that was used longest ago is closed; if its date
+  comes again it gets another file.
+
+What was written is the answer of the task, one row per file. Only what the driver finds in an answer is ever put in
+its place: so it does not matter how often a task was tried.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from .shape import Shape
+
+ROW_GROUP_BYTES = 32 << 20
+TASK_BYTES = 128 << 20
+OPEN_FILES = 400
+
+ANSWER = (
+    "staged string, topic string, partition int, date string, first bigint, last bigint, records bigint, size bigint"
+)
+_ANSWER = pa.schema(
+    [
+        ("staged", pa.string()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("date", pa.string()),
+        ("first", pa.int64()),
+        ("last", pa.int64()),
+        ("records", pa.int64()),
+        ("size", pa.int64()),
+    ]
+)
+_DAY_US = 86_400_000_000
+LINE = "line"
+"""The one column of a file of JSON Lines: the lines, each with its newline."""
+
+
+class Sink(Protocol):
+    """An open file."""
+
+    def write(self, batches: list[pa.RecordBatch]) -> None: ...
+    def close(self) -> None: ...
+
+
+class _Parquet:
+    """Each write is a row group."""
+
+    def __init__(self, path: str, schema: pa.Schema, compression: str) -> None:
+        self._writer = pq.ParquetWriter(path, schema, compression=compression)
+
+    def write(self, batches: list[pa.RecordBatch]) -> None:
+        self._writer.write_table(pa.Table.from_batches(batches))
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class _Lines:
+    """The characters of the column are the file."""
+
+    def __init__(self, path: str, compression: str) -> None:
+        self._stream = pa.output_stream(path, compression=None if compression == "none" else compression)
+
+    def write(self, batches: list[pa.RecordBatch]) -> None:
+        for batch in batches:
+            self._stream.write(characters(batch.column(LINE)))
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+def characters(strings: pa.Array) -> memoryview:
+    """The characters of a column without nulls, one string after the other, as they lie in memory."""
+    _, offsets, data = strings.buffers()
+    if data is None:
+        return memoryview(b"")
+    width = np.int64 if pa.types.is_large_string(strings.type) else np.int32
+    ends = np.frombuffer(offsets, width)[strings.offset : strings.offset + len(strings) + 1]
+    return memoryview(data)[int(ends[0]) : int(ends[-1])]
+
+
+class _Part:
+    """The rows of one topic, partition and date: those in the file that is open, and those that wait."""
+
+    def __init__(self, key: tuple[str, int, str]) -> None:
+        self.key = key
+        self.sink: Sink | None = None
+        self.staged = ""
+        self.begin()
+
+    def begin(self) -> None:
+        self.waiting: list[pa.RecordBatch] = []
+        self.waiting_bytes = 0
+        self.first, self.last, self.records = -1, -1, 0
+
+    def add(self, batch: pa.RecordBatch, offsets: NDArray[np.int64]) -> None:
+        self.first = int(offsets[0]) if self.first < 0 else self.first
+        self.last = int(offsets[-1])
+        self.records += len(offsets)
+        self.waiting.append(batch)
+        self.waiting_bytes += batch.nbytes
+
+
+class Writing:
+    """The files of one attempt of a task."""
+
+    def __init__(self, out: str, folder: str, shape: Shape) -> None:
+        self._out = out
+        self._folder = folder
+        self._shape = shape
+        self._parts: dict[tuple[str, int, str], _Part] = {}  # the one used longest ago first
+        self._count = 0
+        self._waiting_bytes = 0
+        self._written: list[dict[str, object]] = []
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Rows with topic, partition, offset and timestamp, and with what goes into the files."""
+        offsets = batch.column("offset").to_numpy()
+        kept = self._kept(batch)
+        for key, rows in _groups(batch):
+            part = self._parts.pop(key, None) or _Part(key)
+            self._parts[key] = part
+            before = part.waiting_bytes
+            part.add(kept if rows is None else kept.take(pa.array(rows)), offsets if rows is None else offsets[rows])
+            self._waiting_bytes += part.waiting_bytes - before
+            if part.waiting_bytes >= ROW_GROUP_BYTES:
+                self._write(part)
+        while self._waiting_bytes >= TASK_BYTES:
+            self._write(max(self._parts.values(), key=lambda part: part.waiting_bytes))
+        while len(self._parts) > OPEN_FILES:
+            self._close(next(iter(self._parts.values())))
+
+    def close(self) -> pa.RecordBatch:
+        """End all files; what was written, as the answer of the task."""
+        for part in list(self._parts.values()):
+            self._close(part)
+        return pa.RecordBatch.from_pylist(self._written, schema=_ANSWER)
+
+    def _kept(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The columns that go into the files; the others are in the names of the folders."""
+        if self._shape.format == "jsonl":
+            return batch.select([LINE])
+        names = [name for name in batch.schema.names if name not in ("topic", "partition")]
+        return _in_utc(batch.select(names))
+
+    def _write(self, part: _Part) -> None:
+        if part.sink is None:
+            part.staged = os.path.join(self._folder, f"{self._count}{self._shape.suffix}")
+            self._count += 1
+            part.sink = self._open(os.path.join(self._out, part.staged), part.waiting[0].schema)
+        part.sink.write(part.waiting)
+        self._waiting_bytes -= part.waiting_bytes
+        part.waiting, part.waiting_bytes = [], 0
+
+    def _open(self, path: str, schema: pa.Schema) -> Sink:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        if self._shape.format == "jsonl":
+            return _Lines(path, self._shape.compression)
+        return _Parquet(path, schema, self._shape.compression)
+
+    def _close(self, part: _Part) -> None:
+        if part.waiting:
+            self._write(part)
+        assert part.sink is not None, "a part has rows"
+        part.sink.close()
+        del self._parts[part.key]
+        topic, partition, date = part.key
+        self._written.append(
+            {
+                "staged": part.staged,
+                "topic": topic,
+                "partition": partition,
+                "date": date,
+                "first": part.first,
+                "last": part.last,
+                "records": part.records,
+                "size": os.path.getsize(os.path.join(self._out, part.staged)),
+            }
+        )
+
+
+def _groups(batch: pa.RecordBatch) -> Iterator[tuple[tuple[str, int, str], NDArray[np.int64] | None]]:
+    """The topics, partitions and dates of these rows, and which rows are theirs: None for all."""
+    days = _microseconds(batch) // _DAY_US
+    topics = batch.column("topic").dictionary_encode()
+    partitions = batch.column("partition").to_numpy()
+    distinct, first, group = np.unique(days - days.min(), return_index=True, return_inverse=True)
+    if len(topics.dictionary) > 1 or (partitions != partitions[0]).any():
+        numbers = np.unique(partitions, return_inverse=True)[1]
+        group = (topics.indices.to_numpy() * len(partitions) + numbers) * len(days) + group
+        distinct, first, group = np.unique(group, return_index=True, return_inverse=True)
+    for number in np.argsort(first):
+        row = int(first[number])
+        key = (batch.column("topic")[row].as_py(), int(partitions[row]), str(np.datetime64(int(days[row]), "D")))
+        yield key, None if len(distinct) == 1 else np.flatnonzero(group == number)
+
+
+def _microseconds(batch: pa.RecordBatch) -> NDArray[np.int64]:
+    return batch.column("timestamp").cast(pa.int64()).to_numpy()  # type: ignore[no-any-return]
+
+
+def _in_utc(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Timestamps named as what they are; Spark names them after the zone of the session."""
+    at = batch.schema.get_field_index("timestamp")
+    utc = pa.timestamp("us", tz="UTC")
+    return batch.set_column(at, pa.field("timestamp", utc), pc.cast(batch.column(at), utc))
+
+
+def write_files(batches: Iterable[pa.RecordBatch], out: str, staging: str, shape: Shape) -> Iterator[pa.RecordBatch]:
+    """The work of one attempt of a task; `staging` is a folder within `out` for all of them."""
+    writing = Writing(out, os.path.join(staging, os.urandom(8).hex()), shape)
+    for batch in batches:
+        if batch.num_rows:
+            writing.add(batch)
+    yield writing.close()

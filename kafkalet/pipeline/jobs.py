@@ -1,0 +1,91 @@
+"""The command line of the pipeline: `kafkalet pipeline load`, `dump`, `audit`.
+
+Exit status: 0 when the job is done, 1 when something outside stands in the way (no Spark, a log that cannot be read,
+lost offsets) or an audit disagrees, 2 when the command line is wrong. A failure is one line on stderr, a result is on
+stdout; what Spark itself has to say of a failed task is in the log at level debug.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, TextIO
+
+from .commands.arguments import parse
+from .commands.settings import UsageError, conf
+from .options import BadOption
+from .session import missing
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_LOG = logging.getLogger("kafkalet.pipeline")
+PROGRAM = "kafkalet pipeline"
+
+
+def main(
+    arguments: Sequence[str] | None = None, *, spark: SparkSession | None = None, output: TextIO | None = None
+) -> int:
+    """Run a command and give its exit status. A session that is given is used, and left running."""
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        told = parse(arguments or ["--help"], PROGRAM)
+    except UsageError as error:
+        return _complain(f"{error}; try --help", 2)
+    except SystemExit:  # argparse has shown the help
+        return 0
+    if reason := missing():
+        return _complain(reason, 1)
+    logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)-7s %(name)s: %(message)s")
+    logging.getLogger("kafkalet").setLevel(told.log_level.upper())
+    try:
+        return _run(told, spark, output)
+    except (UsageError, BadOption) as error:
+        return _complain(str(error), 2)
+    except KeyboardInterrupt:
+        return _complain("interrupted", 1)
+    except Exception as error:  # noqa: BLE001 - what Spark and its sources raise has no common family
+        _LOG.debug("the job failed", exc_info=error)
+        return _complain(reason_of(error), 1)
+
+
+def _run(told: Namespace, spark: SparkSession | None, output: TextIO | None) -> int:
+    from .commands.running import Running
+
+    command = import_module(f".commands.{told.command}", __package__)
+    job = command.prepare(told)
+    running = Running(master=told.master, conf=conf(told), progress=told.progress, spark=spark, output=output)
+    try:
+        if told.dry_run:
+            job.dry_run(running)
+            return 0
+        return int(job.run(running))
+    finally:
+        running.close()
+
+
+def reason_of(error: BaseException) -> str:
+    """One line: what the error says; of one that Spark brings from a Python worker, what was raised there."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if any(line.startswith("Traceback (most recent call last)") for line in lines):
+        start = max(number for number, line in enumerate(lines) if line.startswith("Traceback"))
+        raised = (line for line in lines[start + 1 :] if _is_raised(line))
+        found = next(raised, "")
+        return found.partition(": ")[2] or found or lines[0]
+    return lines[0] if lines else type(error).__name__
+
+
+def _is_raised(line: str) -> bool:
+    """Whether a line of a traceback is its last: the exception, and not a frame or a line of source."""
+    name = line.partition(":")[0]
+    return (
+        not line.startswith("File ") and bool(name) and name.replace(".", "").replace("_", "").isalnum() and "." in name
+    )
+
+
+def _complain(reason: str, status: int) -> int:
+    sys.stderr.write(f"kafkalet: {reason}\n")
+    return status

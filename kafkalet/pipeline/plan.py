@@ -1,0 +1,104 @@
+"""What a job would do, as text: the answer of --dry-run.
+
+    topic    partition  offsets        splits  files  bytes
+    flights  0          0 to 112,258   3       2      12.3 MB
+    total    1          112,258        3       2      12.3 MB
+
+A split is what one task reads; its files and bytes are those that it opens, found in the indexes without reading the
+logs. A broker does not tell how many bytes lie behind its offsets: there is no more to show than the offsets then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from .logs.splits import Split
+from .origin import AnySplit, Range
+from .progress import Expected
+
+UNKNOWN = "-"
+
+
+class Reading(NamedTuple):
+    """What is read of a partition; `files` and `size_bytes` are None where a broker is asked."""
+
+    range: Range
+    splits: int
+    files: int | None
+    size_bytes: int | None
+
+
+def readings(ranges: Iterable[Range], splits: Iterable[AnySplit]) -> list[Reading]:
+    """The splits put with the ranges that they are of."""
+    by_partition: dict[tuple[str, int], list[AnySplit]] = {}
+    for split in splits:
+        by_partition.setdefault((split.topic, split.partition), []).append(split)
+    return [_reading(each, by_partition.get((each.topic, each.partition), [])) for each in ranges]
+
+
+def _reading(of: Range, splits: Sequence[AnySplit]) -> Reading:
+    on_disk = [split for split in splits if isinstance(split, Split)]
+    if len(on_disk) < len(splits):
+        return Reading(of, len(splits), None, None)
+    files = {piece.path for split in on_disk for piece in split.pieces}
+    return Reading(of, len(splits), len(files), sum(split.size_bytes for split in on_disk))
+
+
+def expected(found: Iterable[Reading]) -> Expected:
+    """What progress can be measured against. Offsets stand for records, which compaction makes fewer."""
+    found = list(found)
+    return Expected(
+        sum(each.range.end - each.range.start for each in found), sum(each.size_bytes or 0 for each in found)
+    )
+
+
+def reading_text(found: Sequence[Reading]) -> str:
+    """A table of what is read, with a total."""
+    rows = [
+        [
+            each.range.topic,
+            str(each.range.partition),
+            f"{each.range.start:,} to {each.range.end:,}",
+            f"{each.splits:,}",
+            UNKNOWN if each.files is None else f"{each.files:,}",
+            UNKNOWN if each.size_bytes is None else megabytes(each.size_bytes),
+        ]
+        for each in found
+    ]
+    sizes = [each.size_bytes for each in found]
+    files = [each.files for each in found]
+    total = [
+        "total",
+        f"{len(found):,}",
+        f"{sum(each.range.end - each.range.start for each in found):,}",
+        f"{sum(each.splits for each in found):,}",
+        UNKNOWN if None in files else f"{sum(filter(None, files)):,}",
+        UNKNOWN if None in sizes else megabytes(sum(filter(None, sizes))),
+    ]
+    return table(["topic", "partition", "offsets", "splits", "files", "bytes"], [*rows, total])
+
+
+def settings_text(settings: Mapping[str, object]) -> str:
+    """A line for each setting that says something."""
+    shown = {name: value for name, value in settings.items() if value is not None}
+    width = max(map(len, shown), default=0)
+    return "".join(f"{name:{width}}  {value}\n" for name, value in shown.items())
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Columns as wide as what is in them."""
+    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+    lines = (
+        "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() + "\n"
+        for row in [headings, *rows]
+    )
+    return "".join(lines)
+
+
+def megabytes(size_bytes: int) -> str:
+    """1,234 B, 12.3 MB, 5.0 GB; 1 MB is a million bytes."""
+    for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if size_bytes >= unit:
+            return f"{size_bytes / unit:,.1f} {name}"
+    return f"{size_bytes} B"

@@ -1,0 +1,273 @@
+"""How far a job is: a bar on a terminal, a line of the log now and then elsewhere.
+
+What Spark tells is what is shown. Its status tracker knows the stages of the job and how many of their tasks have
+ended. The records are the metric "number of output rows" of the query that runs, the largest one in its plan, which is
+that of the scan; Spark renews it with every heartbeat of an executor, so it moves while a task still runs. Nothing in
+Spark counts the bytes of a Python data source: what is shown is the size that the planning found, times the part that
+is done.
+
+    dump [#########---------------] 12/32 tasks  48,210,331 records  1,204,771/s  131.2 MB/s  0:41 left
+
+The thread that looks is a daemon and asks only what Spark has in memory already; the job knows nothing of it.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TextIO
+
+from kafkalet.clock import Clock, SystemClock
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_LOG = logging.getLogger("kafkalet.pipeline")
+
+Style = Literal["bar", "lines", "none"]
+STYLES = ("auto", "bar", "lines", "none")
+LOOK_EVERY_MS = {"bar": 500, "lines": 5_000}
+RATE_OVER_MS = 10_000
+"""A rate is that of the last seconds, so that it follows what happens; and not so few that it jumps."""
+
+ROWS = "number of output rows"
+
+
+class Seen(NamedTuple):
+    """What Spark says of a job at one moment: ended tasks, tasks of all stages that it knows of, records."""
+
+    done: int
+    tasks: int
+    records: int
+
+
+class Expected(NamedTuple):
+    """What the planning says of a job: records and bytes in all; 0 where it cannot know."""
+
+    records: int = 0
+    size_bytes: int = 0
+
+
+class Status(Protocol):
+    """Whoever can be asked how far a job is. None: it cannot be told any more."""
+
+    def seen(self) -> Seen | None: ...
+
+
+class SparkStatus:
+    """Spark's own word on the jobs of one group, and on the query that runs.
+
+    The job group is a property of the thread that makes this object: what that thread starts is in it.
+    """
+
+    def __init__(self, spark: SparkSession, group: str) -> None:
+        context = spark.sparkContext
+        context.setJobGroup(group, group)
+        self._group = group
+        self._tracker = context.statusTracker()
+        self._queries = spark._jsparkSession.sharedState().statusStore()
+        self._first_query = self._queries.executionsCount()
+        self._ended: dict[int, int] = {}
+
+    def seen(self) -> Seen | None:
+        from py4j.protocol import Py4JError
+
+        try:
+            return Seen(*self._tasks(), self._all_records())
+        except (Py4JError, OSError):  # the session has ended, or this Spark has no such store
+            return None
+
+    def _tasks(self) -> tuple[int, int]:
+        done = tasks = 0
+        jobs = map(self._tracker.getJobInfo, self._tracker.getJobIdsForGroup(self._group))
+        for stage in {stage for job in jobs if job is not None for stage in job.stageIds}:
+            info = self._tracker.getStageInfo(stage)
+            if info is not None:
+                done += info.numCompletedTasks
+                tasks += info.numTasks
+        return done, tasks
+
+    def _all_records(self) -> int:
+        """Of all queries since the beginning; one that has ended is not asked about again."""
+        queries = self._queries.executionsList(self._first_query, 100)
+        running = 0
+        for query in map(queries.apply, range(queries.size())):
+            number = query.executionId()
+            if number not in self._ended:
+                rows = self._rows(query)
+                if query.completionTime().isDefined():
+                    self._ended[number] = rows
+                else:
+                    running += rows
+        return sum(self._ended.values()) + running
+
+    def _rows(self, query: object) -> int:
+        metrics = query.metrics()  # type: ignore[attr-defined]
+        wanted = {metrics.apply(at).accumulatorId() for at in range(metrics.size()) if metrics.apply(at).name() == ROWS}
+        values = self._queries.executionMetrics(query.executionId())  # type: ignore[attr-defined]
+        found = (values.get(number) for number in wanted)
+        return max((_number(value.get()) for value in found if value.isDefined()), default=0)
+
+
+def _number(text: str) -> int:
+    """Of "1,234,567", as Spark shows a sum."""
+    digits = "".join(character for character in text.split("\n")[-1].split(" (")[0] if character.isdigit())
+    return int(digits or 0)
+
+
+class Pace:
+    """How fast it goes, and how long it will take: what was seen, put beside what is expected."""
+
+    def __init__(self, expected: Expected, now_ms: int) -> None:
+        self.expected = expected
+        self.began_ms = now_ms
+        self._seen: deque[tuple[int, int, float]] = deque([(now_ms, 0, 0.0)])
+        self.last = Seen(0, 0, 0)
+
+    def add(self, seen: Seen, now_ms: int) -> None:
+        self.last = seen
+        while len(self._seen) > 1 and self._seen[1][0] <= now_ms - RATE_OVER_MS:
+            self._seen.popleft()
+        self._seen.append((now_ms, seen.records, self.part))
+
+    @property
+    def part(self) -> float:
+        """How much is done, from 0 to 1: by records where their number is known, else by tasks."""
+        if self.expected.records and self.last.records:
+            return min(self.last.records / self.expected.records, 1.0)
+        return self.last.done / self.last.tasks if self.last.tasks else 0.0
+
+    @property
+    def records_per_second(self) -> float:
+        return self._rate(1)
+
+    @property
+    def bytes_per_second(self) -> float:
+        return self._rate(2) * self.expected.size_bytes
+
+    @property
+    def size_bytes(self) -> int:
+        return int(self.part * self.expected.size_bytes)
+
+    @property
+    def left_ms(self) -> int | None:
+        """At the pace kept so far; None as long as there is none."""
+        now_ms = self._seen[-1][0]
+        return int((now_ms - self.began_ms) * (1 - self.part) / self.part) if self.part > 0 else None
+
+    def _rate(self, column: Literal[1, 2]) -> float:
+        first, last = self._seen[0], self._seen[-1]
+        passed_ms = last[0] - first[0]
+        return (last[column] - first[column]) * 1000 / passed_ms if passed_ms > 0 else 0.0
+
+
+def bar(what: str, pace: Pace, columns: int) -> str:
+    """One line for a terminal that is `columns` wide, never longer than that."""
+    cells = 24 if columns >= 100 else 12
+    full = int(pace.part * cells)
+    text = f"{what} [{'#' * full}{'-' * (cells - full)}] {'  '.join(_facts(pace))}"
+    return text[: max(columns - 1, 0)]
+
+
+def line(what: str, pace: Pace) -> str:
+    """One line for a log."""
+    return f"{what}: {', '.join(_facts(pace))}"
+
+
+def _facts(pace: Pace) -> list[str]:
+    facts = [f"{pace.last.done}/{pace.last.tasks} tasks"]
+    if pace.last.records:
+        facts += [f"{pace.last.records:,} records", f"{pace.records_per_second:,.0f}/s"]
+    if pace.expected.size_bytes and pace.part > 0:
+        facts.append(f"{pace.bytes_per_second / 1e6:,.1f} MB/s")
+    if pace.left_ms is not None and pace.part < 1:
+        facts.append(f"{duration(pace.left_ms)} left")
+    return facts
+
+
+def duration(time_ms: int) -> str:
+    """0:07, 12:41, 3:02:55."""
+    minutes, seconds = divmod(round(time_ms / 1000), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+
+def style_of(choice: str, stream: TextIO) -> Style:
+    """What `auto` means for this stream; the other choices mean themselves."""
+    if choice == "auto":
+        return "bar" if stream.isatty() else "lines"
+    return "bar" if choice == "bar" else "lines" if choice == "lines" else "none"
+
+
+class Progress:
+    """Shows how far a job is for as long as a `with` lasts."""
+
+    def __init__(
+        self,
+        status: Status,
+        what: str,
+        style: Style,
+        expected: Expected = Expected(),  # noqa: B008 - an immutable value
+        *,
+        stream: TextIO | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self._status = status
+        self._what = what
+        self._style = style
+        self._stream = stream if stream is not None else sys.stderr
+        self._clock = clock or SystemClock()
+        self.pace = Pace(expected, self._clock.now_ms())
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def expect(self, expected: Expected) -> None:
+        """Say what is to come, once the planning knows."""
+        self.pace.expected = expected
+
+    def __enter__(self) -> Progress:
+        if self._style != "none":
+            self._thread = threading.Thread(target=self._watch, name="kafkalet-progress", daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._thread is not None:
+            self._ended.set()
+            self._thread.join()
+            if self._style == "bar":
+                with suppress(ValueError, OSError):
+                    self._stream.write("\r\x1b[K")
+                    self._stream.flush()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(LOOK_EVERY_MS[self._style] / 1000):
+            if not self.look():
+                return
+
+    def look(self) -> bool:
+        """Ask once and show the answer; False if there is none to be had any more."""
+        seen = self._status.seen()
+        if seen is None:
+            return False
+        self.pace.add(seen, self._clock.now_ms())
+        show: Callable[[], None] = self._draw if self._style == "bar" else self._log
+        if seen.tasks:
+            show()
+        return True
+
+    def _draw(self) -> None:
+        with suppress(ValueError, OSError):  # the terminal is gone; the job goes on
+            self._stream.write("\r" + bar(self._what, self.pace, shutil.get_terminal_size().columns) + "\x1b[K")
+            self._stream.flush()
+
+    def _log(self) -> None:
+        _LOG.info("%s", line(self._what, self.pace))
