@@ -1,7 +1,7 @@
-"""Where the records of batches lie: in the buffer itself, or, once one of the batches is compressed, in a new one.
+"""Where the records of batches lie: in the buffer itself, or, where one of them is compressed, in a new one.
 
 Decompressed records of many batches go into one buffer, for what is decoded together is decoded cheaply. How much that
-is, is bounded: a piece is closed as soon as it holds `max_bytes`, so it never holds more than that and one batch.
+is, is bounded: a piece is closed as soon as it costs `max_bytes`, so it never costs more than that and one batch.
 """
 
 from collections.abc import Iterator
@@ -11,11 +11,14 @@ import numpy as np
 
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.records.batch import HEADER_SIZE
-from kafkalet.protocol.records.codecs import LIMIT, Codec, decompress
+from kafkalet.protocol.records.codecs import Codec, decompress
 from kafkalet.protocol.wire import Buffer
 
 from .batches import Batches, Int64s
 from .unreadable import Unreadable
+
+RECORD_BYTES = 100
+"""What a record costs while it is decoded, beside its own bytes: a number in each of a dozen columns."""
 
 
 class Payloads(NamedTuple):
@@ -26,44 +29,51 @@ class Payloads(NamedTuple):
     start: Int64s  # in `buffer`
     end: Int64s
 
+    def part(self, first: int, behind: int) -> "Payloads":
+        """Some of the rows."""
+        return Payloads(self.buffer, self.row[first:behind], self.start[first:behind], self.end[first:behind])
 
-def payloads(buffer: Buffer, batches: Batches, rows: Int64s, max_bytes: int, limit: int = LIMIT) -> Iterator[Payloads]:
+
+def payloads(buffer: Buffer, batches: Batches, rows: Int64s, max_bytes: int, limit: int) -> Iterator[Payloads]:
     """The payloads of these rows, in order, in pieces of about `max_bytes`; batches without records are left out.
 
     Raises Unreadable for what cannot be decompressed, or not to less than `limit` bytes.
     """
     rows = rows[batches.count[rows] != 0]
-    codec = batches.codec
-    pending: list[int] = []
+    start, end = batches.position[rows] + HEADER_SIZE, batches.end[rows]
+    columns_bytes = np.maximum(batches.count[rows], 0) * np.int64(RECORD_BYTES)
+    if batches.codec[rows].any():
+        yield from _decompressed(buffer, batches, rows, columns_bytes, max_bytes, limit)
+        return
+    cost = end - start + columns_bytes
+    piece = (np.cumsum(cost) - cost) // max_bytes
+    for rows_of_piece in np.split(np.arange(rows.size), np.flatnonzero(np.diff(piece)) + 1):
+        if rows_of_piece.size:
+            some = slice(rows_of_piece[0], rows_of_piece[-1] + 1)
+            first = int(start[some.start])
+            view = memoryview(buffer)[first : int(end[some.stop - 1])]
+            yield Payloads(view, rows[some], start[some] - first, end[some] - first)
+
+
+def _decompressed(
+    buffer: Buffer, batches: Batches, rows: Int64s, columns_bytes: Int64s, max_bytes: int, limit: int
+) -> Iterator[Payloads]:
+    view = memoryview(buffer)
+    chosen = batches.take(rows)
     sections: list[Buffer] = []
-    held = 0
-    for row, number in zip(rows.tolist(), codec[rows].tolist(), strict=True):
-        start, end = int(batches.position[row]) + HEADER_SIZE, int(batches.position[row] + batches.size[row])
-        pending.append(row)
-        if number:
-            section = _decompressed(buffer, start, end, number, limit)
-            sections.append(section)
-            held += len(section)
-        else:
-            sections.append(memoryview(buffer)[start:end])
-            held += end - start
-        if held >= max_bytes:
-            yield _piece(buffer, batches, pending, sections)
-            pending, sections, held = [], [], 0
-    if pending:
-        yield _piece(buffer, batches, pending, sections)
-
-
-def _piece(buffer: Buffer, batches: Batches, rows: list[int], sections: list[Buffer]) -> Payloads:
-    row = np.array(rows, np.int64)
-    if not batches.codec[row].any():
-        return Payloads(buffer, row, batches.position[row] + HEADER_SIZE, batches.end[row])
-    ends = np.cumsum([len(section) for section in sections])
-    return Payloads(b"".join(sections), row, np.append(0, ends[:-1]), ends)
-
-
-def _decompressed(buffer: Buffer, start: int, end: int, number: int, limit: int) -> bytes:
-    try:
-        return decompress(Codec.of(number), memoryview(buffer)[start:end], limit)
-    except KafkaError as error:
-        raise Unreadable(start - HEADER_SIZE, end - start + HEADER_SIZE, error.message or error.code.name) from None
+    done = cost = 0
+    for index, (position, end, codec, more) in enumerate(
+        zip(chosen.position.tolist(), chosen.end.tolist(), chosen.codec.tolist(), columns_bytes.tolist(), strict=True)
+    ):
+        section: Buffer = view[position + HEADER_SIZE : end]
+        if codec:
+            try:
+                section = decompress(Codec.of(codec), section, limit)
+            except KafkaError as error:
+                raise Unreadable(position, end - position, error.message or error.code.name) from None
+        sections.append(section)
+        cost += len(section) + more
+        if cost >= max_bytes or index == rows.size - 1:
+            ends = np.cumsum([len(section) for section in sections], dtype=np.int64)
+            yield Payloads(b"".join(sections), rows[done : index + 1], np.append(0, ends[:-1]), ends)
+            sections, done, cost = [], index + 1, 0

@@ -12,26 +12,28 @@ and timestamps wrap around at 64 bits, as Java's do.
 """
 
 from collections.abc import Collection, Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from kafkalet.protocol.records.codecs import LIMIT
 from kafkalet.protocol.records.record import Record, wrapped
 from kafkalet.protocol.wire import Buffer
 
-from .batches import Batches, Int64s
+from .batches import Batches, Int64s, Mask
 from .exactly import read_exactly
 from .fields import Fields, read_fields
 from .headers import HEADERS, decoded_name, header_column, no_headers, read_headers
-from .payloads import Payloads, payloads
+from .legacy import read_messages
+from .payloads import RECORD_BYTES, Payloads, payloads
 from .spans import binary_column
 from .starts import SMALLEST_RECORD, record_starts
 
 COLUMNS = frozenset({"offset", "timestamp", "key", "value", "headers"})
 """What may be asked for; offset and timestamp are always given."""
-LEGACY, PLAIN = 1, 2
 
 
 class Records(NamedTuple):
@@ -49,58 +51,88 @@ class Records(NamedTuple):
 def decode(buffer: Buffer, batches: Batches, want: Collection[str] = COLUMNS) -> Records:
     """The records of all entries; those of control batches too. The checksums are not looked at.
 
-    Raises Unreadable at the first entry that no consumer could read. All records together may have 2 GiB.
+    Raises Unreadable at an entry that no consumer could read. All keys together may have 2 GiB, and all values.
     """
-    return _joined(list(decode_all(buffer, batches, want, 1 << 31)), want)
+    return _joined(list(decode_all(buffer, batches, want, 1 << 30)), want)
 
 
 def decode_all(
-    buffer: Buffer, batches: Batches, want: Collection[str] = COLUMNS, max_bytes: int = 16 << 20
+    buffer: Buffer,
+    batches: Batches,
+    want: Collection[str] = COLUMNS,
+    max_bytes: int = 16 << 20,
+    *,
+    limit: int = LIMIT,
 ) -> Iterator[Records]:
-    """As `decode`, in pieces of about `max_bytes` of decompressed records (more only where one entry has more).
+    """As `decode`, in pieces that take about `max_bytes` (more only where a single entry takes more).
 
-    `row` counts in all of `batches`. Where it raises Unreadable, the records before that entry may have come or not.
+    `row` counts in all of `batches`. Where it raises Unreadable, some of the records before may have come already. An
+    entry may hold `limit` bytes decompressed.
     """
     is_legacy = batches.magic < 2
     rows = np.arange(batches.position.size)
     for alike in np.split(rows, np.flatnonzero(np.diff(is_legacy)) + 1):
-        if alike.size == 0:
+        if alike.size and is_legacy[alike[0]]:
+            yield from _decode_messages(buffer, batches, alike, want, max_bytes, limit)
+        elif alike.size:
+            for piece in payloads(buffer, batches, alike, max_bytes, limit):
+                yield from _decode_piece(buffer, batches, piece, want, limit)
+
+
+def _decode_messages(
+    buffer: Buffer, batches: Batches, rows: Int64s, want: Collection[str], max_bytes: int, limit: int
+) -> Iterator[Records]:
+    """Entries of formats 0 and 1."""
+    entries = batches.take(rows)
+    messages = read_messages(np.frombuffer(buffer, np.uint8), entries)
+    kind = np.where(entries.magic == 0, np.int32(-1), entries.is_log_append_time.astype(np.int32))
+    for first, behind, is_sound in _stretches(messages.is_sound):
+        if not is_sound:
+            yield from _exact(buffer, batches, rows[first:behind], want, max_bytes, limit)
             continue
-        if is_legacy[alike[0]]:
-            for row in alike.tolist():
-                yield _exact(buffer, batches, row, want)
-        else:
-            for piece in payloads(buffer, batches, alike, max_bytes):
-                yield from _decode_piece(buffer, batches, piece, want)
+        some = slice(first, behind)
+        yield Records(
+            entries.base_offset[some],
+            entries.base_timestamp[some],
+            kind[some],
+            binary_column(buffer, messages.key[some], messages.key_size[some]) if "key" in want else None,
+            binary_column(buffer, messages.value[some], messages.value_size[some]) if "value" in want else None,
+            no_headers(behind - first) if "headers" in want else None,
+            rows[some].astype(np.int32),
+        )
 
 
-def _decode_piece(buffer: Buffer, batches: Batches, piece: Payloads, want: Collection[str]) -> Iterator[Records]:
+def _decode_piece(
+    buffer: Buffer, batches: Batches, piece: Payloads, want: Collection[str], limit: int
+) -> Iterator[Records]:
     """The records of a piece: all in one go, or, around batches that are left to the exact reader, in several."""
     count = batches.count[piece.row].astype(np.int64)
-    is_possible = (count > 0) & (count <= (piece.end - piece.start) // SMALLEST_RECORD)
-    if is_possible.all():
+    is_sound = (count > 0) & (count <= (piece.end - piece.start) // SMALLEST_RECORD)
+    if is_sound.all():
         records, is_sound = _decode_fast(batches, piece, count, want)
         if records is not None:
             yield records
             return
-        is_possible = is_sound
-    doubtful = np.flatnonzero(~is_possible).tolist()
-    done = 0
-    for index in [*doubtful, piece.row.size]:
-        if index > done:
-            rest = Payloads(piece.buffer, *(column[done:index] for column in piece[1:]))
-            yield from _decode_piece(buffer, batches, rest, want)
-        if index < piece.row.size:
-            yield _exact(buffer, batches, int(piece.row[index]), want)
-        done = index + 1
+    for first, behind, sound in _stretches(is_sound):
+        if sound:
+            yield from _decode_piece(buffer, batches, piece.part(first, behind), want, limit)
+        else:
+            yield from _exact(buffer, batches, piece.row[first:behind], want, 0, limit)
+
+
+def _stretches(mask: Mask) -> Iterator[tuple[int, int, bool]]:
+    """Stretches of rows that are alike: first, behind the last, what they are."""
+    bounds = [0, *(np.flatnonzero(mask[1:] != mask[:-1]) + 1).tolist(), mask.size]
+    for first, behind in pairwise(bounds):
+        yield first, behind, bool(mask[first])
 
 
 def _decode_fast(
     batches: Batches, piece: Payloads, count: Int64s, want: Collection[str]
-) -> tuple[Records | None, npt.NDArray[np.bool_]]:
+) -> tuple[Records | None, Mask]:
     """The records, or None and the batches which are proven to be well-formed."""
     data = np.frombuffer(piece.buffer, np.uint8)
-    start = record_starts(piece.buffer, piece.start, piece.end, count)
+    start = record_starts(data, piece.start, piece.end, count)
     last = np.cumsum(count) - 1
     end = np.empty_like(start)
     end[:-1] = start[1:]
@@ -139,18 +171,35 @@ def _assembled(
     )
 
 
-def _exact(buffer: Buffer, batches: Batches, row: int, want: Collection[str]) -> Records:
-    """The records of one entry, as the exact reader gives them."""
-    records = read_exactly(buffer, int(batches.position[row]), int(batches.size[row]))
-    kind = -1 if batches.magic[row] == 0 else int(batches.is_log_append_time[row])
+def _exact(
+    buffer: Buffer, batches: Batches, rows: Int64s, want: Collection[str], max_bytes: int, limit: int
+) -> Iterator[Records]:
+    """The records of entries as the exact reader gives them, in pieces of about `max_bytes`."""
+    records: list[Record] = []
+    counts: list[int] = []
+    held = done = 0
+    for index, (position, size) in enumerate(
+        zip(batches.position[rows].tolist(), batches.size[rows].tolist(), strict=True), 1
+    ):
+        found = read_exactly(buffer, position, size, limit)
+        records += found
+        counts.append(len(found))
+        held += sum(len(record.key or b"") + len(record.value or b"") + RECORD_BYTES for record in found)
+        if held >= max_bytes or index == rows.size:
+            yield _of_objects(batches, np.repeat(rows[done:index], counts), records, want)
+            records, counts, held, done = [], [], 0, index
+
+
+def _of_objects(batches: Batches, row: Int64s, records: list[Record], want: Collection[str]) -> Records:
+    kind = np.where(batches.magic[row] == 0, np.int32(-1), batches.is_log_append_time[row].astype(np.int32))
     return Records(
         np.array([wrapped(record.offset) for record in records], np.int64),
         np.array([wrapped(record.timestamp) for record in records], np.int64),
-        np.full(len(records), kind, np.int32),
+        kind,
         pa.array([record.key for record in records], pa.binary()) if "key" in want else None,
         pa.array([record.value for record in records], pa.binary()) if "value" in want else None,
         pa.array([_headers_of(record) for record in records], HEADERS) if "headers" in want else None,
-        np.full(len(records), row, np.int32),
+        row.astype(np.int32),
     )
 
 
