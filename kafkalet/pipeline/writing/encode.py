@@ -1,0 +1,125 @@
+"""Records as they lie in batches of format 2 (DefaultRecord), for many batches at once and without a loop over records.
+
+    length    attributes (0)    timestamp delta    offset delta    key length    key    value length    value
+    header count    per header: key length, key, value length, value
+
+All numbers but the attributes are varints; a length of -1 stands for null. The numbers of all records are laid out in
+NumPy, then Arrow joins them with keys, values and headers: what comes out is one buffer with all records one behind
+the other, and the positions where batches begin in it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from .varints import size, spell
+
+Longs = NDArray[np.int64]
+_NO_HEADERS = pa.scalar(b"\0", pa.binary())
+_EMPTY = pa.scalar(b"", pa.binary())
+
+
+class Fields(NamedTuple):
+    """What records are made of, column by column."""
+
+    timestamp: Longs
+    """Milliseconds."""
+    key: pa.Array | None
+    """Binary; None: all are null."""
+    value: pa.Array
+    tail: pa.Array | None
+    """The headers with their count, encoded; None: no record has any."""
+
+    @property
+    def rows(self) -> int:
+        return len(self.timestamp)
+
+    def slice(self, start: int, count: int) -> Fields:
+        """Some of the records; nothing is copied."""
+        key = None if self.key is None else self.key.slice(start, count)
+        tail = None if self.tail is None else self.tail.slice(start, count)
+        return Fields(self.timestamp[start : start + count], key, self.value.slice(start, count), tail)
+
+    def sizes(self) -> Longs:
+        """Bytes of each record but for its length, timestamp and offset."""
+        value = lengths(self.value)
+        sizes = 1 + size(value) + np.maximum(value, 0)
+        if self.key is None:
+            sizes += 1
+        else:
+            key = lengths(self.key)
+            sizes += size(key) + np.maximum(key, 0)
+        sizes += 1 if self.tail is None else lengths(self.tail)
+        return sizes
+
+
+class Encoded(NamedTuple):
+    """The records of batches."""
+
+    data: memoryview
+    cuts: list[int]
+    """Where in `data` each batch begins, and at last where it ends."""
+
+    def payload(self, batch: int) -> memoryview:
+        """The records of one batch."""
+        return self.data[self.cuts[batch] : self.cuts[batch + 1]]
+
+
+def encode(fields: Fields, firsts: Longs, sizes: Longs) -> Encoded:
+    """The records of the batches that begin at rows `firsts` (the first of them 0); `sizes` are `fields.sizes()`."""
+    count = fields.rows
+    counts = np.diff(firsts, append=count)
+    timestamps = fields.timestamp - np.repeat(fields.timestamp[firsts], counts)
+    offsets = np.arange(count, dtype=np.int64) - np.repeat(firsts, counts)
+    length = sizes + size(timestamps) + size(offsets)
+    value_length = lengths(fields.value)
+    tail = _NO_HEADERS if fields.tail is None else fields.tail
+    if fields.key is None:
+        parts = [spell((length, 0, timestamps, offsets, -1, value_length), count), fields.value, tail]
+    else:
+        front = spell((length, 0, timestamps, offsets, lengths(fields.key)), count)
+        parts = [front, fields.key, spell((value_length,), count), fields.value, tail]
+    joined = pc.binary_join_element_wise(*parts, _EMPTY, null_handling="replace", null_replacement=b"")
+    ends = np.frombuffer(joined.buffers()[1], np.int32)[joined.offset : joined.offset + count + 1]
+    cuts = [*ends[firsts].tolist(), int(ends[-1])]
+    return Encoded(memoryview(joined.buffers()[2]).cast("B"), cuts)
+
+
+def lengths(column: pa.Array) -> Longs:
+    """The length of each value in bytes, -1 for null."""
+    found: Longs = pc.binary_length(column).fill_null(-1).to_numpy().astype(np.int64)
+    return found
+
+
+def encode_headers(headers: pa.Array) -> pa.Array:
+    """A column of headers (lists of structs of key and value) as it follows the values: count, then each header.
+
+    A null list is one without entries. Raises ValueError for a header without a key.
+    """
+    counts = pc.list_value_length(headers).fill_null(0).to_numpy().astype(np.int64)
+    flat = headers.flatten()
+    keys, values = flat.flatten()  # with the nulls of the structs themselves
+    if keys.null_count:
+        raise ValueError("a header without a key")
+    keys, values = keys.cast(pa.binary()), values.cast(pa.binary())
+    key_sizes, value_sizes = lengths(keys), lengths(values)
+    each = pc.binary_join_element_wise(
+        spell((key_sizes,), len(flat)),
+        keys,
+        spell((value_sizes,), len(flat)),
+        values,
+        _EMPTY,
+        null_handling="replace",
+        null_replacement=b"",
+    )
+    until = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=until[1:])
+    ends = np.frombuffer(each.buffers()[1], np.int32)[each.offset : each.offset + len(each) + 1]
+    bounds = np.ascontiguousarray(ends[until])
+    entries = pa.Array.from_buffers(pa.binary(), len(counts), [None, pa.py_buffer(bounds), each.buffers()[2]])
+    return pc.binary_join_element_wise(spell((counts,), len(counts)), entries, _EMPTY)

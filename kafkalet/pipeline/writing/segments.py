@@ -1,0 +1,175 @@
+"""Batches one behind the other, as a broker would have laid them into segments (LogSegment.append, LogConfig).
+
+A segment ends before the batch that would make it larger than `segment_bytes`, or later than its first batch by more
+than `segment_ms`, or before an index overflows. The offset index gets an entry for the first batch behind each
+`index_interval_bytes`: its last offset and its position. The time index gets one at the same moments, if time has moved
+on, and a last one when the segment ends: the largest timestamp so far, with the last offset of the first batch that
+has it.
+
+Offsets in both indexes count from the base of the segment, so that they stay right when the segment is moved to other
+offsets as a whole; only the batches themselves say where they are. Their positions are kept in a file beside (.batches:
+position and offset of each batch, 16 bytes), for that.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+_MAX_RELATIVE_OFFSET = (1 << 31) - 1
+BATCHES = ".batches"
+
+
+class SegmentLimits(NamedTuple):
+    """When segments end and indexes get entries: the topic's segment.bytes, segment.ms, index.interval.bytes and
+    segment.index.bytes."""
+
+    segment_bytes: int = 1 << 30
+    segment_ms: int = 7 * 86_400_000
+    index_interval_bytes: int = 4096
+    index_bytes: int = 10 << 20
+
+
+class SegmentFull(ValueError):
+    """A batch that is larger than a segment may be."""
+
+
+class Placed(NamedTuple):
+    """A batch with its place among the offsets."""
+
+    base_offset: int
+    last_offset: int
+    max_timestamp: int
+    pieces: tuple[bytes | memoryview, ...]
+
+
+class Written(NamedTuple):
+    """A segment that is there, with all its files."""
+
+    base_offset: int
+    size_bytes: int
+    max_timestamp: int
+
+
+class _Segment:
+    """The one that takes batches: what goes into its indexes."""
+
+    __slots__ = (
+        *("base_offset", "first_timestamp", "largest", "largest_at", "offsets", "positions", "since_entry", "size"),
+        *("batches", "times"),
+    )
+
+    def __init__(self, base_offset: int, first_timestamp: int) -> None:
+        self.base_offset = base_offset
+        self.first_timestamp = first_timestamp
+        self.size = 0
+        self.since_entry = 0
+        self.largest, self.largest_at = -1, 0
+        self.offsets: list[int] = []
+        self.positions: list[int] = []
+        self.times: list[tuple[int, int]] = []
+        self.batches: list[tuple[int, int]] = []
+
+    def add_time(self) -> None:
+        if self.largest > (self.times[-1][0] if self.times else -1):
+            self.times.append((self.largest, self.largest_at))
+
+
+class SegmentFiles:
+    """The segments of one stretch of a log, written into `directory`, which is made.
+
+    Files are opened for each append and closed again: a task may write to any number of partitions.
+    """
+
+    def __init__(self, directory: str, limits: SegmentLimits, *, durable: bool) -> None:
+        self.directory = directory
+        self._limits = limits
+        self._durable = durable
+        self._current: _Segment | None = None
+        self._written: list[Written] = []
+        os.makedirs(directory, exist_ok=True)
+
+    def append(self, batches: Sequence[Placed]) -> None:
+        """Write batches that follow what is there. Raises SegmentFull; OSError."""
+        waiting: list[bytes | memoryview] = []
+        interval = self._limits.index_interval_bytes
+        for base_offset, last_offset, max_timestamp, pieces in batches:
+            size = sum(map(len, pieces))
+            segment = self._current
+            if segment is None or self._is_full(segment, size, max_timestamp, last_offset):
+                self._write(waiting)
+                waiting = []
+                self._finish()
+                segment = self._begin(base_offset, max_timestamp, size)
+            position = segment.size
+            if max_timestamp > segment.largest:
+                segment.largest, segment.largest_at = max_timestamp, last_offset - segment.base_offset
+            if segment.since_entry > interval:
+                segment.offsets.append(last_offset - segment.base_offset)
+                segment.positions.append(position)
+                segment.add_time()
+                segment.since_entry = 0
+            segment.batches.append((position, base_offset))
+            segment.since_entry += size
+            segment.size = position + size
+            waiting += pieces
+        self._write(waiting)
+
+    def close(self) -> tuple[Written, ...]:
+        """End the last segment. Returns all of them."""
+        self._finish()
+        return tuple(self._written)
+
+    def _is_full(self, segment: _Segment, size: int, max_timestamp: int, last_offset: int) -> bool:
+        limits = self._limits
+        return (
+            segment.size > limits.segment_bytes - size
+            or (segment.first_timestamp >= 0 and max_timestamp - segment.first_timestamp > limits.segment_ms)
+            or last_offset - segment.base_offset > _MAX_RELATIVE_OFFSET
+            or len(segment.offsets) >= limits.index_bytes // 8
+            or len(segment.times) >= limits.index_bytes // 12 - 1
+        )
+
+    def _begin(self, base_offset: int, first_timestamp: int, size: int) -> _Segment:
+        if size > self._limits.segment_bytes:
+            raise SegmentFull(f"a batch of {size} bytes is larger than segmentBytes ({self._limits.segment_bytes})")
+        self._current = _Segment(base_offset, first_timestamp)
+        return self._current
+
+    def _path(self, segment: _Segment, suffix: str) -> str:
+        return os.path.join(self.directory, f"{segment.base_offset:020d}{suffix}")
+
+    def _write(self, pieces: list[bytes | memoryview]) -> None:
+        if self._current is not None and pieces:
+            with open(self._path(self._current, ".log"), "ab", buffering=0) as file:
+                write_all(file.fileno(), b"".join(pieces))
+
+    def _finish(self) -> None:
+        segment, self._current = self._current, None
+        if segment is None:
+            return
+        segment.add_time()
+        if self._durable:
+            with open(self._path(segment, ".log"), "rb") as log:
+                os.fsync(log.fileno())
+        offsets = np.empty((len(segment.offsets), 2), ">i4")
+        offsets[:, 0], offsets[:, 1] = segment.offsets, segment.positions
+        times = np.array(segment.times, np.dtype([("timestamp", ">i8"), ("offset", ">i4")]))
+        for suffix, data in (
+            (".index", offsets.tobytes()),
+            (".timeindex", times.tobytes()),
+            (BATCHES, np.array(segment.batches, "<i8").tobytes()),
+        ):
+            with open(self._path(segment, suffix), "wb") as file:
+                file.write(data)
+        self._written.append(Written(segment.base_offset, segment.size, segment.largest))
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write all of `data`, in as many steps as the system wants."""
+    left = memoryview(data)
+    while left:
+        left = left[os.write(descriptor, left) :]

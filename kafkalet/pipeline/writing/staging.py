@@ -1,0 +1,89 @@
+"""Where a load lies until it counts: a directory inside the log directory, so that a rename is enough at the end.
+
+    .kafkalog-0.JOB-delete       while tasks write
+        TASK-ATTEMPT/TOPIC-PARTITION/     segments and indexes of one fragment, and where its batches are
+    .kafkalog-JOB.commit         once all of it is there and the load counts (commit.py)
+
+Nobody reads either. The first name is one that brokers delete when they find it at their start, Apache Kafka as well
+as kafkalet: what a killed job leaves does no harm, and no broker fails over it. The second name Apache Kafka refuses to
+start with, and rightly: half of the load might be in its place.
+
+JOB names the process that drives the job, so that the next load can tell what nobody needs any more.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+from zlib import crc32
+
+import numpy as np
+
+from .ground import Ground, Start
+from .segments import BATCHES
+
+_WRITING = re.compile(r"\.kafkalog-0\.(\w+)-delete")
+_COMMITTED = re.compile(r"\.kafkalog-(\w+)\.commit")
+
+
+def new_job() -> str:
+    """A name for a job that the parent of this process drives: Spark asks for a sink in a process of its own."""
+    return f"{_host()}_{os.getppid()}_{os.urandom(8).hex()}"
+
+
+def _host() -> str:
+    return f"{crc32(socket.gethostname().encode()):08x}"
+
+
+def writing(ground: Ground, job: str) -> str:
+    """Where the tasks of a job write."""
+    return os.path.join(ground.path, f".kafkalog-0.{job}-delete")
+
+
+def committed(ground: Ground, job: str) -> str:
+    """What `writing` is called once the job counts."""
+    return os.path.join(ground.path, f".kafkalog-{job}.commit")
+
+
+def unfinished(ground: Ground) -> list[str]:
+    """The directories of jobs that count and are not in their places yet."""
+    return sorted(os.path.join(ground.path, name) for name in os.listdir(ground.path) if _COMMITTED.fullmatch(name))
+
+
+def remove_abandoned(ground: Ground) -> None:
+    """Delete what jobs of this machine left that are no more. (What others left, a broker will delete.)"""
+    for name in os.listdir(ground.path):
+        if match := _WRITING.fullmatch(name):
+            host, _, rest = match[1].partition("_")
+            process = rest.partition("_")[0]
+            if host == _host() and process.isdecimal() and not _lives(int(process)):
+                shutil.rmtree(os.path.join(ground.path, name), ignore_errors=True)
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def move_batches(log_path: str, base_offset: int, was: Start, now: Start) -> None:
+    """Give the batches of a segment another place in their log, in the file.
+
+    The segment was written with `base_offset` in a fragment that was to begin at `was`, and begins at `now`.
+    """
+    if was == now:
+        return
+    at = np.fromfile(os.path.join(os.path.dirname(log_path), f"{base_offset:020d}{BATCHES}"), "<i8").reshape(-1, 2)
+    data = np.memmap(log_path, np.uint8, "r+")
+    if was.offset != now.offset:
+        moved = (at[:, 1] + (now.offset - was.offset)).astype(">i8").view(np.uint8).reshape(-1, 8)
+        data[at[:, :1] + np.arange(8)] = moved
+    if was.leader_epoch != now.leader_epoch:
+        data[at[:, :1] + np.arange(12, 16)] = np.frombuffer(now.leader_epoch.to_bytes(4, "big"), np.uint8)
+    data.flush()

@@ -1,0 +1,110 @@
+"""The sink of `df.write.format("kafkalog").save(DIR)`: tasks write fragments, the driver makes them visible.
+
+mode("append") lets logs go on where they end; mode("overwrite") replaces the topics that are written, and no others.
+Options: settings.py. Columns: rows.py.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark import TaskContext
+from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
+
+from kafkalet.clock import Clock, SystemClock
+
+from . import staging
+from .commit import Load, commit
+from .ground import Ground, Start, start_of
+from .rows import Sorter, check_columns
+from .settings import write_options
+from .task import Fragment, TaskLogs
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.types import StructType
+
+
+@dataclass
+class Fragments(WriterCommitMessage):
+    """What one attempt of a task wrote."""
+
+    task: int
+    fragments: tuple[Fragment, ...]
+    counts: Mapping[str, int]
+    """How many partitions the topics have that it met."""
+
+
+class KafkaLogWriter(DataSourceArrowWriter):
+    """Writes rows of `schema` to logs. Raises BadOption, BadRows."""
+
+    def __init__(
+        self, schema: StructType, options: Mapping[str, str], overwrite: bool, clock: Clock | None = None
+    ) -> None:
+        self.options = write_options(options)
+        check_columns({field.name: field.dataType.simpleString() for field in schema.fields}, self.options.topic)
+        self.overwrite = overwrite
+        self.now_ms = (clock or SystemClock()).now_ms()
+        self.job = staging.new_job()
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Fragments:
+        """In a task: write its rows to the staging directory."""
+        context = TaskContext.get()
+        task, attempt = (context.partitionId(), context.taskAttemptId()) if context else (0, 0)
+        return self.write_task(iterator, task, attempt)
+
+    def write_task(self, batches: Iterator[pa.RecordBatch], task: int, attempt: int) -> Fragments:
+        """Write the rows of a task; `attempt` is another number each time. Raises BadRows, SegmentFull, OSError."""
+        ground = Ground(self.options.path)
+        there = {} if self.overwrite else ground.partitions()
+        counts: dict[str, int] = {}
+
+        def count_of(topic: str) -> int | None:
+            count = self.options.partitions_of(topic)
+            if topic in there:
+                count = max(count or 0, there[topic][-1] + 1)
+            if count is not None:
+                counts[topic] = count
+            return count
+
+        def start(topic: str, partition: int) -> Start:
+            is_there = partition in there.get(topic, [])
+            return start_of(ground.log(topic, partition) if is_there else None, self.options.leader_epoch)
+
+        sorter = Sorter(self.options.topic, self.options.by_column, count_of, task, self.now_ms)
+        name = f"{task}-{attempt}"
+        root = staging.writing(ground, self.job)
+        logs = TaskLogs(root, name, self.options, sorter, start)
+        try:
+            logs.add_all(batches)
+            return Fragments(task, logs.close(), counts)
+        except BaseException:
+            shutil.rmtree(os.path.join(root, name), ignore_errors=True)
+            raise
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        """On the driver, when all tasks are done: what they wrote becomes visible."""
+        done = [message for message in messages if isinstance(message, Fragments)]
+        counts: dict[str, int] = {}
+        if self.options.topic is not None:
+            counts[self.options.topic] = self.options.partitions_of(self.options.topic) or 1
+        for message in done:
+            for topic, count in message.counts.items():
+                counts[topic] = max(counts.get(topic, 0), count)
+        load = Load(
+            self.job,
+            [(message.task, fragment) for message in done for fragment in message.fragments],
+            counts,
+            self.overwrite,
+            self.options.leader_epoch,
+            self.options.durable,
+        )
+        commit(Ground(self.options.path), load)
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        """On the driver, when the job failed: nothing stays."""
+        shutil.rmtree(staging.writing(Ground(self.options.path), self.job), ignore_errors=True)
