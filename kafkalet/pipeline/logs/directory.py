@@ -1,0 +1,232 @@
+"""Which logs lie in a directory, and of which segments they are made.
+
+A log directory (`log.dirs`) holds a directory for each partition, called TOPIC-PARTITION; a topic may have dashes and
+dots itself. Left alone are
+
+    TOPIC-PARTITION.ID-delete, -stray, -future    on their way out, of a topic that is no more, or not complete yet
+    __cluster_metadata-0                          what Apache Kafka's controllers tell each other: no topic's log
+
+and in the directory of a log
+
+    .deleted    a segment that is gone
+    .cleaned    a compaction that was not finished
+    .swap       a finished compaction that replaces the segments whose offsets it covers: there for a moment, or after
+                a crash, and taken into account as the next start of the broker would
+
+A topic may lie in several log directories, a partition only in one of them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from . import checkpoints
+from .files import CorruptFile
+from .heads import heads
+
+METADATA_TOPIC = "__cluster_metadata"
+LEFT_ALONE = ("-delete", "-stray", "-future")
+_SEGMENT = re.compile(r"(\d+)\.log(\.swap)?")
+_CLEANED = re.compile(r"(\d+)\.\w+\.cleaned")
+
+
+class Segment(NamedTuple):
+    """A .log file as long as it was when it was listed, and the names of what belongs to it, which need not be there.
+
+    `size` in bytes.
+    """
+
+    base_offset: int
+    path: str
+    size: int
+
+    @property
+    def index_path(self) -> str:
+        return self._beside(".index")
+
+    @property
+    def time_index_path(self) -> str:
+        return self._beside(".timeindex")
+
+    @property
+    def txn_index_path(self) -> str:
+        return self._beside(".txnindex")
+
+    @property
+    def snapshot_path(self) -> str:
+        """Of the producers' state at the base offset."""
+        return snapshot_path(os.path.dirname(self.path), self.base_offset)
+
+    def _beside(self, suffix: str) -> str:
+        stem, _, swap = self.path.rpartition(".log")
+        return f"{stem}{suffix}{swap}"
+
+
+class PartitionLog(NamedTuple):
+    """The log of one partition: what was seen when it was listed. Small, and can be pickled."""
+
+    topic: str
+    partition: int
+    path: str
+    segments: tuple[Segment, ...]
+    """In the order of their base offsets; the last one takes appends."""
+    log_start_offset: int
+    """The first offset that a reader may ask for."""
+    high_watermark: int | None
+    """As it was last written down, which a running broker does every five seconds. None: never."""
+    topic_id: bytes | None
+    is_closed: bool = False
+    """Its broker has stopped cleanly: every index is complete."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(segment.size for segment in self.segments)
+
+    def is_last(self, segment: Segment) -> bool:
+        """Whether `segment` is the one that takes appends."""
+        return segment.base_offset == self.segments[-1].base_offset
+
+    def next_base_offset(self, at: int) -> int | None:
+        """Where the segment behind number `at` begins; None behind the last one."""
+        return self.segments[at + 1].base_offset if at + 1 < len(self.segments) else None
+
+
+def file_name(offset: int, suffix: str) -> str:
+    """How Kafka names a file of a segment, or a snapshot: the offset in twenty digits."""
+    return f"{offset:020d}{suffix}"
+
+
+def snapshot_path(directory: str, offset: int) -> str:
+    return os.path.join(directory, file_name(offset, ".snapshot"))
+
+
+def topic_partition(name: str) -> tuple[str, int] | None:
+    """Topic and partition of a directory of that name; None where it is no log's."""
+    topic, _, partition = name.rpartition("-")
+    if not topic or not partition.isascii() or not partition.isdecimal() or name.endswith(LEFT_ALONE):
+        return None
+    return topic, int(partition)
+
+
+def find(paths: Sequence[str], *, lenient: bool = False) -> list[PartitionLog]:
+    """The logs in `paths`, by topic and partition. Each path is a log directory, or the directory of one log.
+
+    Raises FileNotFoundError or NotADirectoryError; ValueError for a partition that lies in two places; CorruptFile for
+    a checkpoint, unless `lenient`, which takes it as not there.
+    """
+    found: dict[tuple[str, int], PartitionLog] = {}
+    for path in dict.fromkeys(map(os.path.realpath, paths)):
+        logs = [open_partition(path, lenient=lenient)] if is_partition(path) else _logs_in(path, lenient)
+        for log in logs:
+            other = found.setdefault((log.topic, log.partition), log)
+            if other.path != log.path:
+                raise ValueError(f"{log.name} lies both in {other.path} and in {log.path}")
+    return [found[key] for key in sorted(found)]
+
+
+def is_partition(path: str) -> bool:
+    """Whether this is the directory of one log, by its name and by what it holds."""
+    if topic_partition(os.path.basename(path)) is None:
+        return False
+    names = os.listdir(path)
+    return checkpoints.PARTITION_METADATA in names or any(_SEGMENT.fullmatch(name) for name in names)
+
+
+def open_partition(path: str, *, lenient: bool = False) -> PartitionLog:
+    """The log in the directory `path`; what the log directory around it says of it counts. Raises as `find`, and
+    ValueError where the name is no log's."""
+    path = os.path.realpath(path)
+    return _open(path, _Surroundings(os.path.dirname(path), lenient))
+
+
+def _logs_in(path: str, lenient: bool) -> list[PartitionLog]:
+    around = _Surroundings(path, lenient)
+    logs = []
+    for entry in sorted(os.scandir(path), key=lambda entry: entry.name):
+        named = topic_partition(entry.name)
+        if named is None or named[0] == METADATA_TOPIC or not entry.is_dir():
+            continue
+        try:
+            logs.append(_open(entry.path, around))
+        except FileNotFoundError:
+            continue  # deleted in this moment
+    return logs
+
+
+class _Surroundings:
+    """What a log directory says of the logs in it."""
+
+    def __init__(self, path: str, lenient: bool) -> None:
+        self.lenient = lenient
+        self.log_start_offsets = self._read(os.path.join(path, checkpoints.LOG_START_OFFSETS))
+        self.high_watermarks = self._read(os.path.join(path, checkpoints.HIGH_WATERMARKS))
+        self.is_closed = os.path.exists(os.path.join(path, checkpoints.CLEAN_SHUTDOWN))
+
+    def _read(self, path: str) -> Mapping[tuple[str, int], int]:
+        try:
+            return checkpoints.read_offsets(path)
+        except CorruptFile:
+            if not self.lenient:
+                raise
+            return {}
+
+
+def _open(path: str, around: _Surroundings) -> PartitionLog:
+    named = topic_partition(os.path.basename(path))
+    if named is None:
+        raise ValueError(f"{path} is not called TOPIC-PARTITION")
+    segments = _segments(path, os.listdir(path))
+    first = segments[0].base_offset if segments else 0
+    try:
+        topic_id = checkpoints.read_topic_id(path)
+    except CorruptFile:
+        if not around.lenient:
+            raise
+        topic_id = None
+    return PartitionLog(
+        *named,
+        path,
+        segments,
+        max(around.log_start_offsets.get(named, 0), first),
+        around.high_watermarks.get(named),
+        topic_id,
+        around.is_closed,
+    )
+
+
+def _segments(directory: str, names: Iterable[str]) -> tuple[Segment, ...]:
+    plain: dict[int, Segment] = {}
+    swapped: dict[int, Segment] = {}
+    cleaned = [int(match[1]) for name in names if (match := _CLEANED.fullmatch(name))]
+    for name in names:
+        match = _SEGMENT.fullmatch(name)
+        if match is None:
+            continue
+        path = os.path.join(directory, name)
+        try:
+            size = os.stat(path).st_size
+        except FileNotFoundError:
+            continue  # deleted in this moment
+        base_offset = int(match[1])
+        (swapped if match[2] else plain)[base_offset] = Segment(base_offset, path, size)
+    replacing = [segment for base, segment in swapped.items() if not cleaned or base < min(cleaned)]
+    if replacing:
+        first, end = min(replacing).base_offset, max(_end_of(segment) for segment in replacing)
+        plain = {base: segment for base, segment in plain.items() if not first <= base < end}
+        plain |= {segment.base_offset: segment for segment in replacing}
+    return tuple(plain[base] for base in sorted(plain))
+
+
+def _end_of(segment: Segment) -> int:
+    """The offset behind the last entry of a compacted segment."""
+    end = segment.base_offset
+    for head in heads(segment.path, 0, segment.size):
+        end = head.last_offset + 1
+    return end

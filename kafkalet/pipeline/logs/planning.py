@@ -1,0 +1,91 @@
+"""The splits of many logs at once: no more bytes and records than a task may have, and no fewer tasks than are asked
+for.
+
+As Spark's KafkaOffsetRangeCalculator does it, but by bytes where that counts records:
+
+    max_bytes     no split has more, unless entries of the index are further apart
+    max_records   no split has more offsets (`maxRecordsPerPartition`)
+    min_splits    where that leaves fewer splits, all are made smaller, so that the largest ranges are cut most
+                  (`minPartitions`); in the end single entries are shared between splits, each of which reads it whole
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from .directory import PartitionLog
+from .splits import Split, split
+
+
+class Range(NamedTuple):
+    """Offsets of a log, from `start_offset` to before `end_offset`."""
+
+    log: PartitionLog
+    start_offset: int
+    end_offset: int
+
+
+def plan(
+    ranges: Iterable[Range | tuple[PartitionLog, int, int]],
+    *,
+    max_bytes: int,
+    max_records: int | None = None,
+    min_splits: int | None = None,
+    not_before_ms: int | None = None,
+    lenient: bool = False,
+) -> list[Split]:
+    """The splits of all ranges, in the order of the ranges. Raises as `split`; ValueError for a number below 1."""
+    if min(max_records or 1, min_splits or 1) < 1:
+        raise ValueError(f"splits of {max_records} records, at least {min_splits}")
+    asked = [Range(*each) for each in ranges]
+    if max_records is not None:
+        asked = [part for each in asked for part in _divided(each, -(-_offsets(each) // max_records))]
+
+    def cut(to_bytes: int) -> list[Split]:
+        return [
+            part
+            for log, start, end in asked
+            for part in split(log, start, end, max_bytes=to_bytes, not_before_ms=not_before_ms, lenient=lenient)
+        ]
+
+    splits = cut(max_bytes)
+    if min_splits is None or len(splits) >= min_splits or not splits:
+        return splits
+    total = sum(each.size_bytes for each in splits)
+    smaller = min(max_bytes, -(-total // min_splits))
+    while len(splits) < min_splits and smaller > 0:
+        splits = cut(smaller)
+        smaller //= 2
+    return _shared(splits, min_splits)
+
+
+def _offsets(each: Range) -> int:
+    return max(each.end_offset - each.start_offset, 0)
+
+
+def _divided(each: Range, parts: int) -> list[Range]:
+    """The range in so many parts, whose numbers of offsets differ by one at most."""
+    start, count = each.start_offset, _offsets(each)
+    edges = [start + count * part // parts for part in range(parts + 1)] if parts else []
+    return [Range(each.log, begin, end) for begin, end in itertools.pairwise(edges)]
+
+
+def _shared(splits: Sequence[Split], min_splits: int) -> list[Split]:
+    """Splits of the same bytes with fewer offsets, until there are enough, or each has one offset."""
+    shares = [1] * len(splits)
+    missing = min_splits - len(splits)
+    counts = [each.end_offset - each.start_offset for each in splits]
+    while missing > 0:
+        widest = max(range(len(splits)), key=lambda at: counts[at] / shares[at])
+        if counts[widest] <= shares[widest]:
+            break
+        shares[widest] += 1
+        missing -= 1
+    shared = []
+    for each, count, parts in zip(splits, counts, shares, strict=True):
+        edges = [each.start_offset + count * part // parts for part in range(parts + 1)]
+        for start, end in itertools.pairwise(edges):
+            shared.append(each._replace(start_offset=start, end_offset=end))
+    return shared

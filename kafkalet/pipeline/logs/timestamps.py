@@ -1,0 +1,156 @@
+"""An offset for a time, as ListOffsets answers.
+
+A timestamp of 0 or more asks for the first record, in the order of offsets, that is as late or later and not below the
+log start offset:
+
+1. the first segment whose largest timestamp is late enough; records below the log start count, and later segments are
+   never tried;
+2. in it the first entry whose largest timestamp is late enough, looked for from a position that the indexes know to be
+   before it;
+3. in that entry, decompressed where need be, the first record that is late enough; where there is none, the entries
+   behind it.
+
+A segment without timestamps counts as late as its file was modified. Negative timestamps have names. Sources:
+UnifiedLog.fetchOffsetByTimestamp, LogSegment.findOffsetByTimestamp, FileRecords.searchForTimestamp.
+"""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kafkalet.pipeline.decoding.batches import Batches, walk
+from kafkalet.pipeline.decoding.records import Records, decode
+from kafkalet.pipeline.decoding.unreadable import Unreadable
+
+from .directory import PartitionLog
+from .ends import log_end_offset
+from .files import CorruptFile
+from .heads import Head
+from .indexed import IndexedSegment, segments_of
+
+LATEST = -1
+"""The log end offset."""
+EARLIEST = -2
+"""The log start offset."""
+MAX_TIMESTAMP = -3
+"""The first record with the largest timestamp, even if it lies below the log start (KIP-734)."""
+NO_TIMESTAMP = -1
+
+
+def offset_for(log: PartitionLog, timestamp_ms: int, *, lenient: bool = False) -> tuple[int, int] | None:
+    """Offset and timestamp of the answer for a time, or for one of the names above; None where no record is late
+    enough. The timestamp is -1 for LATEST and EARLIEST.
+
+    Raises CorruptFile for an index (unless `lenient`) and for an entry that can not be read; ValueError for a negative
+    timestamp without a name.
+    """
+    return TimestampSearch(log, lenient=lenient).offset_for(timestamp_ms)
+
+
+class TimestampSearch:
+    """The same for many timestamps of one log: indexes, and the last entry that was decoded, are kept."""
+
+    __slots__ = ("_decoded", "_lenient", "_log", "_peaks", "_segments")
+
+    def __init__(self, log: PartitionLog, *, lenient: bool = False) -> None:
+        self._log = log
+        self._lenient = lenient
+        self._segments = segments_of(log, lenient=lenient)
+        self._peaks: NDArray[np.int64] | None = None
+        self._decoded: tuple[str, int, Records] | None = None
+
+    def offset_for(self, timestamp_ms: int) -> tuple[int, int] | None:
+        """As the function of this name."""
+        if timestamp_ms >= 0:
+            return self._first_as_late_as(timestamp_ms)
+        if timestamp_ms == LATEST:
+            return log_end_offset(self._log, lenient=self._lenient), NO_TIMESTAMP
+        if timestamp_ms == EARLIEST:
+            return self._log.log_start_offset, NO_TIMESTAMP
+        if timestamp_ms == MAX_TIMESTAMP:
+            return self._latest_record()
+        raise ValueError(f"there is no special timestamp {timestamp_ms}")
+
+    def _first_as_late_as(self, timestamp_ms: int) -> tuple[int, int] | None:
+        if self._peaks is None:
+            peaks = [_largest_or_modified(segment) for segment in self._segments[:-1]]
+            self._peaks = np.maximum.accumulate(np.array(peaks, np.int64)) if peaks else np.empty(0, np.int64)
+        if not self._segments:
+            return None
+        segment = self._segments[int(np.searchsorted(self._peaks, timestamp_ms))]
+        start = self._log.log_start_offset
+        before = max(segment.times.last_offset_until(timestamp_ms), start)
+        for head in segment.heads_from(before):
+            if head.max_timestamp >= timestamp_ms and head.last_offset >= start:
+                records = self._records(segment.segment.path, head)
+                late = (records.timestamp >= timestamp_ms) & (records.offset >= start)
+                if late.any():
+                    row = int(late.argmax())
+                    return int(records.offset[row]), int(records.timestamp[row])
+        return None
+
+    def _latest_record(self) -> tuple[int, int] | None:
+        largest = [_largest(segment) for segment in self._segments]
+        if not largest:
+            return None
+        timestamp = max(largest)
+        segment = self._segments[largest.index(timestamp)]
+        # Without any timestamp the first entry is the one.
+        before = segment.times.last_offset_before(timestamp)
+        for head in segment.heads_from(before):
+            if head.max_timestamp == timestamp:
+                if head.magic == 0:
+                    return None
+                records = self._records(segment.segment.path, head)
+                equal = records.timestamp == timestamp
+                if equal.any():
+                    return int(records.offset[int(equal.argmax())]), timestamp
+                return None
+        return None
+
+    def _records(self, path: str, head: Head) -> Records:
+        if self._decoded is None or self._decoded[:2] != (path, head.position):
+            self._decoded = path, head.position, records_of(path, head)
+        return self._decoded[2]
+
+
+def records_of(path: str, head: Head) -> Records:
+    """Offsets and timestamps of the records in the entry whose header is `head`. Raises CorruptFile."""
+    with open(path, "rb", buffering=0) as file:
+        data = os.pread(file.fileno(), head.size, head.position)
+    try:
+        batches, _ = walk(data)
+        return decode(data, batches, ())
+    except Unreadable as error:
+        raise CorruptFile(path, head.position, error.reason) from error
+
+
+def may_hold(batches: Batches, not_before_ms: int | None, not_after_ms: int | None) -> NDArray[np.bool_]:
+    """Which batches may hold a record with a timestamp from one bound to the other, both inclusive.
+
+    The largest timestamp of a batch is known, the smallest only where all are the time of the append.
+    """
+    mask = np.ones(batches.position.size, np.bool_)
+    if not_before_ms is not None:
+        mask &= batches.max_timestamp >= not_before_ms
+    if not_after_ms is not None:
+        mask &= ~batches.is_log_append_time | (batches.max_timestamp <= not_after_ms)
+    return mask
+
+
+def _largest(segment: IndexedSegment) -> int:
+    known = segment.largest_timestamp
+    if known is not None:
+        return known
+    largest = segment.times.largest
+    for head in segment.heads_from(segment.times.last_offset_until(largest)):
+        largest = max(largest, head.max_timestamp)
+    return largest
+
+
+def _largest_or_modified(segment: IndexedSegment) -> int:
+    largest = _largest(segment)
+    return largest if largest >= 0 else os.stat(segment.segment.path).st_mtime_ns // 1_000_000

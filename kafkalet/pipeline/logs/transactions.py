@@ -1,0 +1,224 @@
+"""Which transactions of a log are open, and which were aborted.
+
+open     the newest snapshot of the producers' states between log start and log end, and the entries behind it: a
+         transactional batch opens its producer's transaction, a marker ends it. A snapshot that can not be read is
+         passed over for an older one, as Kafka does; without any, the log is read from its start.
+aborted  the .txnindex of the segments that hold the markers. A segment in which nothing was aborted has none, so
+         nothing tells that one was lost but the markers: `verify` looks at them.
+
+What read_committed leaves out of the offsets from `start` to before `end` are the batches of a producer in its aborted
+transactions, and all markers (UnifiedLog.collectAbortedTransactions, Fetcher).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .directory import PartitionLog, snapshot_path
+from .files import CorruptFile
+from .heads import Head
+from .indexed import IndexedSegment, floor_segment
+from .indexes import (
+    NO_ABORTED,
+    TXN_ENTRY_BYTES,
+    AbortedTransactions,
+    TransactionIndex,
+    read_transaction_index,
+)
+from .markers import ABORT, COMMIT, marker_type
+from .snapshots import Producers, read_snapshot, snapshot_offsets
+from .tail import log_end
+
+_log = logging.getLogger(__name__)
+
+
+class OpenTransactions(NamedTuple):
+    """Transactions that neither marker has ended, oldest first."""
+
+    producer_id: NDArray[np.int64]
+    first_offset: NDArray[np.int64]
+    producer_epoch: NDArray[np.int16]
+
+
+class Ended(NamedTuple):
+    """An aborted transaction, as .txnindex would have it."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    last_stable_offset: int
+
+
+class Replay:
+    """The open transactions of a log, as its entries come by."""
+
+    __slots__ = ("open",)
+
+    def __init__(self, producers: Producers | None = None) -> None:
+        self.open: dict[int, tuple[int, int]] = {}
+        """First offset and producer epoch, by producer id."""
+        if producers is not None:
+            for row in np.flatnonzero(producers.first_offset >= 0):
+                begun = int(producers.first_offset[row]), int(producers.producer_epoch[row])
+                self.open[int(producers.producer_id[row])] = begun
+
+    def take(self, path: str, head: Head) -> Ended | None:
+        """Take in an entry of the file at `path`; the transaction that it aborted."""
+        if not head.is_transactional or head.producer_id < 0:
+            return None
+        if not head.is_control:
+            self.open.setdefault(head.producer_id, (head.base_offset, head.producer_epoch))
+            return None
+        kind = marker_type(path, head)
+        if kind not in (ABORT, COMMIT):
+            return None
+        begun = self.open.pop(head.producer_id, None)
+        if begun is None or kind == COMMIT:
+            return None
+        stable = min((first for first, _ in self.open.values()), default=head.last_offset + 1)
+        return Ended(head.producer_id, begun[0], head.last_offset, stable)
+
+    def columns(self) -> OpenTransactions:
+        """What is open now."""
+        rows = sorted((first, producer, epoch) for producer, (first, epoch) in self.open.items())
+        return OpenTransactions(
+            np.array([producer for _, producer, _ in rows], np.int64),
+            np.array([first for first, _, _ in rows], np.int64),
+            np.array([epoch for _, _, epoch in rows], np.int16),
+        )
+
+
+# -- open
+
+
+def open_transactions(log: PartitionLog, *, lenient: bool = False) -> OpenTransactions:
+    """What is open at the end of the log. Raises CorruptFile for an index or a marker, unless `lenient`."""
+    # A broker that opens the log drops the snapshots outside of it (ProducerStateManager.truncateAndReload).
+    start, replay = _latest_state(log, log.log_start_offset, log_end(log, lenient=lenient).offset)
+    for at in range(floor_segment(log, start), len(log.segments)):
+        for _ in _replayed(log, at, start, replay, lenient):
+            pass
+    return replay.columns()
+
+
+def _latest_state(log: PartitionLog, above: int, until: int) -> tuple[int, Replay]:
+    """The newest state that can be read above one offset and at or below the other, and its own offset."""
+    for offset in reversed(snapshot_offsets(log.path)):
+        if above < offset <= until:
+            try:
+                return offset, Replay(read_snapshot(snapshot_path(log.path, offset)))
+            except CorruptFile as error:
+                _log.warning("%s; an older snapshot is taken", error)
+            except FileNotFoundError:
+                continue  # replaced by a newer one in this moment
+    return max(above, 0), Replay()
+
+
+def _replayed(log: PartitionLog, at: int, start: int, replay: Replay, lenient: bool) -> Iterator[Ended]:
+    """Bring `replay` from offset `start` to the end of segment number `at`; what was aborted in it."""
+    segment = IndexedSegment(log, log.segments[at], lenient=lenient)
+    for head in segment.heads_from(start):
+        if head.last_offset >= start:
+            try:
+                ended = replay.take(segment.segment.path, head)
+            except CorruptFile:
+                if not lenient:
+                    raise
+                continue
+            if ended is not None:
+                yield ended
+
+
+# -- aborted
+
+
+def aborted_transactions(
+    log: PartitionLog, start: int, end: int, *, lenient: bool = False, verify: bool = False
+) -> AbortedTransactions:
+    """The aborted transactions that reach into the offsets from `start` to before `end`, in the order of their markers.
+
+    With `verify` the markers in the segments that are looked at must have their entries. Raises CorruptFile, unless
+    `lenient`: then the markers say what a .txnindex does not.
+    """
+    first = floor_segment(log, start)
+    expected = _by_markers(log, first, lenient) if verify else None
+    found = []
+    for at in range(first, len(log.segments)):
+        index = _transaction_index(log, at, lenient)
+        if expected is not None:
+            index = _verified(log, at, index, next(expected), lenient)
+        aborted = index.aborted
+        found.append(aborted.take((aborted.last_offset >= start) & (aborted.first_offset < end)))
+        # Whatever ends later began at or above what was stable then.
+        if (index.last_stable_offset[aborted.last_offset >= start] >= end).any():
+            break
+    return AbortedTransactions(*map(np.concatenate, zip(*found, strict=True))) if found else NO_ABORTED
+
+
+def verify_transactions(log: PartitionLog) -> None:
+    """Look for the entry of every abort marker with data in the .txnindex of its segment.
+
+    Reads the headers of the whole log. Raises CorruptFile naming the index, and the place where the entry should be.
+    """
+    for at, expected in enumerate(_by_markers(log, 0, lenient=False)):
+        _verified(log, at, _transaction_index(log, at, lenient=False), expected, lenient=False)
+
+
+def _transaction_index(log: PartitionLog, at: int, lenient: bool) -> TransactionIndex:
+    segment = log.segments[at]
+    try:
+        return read_transaction_index(segment.txn_index_path, segment.base_offset)
+    except CorruptFile:
+        if not lenient:
+            raise
+        return next(_by_markers(log, at, lenient))
+
+
+def _by_markers(log: PartitionLog, first: int, lenient: bool) -> Iterator[TransactionIndex]:
+    """What the .txnindex of segment number `first`, and of each behind it, has to hold, by the log."""
+    if not log.segments:
+        return
+    start, replay = _latest_state(log, -1, log.segments[first].base_offset)
+    for at in range(floor_segment(log, start), len(log.segments)):
+        rows = np.array(list(_replayed(log, at, start, replay, lenient)), np.int64).reshape(-1, 4)
+        if at >= first:
+            yield _index_of(rows)
+
+
+def _index_of(rows: NDArray[np.int64]) -> TransactionIndex:
+    producer_id, first_offset, last_offset, last_stable_offset = rows.T
+    return TransactionIndex(AbortedTransactions(producer_id, first_offset, last_offset), last_stable_offset)
+
+
+def _verified(
+    log: PartitionLog, at: int, index: TransactionIndex, expected: TransactionIndex, lenient: bool
+) -> TransactionIndex:
+    """`index`, which has all that is expected, or if lenient gets it.
+
+    It may have more: of a compacted log the data may be gone while marker and entry are still there.
+    """
+    known = set(zip(*(column.tolist() for column in index.aborted), strict=True))
+    missing = [
+        row
+        for row, entry in enumerate(zip(*(column.tolist() for column in expected.aborted), strict=True))
+        if entry not in known
+    ]
+    if not missing:
+        return index
+    if not lenient:
+        producer_id, first_offset, last_offset = (int(column[missing[0]]) for column in expected.aborted)
+        place = int(np.searchsorted(index.aborted.last_offset, last_offset))
+        raise CorruptFile(
+            log.segments[at].txn_index_path,
+            place * TXN_ENTRY_BYTES,
+            f"there is no entry of producer {producer_id}, whose transaction from {first_offset} on was aborted at"
+            f" {last_offset}",
+        )
+    both = [np.column_stack([*each.aborted, each.last_stable_offset]) for each in (index, expected)]
+    rows = np.concatenate([both[0], both[1][missing]])
+    return _index_of(rows[np.argsort(rows[:, 2], kind="stable")])
