@@ -90,6 +90,7 @@ class Filling:
     """Makes the rows of one partition, in columns."""
 
     def __init__(self, topic: str, partition: int, columns: Sequence[str]) -> None:
+        self.name = f"{topic}-{partition}"
         self._topic = topic
         self._partition = partition
         self.columns = tuple(columns)

@@ -45,7 +45,7 @@ def pushed(conditions: Iterable[Any]) -> Pushed:
     """What Spark's filters (pyspark.sql.datasource) say together."""
     found = Pushed()
     for condition in conditions:
-        name = getattr(condition, "attribute", ())
+        name: tuple[str, ...] = getattr(condition, "attribute", ())
         narrow = _NARROW.get(type(condition).__name__)
         if narrow is not None and len(name) == 1 and name[0] in _READ:
             found = narrow(found, name[0], condition.value)
@@ -97,7 +97,7 @@ def _among(found: Pushed, name: str, values: Iterable[Any]) -> Pushed:
         return found
     if name in _AMONG:
         known = getattr(found, _AMONG[name])
-        chosen = frozenset(wanted) if known is None else known & frozenset(wanted)
+        chosen: Any = frozenset(wanted) if known is None else known & frozenset(wanted)
         return found._replace(**{_AMONG[name]: chosen})
     return _at_most(_at_least(found, name, min(asked)), name, max(asked))
 

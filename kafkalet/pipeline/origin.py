@@ -1,32 +1,24 @@
 """Where records are read from: log directories, or a live broker. Both answer the same questions.
 
 An `Origin` is asked on the driver, and only there: which partitions there are, where they begin and end, where a
-timestamp lies, and how a range is cut into splits. What a task gets is a split, which is small and can be pickled,
-and `parts` reads it: pieces of a log, as bytes and as the columns of their batches.
+timestamp lies, and how ranges are cut into splits. What a task gets is a split, which is small and can be pickled;
+read, it is a sequence of `Part`s: pieces of a log, as bytes and as the columns of their batches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .decoding.batches import Batches
-from .decoding.chunks import Problem, read_chunks
-from .live.broker import LiveBroker
-from .live.reading import LiveSplit, read_live
-from .logs.directory import PartitionLog, find
-from .logs.ends import aborted_transactions, last_stable_offset, log_end_offset
+from .decoding.chunks import Problem
+from .filters import Pushed
+from .live.reading import LiveSplit
 from .logs.splits import Split
-from .logs.timestamps import offset_for
-from .options import EARLIEST, LATEST, ReadOptions, TopicPartition
-
-if TYPE_CHECKING:
-    from .filters import Pushed
-
-AnySplit = Split | LiveSplit
+from .options import TopicPartition
 
 
 class Range(NamedTuple):
@@ -59,21 +51,29 @@ class Part(NamedTuple):
     problems: Sequence[Problem]
 
 
+AnySplit = LiveSplit | Split
+"""Offsets of a partition that one task reads, from `start_offset` to before `end_offset`."""
+
+
 class Origin(Protocol):
     """What the driver asks."""
 
-    def partitions(self) -> list[TopicPartition]: ...
-    def earliest(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]: ...
-    def latest(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]: ...
-    def at(self, timestamps_ms: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | None]: ...
-    def splits(self, ranges: Sequence[Range], pushed: Pushed) -> Sequence[AnySplit]: ...
+    def partitions(self) -> list[TopicPartition]:
+        """Those that the options choose, in order. Raises BadOption for topics that are not there."""
+        ...
 
+    def earliest(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        """The log start offsets."""
+        ...
 
-def origin_of(options: ReadOptions) -> Origin:
-    """The directories, or the broker, that the options name."""
-    return BrokerOrigin(options) if options.live else DirectoryOrigin(options)
+    def latest(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        """Where reading ends: the last stable offset if only what is committed is read, else the end."""
+        ...
 
+    def at(self, timestamps_ms: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | None]:
+        """The offset of the first record that is not older than the timestamp, if there is one."""
+        ...
 
-def parts(split: AnySplit, options: ReadOptions) -> Iterator[Part]:
-    """The pieces of a split, in the order of the log."""
-    return _parts_of_broker(split, options) if isinstance(split, LiveSplit) else _parts_of_files(split, options)
+    def splits(self, ranges: Sequence[Range], pushed: Pushed) -> Sequence[AnySplit]:
+        """The ranges, cut for tasks, without what cannot fulfil the conditions of the query."""
+        ...

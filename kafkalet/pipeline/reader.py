@@ -12,7 +12,7 @@ import json
 import logging
 import os
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -68,7 +68,9 @@ def rows(parts: Iterator[Part], want: Want, options: ReadOptions) -> Iterator[pa
                 break
             except Unreadable as error:
                 yield from faults.met(_problem(error, part, batches), part)
-                batches = batches.take((np.arange(batches.position.size) >= done) & (batches.position != error.position))
+                batches = batches.take(
+                    (np.arange(batches.position.size) >= done) & (batches.position != error.position)
+                )
     faults.report(options.bad_records_path)
 
 
@@ -107,10 +109,11 @@ def _cut(records: Records, want: Want) -> Records:
     if not offset.size or (offset[0] >= want.start and offset[-1] < want.end):
         return records
     keep = (offset >= want.start) & (offset < want.end)
-    mask = pa.array(keep)
-    return Records(
-        *(None if it is None else it.filter(mask) if isinstance(it, pa.Array) else it[keep] for it in records)
-    )
+    columns: list[Any] = [
+        column if column is None else column.filter(pa.array(keep)) if isinstance(column, pa.Array) else column[keep]
+        for column in records
+    ]
+    return Records(*columns)
 
 
 def _sliced(rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -158,7 +161,9 @@ class Faults:
         )  # fmt: skip
         if folder is not None:
             os.makedirs(folder, exist_ok=True)
-            name = f"{os.path.basename(os.path.dirname(first.path)) or 'log'}-{first.position}-{os.urandom(8).hex()}.jsonl"
+            name = (
+                f"{os.path.basename(os.path.dirname(first.path)) or 'log'}-{first.position}-{os.urandom(8).hex()}.jsonl"
+            )
             with open(os.path.join(folder, name), "x", encoding="utf-8") as file:
                 file.writelines(json.dumps(problem._asdict()) + "\n" for problem in self._dropped)
 
@@ -166,7 +171,7 @@ class Faults:
 def _bytes_of(problem: Problem, part: Part) -> Iterator[tuple[int, bytes]]:
     """The bytes of a problem and where they lie, in pieces: from the buffer if it holds them, else from the file."""
     start = problem.position - part.position
-    if 0 <= start and start + problem.size <= len(part.buffer):
+    if start >= 0 and start + problem.size <= len(part.buffer):
         for at in range(start, start + problem.size, PIECE_BYTES):
             end = min(at + PIECE_BYTES, start + problem.size)
             yield part.position + at, bytes(memoryview(part.buffer)[at:end])

@@ -127,7 +127,7 @@ def _python_path() -> list[str]:
 def _java_release(java: str) -> int | None:
     """17 of `openjdk version "17.0.15"`, 8 of "1.8.0_402"."""
     try:
-        answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False)
+        answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False)  # noqa: S603
     except OSError:
         return None
     version = re.search(r'version "(?:1\.)?(\d+)', answer.stderr + answer.stdout)

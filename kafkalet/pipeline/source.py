@@ -19,7 +19,8 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from . import columns
 from .filters import Pushed, pushed
 from .options import BadOption, ReadOptions, read_options
-from .origin import AnySplit, origin_of, parts
+from .origin import AnySplit
+from .places import origin_of, parts
 from .positions import ranges
 from .reader import Want, rows
 
@@ -44,7 +45,7 @@ class KafkaLog(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         return LogReader(chosen(schema), read_options(self._texts()))
 
-    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         from .stream import LogStream
 
         return LogStream(chosen(schema), read_options(self._texts(), streaming=True))
@@ -94,7 +95,7 @@ class LogReader(DataSourceReader):
         self._options = options
         self._pushed = Pushed()
 
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
         """Narrow what is read; each filter stays for Spark to evaluate."""
         self._pushed = pushed(filters)
         return filters

@@ -19,7 +19,8 @@ from kafkalet.clock import SystemClock
 
 from .filters import Pushed
 from .options import ReadOptions, TopicPartition
-from .origin import Origin, Range, origin_of
+from .origin import Origin, Range
+from .places import origin_of
 from .positions import DataLoss, resolved
 from .source import read_task, tasks
 
@@ -41,20 +42,20 @@ class LogStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Where a query ends that takes what is there now (Trigger.AvailableNow)."""
         self._waiting_since_ms: int | None = None
 
-    def initialOffset(self) -> dict[str, dict[str, int]]:  # noqa: N802
+    def initialOffset(self) -> dict[str, dict[str, int]]:
         origin = self._origin()
         partitions = origin.partitions()
         earliest, latest = origin.earliest(partitions), origin.latest(partitions)
         options = self._options
         return as_json(resolved(origin, options.starting, partitions, earliest, latest, options.no_match))
 
-    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+    def getDefaultReadLimit(self) -> ReadLimit:
         most = self._options.max_offsets_per_trigger
         if most is not None or self._options.min_offsets_per_trigger is not None:
             return ReadMaxRows(most if most is not None else (1 << 62))
         return ReadAllAvailable()
 
-    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, dict[str, int]]:  # noqa: N802
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, dict[str, int]]:
         begun = from_json(start)
         ends = dict(self._target) if self._target is not None else self._latest()
         begun |= self._beginnings(key for key in ends if key not in begun)
@@ -67,10 +68,10 @@ class LogStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 ends = limited(begun, ends, limit.max_rows)
         return as_json(ends)
 
-    def reportLatestOffset(self) -> dict[str, dict[str, int]]:  # noqa: N802
+    def reportLatestOffset(self) -> dict[str, dict[str, int]]:
         return as_json(self._latest())
 
-    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+    def prepareForTriggerAvailableNow(self) -> None:
         self._target = self._latest()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
@@ -97,7 +98,7 @@ class LogStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return read_task(partition, self._options)
 
     def _origin(self) -> Origin:
-        return origin_of(self._options)
+        return origin_of(self._options, streaming=True)
 
     def _latest(self) -> Offsets:
         origin = self._origin()

@@ -5,7 +5,6 @@ import pytest
 from kafkalet.pipeline.options import EARLIEST, LATEST, BadOption, Limit, Topics, read_options
 
 
-
 def test_a_directory_is_read_from_the_earliest_to_the_latest_offset() -> None:
     options = read_options({"path": "/logs"})
     assert options.paths == ("/logs",)

@@ -1,0 +1,93 @@
+"""A live broker as the origin of records.
+
+Splits are those of Spark's Kafka source (KafkaOffsetRangeCalculator): a task for each partition, more of them for large
+ones where `minPartitions` asks for it, none of more than `maxRecordsPerPartition` offsets. How many bytes lie behind
+an offset a broker does not tell, so `maxBytesPerTask` has no meaning here.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+
+from .dividing import divided
+from .filters import Pushed
+from .live.broker import LiveBroker
+from .live.lookups import EARLIEST, LATEST
+from .live.reading import LiveSplit, read_live
+from .live.refusals import OffsetOutOfRange
+from .options import BadOption, ReadOptions, TopicPartition
+from .origin import Aborted, Part, Range
+
+_log = logging.getLogger(__name__)
+
+
+class BrokerOrigin:
+    """Asks a broker; a connection lives as long as one question."""
+
+    def __init__(self, options: ReadOptions) -> None:
+        self._options = options
+
+    def partitions(self) -> list[TopicPartition]:
+        topics = self._options.topics
+        names = topics.names or tuple({topic for topic, _ in topics.assigned}) or None
+        with self._broker() as broker:
+            counts = broker.topics(names, internal=bool(topics.pattern))
+        every = [(topic, number) for topic, count in sorted(counts.items()) for number in range(count)]
+        chosen = [key for key in every if topics.contain(*key)]
+        if absent := set(topics.assigned) - set(chosen):
+            raise BadOption(f"assign names partitions that do not exist: {sorted(absent)}")
+        return chosen
+
+    def earliest(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        return self._offsets(dict.fromkeys(partitions, EARLIEST))
+
+    def latest(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        return self._offsets(dict.fromkeys(partitions, LATEST))
+
+    def at(self, timestamps_ms: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | None]:
+        return {key: None if at < 0 else at for key, at in self._offsets(timestamps_ms).items()}
+
+    def splits(self, ranges: Sequence[Range], pushed: Pushed) -> list[LiveSplit]:
+        kept = []
+        for topic, partition, start, end in ranges:
+            start, end = pushed.within(start, end)
+            if start < end and pushed.admits((topic, partition)):
+                kept.append(Range(topic, partition, start, end))
+        return [LiveSplit(*each) for each in divided(kept, self._options)]
+
+    def _offsets(self, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        with self._broker() as broker:
+            found = broker.list_offsets(wanted, self._options.isolation_level) if wanted else {}
+        return {key: each.offset for key, each in found.items()}
+
+    def _broker(self) -> LiveBroker:
+        return LiveBroker(self._options.client["bootstrap.servers"], properties(self._options))
+
+
+def properties(options: ReadOptions) -> dict[str, str]:
+    """What the client of a broker is told."""
+    client = {name: value for name, value in options.client.items() if name != "bootstrap.servers"}
+    return {**client, "isolation.level": options.isolation_level}
+
+
+def broker_parts(split: LiveSplit, options: ReadOptions) -> Iterator[Part]:
+    """What a broker sends for a split. Raises OffsetOutOfRange for a loss of data that is not put up with."""
+    bootstrap = options.client["bootstrap.servers"]
+    where = f"{split.topic}-{split.partition} of {bootstrap}"
+    next_offset = split.start_offset
+    while next_offset < split.end_offset:
+        try:
+            for fetched in read_live(split._replace(start_offset=next_offset), bootstrap, properties(options)):
+                aborted = None if fetched.aborted is None else Aborted(*fetched.aborted)
+                yield Part(where, 0, fetched.buffer, fetched.batches, aborted, fetched.problems)
+                if fetched.batches.position.size:
+                    next_offset = int(fetched.batches.last_offset[-1]) + 1
+            return
+        except OffsetOutOfRange as loss:
+            if options.fail_on_data_loss:
+                raise
+            _log.warning("%s: %s; what is left is read", where, loss)
+            if loss.log_start_offset <= next_offset:
+                return
+            next_offset = loss.log_start_offset

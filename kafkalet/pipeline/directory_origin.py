@@ -1,0 +1,114 @@
+"""Log directories as the origin of records; no broker has to run, and one that does is not disturbed.
+
+Splits follow segments and the entries of the offset index, and are of `maxBytesPerTask` at most. What lies behind the
+last whole entry of a log is a split of its own, so that a batch says what it could not read; unless the file has grown
+in the meantime, which means that somebody is writing it. A stream leaves it alone.
+
+An index that is missing or corrupt is refused in the mode FAILFAST; in the others the log itself is walked instead.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+
+from .decoding.chunks import read_chunks
+from .dividing import short_enough
+from .filters import Pushed
+from .logs.directory import PartitionLog, find, open_partition
+from .logs.ends import aborted_transactions, last_stable_offset, log_end, log_end_offset
+from .logs.splits import Piece, Split, split
+from .logs.timestamps import TimestampSearch
+from .options import BadOption, ReadOptions, TopicPartition
+from .origin import Aborted, Part, Range
+
+CHUNK_BYTES = 8 << 20
+"""What a task holds of a file at once, unless one batch is larger."""
+
+
+class DirectoryOrigin:
+    """Looks at the directories once, when it is made."""
+
+    def __init__(self, options: ReadOptions, *, streaming: bool = False) -> None:
+        self._options = options
+        self._streaming = streaming
+        self._lenient = options.mode != "FAILFAST"
+        logs = find(options.paths, lenient=self._lenient)
+        self.logs = {
+            (log.topic, log.partition): log for log in logs if options.topics.contain(log.topic, log.partition)
+        }
+
+    def partitions(self) -> list[TopicPartition]:
+        topics = self._options.topics
+        if absent := set(topics.assigned) - self.logs.keys():
+            raise BadOption(f"assign names partitions that are not there: {sorted(absent)}")
+        if absent_topics := set(topics.names) - {topic for topic, _ in self.logs}:
+            raise BadOption(f"subscribe names topics that are not there: {', '.join(sorted(absent_topics))}")
+        return sorted(self.logs)
+
+    def earliest(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        return {key: self.logs[key].log_start_offset for key in partitions}
+
+    def latest(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        return {key: self._end(self.logs[key]) for key in partitions}
+
+    def at(self, timestamps_ms: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | None]:
+        ends = self.latest(list(timestamps_ms))
+        found: dict[TopicPartition, int | None] = {}
+        for key, at in timestamps_ms.items():
+            answer = TimestampSearch(self.logs[key], lenient=self._lenient).offset_for(at)
+            found[key] = answer[0] if answer is not None and answer[0] < ends[key] else None
+        return found
+
+    def splits(self, ranges: Sequence[Range], pushed: Pushed) -> list[Split]:
+        wanted = [each for each in ranges if pushed.admits((each.topic, each.partition))]
+        found = self._cut(wanted, pushed, self._options.max_bytes_per_task)
+        least = self._options.min_partitions
+        if least is not None and len(found) < least:
+            size = sum(each.size_bytes for each in found)
+            found = self._cut(wanted, pushed, max(1, min(size // least, self._options.max_bytes_per_task)))
+        return found if self._streaming else [*found, *self._tails(wanted, pushed)]
+
+    def _cut(self, ranges: Sequence[Range], pushed: Pushed, max_bytes: int) -> list[Split]:
+        found = []
+        for each in short_enough(ranges, self._options):
+            start, end = pushed.within(each.start, each.end)
+            if start < end:
+                log = self.logs[each.topic, each.partition]
+                since = pushed.not_before_ms
+                found += split(log, start, end, max_bytes=max_bytes, not_before_ms=since, lenient=self._lenient)
+        return found
+
+    def _tails(self, ranges: Sequence[Range], pushed: Pushed) -> Iterator[Split]:
+        """What follows the last whole entry of logs that are read to their end, where that is not nothing."""
+        for each in ranges:
+            log = self.logs[each.topic, each.partition]
+            end = log_end(log, lenient=self._lenient)
+            if end.fault is None or each.end < end.offset or pushed.within(each.start, end.offset)[1] < end.offset:
+                continue
+            size = log.segments[-1].size
+            if os.stat(end.path).st_size == size:
+                tail = Piece(end.path, end.position, size, True)
+                yield Split(log.topic, log.partition, end.offset, end.offset, (tail,), size - end.position)
+
+    def _end(self, log: PartitionLog) -> int:
+        end = log_end_offset(log, lenient=self._lenient)
+        if self._options.committed:
+            end = min(end, last_stable_offset(log, lenient=self._lenient))
+        if self._options.up_to == "highWatermark":
+            end = min(end, max(log.high_watermark or 0, log.log_start_offset))
+        return end
+
+
+def file_parts(split: Split, options: ReadOptions) -> Iterator[Part]:
+    """What lies in the files of a split. Raises CorruptFile for a transaction index, if the mode is FAILFAST."""
+    if not split.pieces:
+        return
+    aborted = None
+    if options.committed and split.start_offset < split.end_offset:
+        lenient = options.mode != "FAILFAST"
+        log = open_partition(os.path.dirname(split.pieces[0].path), lenient=lenient)
+        aborted = Aborted(*aborted_transactions(log, split.start_offset, split.end_offset, lenient=lenient))
+    for piece in split.pieces:
+        for chunk in read_chunks(piece.path, piece.start, piece.end, chunk_bytes=CHUNK_BYTES):
+            yield Part(chunk.path, chunk.position, chunk.buffer, chunk.batches, aborted, chunk.problems)

@@ -1,0 +1,96 @@
+"""Where reading starts and ends, by the rules of Spark's Kafka source."""
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from kafkalet.pipeline.filters import Pushed
+from kafkalet.pipeline.options import BadOption, TopicPartition, read_options
+from kafkalet.pipeline.origin import AnySplit, Range
+from kafkalet.pipeline.positions import DataLoss, ranges
+
+A, B = ("t", 0), ("t", 1)
+
+
+class Known:
+    """An origin of two partitions: t-0 has offsets 10 to 100, a second apart; t-1 has 0 to 5, of the first second."""
+
+    def partitions(self) -> list[TopicPartition]:
+        return [A, B]
+
+    def earliest(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        return {key: {A: 10, B: 0}[key] for key in partitions}
+
+    def latest(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        return {key: {A: 100, B: 5}[key] for key in partitions}
+
+    def at(self, timestamps_ms: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | None]:
+        found: dict[TopicPartition, int | None] = {}
+        for key, at in timestamps_ms.items():
+            if key == A:
+                found[key] = max(10, -(-at // 1000)) if at <= 99_000 else None
+            else:
+                found[key] = 0 if at <= 0 else None
+        return found
+
+    def splits(self, ranges: Sequence[Range], pushed: Pushed) -> Sequence[AnySplit]:
+        raise NotImplementedError
+
+
+def of(**texts: str) -> list[tuple[int, int]]:
+    return [(each.start, each.end) for each in ranges(Known(), read_options({"path": "/l", **texts}))]
+
+
+def test_all_there_is_unless_told_otherwise() -> None:
+    assert of() == [(10, 100), (0, 5)]
+
+
+def test_offsets_per_partition() -> None:
+    assert of(startingOffsets='{"t":{"0":20,"1":-2}}', endingOffsets='{"t":{"0":-1,"1":3}}') == [(20, 100), (0, 3)]
+
+
+def test_offsets_have_to_name_every_partition() -> None:
+    with pytest.raises(BadOption, match="every partition"):
+        of(startingOffsets='{"t":{"0":20}}')
+
+
+def test_offsets_that_are_gone_are_a_loss() -> None:
+    with pytest.raises(DataLoss, match="t-0 has offsets 10 to 100"):
+        of(startingOffsets='{"t":{"0":5,"1":0}}')
+
+
+def test_offsets_that_are_not_there_yet_are_a_loss() -> None:
+    with pytest.raises(DataLoss, match="t-1 has offsets 0 to 5"):
+        of(endingOffsets='{"t":{"0":-1,"1":6}}')
+
+
+def test_loss_may_be_put_up_with() -> None:
+    offsets = {"startingOffsets": '{"t":{"0":5,"1":9}}', "endingOffsets": '{"t":{"0":500,"1":9}}'}
+    assert of(failOnDataLoss="false", **offsets) == [(10, 100), (5, 5)]
+
+
+def test_a_range_that_ends_before_it_starts_is_empty() -> None:
+    offsets = {"startingOffsets": '{"t":{"0":50,"1":0}}', "endingOffsets": '{"t":{"0":20,"1":5}}'}
+    assert of(**offsets) == [(50, 50), (0, 5)]
+
+
+def test_a_starting_timestamp_that_no_record_reaches_is_an_error() -> None:
+    with pytest.raises(BadOption, match="No offset matched from request of topic-partition t-1 and timestamp 20000"):
+        of(startingTimestamp="20000")
+
+
+def test_or_the_end_if_the_strategy_says_so() -> None:
+    assert of(startingTimestamp="20000", startingOffsetsByTimestampStrategy="latest") == [(20, 100), (5, 5)]
+
+
+def test_timestamps_per_partition() -> None:
+    assert of(startingOffsetsByTimestamp='{"t":{"0":30000,"1":0}}') == [(30, 100), (0, 5)]
+
+
+def test_timestamps_have_to_name_every_partition() -> None:
+    with pytest.raises(BadOption, match="every partition"):
+        of(startingOffsetsByTimestamp='{"t":{"0":30000}}')
+
+
+def test_an_ending_timestamp_that_no_record_reaches_is_the_end() -> None:
+    assert of(endingTimestamp="20000") == [(10, 20), (0, 5)]
