@@ -5,6 +5,7 @@
     records.py     the records in them as NumPy and Arrow columns
     payloads.py    where the records lie, once they are decompressed
     starts.py      where each record begins: the only thing that has to be found one after the other
+    lanes.py       long batches cut in lanes, for `starts.py`
     fields.py      the fields of records whose beginnings are known
     headers.py     their headers
     varints.py     integers of one to nine bytes, a column of them

@@ -15,10 +15,13 @@ import numpy as np
 from kafkalet.protocol.wire import Buffer
 
 from .batches import Bytes, Int64s
+from .lanes import SHORTEST, arrived, cut
 from .varints import read_varints
 
 SMALLEST_RECORD = 7
 """Bytes of a record with nothing in it: length, attributes, two deltas, two lengths, header count."""
+ENOUGH = 200
+"""Of that many lanes, lockstep costs next to nothing more than of very many."""
 FEWEST = 10
 """Fewer lanes than that are not worth a step."""
 
@@ -37,6 +40,20 @@ _STRIDES = _strides()
 
 def record_starts(data: Bytes, start: Int64s, end: Int64s, count: Int64s) -> Int64s:
     """Of the payloads `data[start:end]`, one behind the other: the positions of the `count` (> 0) records in each."""
+    if count.size >= ENOUGH or int(count.max()) < 2 * SHORTEST:
+        return _starts(data, start, end, count)
+    lanes = cut(data, start, end, count)
+    starts = _starts(data, lanes.start, lanes.end, lanes.count)
+    lost = np.unique(lanes.payload[~arrived(data, lanes, starts)])
+    if lost.size:
+        is_lost = np.zeros(count.size, np.bool_)
+        is_lost[lost] = True
+        starts[np.repeat(is_lost, count)] = _starts(data, start[lost], end[lost], count[lost])
+    return starts
+
+
+def _starts(data: Bytes, start: Int64s, end: Int64s, count: Int64s) -> Int64s:
+    """In lockstep as long as there are lanes enough; the rest one by one."""
     starts = np.empty(int(count.sum()), np.int64)
     slot = np.cumsum(count) - count
     order = np.argsort(-count, kind="stable")  # so those that are done first are at the end, and are left off there
