@@ -15,6 +15,7 @@ it, and `index.interval.bytes` may be large. What is missing behind is found by 
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
 import numpy as np
 
@@ -156,34 +157,17 @@ class IndexedSegment:
 
     def position_before(self, offset: int) -> int:
         """Where an entry begins, at or before the one that holds `offset`. Raises CorruptFile unless lenient."""
-        index = self.offsets
-        slot = int(np.searchsorted(index.offset, offset, "right")) - 1
+        slot = int(np.searchsorted(self.offsets.offset, offset, "right")) - 1
         while slot >= 0:
-            position = int(index.position[slot])
-            if self.begins_at(slot):
-                return position
+            if self.claim(slot).check(self.segment, lenient=self.lenient) is not None:
+                return int(self.offsets.position[slot])
             slot -= 1
         return 0
 
-    def begins_at(self, slot: int) -> Head | None:
-        """The entry to which number `slot` of the offset index points.
-
-        None for one that goes on behind the end of the file. Where it points to no entry, or to another one, raises
-        CorruptFile; if lenient, None.
-        """
-        index = self.offsets
-        offset, position = int(index.offset[slot]), int(index.position[slot])
-        walk = heads(self.segment.path, position, self.segment.size)
-        head = next(iter(walk), None)
-        if head is not None and _fits(index, slot, head):
-            return head
-        if self.lenient or (head is None and (walk.fault or "").startswith("truncated")):
-            return None
-        raise CorruptFile(
-            self.segment.index_path,
-            slot * OFFSET_ENTRY_BYTES,
-            f"the entry of offset {offset} points to byte {position} of the log, where it is not",
-        )
+    def claim(self, slot: int) -> Claim:
+        """What entry number `slot` of the offset index says."""
+        offset, position = self.offsets
+        return Claim(slot, int(position[slot]), int(offset[slot]), int(offset[slot - 1]) if slot else -1)
 
     def entry_with(self, offset: int) -> Head | None:
         """The first entry that ends at `offset` or later; None where all end before it."""
@@ -193,12 +177,35 @@ class IndexedSegment:
         return None
 
 
-def _fits(index: OffsetIndex, slot: int, head: Head) -> bool:
-    """Whether an append can begin with `head` of which an entry of the index speaks."""
-    offset = int(index.offset[slot])
-    before = int(index.offset[slot - 1]) if slot else -1
-    # What wrappers show is their last offset, and the index had the first one in those days.
-    return head.last_offset > before and (head.base_offset <= offset or head.is_wrapper)
+class Claim(NamedTuple):
+    """An entry of an offset index: at `position` begins what ends in `offset`, and what is before ends before that."""
+
+    slot: int
+    position: int
+    offset: int
+    offset_before: int
+    """Of the entry before; -1 for the first."""
+
+    def check(self, segment: Segment, *, lenient: bool) -> Head | None:
+        """What begins there; None where that goes on behind the end of the file.
+
+        Where it is no entry, or another one, raises CorruptFile; if lenient, None.
+        """
+        walk = heads(segment.path, self.position, segment.size)
+        head = next(iter(walk), None)
+        if head is not None and self._fits(head):
+            return head
+        if lenient or (head is None and (walk.fault or "").startswith("truncated")):
+            return None
+        raise CorruptFile(
+            segment.index_path,
+            self.slot * OFFSET_ENTRY_BYTES,
+            f"the entry of offset {self.offset} points to byte {self.position} of the log, where it is not",
+        )
+
+    def _fits(self, head: Head) -> bool:
+        # What wrappers show is their last offset, and the index had the first one in those days.
+        return head.last_offset > self.offset_before and (head.base_offset <= self.offset or head.is_wrapper)
 
 
 def segments_of(log: PartitionLog, *, lenient: bool = False) -> list[IndexedSegment]:

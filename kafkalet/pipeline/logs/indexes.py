@@ -22,6 +22,7 @@ point to the right places can only be told from the log.
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import Any, NamedTuple
 
@@ -164,25 +165,39 @@ def existing(path: str) -> str:
 def _read_padded(path: str, entry: np.dtype[Any]) -> NDArray[Any]:
     """The entries up to the zeros that were allocated ahead."""
     try:
-        data = read_whole(existing(path))
+        with open(existing(path), "rb", buffering=0) as file:
+            file_bytes = os.fstat(file.fileno()).st_size
+            data = os.pread(file.fileno(), _written_bytes(file.fileno(), file_bytes), 0)
     except FileNotFoundError:
         raise CorruptFile(path, 0, "there is no such file") from None
     size = entry.itemsize
-    if len(data) % size:
-        raise _torn(path, data, size)
-    used = -(-len(data.rstrip(b"\0")) // size) * size
-    return np.frombuffer(data if len(data) == size else data[:used], entry)
+    if file_bytes % size:
+        raise _torn(path, file_bytes, size)
+    used = size if file_bytes == size else -(-len(data.rstrip(b"\0")) // size) * size
+    return np.frombuffer(data[:used].ljust(used, b"\0"), entry)
+
+
+def _written_bytes(descriptor: int, file_bytes: int) -> int:
+    """Up to where the file was ever written. What was allocated ahead is a hole, and need not be read."""
+    end = 0
+    try:
+        while end < file_bytes:
+            start = os.lseek(descriptor, end, os.SEEK_DATA)
+            end = os.lseek(descriptor, start, os.SEEK_HOLE)
+    except OSError as error:
+        return end if error.errno == errno.ENXIO else file_bytes
+    return end
 
 
 def _whole_entries(path: str, data: bytes, entry: np.dtype[Any]) -> NDArray[Any]:
     if len(data) % entry.itemsize:
-        raise _torn(path, data, entry.itemsize)
+        raise _torn(path, len(data), entry.itemsize)
     return np.frombuffer(data, entry)
 
 
-def _torn(path: str, data: bytes, size: int) -> CorruptFile:
-    whole = len(data) // size * size
-    return CorruptFile(path, whole, f"{len(data) - whole} bytes are less than an entry of {size}")
+def _torn(path: str, file_bytes: int, size: int) -> CorruptFile:
+    whole = file_bytes // size * size
+    return CorruptFile(path, whole, f"{file_bytes - whole} bytes are less than an entry of {size}")
 
 
 def _falls(column: Column, *, strictly: bool) -> NDArray[np.bool_]:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from .directory import PartitionLog
-from .splits import Split, split
+from .splits import Cutter, Split
 
 
 class Range(NamedTuple):
@@ -44,18 +44,20 @@ def plan(
         asked = [part for each in asked for part in _divided(each, -(-_offsets(each) // max_records))]
 
     def cut(to_bytes: int) -> list[Split]:
-        return [
-            part
-            for log, start, end in asked
-            for part in split(log, start, end, max_bytes=to_bytes, not_before_ms=not_before_ms, lenient=lenient)
-        ]
+        cut_up: list[Split] = []
+        cutter: Cutter | None = None
+        for log, start, end in asked:
+            if cutter is None or cutter.log is not log:
+                cutter = Cutter(log, lenient=lenient)
+            cut_up += cutter.split(start, end, to_bytes, not_before_ms)
+        return cut_up
 
     splits = cut(max_bytes)
     if min_splits is None or len(splits) >= min_splits or not splits:
         return splits
     total = sum(each.size_bytes for each in splits)
     smaller = min(max_bytes, -(-total // min_splits))
-    while len(splits) < min_splits and smaller > 0:
+    while len(splits) < min_splits and smaller > 0 and any(each.size_bytes > smaller for each in splits):
         splits = cut(smaller)
         smaller //= 2
     return _shared(splits, min_splits)

@@ -19,10 +19,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .directory import PartitionLog
+from .directory import PartitionLog, Segment
 from .heads import Head, head_at, heads
-from .indexed import IndexedSegment, floor_segment
+from .indexed import Claim, IndexedSegment, floor_segment
 from .timestamps import records_of
+
+_PLACES_PER_SPLIT = 64
+"""So many are enough to cut where it is about even."""
 
 
 class Piece(NamedTuple):
@@ -65,46 +68,32 @@ def split(
     What is left out by `not_before_ms` holds only records with earlier timestamps. Raises CorruptFile for an index
     that is missing or corrupt, unless `lenient`; ValueError for `max_bytes` below 1.
     """
-    if max_bytes < 1:
-        raise ValueError(f"splits of {max_bytes} bytes")
-    stretches = list(_stretches(log, start_offset, end_offset, not_before_ms, lenient))
-    return list(_cut(log, stretches, start_offset, end_offset, max_bytes)) if stretches else []
+    return Cutter(log, lenient=lenient).split(start_offset, end_offset, max_bytes, not_before_ms)
 
 
-class Stretch(NamedTuple):
-    """Bytes of one segment that are to be read."""
+class Cutter:
+    """The same for many ranges of one log; of ranges in ascending order each index is read once."""
 
-    segment: IndexedSegment
-    start: int
-    end: int
+    __slots__ = ("_kept", "_lenient", "log")
 
-    @property
-    def size_bytes(self) -> int:
-        return self.end - self.start
+    def __init__(self, log: PartitionLog, *, lenient: bool = False) -> None:
+        self.log = log
+        self._lenient = lenient
+        self._kept: IndexedSegment | None = None
 
+    def split(
+        self, start_offset: int, end_offset: int, max_bytes: int, not_before_ms: int | None = None
+    ) -> list[Split]:
+        """As the function of this name."""
+        if max_bytes < 1:
+            raise ValueError(f"splits of {max_bytes} bytes")
+        first = max(start_offset, self.log.log_start_offset)
+        if first >= end_offset or not self.log.segments:
+            return []
+        stretches = list(self._stretches(first, end_offset, max_bytes, not_before_ms))
+        return list(_cut(self.log, stretches, first, end_offset, max_bytes, self._lenient)) if stretches else []
 
-def _stretches(
-    log: PartitionLog, start_offset: int, end_offset: int, not_before_ms: int | None, lenient: bool
-) -> Iterator[Stretch]:
-    """What has to be read of each segment."""
-    start_offset = max(start_offset, log.log_start_offset)
-    if start_offset >= end_offset or not log.segments:
-        return
-    for at in range(floor_segment(log, start_offset), len(log.segments)):
-        segment = IndexedSegment(log, log.segments[at], lenient=lenient)
-        if segment.segment.base_offset >= end_offset:
-            return
-        start = _position_of_first(segment, start_offset)
-        if not_before_ms is not None and start < segment.segment.size:
-            start = max(start, _position_of_later(segment, not_before_ms))
-        next_base = log.next_base_offset(at)
-        is_whole = next_base is not None and next_base <= end_offset
-        end = segment.segment.size if is_whole else _position_behind(segment, end_offset)
-        if start < end:
-            yield Stretch(segment, start, end)
-
-
-def _position_of_first(segment: IndexedSegment, start_offset: int) -> int:
+    def _position_of_first(segment: IndexedSegment, start_offset: int) -> int:
     """Where the entry begins that holds the offset, or the first one behind it."""
     if start_offset <= segment.segment.base_offset:
         return 0
@@ -130,111 +119,112 @@ def _position_of_later(segment: IndexedSegment, not_before_ms: int) -> int:
     if largest is not None and largest < not_before_ms:
         return segment.segment.size
     offset = segment.times.last_offset_before(not_before_ms)
-    if offset < 0:
-        return 0
-    head = segment.entry_with(offset)
+    head = segment.entry_with(offset) if offset >= 0 else None
     return 0 if head is None else head.end
 
 
+# -- where it can be cut
+
+
+def _places(segment: IndexedSegment, start: int, end: int, max_bytes: int) -> Places:
+    """Where the stretch may be cut: not more places than it takes to cut it evenly."""
+    offset, position = segment.offsets
+    slots = np.flatnonzero((position > start) & (position < end))
+    grain = max(max_bytes // _PLACES_PER_SPLIT, 1)
+    slots = slots[np.diff(position[slots] // grain, prepend=-1) != 0]
+    before = np.where(slots > 0, offset[np.maximum(slots - 1, 0)], -1) if slots.size else slots
+    known = Places(slots, position[slots], offset[slots], before)
+    edges = np.concatenate([[start], known.position, [end]])
+    gaps = np.flatnonzero(np.diff(edges) > max_bytes)
+    if not gaps.size:
+        return known
+    path = segment.segment.path
+    walked = [head.position for gap in gaps for head in heads(path, int(edges[gap]), int(edges[gap + 1]))]
+    return _with_walked(known, np.setdiff1d(walked, edges))
+
+
+def _with_walked(known: Places, walked: NDArray[np.int64]) -> Places:
+    nothing = np.full(walked.size, -1, np.int64)
+    columns = [np.concatenate(pair) for pair in zip(known, (nothing, walked, nothing, nothing), strict=True)]
+    order = np.argsort(columns[1])
+    return Places(*(column[order] for column in columns))
+
+
+# -- cutting
+
+
 def _cut(
-    log: PartitionLog, stretches: Sequence[Stretch], start_offset: int, end_offset: int, max_bytes: int
+    log: PartitionLog, stretches: Sequence[Stretch], first: int, end_offset: int, max_bytes: int, lenient: bool
 ) -> Iterator[Split]:
-    """The splits, balanced. Places are counted in bytes from the beginning of what is to be read."""
+    """The splits, balanced. They are counted in bytes from the beginning of what is to be read."""
     ends = np.cumsum([stretch.size_bytes for stretch in stretches])
-    total = int(ends[-1])
-    places = _places(stretches, ends, max_bytes)
-    begin, first = 0, max(start_offset, log.log_start_offset)
+    edges = np.concatenate(
+        [
+            np.append(stretch.places.position - stretch.start, stretch.size_bytes) + (end - stretch.size_bytes)
+            for stretch, end in zip(stretches, ends, strict=True)
+        ]
+    )
+    begin, total = 0, int(ends[-1])
     while begin < total:
-        end = _next_cut(places, begin, total, max_bytes)
-        until = _offset_at(stretches, ends, end)
+        end = _next_cut(edges, begin, total, max_bytes)
+        until = _offset_at(stretches, ends, end, lenient)
         while until is None and end < total:  # no entry begins there after all
-            end = _behind(places, end, total)
-            until = _offset_at(stretches, ends, end)
+            end = _behind(edges, end)
+            until = _offset_at(stretches, ends, end, lenient)
         until = end_offset if until is None else min(until, end_offset)
         if first < until:
             yield Split(log.topic, log.partition, first, until, _pieces(stretches, ends, begin, end), end - begin)
         begin, first = end, max(first, until)
 
 
-def _places(stretches: Sequence[Stretch], ends: NDArray[np.int64], max_bytes: int) -> NDArray[np.int64]:
-    """Where cuts may be, ascending."""
-    places = []
-    for stretch, end in zip(stretches, ends.tolist(), strict=True):
-        begin = end - stretch.size_bytes
-        positions = stretch.segment.offsets.position
-        positions = positions[(positions > stretch.start) & (positions < stretch.end)]
-        positions = _with_walked(stretch, positions, max_bytes)
-        places.append(positions - stretch.start + begin)
-        places.append(np.array([end], np.int64))
-    return np.concatenate(places)
-
-
-def _with_walked(stretch: Stretch, positions: NDArray[np.int64], max_bytes: int) -> NDArray[np.int64]:
-    """The positions, and where gaps between them are too large for a task, those of the entries in them."""
-    edges = np.concatenate([[stretch.start], positions, [stretch.end]])
-    gaps = np.flatnonzero(np.diff(edges) > max_bytes)
-    if not gaps.size:
-        return positions
-    path = stretch.segment.segment.path
-    walked = [head.position for gap in gaps for head in heads(path, int(edges[gap]), int(edges[gap + 1]))]
-    found = np.array(walked, np.int64)
-    return np.union1d(positions, found[found > stretch.start])
-
-
-def _next_cut(places: NDArray[np.int64], begin: int, total: int, max_bytes: int) -> int:
+def _next_cut(edges: NDArray[np.int64], begin: int, total: int, max_bytes: int) -> int:
     """The end of a split that begins at `begin`: near to an equal share of the rest, and at most `max_bytes` away."""
     left = total - begin
     if left <= max_bytes:
         return total
     share = begin + left / -(-left // max_bytes)
-    after = int(np.searchsorted(places, share))
-    candidates = [int(places[slot]) for slot in (after - 1, after) if 0 <= slot < places.size]
-    fitting = [place for place in candidates if begin < place <= begin + max_bytes]
+    after = int(np.searchsorted(edges, share))
+    candidates = [int(edges[slot]) for slot in (after - 1, after) if 0 <= slot < edges.size]
+    fitting = [edge for edge in candidates if begin < edge <= begin + max_bytes]
     if fitting:
-        return min(fitting, key=lambda place: abs(place - share))
-    return _behind(places, begin, total)
+        return min(fitting, key=lambda edge: abs(edge - share))
+    return _behind(edges, begin)
 
 
-def _behind(places: NDArray[np.int64], place: int, total: int) -> int:
-    slot = int(np.searchsorted(places, place, "right"))
-    return int(places[slot]) if slot < places.size else total
+def _behind(edges: NDArray[np.int64], edge: int) -> int:
+    return int(edges[int(np.searchsorted(edges, edge, "right"))])
 
 
-def _offset_at(stretches: Sequence[Stretch], ends: NDArray[np.int64], place: int) -> int | None:
-    """The first offset of what lies at `place`; None at the end, and where that can not be read."""
-    slot = int(np.searchsorted(ends, place, "right"))
-    if slot == len(stretches):
+def _offset_at(stretches: Sequence[Stretch], ends: NDArray[np.int64], edge: int, lenient: bool) -> int | None:
+    """The first offset of what lies behind `edge`; None at the end, and where that can not be read."""
+    number = int(np.searchsorted(ends, edge, "right"))
+    if number == len(stretches):
         return None
-    stretch = stretches[slot]
-    position = stretch.start + place - (int(ends[slot]) - stretch.size_bytes)
+    stretch = stretches[number]
+    segment, places = stretch.segment, stretch.places
+    position = stretch.start + edge - (int(ends[number]) - stretch.size_bytes)
     if position == 0:
-        return stretch.segment.segment.base_offset
-    return _entry_offset(stretch, position)
-
-
-def _entry_offset(stretch: Stretch, position: int) -> int | None:
-    """The first offset of the entry at `position`."""
-    segment = stretch.segment
-    slot = int(np.searchsorted(segment.offsets.position, position))
-    if slot < segment.offsets.position.size and segment.offsets.position[slot] == position:
-        head = segment.begins_at(slot)
+        return segment.base_offset
+    at = int(np.searchsorted(places.position, position))
+    if at < places.position.size and places.position[at] == position and places.slot[at] >= 0:
+        head = places.claim(at).check(segment, lenient=lenient)
     else:
-        head = head_at(segment.segment.path, position, segment.segment.size)
-    return None if head is None else _first_offset_in(segment.segment.path, head)
+        head = head_at(segment.path, position, segment.size)
+    return None if head is None else _first_offset(segment.path, head)
 
 
-def _first_offset_in(path: str, head: Head) -> int:
-    if not head.is_wrapper:
-        return head.base_offset
-    return int(records_of(path, head).offset.min())
+def _first_offset(path: str, head: Head) -> int:
+    return int(records_of(path, head).offset.min()) if head.is_wrapper else head.base_offset
 
 
 def _pieces(stretches: Sequence[Stretch], ends: NDArray[np.int64], begin: int, end: int) -> tuple[Piece, ...]:
     pieces = []
-    for stretch, last in zip(stretches, ends.tolist(), strict=True):
-        first = last - stretch.size_bytes
-        if first < end and begin < last:
-            start = stretch.start + max(begin - first, 0)
-            stop = stretch.start + min(end - first, stretch.size_bytes)
-            pieces.append(Piece(stretch.segment.segment.path, start, stop, stretch.segment.is_last))
+    for number in range(int(np.searchsorted(ends, begin, "right")), len(stretches)):
+        stretch = stretches[number]
+        first = int(ends[number]) - stretch.size_bytes
+        if first >= end:
+            break
+        start = stretch.start + max(begin - first, 0)
+        stop = stretch.start + min(end - first, stretch.size_bytes)
+        pieces.append(Piece(stretch.segment.path, start, stop, stretch.is_last))
     return tuple(pieces)
