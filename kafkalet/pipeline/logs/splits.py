@@ -93,7 +93,61 @@ class Cutter:
         stretches = list(self._stretches(first, end_offset, max_bytes, not_before_ms))
         return list(_cut(self.log, stretches, first, end_offset, max_bytes, self._lenient)) if stretches else []
 
-    def _position_of_first(segment: IndexedSegment, start_offset: int) -> int:
+    def _stretches(
+        self, start_offset: int, end_offset: int, max_bytes: int, not_before_ms: int | None
+    ) -> Iterator[Stretch]:
+        """What has to be read of each segment."""
+        for at in range(floor_segment(self.log, start_offset), len(self.log.segments)):
+            segment = self._segment(at)
+            if segment.segment.base_offset >= end_offset:
+                return
+            size = segment.segment.size
+            start = _position_of_first(segment, start_offset)
+            if not_before_ms is not None and start < size:
+                start = max(start, _position_of_later(segment, not_before_ms))
+            next_base = self.log.next_base_offset(at)
+            end = size if next_base is not None and next_base <= end_offset else _position_behind(segment, end_offset)
+            if start < end:
+                places = _places(segment, start, end, max_bytes)
+                yield Stretch(segment.segment, segment.is_last, start, end, places)
+
+    def _segment(self, at: int) -> IndexedSegment:
+        segment = self.log.segments[at]
+        if self._kept is None or self._kept.segment is not segment:
+            self._kept = IndexedSegment(self.log, segment, lenient=self._lenient)
+        return self._kept
+
+
+class Places(NamedTuple):
+    """Where entries begin inside a stretch, in columns as `Claim` has them; slot -1: seen in the log itself."""
+
+    slot: NDArray[np.int64]
+    position: NDArray[np.int64]
+    offset: NDArray[np.int64]
+    offset_before: NDArray[np.int64]
+
+    def claim(self, at: int) -> Claim:
+        return Claim(*(int(column[at]) for column in self))
+
+
+class Stretch(NamedTuple):
+    """Bytes of one segment that are to be read."""
+
+    segment: Segment
+    is_last: bool
+    start: int
+    end: int
+    places: Places
+
+    @property
+    def size_bytes(self) -> int:
+        return self.end - self.start
+
+
+# -- what is to be read
+
+
+def _position_of_first(segment: IndexedSegment, start_offset: int) -> int:
     """Where the entry begins that holds the offset, or the first one behind it."""
     if start_offset <= segment.segment.base_offset:
         return 0
