@@ -1,0 +1,133 @@
+"""The pipeline on Spark beside Spark's own Kafka connector, in one run on local[2].
+
+    python -m benchmarks.pipeline [reading] [loading] [memory] [--gib 0.25] [--value-bytes 100 1024] [...]
+
+The logs are made by the pipeline itself, in a directory that goes with the run (--directory says where: two times
+--gib are needed). Apache Kafka comes from the script that the behaviour tests use, the connector by Maven; what is
+missing is said and left out. Brokers, Spark and its workers share this machine: look at the ratios.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kafkalet.pipeline.session import missing as spark_missing
+from kafkalet.pipeline.session import spark_session
+from tests.oracle.apache_kafka import missing as kafka_missing
+from tests.pipeline import connector
+
+from . import loading, reading, serving
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PARTS = ("reading", "loading", "memory")
+MASTER = "local[2]"
+
+
+def show(name: str, *figures: str) -> None:
+    print(f"  {name:<40}" + "".join(f"{figure:>16}" for figure in figures), flush=True)
+
+
+def head(text: str, *columns: str) -> None:
+    print(f"\n{text}", flush=True)
+    show("", *columns)
+
+
+def rates(records: int, size: int, seconds: float) -> tuple[str, str, str]:
+    return f"{seconds:,.1f} s", f"{records / seconds:,.0f}", f"{size / seconds / 1e6:,.0f}"
+
+
+def read(spark: SparkSession, root: Path, told: argparse.Namespace) -> None:
+    for value_bytes in told.value_bytes:
+        directory = root / f"log-{value_bytes}"
+        begun = time.perf_counter()
+        log = reading.made(spark, directory, told.size, value_bytes, batchSize=told.batch_bytes)
+        seconds = time.perf_counter() - begun
+        title = f"reading {log.records:,} records of {value_bytes} bytes, {log.size / 2**30:.2f} GiB"
+        head(f"{title} (made in {seconds:.0f} s)", "", "records/s", "MB/s", "worker, MiB")
+        with ExitStack() as stack:
+            frames = reading.readers(spark, log, stack, alone=told.alone)
+            for figure in reading.measured(log, frames, told.runs):
+                speed = rates(log.records, log.size, figure.seconds)
+                show(f"{figure.reader}: {figure.query}"[:39], *speed, f"{figure.worker_mib:,.0f}")
+        shutil.rmtree(directory)
+
+
+def write(spark: SparkSession, root: Path, told: argparse.Namespace) -> None:
+    for value_bytes in told.value_bytes:
+        bench = loading.Bench(spark, root, told.size, value_bytes)
+        head(f"loading {bench.records:,} records of {value_bytes} bytes", "", "records/s", "MB/s")
+        for figure in bench.measured(told.runs, alone=told.alone):
+            size = bench.records * (value_bytes + loading.generate.KEY_BYTES)
+            show(figure.writer, *rates(bench.records, size, figure.seconds))
+        shutil.rmtree(root / f"rows-{value_bytes}.parquet")
+
+
+def weigh(spark: SparkSession, root: Path, told: argparse.Namespace) -> None:
+    head(f"memory of a worker, log of {told.size / 2**30:.2f} GiB", "peak, MiB")
+    for name, mib in reading.bounded(spark, root, told.size):
+        show(name, f"{mib:,.0f}")
+
+
+def warm_up(spark: SparkSession, root: Path, told: argparse.Namespace) -> None:
+    """Let Java and the workers see each reader and writer once, on a little."""
+    log = reading.made(spark, root / "warm", 16 << 20, 100)
+    with ExitStack() as stack:
+        frames = reading.readers(spark, log, stack, alone=True)
+        for _ in reading.measured(log, frames, 2):
+            pass
+    shutil.rmtree(log.directory)
+
+
+def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.pipeline", description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", help="reading, loading, memory; all by default")
+    parser.add_argument("--gib", type=float, default=0.25, help="the size of each log")
+    parser.add_argument("--value-bytes", type=int, nargs="+", default=[100, 1024])
+    parser.add_argument("--batch-bytes", default="16k", help="of the logs that are read")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--alone", action="store_true", help="without Apache Kafka")
+    parser.add_argument("--directory", type=Path, help="where the logs are made; a temporary directory by default")
+    told = parser.parse_args(arguments)
+    if unknown := set(told.parts) - set(PARTS):
+        parser.error(f"there is no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
+    told.size = int(told.gib * 2**30)
+    return told
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    told = parsed(arguments)
+    if reason := spark_missing():
+        print(f"without the pipeline: {reason}", file=sys.stderr)
+        return
+    try:
+        jars = ",".join(map(str, connector.jars()))
+    except connector.Unavailable as unavailable:
+        print(f"without the pipeline: {unavailable}", file=sys.stderr)
+        return
+    if not told.alone and (lacking := kafka_missing(serving.RELEASE)):
+        print(f"without Apache Kafka: {lacking}", file=sys.stderr)
+        told.alone = True
+    spark = spark_session(MASTER, conf={"spark.jars": jars, "spark.driver.memory": "2g", "spark.log.level": "ERROR"})
+    root = Path(tempfile.mkdtemp(prefix="kafkalet-bench-", dir=told.directory))
+    try:
+        warm_up(spark, root, told)
+        for part, run in zip(PARTS, (read, write, weigh), strict=True):
+            if not told.parts or part in told.parts:
+                run(spark, root, told)
+    finally:
+        spark.stop()
+        shutil.rmtree(root)
+
+
+if __name__ == "__main__":
+    main()

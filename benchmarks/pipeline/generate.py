@@ -1,0 +1,82 @@
+"""Logs of any size, made by the pipeline itself: the same records each time, and no two of them alike.
+
+    python -m benchmarks.pipeline.generate DIR --records 100_000_000 --value-bytes 100 [--partitions 4] [...]
+
+A record has a key of ten digits, a value of hexadecimal digits and a time one millisecond after the record before; keys
+take turns among the partitions. Spark makes and writes them on as many cores as it is given.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FIRST_MS = 1_357_000_000_000
+KEY_BYTES = 10
+OVERHEAD_BYTES = 18
+"""What a record takes besides its value, on average: the key, lengths and deltas."""
+TASK_BYTES = 128 << 20
+
+
+def count_of(size: int, value_bytes: int) -> int:
+    """How many records make a log of `size` bytes, or a little more."""
+    return size // (value_bytes + OVERHEAD_BYTES - 1) + 1
+
+
+def frame(spark: SparkSession, records: int, value_bytes: int, partitions: int) -> DataFrame:
+    """Records with the columns that a sink takes, in the order of their times."""
+    tasks = max(2, records * (value_bytes + OVERHEAD_BYTES) // TASK_BYTES)
+    return spark.range(0, records, 1, tasks).selectExpr(
+        f"lpad(CAST(id AS STRING), {KEY_BYTES}, '0') AS key",
+        f"substring(repeat(sha2(CAST(id AS STRING), 512), {value_bytes // 128 + 1}), 1, {value_bytes}) AS value",
+        f"CAST(id % {partitions} AS INT) AS partition",
+        f"timestamp_millis({FIRST_MS} + id) AS timestamp",
+    )
+
+
+def write(rows: DataFrame, topic: str, partitions: int, directory: Path, **options: object) -> None:
+    """Write rows to a log directory. Options are those of the sink."""
+    given = {"topic": topic, "partitions": partitions, "durable": False, "segmentMs": "3650d"} | options
+    writer = rows.write.format("kafkalog").mode("append")
+    writer.options(**{name: str(value) for name, value in given.items()}).save(str(directory))
+
+
+def size_of(directory: Path) -> int:
+    """Bytes of the segments in a log directory."""
+    return sum(path.stat().st_size for path in directory.rglob("*.log"))
+
+
+def main() -> None:
+    from kafkalet.pipeline.session import spark_session
+
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.pipeline.generate", description=__doc__.splitlines()[0])
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--records", type=int, default=100_000_000)
+    parser.add_argument("--value-bytes", type=int, default=100)
+    parser.add_argument("--topic", default="generated")
+    parser.add_argument("--partitions", type=int, default=4)
+    parser.add_argument("--batch-bytes", default="16k")
+    parser.add_argument("--segment-bytes", default="1g")
+    parser.add_argument("--compression", default="none")
+    parser.add_argument("--master", help="where Spark runs; all cores of this machine by default")
+    told = parser.parse_args()
+    spark = spark_session(told.master)
+    try:
+        begun = time.perf_counter()
+        rows = frame(spark, told.records, told.value_bytes, told.partitions)
+        sink = {"batchSize": told.batch_bytes, "segmentBytes": told.segment_bytes, "compression": told.compression}
+        write(rows, told.topic, told.partitions, told.directory, **sink)
+        seconds = time.perf_counter() - begun
+        size = size_of(told.directory)
+        print(f"{told.records:,} records, {size / 2**30:.1f} GiB in {seconds:.0f} s: {told.records / seconds:,.0f}/s")
+    finally:
+        spark.stop()
+
+
+if __name__ == "__main__":
+    main()

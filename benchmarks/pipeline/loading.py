@@ -1,0 +1,84 @@
+"""Filling topics with Spark: the load job and the sink `kafkalog`, and Spark's own connector writing to brokers.
+
+All write the same Parquet files, with key, value and partition. `kafkalog` writes the times of the records too, which
+the connector's sink has no column for, and forces its files to the disk before they count, as brokers do not.
+"""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
+
+from . import generate, serving
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+PARTITIONS = 4
+
+
+class Figure(NamedTuple):
+    """What one writer took for all records."""
+
+    writer: str
+    seconds: float
+
+
+class Bench:
+    """Rows in Parquet, written again and again below a directory."""
+
+    def __init__(self, spark: SparkSession, root: Path, size: int, value_bytes: int) -> None:
+        self.spark, self.root = spark, root
+        self.value_bytes = value_bytes
+        self.records = generate.count_of(size, value_bytes)
+        self._numbers = itertools.count()
+        path = str(root / f"rows-{value_bytes}.parquet")
+        generate.frame(spark, self.records, value_bytes, PARTITIONS).write.mode("overwrite").parquet(path)
+        self.rows: DataFrame = spark.read.parquet(path)
+
+    def measured(self, runs: int, *, alone: bool) -> Iterator[Figure]:
+        """Each writer in turn, medians of `runs`."""
+        with ExitStack() as stack:
+            writers = self._writers(stack, alone=alone)
+            seconds: dict[str, list[float]] = {name: [] for name in writers}
+            for _ in range(runs):
+                for name, write in writers.items():
+                    begun = time.perf_counter()
+                    write(f"loaded-{next(self._numbers)}")
+                    seconds[name].append(time.perf_counter() - begun)
+                    shutil.rmtree(self.root / "loaded", ignore_errors=True)
+        for name, took in seconds.items():
+            yield Figure(name, median(took))
+
+    def _writers(self, stack: ExitStack, *, alone: bool) -> dict[str, Callable[[str], None]]:
+        found: dict[str, Callable[[str], None]] = {
+            "load, sorted by time": self._load,
+            "kafkalog, as it comes": self._sink,
+        }
+        brokers = {"connector, kafkalet": serving.kafkalet()}
+        if not alone:
+            brokers["connector, Kafka 3.9"] = serving.apache_kafka()
+        for name, broker in brokers.items():
+            servers = stack.enter_context(broker)
+            found[name] = lambda topic, servers=servers: self._connector(topic, servers)  # type: ignore[misc]
+        return found
+
+    def _load(self, topic: str) -> None:
+        from kafkalet.pipeline.writing.load import load
+
+        options = {"path": str(self.root / "loaded"), "topic": topic, "partitions": str(PARTITIONS)}
+        load(self.spark, self.rows, options | {"segmentMs": "3650d"})
+
+    def _sink(self, topic: str) -> None:
+        generate.write(self.rows, topic, PARTITIONS, self.root / "loaded", durable=True)
+
+    def _connector(self, topic: str, servers: str) -> None:
+        serving.create(servers, {topic: PARTITIONS})
+        options = {"kafka.bootstrap.servers": servers, "topic": topic}
+        self.rows.select("key", "value", "partition").write.format("kafka").options(**options).save()

@@ -1,0 +1,116 @@
+"""Reading a log with Spark: by `kafkalog`, from its directory and from a broker, and by Spark's own connector.
+
+All read the same segments into the same seven columns, and do the same with them: count the records and add the lengths
+of the values, or hand every row to Spark's `noop` sink. What they count has to be the same.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
+
+from . import generate, serving
+from .workers import Peak
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+TOPIC = "generated"
+PARTITIONS = 4
+
+
+class Figure(NamedTuple):
+    """What one reader did with one log."""
+
+    reader: str
+    query: str
+    seconds: float
+    worker_mib: float
+
+
+def added(rows: DataFrame) -> tuple[int, int]:
+    """How many rows there are, and how many bytes of values."""
+    [row] = rows.selectExpr("count(*) AS count", "sum(length(value)) AS bytes").collect()
+    return row["count"], row["bytes"]
+
+
+def drained(rows: DataFrame) -> None:
+    rows.write.format("noop").mode("overwrite").save()
+
+
+QUERIES: Mapping[str, Callable[[DataFrame], object]] = {"count, sum(length(value))": added, "all rows to noop": drained}
+
+
+class Log(NamedTuple):
+    """A directory with one topic of so many records."""
+
+    directory: Path
+    records: int
+    value_bytes: int
+    size: int
+
+
+def made(spark: SparkSession, directory: Path, size: int, value_bytes: int, **options: object) -> Log:
+    """A log of about `size` bytes."""
+    records = generate.count_of(size, value_bytes)
+    generate.write(generate.frame(spark, records, value_bytes, PARTITIONS), TOPIC, PARTITIONS, directory, **options)
+    return Log(directory, records, value_bytes, generate.size_of(directory))
+
+
+def readers(spark: SparkSession, log: Log, stack: ExitStack, *, alone: bool) -> dict[str, DataFrame]:
+    """The frames to measure, by name; what serves them ends with the stack."""
+    kafkalet = stack.enter_context(serving.kafkalet(log.directory))
+    found = {
+        "kafkalog, directory": from_directory(spark, log.directory),
+        "kafkalog, kafkalet": from_broker(spark, "kafkalog", kafkalet),
+        "connector, kafkalet": from_broker(spark, "kafka", kafkalet),
+    }
+    if not alone:
+        kafka = stack.enter_context(serving.apache_kafka(log.directory, {TOPIC: PARTITIONS}))
+        found["connector, Kafka 3.9"] = from_broker(spark, "kafka", kafka)
+        found["kafkalog, Kafka 3.9"] = from_broker(spark, "kafkalog", kafka)
+    return found
+
+
+def from_directory(spark: SparkSession, directory: Path, **options: object) -> DataFrame:
+    given = {"includeHeaders": "false"} | {name: str(value) for name, value in options.items()}
+    return spark.read.format("kafkalog").options(**given).load(str(directory))
+
+
+def from_broker(spark: SparkSession, source: str, servers: str) -> DataFrame:
+    options = {"kafka.bootstrap.servers": servers, "subscribe": TOPIC, "includeHeaders": "false"}
+    return spark.read.format(source).options(**options).load()
+
+
+def measured(log: Log, frames: Mapping[str, DataFrame], runs: int) -> Iterator[Figure]:
+    """Each query by each reader in turn, medians of `runs`."""
+    for query, ask in QUERIES.items():
+        seconds: dict[str, list[float]] = {name: [] for name in frames}
+        peaks = dict.fromkeys(frames, 0.0)
+        for _ in range(runs):
+            for name, rows in frames.items():
+                with Peak() as peak:
+                    begun = time.perf_counter()
+                    answer = ask(rows)
+                    seconds[name].append(time.perf_counter() - begun)
+                peaks[name] = max(peaks[name], peak.mib)
+                if answer not in (None, (log.records, log.records * log.value_bytes)):
+                    raise SystemExit(f"{name} found {answer} where {log.records:,} records are")
+        for name, took in seconds.items():
+            yield Figure(name, query, median(took), peaks[name])
+
+
+def bounded(spark: SparkSession, root: Path, size: int) -> Iterator[tuple[str, float]]:
+    """The peak of a worker that reads a log of `size` bytes, by the size of its segments and of its tasks."""
+    for segment, task in (("16m", "16m"), ("128m", "128m"), ("1g", "128m"), ("1g", "4g")):
+        directory = root / f"segments-{segment}"
+        if not directory.exists():
+            made(spark, directory, size, 100, segmentBytes=segment)
+        rows = from_directory(spark, directory, maxBytesPerTask=task)
+        with Peak() as peak:
+            added(rows)
+        yield f"segments of {segment}, tasks of {task}", peak.mib
