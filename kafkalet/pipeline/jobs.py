@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import warnings
 from argparse import Namespace
 from collections.abc import Sequence
 from importlib import import_module
@@ -42,7 +43,9 @@ def main(
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)-7s %(name)s: %(message)s")
     logging.getLogger("kafkalet").setLevel(told.log_level.upper())
     try:
-        return _run(told, spark, output)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+            return _run(told, spark, output)
     except (UsageError, BadOption) as error:
         return _complain(str(error), 2)
     except KeyboardInterrupt:
@@ -69,21 +72,16 @@ def _run(told: Namespace, spark: SparkSession | None, output: TextIO | None) -> 
 
 def reason_of(error: BaseException) -> str:
     """One line: what the error says; of one that Spark brings from a Python worker, what was raised there."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    if any(line.startswith("Traceback (most recent call last)") for line in lines):
-        start = max(number for number, line in enumerate(lines) if line.startswith("Traceback"))
-        raised = (line for line in lines[start + 1 :] if _is_raised(line))
-        found = next(raised, "")
-        return found.partition(": ")[2] or found or lines[0]
+    text = str(error)
+    _, found, traceback = text.rpartition("Traceback (most recent call last):")
+    if found:
+        # Frames are indented; the first line that is not says what was raised, after the name of its class.
+        raised = next((line for line in traceback.splitlines() if line[:1].strip()), "")
+        name, _, said = raised.partition(": ")
+        if said:
+            return said if name.startswith("kafkalet.") else raised
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[0] if lines else type(error).__name__
-
-
-def _is_raised(line: str) -> bool:
-    """Whether a line of a traceback is its last: the exception, and not a frame or a line of source."""
-    name = line.partition(":")[0]
-    return (
-        not line.startswith("File ") and bool(name) and name.replace(".", "").replace("_", "").isalnum() and "." in name
-    )
 
 
 def _complain(reason: str, status: int) -> int:

@@ -14,6 +14,7 @@ The thread that looks is a daemon and asks only what Spark has in memory already
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 import sys
 import threading
@@ -66,9 +67,10 @@ class SparkStatus:
     The job group is a property of the thread that makes this object: what that thread starts is in it.
     """
 
-    def __init__(self, spark: SparkSession, group: str) -> None:
+    def __init__(self, spark: SparkSession, what: str) -> None:
         context = spark.sparkContext
-        context.setJobGroup(group, group)
+        group = f"kafkalet-{os.urandom(8).hex()}"
+        context.setJobGroup(group, what)
         self._group = group
         self._tracker = context.statusTracker()
         self._queries = spark._jsparkSession.sharedState().statusStore()

@@ -47,7 +47,7 @@ class Running:
 
     def progress(self, what: str, expected: Expected = Expected()) -> Progress:  # noqa: B008 - an immutable value
         """Shows how far the jobs are that this thread starts while the `with` lasts."""
-        status = SparkStatus(self.spark, f"kafkalet {what}")
+        status = SparkStatus(self.spark, f"kafkalet pipeline {what}")
         return Progress(status, what, style_of(self._progress, sys.stderr), expected, clock=self.clock)
 
     def say(self, text: str) -> None:

@@ -136,8 +136,16 @@ def source_options(told: Namespace) -> dict[str, str]:
 
 
 def conf(told: Namespace) -> dict[str, str]:
-    """Settings of Spark: times without a zone are UTC, and progress is reported often; the user's go before."""
-    settings = {"spark.sql.session.timeZone": "UTC", "spark.ui.showConsoleProgress": "false"}
+    """Settings of Spark; the user's go before.
+
+    Times without a zone are UTC, and progress is told often. Spark's own log is kept for debugging: of a task that
+    fails it has a hundred lines, and it fails again elsewhere or becomes the one line that the user gets to read.
+    """
+    settings = {
+        "spark.sql.session.timeZone": "UTC",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "WARN" if told.log_level == "debug" else "FATAL",
+    }
     if told.progress != "none":
         settings["spark.executor.heartbeatInterval"] = "2s"
     return settings | pairs("--conf", told.conf)

@@ -1,0 +1,144 @@
+"""`kafkalet pipeline load INPUT... --data-dir DIR --topic T`: any Spark source to the logs of a topic.
+
+What the input is the name of it says (.csv, .json, .jsonl, .ndjson, .orc, .parquet, .txt, before .gz and the like; of a
+folder, the first file in it), unless --from does. A CSV file has a header line unless --option header=false. Formats
+that are no files take all they need from options: --from jdbc --option url=... --option dbtable=...
+"""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from kafkalet.pipeline.plan import megabytes, settings_text
+from kafkalet.pipeline.progress import Expected
+from kafkalet.pipeline.writing.load import load
+from kafkalet.pipeline.writing.settings import write_options
+
+from .records import Roles, as_records
+from .running import Running
+from .settings import WRITE_OPTIONS, UsageError, format_options, pairs
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FORMATS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".orc": "orc",
+    ".parquet": "parquet",
+    ".txt": "text",
+    ".log": "text",
+}
+PACKED = (".gz", ".bz2", ".zst", ".lz4", ".snappy", ".xz", ".deflate")
+DEFAULTS = {".csv": {"header": "true"}, ".tsv": {"header": "true", "sep": "\t"}}
+
+
+def prepare(told: Namespace) -> LoadJob:
+    """The job, its options checked. Raises UsageError, BadOption."""
+    written = {"path": told.data_dir, **format_options(told, WRITE_OPTIONS)}
+    if told.topic is not None:
+        written["topic"] = told.topic
+    elif told.topic_column is None and told.input_format != "kafkalog":
+        raise UsageError("say into which topic: --topic TOPIC, or --topic-column COL")
+    if told.log_append_time:
+        written["timestampType"] = "LogAppendTime"
+    write_options(written)
+    roles = Roles(
+        _names(told.key), _names(told.value), told.timestamp, told.headers, told.partition_column, told.topic_column
+    )
+    given = pairs("--option", told.option)
+    return LoadJob(Input.of(told.inputs, told.input_format, given), roles, written)
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(name for name in text.split(",") if name) if text else ()
+
+
+class Input:
+    """What is loaded: a format of Spark, its options, and paths or the name of a table."""
+
+    def __init__(self, file_format: str, options: Mapping[str, str], paths: Sequence[str]) -> None:
+        self.format = file_format
+        self.options = options
+        self.paths = paths
+
+    @classmethod
+    def of(cls, inputs: Sequence[str], file_format: str | None, options: Mapping[str, str]) -> Input:
+        """What the command line says; without a format, that of the first input. Raises UsageError."""
+        suffix = suffix_of(inputs[0]) if inputs and file_format in (None, "csv") else ""
+        chosen = file_format or FORMATS.get(suffix)
+        if chosen is None:
+            what = f"{inputs[0]} is" if inputs else "the input is"
+            raise UsageError(
+                f"say what {what}: --from parquet, csv, json, orc, text, jdbc, table, or another format of Spark"
+            )
+        if chosen == "table" and len(inputs) != 1:
+            raise UsageError("--from table takes the name of one table")
+        defaults = DEFAULTS.get(suffix, {"header": "true"}) if chosen == "csv" else {}
+        named = {name.lower() for name in options}
+        return cls(chosen, {**{k: v for k, v in defaults.items() if k not in named}, **options}, list(inputs))
+
+    def table(self, spark: SparkSession) -> DataFrame:
+        if self.format == "table":
+            return spark.table(self.paths[0])
+        reader = spark.read.format(self.format).options(**self.options)
+        return reader.load(list(self.paths)) if self.paths else reader.load()
+
+
+def suffix_of(path: str) -> str:
+    """What tells the format: the end of a file's name, without that of its packing; of a folder, of its first file."""
+    if os.path.isdir(path):
+        for folder, folders, names in os.walk(path):
+            folders[:] = sorted(name for name in folders if not name.startswith(("_", ".")))
+            shown = sorted(name for name in names if not name.startswith(("_", ".")))
+            if shown:
+                return suffix_of(os.path.join(folder, shown[0]))
+        return ""
+    stem, suffix = os.path.splitext(path.lower())
+    return os.path.splitext(stem)[1] if suffix in PACKED else suffix
+
+
+class LoadJob:
+    """A load."""
+
+    def __init__(self, source: Input, roles: Roles, written: Mapping[str, str]) -> None:
+        self._input = source
+        self._roles = roles
+        self._written = written
+
+    def dry_run(self, running: Running) -> None:
+        table = self._input.table(running.spark)
+        records = as_records(table, self._roles)
+        sizes = file_sizes(table)
+        files = f", {len(sizes):,} files, {megabytes(sum(sizes))}" if sizes else ""
+        shown = {
+            "input": f"{self._input.format}{files}",
+            "columns": ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in table.schema.fields),
+            "records": ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in records.schema.fields),
+            "data-dir": self._written["path"],
+            **{name: value for name, value in self._written.items() if name != "path"},
+        }
+        running.say(settings_text(shown))
+
+    def run(self, running: Running) -> int:
+        spark = running.spark
+        table = self._input.table(spark)
+        records = as_records(table, self._roles)
+        with running.progress("load", Expected(size_bytes=sum(file_sizes(table)))):
+            load(spark, records, self._written)
+        running.say(f"loaded into {self._written['path']}")
+        return 0
+
+
+def file_sizes(table: DataFrame) -> list[int]:
+    """Of the files that are read, as far as they are on this machine."""
+    paths = (urlsplit(uri) for uri in table.inputFiles())
+    local = (unquote(path.path) for path in paths if path.scheme in ("", "file"))
+    return [os.path.getsize(path) for path in local if os.path.isfile(path)]
