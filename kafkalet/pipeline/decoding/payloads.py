@@ -5,6 +5,7 @@ is, is bounded: a piece is closed as soon as it costs `max_bytes`, so it never c
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -45,14 +46,19 @@ def payloads(buffer: Buffer, batches: Batches, rows: Int64s, max_bytes: int, lim
     if batches.codec[rows].any():
         yield from _decompressed(buffer, batches, rows, columns_bytes, max_bytes, limit)
         return
-    cost = end - start + columns_bytes
+    for some in slices(end - start + columns_bytes, max_bytes):
+        first = int(start[some.start])
+        view = memoryview(buffer)[first : int(end[some.stop - 1])]
+        yield Payloads(view, rows[some], start[some] - first, end[some] - first)
+
+
+def slices(cost: Int64s, max_bytes: int) -> Iterator[slice]:
+    """Rows of these costs in slices of about `max_bytes`."""
     piece = (np.cumsum(cost) - cost) // max_bytes
-    for rows_of_piece in np.split(np.arange(rows.size), np.flatnonzero(np.diff(piece)) + 1):
-        if rows_of_piece.size:
-            some = slice(rows_of_piece[0], rows_of_piece[-1] + 1)
-            first = int(start[some.start])
-            view = memoryview(buffer)[first : int(end[some.stop - 1])]
-            yield Payloads(view, rows[some], start[some] - first, end[some] - first)
+    bounds = [0, *(np.flatnonzero(np.diff(piece)) + 1).tolist(), cost.size]
+    for first, behind in pairwise(bounds):
+        if behind > first:
+            yield slice(first, behind)
 
 
 def _decompressed(

@@ -28,7 +28,7 @@ from .exactly import read_exactly
 from .fields import Fields, read_fields
 from .headers import HEADERS, decoded_name, header_column, no_headers, read_headers
 from .legacy import read_messages
-from .payloads import RECORD_BYTES, Payloads, payloads
+from .payloads import RECORD_BYTES, Payloads, payloads, slices
 from .spans import binary_column
 from .starts import SMALLEST_RECORD, record_starts
 
@@ -73,7 +73,8 @@ def decode_all(
     rows = np.arange(batches.position.size)
     for alike in np.split(rows, np.flatnonzero(np.diff(is_legacy)) + 1):
         if alike.size and is_legacy[alike[0]]:
-            yield from _decode_messages(buffer, batches, alike, want, max_bytes, limit)
+            for some in slices(batches.size[alike] + RECORD_BYTES, max_bytes):
+                yield from _decode_messages(buffer, batches, alike[some], want, max_bytes, limit)
         elif alike.size:
             for piece in payloads(buffer, batches, alike, max_bytes, limit):
                 yield from _decode_piece(buffer, batches, piece, want, limit)
@@ -138,19 +139,24 @@ def _decode_fast(
     end[:-1] = start[1:]
     end[last] = piece.end
     fields = read_fields(data, start, end)
-    having = np.flatnonzero(fields.header_count)
-    if having.size:
-        headers, are_sound = read_headers(data, fields.headers[having], fields.header_count[having], fields.end[having])
-        fields.is_sound[having] &= are_sound
     batch = np.repeat(np.arange(count.size), count)
     if not fields.is_sound.all():
-        is_sound = np.ones(count.size, np.bool_)
-        is_sound[batch[~fields.is_sound]] = False
-        return None, is_sound
+        return None, _sound_batches(count.size, batch[~fields.is_sound])
+    having = np.flatnonzero(fields.header_count)
+    if having.size:
+        headers, are_sound = read_headers(data, fields.headers[having], fields.header_count[having], end[having])
+        if not are_sound.all():
+            return None, _sound_batches(count.size, batch[having[~are_sound]])
     header = None
     if "headers" in want:
         header = header_column(piece.buffer, fields.header_count, headers) if having.size else no_headers(start.size)
-    return _assembled(batches, piece, batch, fields, header, want), np.ones(count.size, np.bool_)
+    return _assembled(batches, piece, batch, fields, header, want), _sound_batches(count.size, batch[:0])
+
+
+def _sound_batches(count: int, doubtful: Int64s) -> Mask:
+    is_sound = np.ones(count, np.bool_)
+    is_sound[doubtful] = False
+    return is_sound
 
 
 def _assembled(
