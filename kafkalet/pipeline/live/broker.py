@@ -23,6 +23,7 @@ from .lookups import Found, Lookup, ask_leader
 from .metadata import LOWEST_VERSION, Leader, Metadata, TopicPartition
 from .patience import Patience
 from .refusals import PartitionRefused, Unreachable
+from .security import credentials
 from .settings import ISOLATION_LEVELS, Settings
 
 UNKNOWN = (Code.UNKNOWN_TOPIC_OR_PARTITION, Code.UNKNOWN_TOPIC_ID)
@@ -61,6 +62,7 @@ class LiveBroker:
         self, bootstrap_servers: str, properties: Mapping[str, str] | None = None, *, clock: Clock | None = None
     ) -> None:
         self.settings = Settings.of(properties or {})
+        credentials(self.settings)
         self.metadata = Metadata()
         self._clock = clock or SystemClock()
         self._bootstrap = [Address.parse(part) for part in bootstrap_servers.split(",") if part.strip()]
@@ -124,7 +126,7 @@ class LiveBroker:
                 if answer.error_code == Code.NONE and answer.brokers:
                     if topics is None:
                         self.metadata = Metadata()
-                    return self.metadata.take(answer)
+                    return self.metadata.take(answer, topics)
                 last = KafkaError(Code(answer.error_code or Code.BROKER_NOT_AVAILABLE), f"Metadata of {address}")
             if not patience.pause():
                 raise last

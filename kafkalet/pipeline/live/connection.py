@@ -23,11 +23,14 @@ from kafkalet.protocol.errors import Code, DecodeError, KafkaError
 from kafkalet.protocol.frame import decode_response_header, request_frame
 from kafkalet.protocol.messages import request_type
 from kafkalet.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kafkalet.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+from kafkalet.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from kafkalet.protocol.schema import Request, Response
 from kafkalet.protocol.wire import Buffer
 from kafkalet.version import VERSION
 
 from .refusals import Unreachable
+from .security import MECHANISM, Credentials, credentials, encrypted, tls
 from .settings import Settings
 
 AHEAD_BYTES = 64 << 10
@@ -69,6 +72,8 @@ class Connection:
         self._socket = self._connect()
         try:
             self._versions = self._ask_versions()
+            if (known_as := credentials(settings)) is not None:
+                self._authenticate(known_as)
         except BaseException:
             self.close()
             raise
@@ -118,6 +123,17 @@ class Connection:
         refused = int.from_bytes(frame[4:6], "big") == Code.UNSUPPORTED_VERSION
         return ApiVersionsResponse.decode(frame, 0 if refused else version, 4)
 
+    def _authenticate(self, known_as: Credentials) -> None:
+        handshake = SaslHandshakeRequest(mechanism=MECHANISM)
+        chosen = cast(SaslHandshakeResponse, self.ask(handshake, self.version(Api.SASL_HANDSHAKE, 1)))
+        if chosen.error_code != Code.NONE:
+            there = ", ".join(chosen.mechanisms)
+            raise KafkaError(Code(chosen.error_code), f"broker {self.address} has {there}, not {MECHANISM}")
+        proof = SaslAuthenticateRequest(auth_bytes=known_as.message)
+        answer = cast(SaslAuthenticateResponse, self.ask(proof, self.version(Api.SASL_AUTHENTICATE, 0)))
+        if answer.error_code != Code.NONE:
+            raise KafkaError(Code(answer.error_code), f"{answer.error_message} (broker {self.address})")
+
     # Requests and answers
 
     def ask(self, request: Request, version: int) -> Response:
@@ -164,6 +180,7 @@ class Connection:
     # Bytes
 
     def _connect(self) -> socket.socket:
+        context = tls(self._settings)
         timeout_s = self._settings.socket_connection_setup_timeout_ms / 1000
         try:
             connected = socket.create_connection(self.address, timeout_s)
@@ -173,10 +190,11 @@ class Connection:
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._settings.receive_buffer_bytes >= 0:
                 connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self._settings.receive_buffer_bytes)
+            connected = encrypted(connected, context, self.address.host)
             connected.settimeout(self._settings.request_timeout_ms / 1000)
-        except BaseException:
+        except OSError as error:
             connected.close()
-            raise
+            raise Unreachable(f"no connection to broker {self.address}: {error}") from error
         return connected
 
     def _frame(self) -> bytearray:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, cast
 
 from kafkalet.protocol.api import Api
-from kafkalet.protocol.errors import Code
+from kafkalet.protocol.errors import Code, DecodeError
 from kafkalet.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 
 from .connection import Connection
@@ -131,7 +131,8 @@ def _answers(
 ) -> Iterator[tuple[int, Answer]]:
     for topic in answer.topics:
         for row in topic.partitions:
-            index = indexes[topic.name, row.partition_index]
+            if (index := indexes.get((topic.name, row.partition_index))) is None:
+                raise DecodeError(f"ListOffsets answers for {topic.name}-{row.partition_index}, which was not asked")
             if row.error_code == Code.NONE:
                 yield index, Found(row.offset, row.timestamp, row.leader_epoch)
             else:

@@ -6,7 +6,7 @@ another id; what was known of the old one goes with it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from kafkalet.protocol.errors import Code
@@ -45,16 +45,17 @@ class Metadata:
         rows = None if topics is None else [MetadataRequest.Topic(name=name) for name in topics]
         return MetadataRequest(topics=rows, allow_auto_topic_creation=False)
 
-    def take(self, answer: MetadataResponse) -> dict[str, Code]:
-        """Remember what an answer says, and give the topics that it has nothing to say about, with the reason."""
+    def take(self, answer: MetadataResponse, asked: Collection[str] | None) -> dict[str, Code]:
+        """Remember what an answer says, and give the topics that it says nothing about, with the reason."""
         self.brokers = {row.node_id: Address(row.host, row.port) for row in answer.brokers}
-        failed = {}
+        failed = dict.fromkeys(asked or (), Code.UNKNOWN_TOPIC_OR_PARTITION)
         for topic in answer.topics:
             name = topic.name or ""
             self.forget(name)
             if topic.error_code != Code.NONE:
                 failed[name] = Code(topic.error_code)
                 continue
+            failed.pop(name, None)
             self.partitions[name] = len(topic.partitions)
             self.topic_ids[name] = topic.topic_id
             if topic.is_internal:

@@ -18,6 +18,8 @@ from kafkalet.properties import InvalidProperty, Property, PropertySet, Type, at
 ISOLATION_LEVELS = ("read_uncommitted", "read_committed")
 """By their numbers in requests."""
 
+_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+
 _PROPERTIES = PropertySet(
     (
         Property("client.id", Type.STRING, "kafkalet-pipeline"),
@@ -34,7 +36,16 @@ _PROPERTIES = PropertySet(
         Property("retry.backoff.ms", Type.LONG, "100", at_least(0)),
         Property("retry.backoff.max.ms", Type.LONG, "1000", at_least(0)),
         Property("receive.buffer.bytes", Type.INT, "-1", between(-1, 0x7FFFFFFF)),
-        Property("security.protocol", Type.STRING, "PLAINTEXT", one_of("PLAINTEXT")),
+        Property("security.protocol", Type.STRING, "PLAINTEXT", one_of(*_PROTOCOLS)),
+        Property("sasl.mechanism", Type.STRING, "GSSAPI"),
+        Property("sasl.jaas.config", Type.PASSWORD, ""),
+        Property("ssl.truststore.type", Type.STRING, "JKS"),
+        Property("ssl.truststore.location", Type.STRING, ""),
+        Property("ssl.truststore.certificates", Type.PASSWORD, ""),
+        Property("ssl.keystore.type", Type.STRING, "JKS"),
+        Property("ssl.keystore.location", Type.STRING, ""),
+        Property("ssl.key.password", Type.PASSWORD, ""),
+        Property("ssl.endpoint.identification.algorithm", Type.STRING, "https", one_of("https", "")),
     )
 )
 
@@ -57,6 +68,15 @@ class Settings(NamedTuple):
     retry_backoff_max_ms: int
     receive_buffer_bytes: int
     security_protocol: str
+    sasl_mechanism: str
+    sasl_jaas_config: str
+    ssl_truststore_type: str
+    ssl_truststore_location: str
+    ssl_truststore_certificates: str
+    ssl_keystore_type: str
+    ssl_keystore_location: str
+    ssl_key_password: str
+    ssl_endpoint_identification_algorithm: str
 
     @classmethod
     def of(cls, texts: Mapping[str, str]) -> Settings:
