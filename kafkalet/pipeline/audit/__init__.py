@@ -1,0 +1,34 @@
+"""What the bytes of logs say, beside what their indexes, snapshots and checkpoints say, and a live broker.
+
+`audit(spark, paths, options)` reads every log in the directories once, in Spark's tasks, and gives a Verdict; `options`
+are in options.py. What counts as wrong is in findings.py, each kind with the module that finds it:
+
+    stretches.py            how logs are dealt out to tasks; stretch_audit.py is what one task does
+      entries.py            the sound entries of a chunk of a file
+      offset_order.py       offsets rise; gaps
+      record_checks.py      records against their header
+      offset_index_check.py, time_index_check.py     .index and .timeindex
+      runs.py, epoch_runs.py                          what producers and leaders did, in runs
+      sizes.py, keys.py, series.py                    sketches and series of bounded size
+    partition_audit.py      a whole log from its stretches
+      offset_chain.py       where it ends; why offsets are left out
+      producers.py, transactions.py                   sequences, epochs; what is open, what was aborted
+      txn_index_check.py, snapshot_check.py           .txnindex and .snapshot
+      surroundings.py, checkpoint_checks.py           the small files beside the segments
+    asking.py               what a broker should answer to ListOffsets; comparing.py: and what it does answer
+    facts.py, verdict.py, report.py                   facts.parquet, verdict.json, report.html; drawings.py, html.py
+    job.py                  all of it, through Spark
+
+Nothing here has seen the broker's code: logs are read by `kafkalet.pipeline.decoding` and `kafkalet.pipeline.logs`.
+
+A directory whose broker is at work can be audited if that broker is named: what lies below the high watermark that it
+tells at first is on the disk, and only that is looked at. Without it the logs must be at rest.
+"""
+
+from .job import audit
+from .options import AuditOptions
+from .verdict import Verdict
+
+run = audit
+
+__all__ = ["AuditOptions", "Verdict", "audit", "run"]

@@ -1,0 +1,44 @@
+"""Do the checkpoints of a log directory name offsets that the log has?
+
+    log start        at most the log end offset; one below the first segment is old, and does not count
+    high watermark   at most the log end offset
+    recovery point   at most the log end offset; after a clean stop it is that
+    leader epochs    begin at the log end offset at the latest
+
+All of them may lag behind, for they are written from time to time; none may be ahead.
+"""
+
+from __future__ import annotations
+
+import os
+
+from kafkalet.pipeline.logs import checkpoints
+
+from .findings import Findings
+from .surroundings import Surroundings
+
+
+def check_checkpoints(
+    around: Surroundings, log_path: str, log_end_offset: int, findings: Findings, *, is_live: bool
+) -> None:
+    """Compare what was read beside the log with where it ends. A live log may have grown since."""
+    if is_live:
+        return
+    for name, offset, what in (
+        (checkpoints.LOG_START_OFFSETS, around.log_start_offset, "log start offset"),
+        (checkpoints.HIGH_WATERMARKS, around.high_watermark, "high watermark"),
+        (checkpoints.RECOVERY_POINTS, around.recovery_point, "recovery point"),
+    ):
+        if offset is not None and offset > log_end_offset:
+            message = f"the {what} is {offset}, and the log ends at {log_end_offset}"
+            findings.add("checkpoint", message, file=os.path.join(around.directory, name), offset=offset)
+    point = around.recovery_point
+    if around.is_closed and point is not None and point < log_end_offset:
+        message = f"the recovery point is {point} after a clean stop, and the log ends at {log_end_offset}"
+        path = os.path.join(around.directory, checkpoints.RECOVERY_POINTS)
+        findings.add("checkpoint", message, file=path, offset=point)
+    for epoch, start_offset in around.epochs or ():
+        if start_offset > log_end_offset:
+            message = f"leader epoch {epoch} begins at {start_offset}, and the log ends at {log_end_offset}"
+            path = os.path.join(log_path, checkpoints.LEADER_EPOCHS)
+            findings.add("leader-epoch", message, file=path, offset=start_offset)

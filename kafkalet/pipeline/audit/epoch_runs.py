@@ -1,0 +1,90 @@
+"""Leader epochs never fall along a log, and each begins where leader-epoch-checkpoint says.
+
+Entries of formats 0 and 1 carry no epoch. The checkpoint forgets epochs below the log start offset, except the one
+that was current there, which then begins at the log start offset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .entries import Entries
+from .findings import Findings
+
+EPOCH_RUN = np.dtype(
+    [
+        ("epoch", "i4"),
+        ("has_epoch", "?"),
+        ("first_offset", "i8"),
+        ("last_offset", "i8"),
+        ("position", "i8"),
+        ("stretch", "i4"),
+    ]
+)
+"""Entries of one epoch that follow each other; positions are in the file of the stretch."""
+EpochRuns = NDArray[np.void]
+NO_EPOCH_RUNS: EpochRuns = np.empty(0, EPOCH_RUN)
+
+
+class EpochsOfStretch:
+    """Collects the runs of one stretch. A run also ends where the checkpoint says that an epoch begins."""
+
+    def __init__(self, number: int, starts: Sequence[int]) -> None:
+        self._number = number
+        self._starts = np.array(sorted(starts), np.int64)
+        self._runs: list[EpochRuns] = []
+
+    def take(self, entries: Entries) -> None:
+        batches = entries.batches
+        if batches.size.size == 0:
+            return
+        section = np.searchsorted(self._starts, batches.last_offset, "right")
+        has_epoch = batches.magic > 1
+        changes = (np.diff(batches.leader_epoch) != 0) | np.diff(has_epoch) | (np.diff(section) != 0)
+        starts = np.flatnonzero(np.append(True, changes))
+        ends = np.append(starts[1:], batches.size.size) - 1
+        runs = np.empty(starts.size, EPOCH_RUN)
+        runs["epoch"] = batches.leader_epoch[starts]
+        runs["has_epoch"] = has_epoch[starts]
+        runs["first_offset"] = batches.base_offset[starts]
+        runs["last_offset"] = batches.last_offset[ends]
+        runs["position"] = entries.position[starts]
+        runs["stretch"] = self._number
+        self._runs.append(runs)
+
+    @property
+    def runs(self) -> EpochRuns:
+        return np.concatenate(self._runs) if self._runs else NO_EPOCH_RUNS
+
+
+def check_epochs(
+    runs: EpochRuns, paths: Sequence[str], checkpoint: Sequence[tuple[int, int]] | None, findings: Findings
+) -> None:
+    """The runs of a whole log, in order; `paths` are the files of its stretches."""
+    runs = runs[runs["has_epoch"]]
+    epoch = runs["epoch"].astype(np.int64)
+    before = np.maximum.accumulate(epoch)
+    falls = np.append(False, epoch[1:] < before[:-1])
+    told = np.full(runs.size, -1, np.int64)
+    if checkpoint:
+        epochs = np.array([entry[0] for entry in checkpoint], np.int64)
+        starts = np.array([entry[1] for entry in checkpoint], np.int64)
+        slot = np.searchsorted(starts, runs["last_offset"], "right") - 1
+        told = np.where(slot >= 0, epochs[slot], -1)
+    differs = (told >= 0) & (told != epoch)
+    for at in np.flatnonzero(falls | differs).tolist():
+        run = runs[at]
+        if falls[at]:
+            message = f"leader epoch {run['epoch']} comes after {before[at - 1]}"
+        else:
+            message = f"leader epoch {run['epoch']}, where leader-epoch-checkpoint says {told[at]}"
+        findings.add(
+            "leader-epoch",
+            message,
+            file=paths[run["stretch"]],
+            position=int(run["position"]),
+            offset=int(run["first_offset"]),
+        )

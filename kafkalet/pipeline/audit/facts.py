@@ -1,0 +1,186 @@
+"""facts.parquet: all that was found out, a row for each fact.
+
+    kind           name                  value                     text
+    partition      log_start_offset ...  the number                  its path, for `log_begins_at`
+    codec          the codec             bytes                     "entries 12, records 3400"
+    segment        size, entries, records, bytes, largest_timestamp, damaged_bytes (first_offset, last_offset, file)
+    transaction    open, aborted, committed, ended                 records; bytes in `text`
+                   (producer_id, producer_epoch, first_offset, last_offset: of the marker, null while it is open)
+    gap            compacted, unreadable, missing                  how many offsets (first_offset, last_offset, file)
+    key            the key, as text or hex                         how often it comes, at least
+    time           of a piece of time: its begin in ms             records; bytes in `text`
+    finding        the check                                       null; what is wrong
+
+Columns that do not apply are null. Offsets are inclusive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from .partition_audit import PartitionFacts
+from .transactions import RESULTS
+
+SCHEMA = pa.schema(
+    [
+        pa.field("topic", pa.string(), nullable=False),
+        pa.field("partition", pa.int32(), nullable=False),
+        pa.field("kind", pa.string(), nullable=False),
+        pa.field("name", pa.string(), nullable=False),
+        pa.field("value", pa.int64()),
+        pa.field("text", pa.string()),
+        pa.field("file", pa.string()),
+        pa.field("position", pa.int64()),
+        pa.field("first_offset", pa.int64()),
+        pa.field("last_offset", pa.int64()),
+        pa.field("producer_id", pa.int64()),
+        pa.field("producer_epoch", pa.int32()),
+    ]
+)
+
+
+def tables(facts: PartitionFacts, heaviest_keys: int) -> Iterator[pa.Table]:
+    """The rows about one log. Raises nothing: every log has some."""
+    rows = [*_about(facts), *_segments(facts), *_gaps(facts), *_keys(facts, heaviest_keys), *_times(facts)]
+    yield _table(facts, rows)
+    if facts.transactions.size:
+        yield _transactions(facts)
+
+
+def numbers(facts: PartitionFacts) -> dict[str, int]:
+    """The numbers about one log, by name."""
+    chain, times = facts.chain, facts.times
+    data = facts.records - facts.markers
+    return {
+        "log_begins_at": chain.log_begins_at,
+        "log_start_offset": facts.log.log_start_offset,
+        "last_stable_offset": facts.last_stable_offset,
+        "log_end_offset": facts.log_end_offset,
+        "segments": len(facts.segments),
+        "size": facts.log.size_bytes,
+        "entries": facts.sizes.entries,
+        "records": data,
+        "markers": facts.markers,
+        "aborted_records": facts.aborted,
+        "undecided_records": facts.undecided,
+        "below_log_start_records": data - facts.visible,
+        "compacted_offsets": chain.left_out["compacted"] + chain.removed_inside,
+        "unreadable_offsets": chain.left_out["unreadable"],
+        "missing_offsets": chain.left_out["missing"],
+        "damaged_bytes": facts.damaged_bytes,
+        "producers": facts.producers,
+        "open_transactions": int((facts.transactions["result"] == 0).sum()),
+        "aborted_transactions": int((facts.transactions["result"] == 1).sum()),
+        "committed_transactions": int((facts.transactions["result"] == 2).sum()),
+        "smallest_timestamp": times.smallest,
+        "largest_timestamp": times.largest,
+        "timestamps_that_step_back": times.steps_back,
+        "worst_lateness_ms": times.worst_lateness_ms,
+        "worst_lateness_at": times.worst_at,
+        "records_without_key": facts.keys.without_key,
+        "distinct_keys": facts.keys.distinct,
+        "heaviest_key_records": int(facts.keys.counts[0]) if facts.keys.counts.size else 0,
+        "smallest_entry_bytes": facts.sizes.smallest_entry_bytes,
+        "largest_entry_bytes": facts.sizes.largest_entry_bytes,
+    }
+
+
+def key_name(key: bytes) -> str:
+    """A key as people can read it: as text where it is some, else in hex."""
+    try:
+        text = key.decode()
+    except UnicodeDecodeError:
+        return "0x" + key.hex()
+    return text if text.isprintable() else "0x" + key.hex()
+
+
+def heaviest(facts: PartitionFacts, count: int) -> list[tuple[str, int]]:
+    """Keys and how often they come, the heaviest first."""
+    if facts.keys.key is None:
+        return []
+    keys = facts.keys.key.slice(0, count).to_pylist()
+    return [(key_name(key[:200]), int(number)) for key, number in zip(keys, facts.keys.counts, strict=False)]
+
+
+Row = dict[str, Any]
+
+
+def _about(facts: PartitionFacts) -> Iterator[Row]:
+    for name, value in numbers(facts).items():
+        yield {"kind": "partition", "name": name, "value": value, "text": facts.log.path if "begins" in name else None}
+    for name, (entries, records, size) in facts.sizes.codecs().items():
+        yield {"kind": "codec", "name": name, "value": size, "text": f"entries {entries}, records {records}"}
+    for finding in facts.findings.found:
+        place = {"file": finding.file, "position": finding.position, "first_offset": finding.offset}
+        yield {"kind": "finding", "name": finding.check, "text": finding.message, **place}
+
+
+def _segments(facts: PartitionFacts) -> Iterator[Row]:
+    for segment in facts.segments:
+        place = {"file": segment.path}
+        if segment.first_offset >= 0:
+            place |= {"first_offset": segment.first_offset, "last_offset": segment.last_offset}  # type: ignore[dict-item]
+        for name, value in (
+            ("size", segment.size),
+            ("entries", segment.sizes.entries),
+            ("records", segment.sizes.records),
+            ("bytes", segment.sizes.bytes),
+            ("largest_timestamp", segment.largest_timestamp),
+            ("damaged_bytes", segment.damaged_bytes),
+        ):
+            yield {"kind": "segment", "name": name, "value": value, **place}
+
+
+def _gaps(facts: PartitionFacts) -> Iterator[Row]:
+    for gap in facts.chain.gaps:
+        yield {
+            "kind": "gap",
+            "name": gap.reason,
+            "value": gap.end_offset - gap.first_offset,
+            "file": gap.path,
+            "position": gap.position,
+            "first_offset": gap.first_offset,
+            "last_offset": gap.end_offset - 1,
+        }
+
+
+def _keys(facts: PartitionFacts, count: int) -> Iterator[Row]:
+    for key, number in heaviest(facts, count):
+        yield {"kind": "key", "name": key, "value": number}
+
+
+def _times(facts: PartitionFacts) -> Iterator[Row]:
+    bins = facts.by_time
+    for start, row in zip(bins.start.tolist(), bins.rows, strict=True):
+        yield {"kind": "time", "name": str(start), "value": int(row["records"]), "text": str(row["bytes"])}
+
+
+def _table(facts: PartitionFacts, rows: Iterable[Row]) -> pa.Table:
+    about = {"topic": facts.log.topic, "partition": facts.log.partition}
+    return pa.Table.from_pylist([about | row for row in rows], SCHEMA)
+
+
+def _transactions(facts: PartitionFacts) -> pa.Table:
+    transactions = facts.transactions
+    count = transactions.size
+    is_open = transactions["last_offset"] < 0
+    paths = np.array([*facts.stretch_paths, ""], object)
+    columns = {
+        "topic": pa.array([facts.log.topic] * count, pa.string()),
+        "partition": pa.array(np.full(count, facts.log.partition, np.int32)),
+        "kind": pa.array(["transaction"] * count, pa.string()),
+        "name": pa.array(np.array(RESULTS, object)[transactions["result"]], pa.string()),
+        "value": pa.array(transactions["records"]),
+        "text": pa.array(transactions["bytes"].astype(str)),
+        "file": pa.array(paths[transactions["first_stretch"]], pa.string()),
+        "position": pa.array(transactions["first_position"]),
+        "first_offset": pa.array(transactions["first_offset"]),
+        "last_offset": pa.array(transactions["last_offset"], mask=is_open),
+        "producer_id": pa.array(transactions["producer_id"]),
+        "producer_epoch": pa.array(transactions["producer_epoch"].astype(np.int32)),
+    }
+    return pa.table(columns, SCHEMA)

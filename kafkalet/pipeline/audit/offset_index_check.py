@@ -1,0 +1,119 @@
+"""Does every entry of an .index lead to what it promises?
+
+An entry (offset, position) promises that an append begins at `position` and ends in `offset`, so
+
+    an entry of the log begins at `position`
+    it begins at or below `offset`
+    what holds `offset` lies at `position` or behind it, and before the position of the next index entry
+    `offset` is its last offset: or the last one a cleaner has left in it, or (before 0.10.1) its first one
+
+and that entries rise. Which of several appends have an entry is not settled: a leader, a follower and a recovery choose
+differently. Where bytes of the log cannot be read, nothing is known of the entries that point there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .entries import Entries
+from .findings import Findings
+from .index_files import OFFSET_ENTRY, read_entries, torn_bytes
+from .stretches import Stretch
+
+UNSEEN = -1
+
+
+class OffsetIndexCheck:
+    """Compares the entries that point into one stretch with what passes by. A file that is not there says nothing."""
+
+    def __init__(self, stretch: Stretch, findings: Findings) -> None:
+        self.path = stretch.beside(".index")
+        self._stretch = stretch
+        self._findings = findings
+        try:
+            entries = read_entries(self.path, OFFSET_ENTRY)
+            torn = torn_bytes(self.path, OFFSET_ENTRY) if stretch.is_last else 0
+        except FileNotFoundError:
+            entries, torn = np.empty(0, OFFSET_ENTRY), 0
+        position = entries["position"].astype(np.int64)
+        end = np.iinfo(np.int64).max if stretch.is_last else stretch.end
+        mine = np.flatnonzero((position >= (stretch.start or position.min(initial=0))) & (position < end))
+        if stretch.before_offset is not None:  # those of what was written later point to what is not looked at
+            offset = entries["offset"].astype(np.int64) + stretch.base_offset
+            mine = mine[(offset[mine] < stretch.before_offset)]
+        self._rows = mine
+        self._position = position[mine]
+        self._offset = entries["offset"].astype(np.int64)[mine] + stretch.base_offset
+        self._base_there = np.full(mine.size, UNSEEN, np.int64)
+        """The first offset of the entry that begins at `position`."""
+        self._position_of_offset = np.full(mine.size, UNSEEN, np.int64)
+        self._is_end = np.zeros(mine.size, np.bool_)
+        self._damage: list[tuple[int, int]] = []
+        if torn:
+            self._findings.add("offset-index", f"it ends in {torn} bytes of an entry", file=self.path)
+        self._check_order()
+
+    def _check_order(self) -> None:
+        rises = np.ones(self._rows.size, np.bool_)
+        rises[1:] = (np.diff(self._offset) > 0) & (np.diff(self._position) > 0)
+        for at in np.flatnonzero(~rises).tolist():
+            place = f"({self._offset[at]}, {self._position[at]})"
+            self._add(at, f"{place} comes after ({self._offset[at - 1]}, {self._position[at - 1]})")
+
+    def take(self, entries: Entries) -> None:
+        if self._rows.size == 0 or entries.position.size == 0:
+            return
+        batches = entries.batches
+        row = np.minimum(np.searchsorted(entries.position, self._position), entries.position.size - 1)
+        here = np.flatnonzero(entries.position[row] == self._position)
+        self._base_there[here] = entries.first_offset[row[here]]
+        row = np.minimum(np.searchsorted(batches.last_offset, self._offset), batches.last_offset.size - 1)
+        holds = (entries.first_offset[row] <= self._offset) & (self._offset <= batches.last_offset[row])
+        here = np.flatnonzero(holds)
+        row = row[here]
+        self._position_of_offset[here] = entries.position[row]
+        was_cleaned = (batches.magic[row] > 1) & (batches.count[row] < entries.span[row])
+        self._is_end[here] = (
+            (batches.last_offset[row] == self._offset[here])
+            | was_cleaned
+            | (entries.first_offset[row] == self._offset[here])
+        )
+
+    def skip(self, position: int, size: int) -> None:
+        """These bytes of the log cannot be read."""
+        self._damage.append((position, position + size))
+
+    def finish(self) -> None:
+        """All has passed by."""
+        next_position = np.append(self._position[1:], np.iinfo(np.int64).max)
+        damaged = np.zeros(self._rows.size, np.bool_)
+        for start, end in self._damage:
+            damaged |= (self._position >= start) & (self._position < end)
+        nowhere = (self._base_there == UNSEEN) & ~damaged
+        above = (self._base_there > self._offset) & ~nowhere & ~damaged
+        unknown = (self._position_of_offset == UNSEEN) & (not self._damage)
+        known = self._position_of_offset != UNSEEN
+        early = known & (self._position_of_offset < self._position) & ~above
+        late = known & (self._position_of_offset >= next_position)
+        inside = known & ~self._is_end & ~early & ~late
+        for wrong, reason in (
+            (nowhere, "no entry of the log begins at byte {position}"),
+            (above, "the log at byte {position} begins with {base}, above offset {offset}"),
+            (unknown & ~nowhere & ~above, "the log has no offset {offset}"),
+            (early, "offset {offset} lies at byte {found}, before byte {position}"),
+            (late, "offset {offset} lies at byte {found}, behind the next entry's {next}"),
+            (inside, "offset {offset} is not where an entry of the log ends"),
+        ):
+            for at in np.flatnonzero(wrong).tolist():
+                message = reason.format(
+                    position=self._position[at],
+                    base=self._base_there[at],
+                    offset=self._offset[at],
+                    found=self._position_of_offset[at],
+                    next=next_position[at],
+                )
+                self._add(at, message)
+
+    def _add(self, at: int, message: str) -> None:
+        position = int(self._rows[at]) * OFFSET_ENTRY.itemsize
+        self._findings.add("offset-index", message, file=self.path, position=position, offset=int(self._offset[at]))

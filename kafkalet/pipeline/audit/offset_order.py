@@ -1,0 +1,132 @@
+"""Offsets rise from entry to entry, inside their segment; where some are left out is a gap.
+
+Whether a gap is right cannot be told here: a cleaner leaves gaps where it compacts, and nobody else does. What it
+takes out of the middle or the end of a batch shows in the batch itself, which keeps its first and last offset (so that
+the producer's sequence stays known) and counts fewer records than that: `removed_inside`. A log where that is seen was
+compacted, at least up to that batch.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kafkalet.pipeline.logs.indexes import MAX_RELATIVE_OFFSET
+
+from .entries import Entries
+from .findings import Findings
+from .stretches import Stretch
+
+DELETE_HORIZON = 1 << 6
+"""An attribute that only the cleaner sets, on what it has seen once (KIP-534)."""
+
+GAP = np.dtype([("first", "i8"), ("end", "i8"), ("position", "i8"), ("is_damaged", "?")])
+
+
+class Extent(NamedTuple):
+    """What a stretch says of its offsets."""
+
+    first_offset: int | None
+    """None: there is no sound entry."""
+    last_offset: int
+    first_position: int
+    end_position: int
+    """Behind the last sound entry."""
+    gaps: NDArray[np.void]
+    """Rows of GAP: the offsets left out, the position behind them, and whether bytes between cannot be read."""
+    removed_inside: int
+    """Offsets whose records a cleaner took out of batches that are still there."""
+    compacted_up_to: int
+    """Behind the last entry that shows the cleaner's work; -1 where none does."""
+
+
+class OffsetOrder:
+    """Follows the offsets of one stretch."""
+
+    def __init__(self, stretch: Stretch, findings: Findings) -> None:
+        self._stretch = stretch
+        self._findings = findings
+        self._first_offset: int | None = None
+        self._last_offset = -1
+        self._first_position = stretch.start
+        self._end = stretch.start
+        self._gaps: list[NDArray[np.void]] = []
+        self._removed_inside = 0
+        self._compacted_up_to = -1
+
+    def take(self, entries: Entries) -> None:
+        if entries.position.size == 0:
+            return
+        first, last = entries.first_offset, entries.batches.last_offset
+        if self._first_offset is None:
+            self._first_offset = int(first[0])
+            self._first_position = int(entries.position[0])
+            self._last_offset = self._first_offset - 1
+            self._end = self._first_position
+        before = np.append(self._last_offset, last[:-1])
+        end = np.append(self._end, entries.end[:-1])
+        self._note_gaps(entries, before, end)
+        self._check(entries, before)
+        self._note_cleaner(entries)
+        self._last_offset = int(last[-1])
+        self._end = int(entries.end[-1])
+
+    def _note_gaps(self, entries: Entries, before: NDArray[np.int64], end: NDArray[np.int64]) -> None:
+        rows = np.flatnonzero(entries.first_offset > before + 1)
+        if rows.size:
+            gaps = np.empty(rows.size, GAP)
+            gaps["first"] = before[rows] + 1
+            gaps["end"] = entries.first_offset[rows]
+            gaps["position"] = entries.position[rows]
+            gaps["is_damaged"] = end[rows] != entries.position[rows]
+            self._gaps.append(gaps)
+
+    def _check(self, entries: Entries, before: NDArray[np.int64]) -> None:
+        stretch, last = self._stretch, entries.batches.last_offset
+        highest = stretch.base_offset + MAX_RELATIVE_OFFSET
+        if stretch.next_base_offset is not None:
+            highest = min(highest, stretch.next_base_offset - 1)
+        falls = entries.first_offset <= before
+        outside = (entries.first_offset < stretch.base_offset) | (last > highest)
+        backwards = last < entries.first_offset
+        for row in np.flatnonzero(falls | outside | backwards).tolist():
+            first = int(entries.first_offset[row])
+            if falls[row]:
+                self._add("order", entries, row, f"an entry begins at offset {first}, after offset {before[row]}")
+            if outside[row]:
+                place = f"{stretch.base_offset} to {highest}"
+                self._add("range", entries, row, f"an entry holds {first} to {last[row]} in a segment of {place}")
+            if backwards[row]:
+                self._add("order", entries, row, f"an entry begins at offset {first} and ends at {last[row]}")
+
+    def _add(self, check: str, entries: Entries, row: int, message: str) -> None:
+        self._findings.add(
+            check,
+            message,
+            file=entries.path,
+            position=int(entries.position[row]),
+            offset=int(entries.batches.base_offset[row]),
+        )
+
+    def _note_cleaner(self, entries: Entries) -> None:
+        batches = entries.batches
+        missing = np.where(batches.magic > 1, entries.span - batches.count, 0)
+        horizon = (batches.attributes & np.int16(DELETE_HORIZON) != 0) & (batches.magic > 1)
+        seen = np.flatnonzero((missing > 0) | horizon)
+        if seen.size:
+            self._removed_inside += int(missing[missing > 0].sum())
+            self._compacted_up_to = int(batches.last_offset[seen[-1]]) + 1
+
+    @property
+    def extent(self) -> Extent:
+        return Extent(
+            self._first_offset,
+            self._last_offset,
+            self._first_position,
+            self._end,
+            np.concatenate(self._gaps) if self._gaps else np.empty(0, GAP),
+            self._removed_inside,
+            self._compacted_up_to,
+        )

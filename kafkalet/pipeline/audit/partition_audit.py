@@ -1,0 +1,258 @@
+"""The audit of one log, from what was seen in its stretches.
+
+Nothing of the log is read here any more, only the small files beside it: transaction indexes, snapshots, checkpoints.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+
+from kafkalet.pipeline.logs.directory import PartitionLog, snapshot_path
+from kafkalet.pipeline.logs.ends import last_stable_offset as stable_as_read
+from kafkalet.pipeline.logs.ends import log_end_offset as end_as_read
+from kafkalet.pipeline.logs.files import CorruptFile
+
+from .checkpoint_checks import check_checkpoints
+from .epoch_runs import NO_EPOCH_RUNS, check_epochs
+from .findings import Findings
+from .keys import Keys
+from .offset_chain import OffsetChain, follow_offsets
+from .options import AuditOptions
+from .producers import check_producers
+from .record_checks import Times
+from .runs import NO_RUNS, RUN, Runs
+from .series import NO_OFFSETS, NO_TIMES, Bins, behind
+from .sizes import Sizes
+from .snapshot_check import Known, check_snapshot
+from .stretch_audit import StretchFacts
+from .surroundings import Surroundings
+from .transactions import ABORTED, OPEN, Transactions, has_data, last_stable_offset, transactions_of
+from .txn_index_check import IndexedSegment, check_transaction_index
+
+
+class SegmentFacts(NamedTuple):
+    """One segment, all its stretches together. Offsets are -1 where it has no sound entry."""
+
+    path: str
+    base_offset: int
+    size: int
+    first_offset: int
+    last_offset: int
+    sizes: Sizes
+    largest_timestamp: int
+    damaged_bytes: int
+
+
+class PartitionFacts(NamedTuple):
+    """What is known of one log. Its size does not depend on the log's, but for the transactions."""
+
+    log: PartitionLog
+    around: Surroundings
+    findings: Findings
+    chain: OffsetChain
+    log_end_offset: int
+    last_stable_offset: int
+    segments: tuple[SegmentFacts, ...]
+    sizes: Sizes
+    records: int
+    markers: int
+    visible: int
+    """Records of data at or above the log start offset, aborted ones too."""
+    aborted: int
+    undecided: int
+    """Records of data in open transactions."""
+    producers: int
+    times: Times
+    keys: Keys
+    by_time: Bins
+    by_offset: Bins
+    transactions: Transactions
+    damaged_bytes: int
+    stretch_paths: tuple[str, ...]
+
+
+class Begun(NamedTuple):
+    """What is known of a log before its stretches are read."""
+
+    log: PartitionLog
+    around: Surroundings
+    findings: Findings
+    before_offset: int | None
+    """The high watermark that a live broker told; None: nobody was asked."""
+
+
+def audit_partition(begun: Begun, facts: Sequence[StretchFacts], options: AuditOptions) -> PartitionFacts:
+    """Put the stretches together, which are all of the log, in the order of its offsets."""
+    log, around, findings = begun.log, begun.around, begun.findings
+    for part in facts:
+        findings.merge(part.findings)
+        if part.is_gone:
+            findings.add("file", "was deleted while the log was audited", file=part.stretch.path)
+    paths = stretch_paths(facts)
+    chain = follow_offsets(facts, around.cleaned_up_to, log.topic in options.compacted, findings)
+    check_epochs(np.concatenate([NO_EPOCH_RUNS, *(part.epochs for part in facts)]), paths, around.epochs, findings)
+    _check_time_indexes(facts, findings)
+    runs = _sorted(np.concatenate([NO_RUNS, *(part.runs for part in facts)]))
+    check_producers(runs, paths, chain.compacted_up_to, options.producer_id_expiration_ms, findings)
+    transactions = transactions_of(runs, chain.log_begins_at, paths, findings)
+    _check_transaction_indexes(facts, transactions, chain, begun.before_offset, findings)
+    stable = last_stable_offset(transactions, chain.log_end_offset)
+    known = Known(
+        runs,
+        transactions,
+        chain.log_begins_at,
+        chain.log_end_offset,
+        chain.compacted_up_to,
+        options.producer_id_expiration_ms,
+    )
+    for offset in around.snapshot_offsets:
+        if begun.before_offset is None or offset <= begun.before_offset:
+            check_snapshot(snapshot_path(log.path, offset), offset, known, findings)
+    is_live = begun.before_offset is not None
+    check_checkpoints(around, log.path, chain.log_end_offset, findings, is_live=is_live)
+    if not is_live and not any(part.damaged_bytes for part in facts):
+        _check_ends(log, chain, stable, findings)
+    kept = has_data(transactions)
+    return PartitionFacts(
+        log,
+        around,
+        findings,
+        chain,
+        chain.log_end_offset,
+        stable,
+        tuple(_segments(facts)),
+        reduce(Sizes.and_also, (part.sizes for part in facts), Sizes()),
+        sum(part.records for part in facts),
+        sum(part.markers for part in facts),
+        sum(part.visible for part in facts),
+        int(transactions["records"][transactions["result"] == ABORTED].sum()),
+        int(transactions["records"][transactions["result"] == OPEN].sum()),
+        int(np.unique(runs["producer_id"]).size),
+        _times(facts),
+        reduce(Keys.and_also, (part.keys for part in facts), Keys()),
+        reduce(Bins.and_also, (part.by_time for part in facts), NO_TIMES),
+        reduce(behind, (part.by_offset for part in facts), NO_OFFSETS),
+        transactions[kept],
+        sum(part.damaged_bytes for part in facts),
+        paths,
+    )
+
+
+def stretch_paths(facts: Sequence[StretchFacts]) -> tuple[str, ...]:
+    """The file of each stretch by its number; stretches that were audited in one count as one."""
+    paths: list[str] = []
+    for part in facts:
+        paths += [part.stretch.path] * (part.number + 1 - len(paths))
+    return tuple(paths)
+
+
+def _sorted(runs: Runs) -> Runs:
+    """By producer, then by offset."""
+    assert runs.dtype == RUN
+    return runs[np.lexsort((runs["first_offset"], runs["producer_id"]))]
+
+
+def _times(facts: Sequence[StretchFacts]) -> Times:
+    times = Times()
+    for part in facts:
+        times = times.then(part.times, part.extent.first_offset or 0)
+    return times
+
+
+def _segments(facts: Sequence[StretchFacts]) -> list[SegmentFacts]:
+    segments: list[SegmentFacts] = []
+    for part in facts:
+        stretch, extent = part.stretch, part.extent
+        first = -1 if extent.first_offset is None else extent.first_offset
+        mine = SegmentFacts(
+            stretch.path,
+            stretch.base_offset,
+            stretch.segment_size,
+            first,
+            extent.last_offset if first >= 0 else -1,
+            part.sizes,
+            part.largest_timestamp,
+            part.damaged_bytes,
+        )
+        if stretch.is_first:
+            segments.append(mine)
+            continue
+        earlier = segments[-1]
+        segments[-1] = earlier._replace(
+            first_offset=earlier.first_offset if earlier.first_offset >= 0 else mine.first_offset,
+            last_offset=max(earlier.last_offset, mine.last_offset),
+            sizes=earlier.sizes.and_also(mine.sizes),
+            largest_timestamp=max(earlier.largest_timestamp, mine.largest_timestamp),
+            damaged_bytes=earlier.damaged_bytes + mine.damaged_bytes,
+        )
+    return segments
+
+
+def _check_time_indexes(facts: Sequence[StretchFacts], findings: Findings) -> None:
+    """What one stretch alone cannot tell: the stretches before it in its segment, and the last entry of the index."""
+    largest, indexed = -1, -1
+    for part in facts:
+        stretch = part.stretch
+        path = stretch.beside(".timeindex")
+        if stretch.is_first:
+            largest, indexed = -1, -1
+        if part.indexed_timestamps is not None:
+            first, last = part.indexed_timestamps
+            if first <= max(largest, indexed):
+                message = f"timestamp {first} comes after {max(largest, indexed)}"
+                findings.add("time-index", message, file=path, offset=stretch.first_offset)
+            indexed = last
+        largest = max(largest, part.largest_timestamp)
+        is_complete = stretch.is_last and (stretch.next_base_offset is not None or stretch.is_closed)
+        if is_complete and indexed != largest and not part.damaged_bytes and os.path.exists(path):
+            message = f"it ends with {_named(indexed)}, and the segment's largest is {_named(largest)}"
+            findings.add("time-index", message, file=path, offset=stretch.base_offset)
+
+
+def _named(timestamp: int) -> str:
+    return "no timestamp" if timestamp < 0 else f"timestamp {timestamp}"
+
+
+def _check_transaction_indexes(
+    facts: Sequence[StretchFacts],
+    transactions: Transactions,
+    chain: OffsetChain,
+    before_offset: int | None,
+    findings: Findings,
+) -> None:
+    damaged = {part.stretch.path for part in facts if part.damaged_bytes}
+    for part in facts:
+        stretch = part.stretch
+        if not stretch.is_last:
+            continue
+        end = stretch.next_base_offset
+        segment = IndexedSegment(
+            stretch.path,
+            stretch.beside(".txnindex"),
+            stretch.base_offset,
+            np.iinfo(np.int64).max if end is None else end,
+            bool(damaged),
+        )
+        check_transaction_index(
+            segment, transactions, chain.log_begins_at, chain.compacted_up_to, before_offset, findings
+        )
+
+
+def _check_ends(log: PartitionLog, chain: OffsetChain, stable: int, findings: Findings) -> None:
+    """What a reader takes for the ends, by indexes and snapshots, against what the batches say."""
+    try:
+        end_told, stable_told = end_as_read(log), stable_as_read(log)
+    except CorruptFile as error:
+        findings.add("ends", error.reason, file=error.path, position=error.position)
+        return
+    if end_told != chain.log_end_offset:
+        message = f"the files tell a reader log end offset {end_told}, the batches {chain.log_end_offset}"
+        findings.add("ends", message, file=log.path)
+    if stable_told != max(stable, min(log.log_start_offset, chain.log_end_offset)):
+        message = f"the files tell a reader last stable offset {stable_told}, the batches {stable}"
+        findings.add("ends", message, file=log.path)

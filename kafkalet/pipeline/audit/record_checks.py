@@ -1,0 +1,140 @@
+"""The records of an entry, beside what its header says of them.
+
+    offsets       rise, lie between the first and the last offset; the last record has the last offset, unless a
+                  cleaner took records out
+    count         is the header's
+    timestamps    none is later than the header's largest, and one is as late (Kafka's LogValidator makes it so)
+
+Timestamps in the order of offsets should rise, but nothing makes them: how often a record is earlier than the one
+before it, and by how much it is earlier than the latest before it, are facts, not findings. Control records count for
+neither, their time is the coordinator's.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kafkalet.pipeline.decoding.records import Records
+
+from .entries import Entries
+from .findings import Findings
+
+NEVER = -1
+
+
+class Times(NamedTuple):
+    """The timestamps of a stretch of records, in milliseconds. `first` to `largest` are -1 where none has one."""
+
+    first: int = NEVER
+    last: int = NEVER
+    smallest: int = NEVER
+    largest: int = NEVER
+    steps_back: int = 0
+    """How many records are earlier than the one before."""
+    worst_lateness_ms: int = 0
+    """How much a record is earlier than the latest one before it."""
+    worst_at: int = NEVER
+    """Its offset."""
+
+    def then(self, other: Times, at: int) -> Times:
+        """These, and the records behind them, of which the first is at offset `at`."""
+        if self.first == NEVER or other.first == NEVER:
+            return self if other.first == NEVER else other
+        worst, worst_at = max(
+            (self.worst_lateness_ms, self.worst_at),
+            (other.worst_lateness_ms, other.worst_at),
+            (self.largest - other.smallest, at),
+            key=lambda late: late[0],
+        )
+        return Times(
+            self.first,
+            other.last,
+            min(self.smallest, other.smallest),
+            max(self.largest, other.largest),
+            self.steps_back + other.steps_back + (other.first < self.last),
+            worst,
+            worst_at,
+        )
+
+
+class RecordChecks:
+    """Takes in the records of one stretch."""
+
+    def __init__(self, findings: Findings, log_start_offset: int) -> None:
+        self._findings = findings
+        self._log_start_offset = log_start_offset
+        self.times = Times()
+        self.records = 0
+        """All that are there, control records too."""
+        self.markers = 0
+        """Control records."""
+        self.visible = 0
+        """Data at or above the log start offset."""
+
+    def take(self, entries: Entries, records: Records) -> None:
+        """Records of some of the `entries`, which are there as a whole."""
+        if records.row.size == 0:
+            return
+        self.records += records.row.size
+        is_data = ~entries.batches.is_control[records.row]
+        self.markers += int((~is_data).sum())
+        self.visible += int((is_data & (records.offset >= self._log_start_offset)).sum())
+        self._check(entries, records)
+        self._follow_times(records.timestamp[is_data], records.offset[is_data])
+
+    def _check(self, entries: Entries, records: Records) -> None:
+        batches, row, offset = entries.batches, records.row, records.offset
+        starts = np.flatnonzero(np.append(True, np.diff(row) != 0))
+        rows = row[starts]
+        ends = np.append(starts[1:], row.size)
+        rises = np.append(True, np.diff(offset) > 0)
+        rises[starts] = True
+        is_sorted = np.logical_and.reduceat(rises, starts)
+        inside = (offset[starts] >= entries.first_offset[rows]) & (offset[ends - 1] <= batches.last_offset[rows])
+        count = np.where(batches.magic[rows] > 1, batches.count[rows], ends - starts)
+        is_counted = ends - starts == count
+        is_complete = (count != entries.span[rows]) | (offset[ends - 1] == batches.last_offset[rows])
+        largest = np.maximum.reduceat(records.timestamp, starts)
+        of_itself = (batches.magic[rows] > 1) & ~batches.is_log_append_time[rows]
+        is_timed = ~of_itself | (largest == batches.max_timestamp[rows])
+        for at in np.flatnonzero(~(is_sorted & inside & is_counted & is_complete & is_timed)).tolist():
+            entry = int(rows[at])
+            if not is_counted[at]:
+                self._add(entries, entry, f"it holds {ends[at] - starts[at]} records and counts {count[at]}")
+            if not (is_sorted[at] and inside[at] and is_complete[at]):
+                span = f"{entries.first_offset[entry]} to {batches.last_offset[entry]}"
+                self._add(entries, entry, f"the offsets of its records are not those of {span}")
+            if not is_timed[at]:
+                told = f"its largest timestamp is {largest[at]}, its header says {batches.max_timestamp[entry]}"
+                self._add(entries, entry, told)
+
+    def _add(self, entries: Entries, row: int, message: str) -> None:
+        self._findings.add(
+            "records",
+            message,
+            file=entries.path,
+            position=int(entries.position[row]),
+            offset=int(entries.batches.base_offset[row]),
+        )
+
+    def _follow_times(self, timestamp: NDArray[np.int64], offset: NDArray[np.int64]) -> None:
+        has = timestamp >= 0
+        if not has.all():
+            timestamp, offset = timestamp[has], offset[has]
+        if timestamp.size == 0:
+            return
+        lateness = np.maximum.accumulate(timestamp) - timestamp
+        worst = int(lateness.argmax())
+        times = Times(
+            int(timestamp[0]),
+            int(timestamp[-1]),
+            int(timestamp.min()),
+            int(timestamp.max()),
+            int((timestamp[1:] < timestamp[:-1]).sum()),
+            int(lateness[worst]),
+            int(offset[worst]) if lateness[worst] else NEVER,
+        )
+        self.times = self.times.then(times, int(offset[timestamp.argmin()]))

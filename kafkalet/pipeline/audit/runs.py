@@ -1,0 +1,159 @@
+"""What producers did, in runs: consecutive batches of one producer, each beginning where the one before ended.
+
+A log has few runs even if it has many batches, because sequences only break when a producer begins anew, loses
+something, or repeats itself. Each marker that ends a transaction is a run of its own. So the runs of all stretches of
+a log can be put behind each other in one place, and what happened to each producer be read from them.
+
+A run also ends where the state of the producers is asked for (the offsets of snapshots), and at the end of its stretch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kafkalet.pipeline.decoding.records import decode
+from kafkalet.pipeline.decoding.unreadable import Unreadable
+
+from .entries import Entries
+from .findings import Findings
+
+DATA, TRANSACTIONAL, ABORT, COMMIT, EMPTY_MARKER = range(5)
+"""What a run is made of. An empty marker is one whose record a cleaner has taken out."""
+MAX_SEQUENCE = np.int64((1 << 31) - 1)
+UNKNOWN_EPOCH = -1
+KEEP = 4096
+
+RUN = np.dtype(
+    [
+        ("producer_id", "i8"),
+        ("producer_epoch", "i2"),
+        ("kind", "i1"),
+        ("coordinator_epoch", "i4"),
+        ("first_offset", "i8"),
+        ("last_offset", "i8"),
+        ("position", "i8"),  # of the first batch, in the file
+        ("stretch", "i4"),
+        ("base_sequence", "i8"),
+        ("last_sequence", "i8"),
+        ("records", "i8"),
+        ("bytes", "i8"),
+        ("first_timestamp", "i8"),
+        ("timestamp", "i8"),  # of the last batch
+        ("last_base_offset", "i8"),  # of the last batch
+        ("section", "i8"),  # between two of the offsets at which the state is wanted
+    ]
+)
+Runs = NDArray[np.void]
+NO_RUNS: Runs = np.empty(0, RUN)
+
+
+def next_sequence(sequence: NDArray[np.int64]) -> NDArray[np.int64]:
+    """What follows: after 2147483647 comes 0."""
+    return (sequence + 1) & MAX_SEQUENCE
+
+
+def joined(runs: Runs) -> Runs:
+    """Runs that go on as one are made one. They come and leave sorted by producer, then by offset."""
+    order = np.lexsort((runs["first_offset"], runs["producer_id"]))
+    runs = runs[order]
+    if runs.size < 2:
+        return runs
+    a, b = runs[:-1], runs[1:]
+    goes_on = (
+        (a["producer_id"] == b["producer_id"])
+        & (a["producer_epoch"] == b["producer_epoch"])
+        & (a["kind"] == b["kind"])
+        & (a["kind"] <= TRANSACTIONAL)
+        & (b["base_sequence"] == next_sequence(a["last_sequence"]))
+        & (a["section"] == b["section"])
+        & (a["stretch"] == b["stretch"])
+    )
+    starts = np.flatnonzero(np.append(True, ~goes_on))
+    ends = np.append(starts[1:], runs.size) - 1
+    result = runs[starts].copy()
+    for name in ("last_offset", "last_sequence", "timestamp", "last_base_offset"):
+        result[name] = runs[name][ends]
+    for name in ("records", "bytes"):
+        result[name] = np.add.reduceat(runs[name], starts)
+    return result
+
+
+class RunsOfStretch:
+    """Collects the runs of one stretch."""
+
+    def __init__(self, findings: Findings, number: int, snapshot_offsets: Sequence[int]) -> None:
+        self._findings = findings
+        self._number = number
+        self._snapshot_offsets = np.array(snapshot_offsets, np.int64)
+        self._runs = NO_RUNS
+        self._new: list[Runs] = []
+        self._new_size = 0
+
+    def take(self, entries: Entries) -> None:
+        rows = np.flatnonzero(entries.batches.producer_id >= 0)
+        if rows.size == 0:
+            return
+        batches = entries.batches.take(rows)
+        runs = np.empty(rows.size, RUN)
+        runs["producer_id"] = batches.producer_id
+        runs["producer_epoch"] = batches.producer_epoch
+        runs["kind"] = np.where(batches.is_transactional, TRANSACTIONAL, DATA)
+        runs["coordinator_epoch"] = UNKNOWN_EPOCH
+        runs["first_offset"] = runs["last_base_offset"] = batches.base_offset
+        runs["last_offset"] = batches.last_offset
+        runs["position"] = entries.position[rows]
+        runs["stretch"] = self._number
+        runs["base_sequence"] = batches.base_sequence
+        delta = batches.last_offset - batches.base_offset
+        has_sequence = batches.base_sequence >= 0
+        runs["last_sequence"] = np.where(has_sequence, (batches.base_sequence + delta) & MAX_SEQUENCE, -1)
+        runs["records"] = np.maximum(batches.count, 0)
+        runs["bytes"] = batches.size
+        runs["first_timestamp"] = runs["timestamp"] = batches.max_timestamp
+        runs["section"] = np.searchsorted(self._snapshot_offsets, batches.base_offset, "right")
+        markers = np.flatnonzero(batches.is_control)
+        if markers.size:
+            self._read_markers(entries, rows[markers], runs, markers)
+        self._add(joined(runs))
+
+    def _read_markers(self, entries: Entries, rows: NDArray[np.int64], runs: Runs, at: NDArray[np.int64]) -> None:
+        runs["kind"][at] = EMPTY_MARKER
+        for row, run in zip(rows.tolist(), at.tolist(), strict=True):
+            batch = entries.batches.take(slice(row, row + 1))
+            try:
+                records = decode(entries.buffer, batch, ("key", "value"))
+            except Unreadable:
+                continue  # it is found where the records are checked
+            if records.row.size == 0:
+                continue
+            key, value = records.key[0].as_py(), records.value[0].as_py()
+            if key is None or value is None or len(key) < 4 or len(value) < 6 or key[2] or key[3] > 1:
+                self._findings.add(
+                    "records",
+                    f"a control record of a producer with key {key!r} and value {value!r} is no end of a transaction",
+                    file=entries.path,
+                    position=int(entries.position[row]),
+                    offset=int(entries.batches.base_offset[row]),
+                )
+                continue
+            runs["kind"][run] = COMMIT if key[3] else ABORT
+            runs["coordinator_epoch"][run] = int.from_bytes(value[2:6], "big", signed=True)
+
+    def _add(self, runs: Runs) -> None:
+        self._new.append(runs)
+        self._new_size += runs.size
+        if self._new_size > max(KEEP, self._runs.size):
+            self._compress()
+
+    def _compress(self) -> None:
+        self._runs = joined(np.concatenate([self._runs, *self._new]))
+        self._new, self._new_size = [], 0
+
+    @property
+    def runs(self) -> Runs:
+        """By producer, then by offset."""
+        self._compress()
+        return self._runs

@@ -1,0 +1,93 @@
+"""What the small files around a log say of it: checkpoints, epochs, which snapshots there are.
+
+Everything is optional. A file that cannot be read is a finding, and says nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import NamedTuple
+
+from kafkalet.pipeline.logs import checkpoints
+from kafkalet.pipeline.logs.directory import PartitionLog
+from kafkalet.pipeline.logs.files import CorruptFile
+from kafkalet.pipeline.logs.snapshots import snapshot_offsets
+
+from .findings import Findings
+
+CLEANED_UP_TO = "cleaner-offset-checkpoint"
+"""Kafka's log cleaner writes there up to which offset it has compacted a log."""
+_KNOWN = re.compile(r"\d{20}\.(log|index|timeindex|txnindex|snapshot)(\.swap)?")
+_PASSING = re.compile(r".*\.(deleted|cleaned|tmp|swap)|\.lock")
+_BESIDE = {checkpoints.LEADER_EPOCHS, checkpoints.PARTITION_METADATA}
+
+
+class Surroundings(NamedTuple):
+    """None where nothing is said."""
+
+    directory: str
+    """The log directory."""
+    log_start_offset: int | None
+    high_watermark: int | None
+    recovery_point: int | None
+    cleaned_up_to: int | None
+    epochs: tuple[tuple[int, int], ...] | None
+    """Leader epochs with their start offsets."""
+    snapshot_offsets: tuple[int, ...]
+    is_closed: bool
+
+
+def look_around(log: PartitionLog, findings: Findings) -> Surroundings:
+    """Read what lies beside the segments of `log`, and in the directory around it."""
+    directory = os.path.dirname(log.path)
+    key = log.topic, log.partition
+
+    def offset(name: str) -> int | None:
+        path = os.path.join(directory, name)
+        try:
+            return checkpoints.read_offsets(path).get(key)
+        except CorruptFile as error:
+            findings.add("checkpoint", error.reason, file=path, position=error.position)
+            return None
+
+    _check_names(log, findings)
+    return Surroundings(
+        directory,
+        offset(checkpoints.LOG_START_OFFSETS),
+        offset(checkpoints.HIGH_WATERMARKS),
+        offset(checkpoints.RECOVERY_POINTS),
+        offset(CLEANED_UP_TO),
+        _epochs(log, findings),
+        tuple(snapshot_offsets(log.path)),
+        log.is_closed,
+    )
+
+
+def _epochs(log: PartitionLog, findings: Findings) -> tuple[tuple[int, int], ...] | None:
+    path = os.path.join(log.path, checkpoints.LEADER_EPOCHS)
+    if not os.path.exists(path):
+        return None
+    try:
+        epoch, start_offset = checkpoints.read_epochs(path)
+    except CorruptFile as error:
+        findings.add("leader-epoch", error.reason, file=path, position=error.position)
+        return None
+    return tuple(zip(epoch.tolist(), start_offset.tolist(), strict=True))
+
+
+def _check_names(log: PartitionLog, findings: Findings) -> None:
+    """Files that no broker puts there, and indexes without a log."""
+    names = set(os.listdir(log.path))
+    for name in sorted(names):
+        path = os.path.join(log.path, name)
+        if name in _BESIDE or _PASSING.fullmatch(name):
+            continue
+        if not _KNOWN.fullmatch(name):
+            findings.add("file", "no file of a log is called so", file=path)
+        elif not name.endswith(".snapshot") and f"{name.split('.')[0]}.log" not in names:
+            findings.add("file", "there is no .log beside it", file=path)
+    try:
+        checkpoints.read_topic_id(log.path)
+    except CorruptFile as error:
+        findings.add("file", error.reason, file=error.path, position=error.position)

@@ -1,0 +1,103 @@
+"""Is every entry of a .timeindex the largest timestamp up to its offset?
+
+An entry (timestamp, offset) promises
+
+    the entry of the log that holds `offset` has `timestamp` as its largest
+    nothing before it in the segment is as late
+    timestamps rise, and offsets do not fall
+
+and the last entry of a segment that takes no more appends, or whose broker has stopped cleanly, is the largest
+timestamp of all of it. Entries without a timestamp (-1) have none here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .entries import Entries
+from .findings import Findings
+from .index_files import TIME_ENTRY, read_entries, torn_bytes
+from .stretches import Stretch
+
+UNSEEN = -2
+
+
+class TimeIndexCheck:
+    """Compares the entries whose offsets lie in one stretch with what passes by."""
+
+    def __init__(self, stretch: Stretch, findings: Findings) -> None:
+        self.path = stretch.beside(".timeindex")
+        self._stretch = stretch
+        self._findings = findings
+        self.is_there = True
+        try:
+            entries = read_entries(self.path, TIME_ENTRY)
+            torn = torn_bytes(self.path, TIME_ENTRY) if stretch.is_last else 0
+        except FileNotFoundError:
+            entries, torn, self.is_there = np.empty(0, TIME_ENTRY), 0, False
+        if entries.size == 1 and not entries.tobytes().strip(b"\0") and stretch.segment_size == 0:
+            entries = entries[:0]  # what was allocated for an empty segment
+        offset = entries["offset"].astype(np.int64) + stretch.base_offset
+        end = np.iinfo(np.int64).max if stretch.end_offset is None else stretch.end_offset
+        if stretch.before_offset is not None:
+            end = min(end, stretch.before_offset)
+        start = np.iinfo(np.int64).min if stretch.is_first else stretch.first_offset
+        self._rows = np.flatnonzero((offset >= start) & (offset < end))
+        self._offset = offset[self._rows]
+        self.timestamp = entries["timestamp"].astype(np.int64)[self._rows]
+        self._largest_there = np.full(self._rows.size, UNSEEN, np.int64)
+        """Of the entry that holds `offset`."""
+        self._largest_before = np.full(self._rows.size, UNSEEN, np.int64)
+        self._has_damage = False
+        self.largest = -1
+        """What has passed by."""
+        if torn:
+            findings.add("time-index", f"it ends in {torn} bytes of an entry", file=self.path)
+        self._check_order()
+
+    def _check_order(self) -> None:
+        rises = np.ones(self._rows.size, np.bool_)
+        rises[1:] = (np.diff(self.timestamp) > 0) & (np.diff(self._offset) >= 0)
+        for at in np.flatnonzero(~rises).tolist():
+            place = f"({self.timestamp[at]}, {self._offset[at]})"
+            self._add(at, f"{place} comes after ({self.timestamp[at - 1]}, {self._offset[at - 1]})")
+
+    def take(self, entries: Entries) -> None:
+        if entries.position.size == 0:
+            return
+        batches = entries.batches
+        largest = np.maximum.accumulate(np.append(self.largest, batches.max_timestamp))
+        if self._rows.size:
+            row = np.minimum(np.searchsorted(batches.last_offset, self._offset), batches.last_offset.size - 1)
+            holds = (entries.first_offset[row] <= self._offset) & (self._offset <= batches.last_offset[row])
+            here = np.flatnonzero(holds)
+            self._largest_there[here] = batches.max_timestamp[row[here]]
+            self._largest_before[here] = largest[row[here]]
+        self.largest = int(largest[-1])
+
+    def skip(self) -> None:
+        """Some bytes of the log cannot be read."""
+        self._has_damage = True
+
+    def finish(self) -> None:
+        """All has passed by."""
+        unknown = self._largest_there == UNSEEN
+        other = ~unknown & (self._largest_there != self.timestamp)
+        late = ~unknown & ~other & (self._largest_before >= self.timestamp)
+        for wrong, reason in (
+            (unknown & (not self._has_damage), "the log has no offset {offset}"),
+            (other, "the largest timestamp at offset {offset} is {there}, not {timestamp}"),
+            (late, "before offset {offset} there is timestamp {before} already"),
+        ):
+            for at in np.flatnonzero(wrong).tolist():
+                message = reason.format(
+                    offset=self._offset[at],
+                    timestamp=self.timestamp[at],
+                    there=self._largest_there[at],
+                    before=self._largest_before[at],
+                )
+                self._add(at, message)
+
+    def _add(self, at: int, message: str) -> None:
+        position = int(self._rows[at]) * TIME_ENTRY.itemsize
+        self._findings.add("time-index", message, file=self.path, position=position, offset=int(self._offset[at]))

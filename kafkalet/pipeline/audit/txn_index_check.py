@@ -1,0 +1,104 @@
+"""Does each .txnindex name the transactions whose abort markers lie in its segment, and no others?
+
+An entry names the producer, the first offset, that of the marker, and the last stable offset of the log once the marker
+was written. An aborted transaction without data has no entry. Where a cleaner has taken data out, the entry still has
+the first offset that once was; and where retention has deleted data below the log, it reaches below the log.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .findings import Findings
+from .index_files import TXN_ENTRY, read_entries, torn_bytes
+from .transactions import ABORTED, Transactions, has_data
+
+
+class IndexedSegment(NamedTuple):
+    """A segment, by what it holds: from `base_offset` to `end_offset`, which is exclusive."""
+
+    log_path: str
+    path: str
+    base_offset: int
+    end_offset: int
+    is_damaged: bool
+    """Some of it cannot be read, so that a marker may be missed."""
+
+
+class Entry(NamedTuple):
+    """What the file says."""
+
+    position: int
+    version: int
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    last_stable_offset: int
+
+
+def check_transaction_index(
+    segment: IndexedSegment,
+    transactions: Transactions,
+    log_begins_at: int,
+    compacted_up_to: int,
+    before_offset: int | None,
+    findings: Findings,
+) -> int:
+    """Compare one file with the `transactions` of the log. Returns how many entries it has."""
+    try:
+        rows = read_entries(segment.path, TXN_ENTRY, is_padded=False)
+        torn = torn_bytes(segment.path, TXN_ENTRY)
+    except FileNotFoundError:
+        rows, torn = np.empty(0, TXN_ENTRY), 0
+    if torn:
+        findings.add("txn-index", f"it ends in {torn} bytes of an entry", file=segment.path)
+    entries = [Entry(at * TXN_ENTRY.itemsize, *map(int, row)) for at, row in enumerate(rows.tolist())]
+    if before_offset is not None:
+        entries = [entry for entry in entries if entry.last_offset < before_offset]
+    here = (transactions["last_offset"] >= segment.base_offset) & (transactions["last_offset"] < segment.end_offset)
+    aborted = transactions[here & (transactions["result"] == ABORTED)]
+    by_marker = {int(row["last_offset"]): row for row in aborted}
+    seen: set[int] = set()
+    previous = -1
+    for entry in entries:
+        message = _wrong(entry, by_marker.get(entry.last_offset), segment, log_begins_at, compacted_up_to)
+        if entry.last_offset <= previous:
+            message = f"the marker at {entry.last_offset} comes after the one at {previous}"
+        if message:
+            findings.add("txn-index", message, file=segment.path, position=entry.position, offset=entry.last_offset)
+        seen.add(entry.last_offset)
+        previous = max(previous, entry.last_offset)
+    for row in aborted[has_data(aborted)]:
+        if int(row["last_offset"]) not in seen:
+            span = f"{row['first_offset']} to {row['last_offset']}"
+            findings.add(
+                "txn-index",
+                f"the aborted transaction of producer {row['producer_id']} from {span} has no entry in {segment.path}",
+                file=segment.log_path,
+                position=int(row["position"]),
+                offset=int(row["last_offset"]),
+            )
+    return len(entries)
+
+
+def _wrong(
+    entry: Entry, transaction: np.void | None, segment: IndexedSegment, log_begins_at: int, compacted_up_to: int
+) -> str | None:
+    """What is wrong with an entry, beside the transaction whose marker lies where it says."""
+    if entry.version != 0:
+        return f"an entry of version {entry.version}"
+    if transaction is None:
+        return None if segment.is_damaged else f"there is no abort marker at offset {entry.last_offset}"
+    if entry.producer_id != int(transaction["producer_id"]):
+        return f"the marker at {entry.last_offset} is of producer {transaction['producer_id']}, not {entry.producer_id}"
+    first = int(transaction["first_offset"])
+    may_reach_back = segment.is_damaged or entry.first_offset < max(log_begins_at, compacted_up_to)
+    if entry.first_offset != first and not (entry.first_offset < first and may_reach_back):
+        return f"the transaction that ends at {entry.last_offset} begins at {first}, not {entry.first_offset}"
+    stable = int(transaction["last_stable_offset"])
+    reaches_back = may_reach_back or entry.last_stable_offset < log_begins_at or first < compacted_up_to
+    if entry.last_stable_offset != stable and not reaches_back:
+        return f"the last stable offset after {entry.last_offset} was {stable}, not {entry.last_stable_offset}"
+    return None
