@@ -34,7 +34,10 @@ MASTER = "local[2]"
 
 
 def show(name: str, *figures: str) -> None:
-    print(f"  {name:<40}" + "".join(f"{figure:>16}" for figure in figures), flush=True)
+    print(f"  {name:<26}" + "".join(f"{figure:>15}" for figure in figures), flush=True)
+
+
+COLUMNS = ("s", "records/s", "MB/s", "CPU s", "worker, MiB")
 
 
 def head(text: str, *columns: str) -> None:
@@ -42,8 +45,9 @@ def head(text: str, *columns: str) -> None:
     show("", *columns)
 
 
-def rates(records: int, size: int, seconds: float) -> tuple[str, str, str]:
-    return f"{seconds:,.1f} s", f"{records / seconds:,.0f}", f"{size / seconds / 1e6:,.0f}"
+def rates(records: int, size: int, figure: reading.Figure | loading.Figure) -> tuple[str, ...]:
+    speeds = f"{records / figure.seconds:,.0f}", f"{size / figure.seconds / 1e6:,.0f}"
+    return f"{figure.seconds:,.1f}", *speeds, f"{figure.cpu_s:,.1f}", f"{figure.worker_mib:,.0f}"
 
 
 def read(spark: SparkSession, root: Path, told: argparse.Namespace) -> None:
@@ -53,22 +57,23 @@ def read(spark: SparkSession, root: Path, told: argparse.Namespace) -> None:
         log = reading.made(spark, directory, told.size, value_bytes, batchSize=told.batch_bytes)
         seconds = time.perf_counter() - begun
         title = f"reading {log.records:,} records of {value_bytes} bytes, {log.size / 2**30:.2f} GiB"
-        head(f"{title} (made in {seconds:.0f} s)", "", "records/s", "MB/s", "worker, MiB")
+        print(f"\n{title} (made in {seconds:.0f} s)")
         with ExitStack() as stack:
             frames = reading.readers(spark, log, stack, alone=told.alone)
-            for figure in reading.measured(log, frames, told.runs):
-                speed = rates(log.records, log.size, figure.seconds)
-                show(f"{figure.reader}: {figure.query}"[:39], *speed, f"{figure.worker_mib:,.0f}")
+            for query in reading.QUERIES:
+                head(query, *COLUMNS)
+                for figure in reading.measured(log, frames, query, told.runs):
+                    show(figure.reader, *rates(log.records, log.size, figure))
         shutil.rmtree(directory)
 
 
 def write(spark: SparkSession, root: Path, told: argparse.Namespace) -> None:
     for value_bytes in told.value_bytes:
         bench = loading.Bench(spark, root, told.size, value_bytes)
-        head(f"loading {bench.records:,} records of {value_bytes} bytes", "", "records/s", "MB/s")
+        head(f"loading {bench.records:,} records of {value_bytes} bytes", *COLUMNS)
         for figure in bench.measured(told.runs, alone=told.alone):
             size = bench.records * (value_bytes + loading.generate.KEY_BYTES)
-            show(figure.writer, *rates(bench.records, size, figure.seconds))
+            show(figure.writer, *rates(bench.records, size, figure))
         shutil.rmtree(root / f"rows-{value_bytes}.parquet")
 
 
@@ -83,8 +88,9 @@ def warm_up(spark: SparkSession, root: Path, told: argparse.Namespace) -> None:
     log = reading.made(spark, root / "warm", 16 << 20, 100)
     with ExitStack() as stack:
         frames = reading.readers(spark, log, stack, alone=True)
-        for _ in reading.measured(log, frames, 2):
-            pass
+        for query in reading.QUERIES:
+            for _ in reading.measured(log, frames, query, 2):
+                pass
     shutil.rmtree(log.directory)
 
 

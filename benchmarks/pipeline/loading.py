@@ -16,6 +16,7 @@ from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import generate, serving
+from .processes import Usage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -28,6 +29,8 @@ class Figure(NamedTuple):
 
     writer: str
     seconds: float
+    cpu_s: float
+    worker_mib: float
 
 
 class Bench:
@@ -46,15 +49,18 @@ class Bench:
         """Each writer in turn, medians of `runs`."""
         with ExitStack() as stack:
             writers = self._writers(stack, alone=alone)
-            seconds: dict[str, list[float]] = {name: [] for name in writers}
+            figures: dict[str, list[Figure]] = {name: [] for name in writers}
             for _ in range(runs):
                 for name, write in writers.items():
-                    begun = time.perf_counter()
-                    write(f"loaded-{next(self._numbers)}")
-                    seconds[name].append(time.perf_counter() - begun)
+                    with Usage() as usage:
+                        begun = time.perf_counter()
+                        write(f"loaded-{next(self._numbers)}")
+                        seconds = time.perf_counter() - begun
+                    figures[name].append(Figure(name, seconds, usage.cpu_s, usage.worker_mib))
                     shutil.rmtree(self.root / "loaded", ignore_errors=True)
-        for name, took in seconds.items():
-            yield Figure(name, median(took))
+        for name, found in figures.items():
+            _, seconds_, cpu, peaks = zip(*found, strict=True)
+            yield Figure(name, median(seconds_), median(cpu), max(peaks))
 
     def _writers(self, stack: ExitStack, *, alone: bool) -> dict[str, Callable[[str], None]]:
         found: dict[str, Callable[[str], None]] = {

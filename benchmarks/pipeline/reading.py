@@ -14,7 +14,7 @@ from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import generate, serving
-from .workers import Peak
+from .processes import Usage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -24,11 +24,11 @@ PARTITIONS = 4
 
 
 class Figure(NamedTuple):
-    """What one reader did with one log."""
+    """What one reader took for one query on one log."""
 
     reader: str
-    query: str
     seconds: float
+    cpu_s: float
     worker_mib: float
 
 
@@ -86,22 +86,21 @@ def from_broker(spark: SparkSession, source: str, servers: str) -> DataFrame:
     return spark.read.format(source).options(**options).load()
 
 
-def measured(log: Log, frames: Mapping[str, DataFrame], runs: int) -> Iterator[Figure]:
-    """Each query by each reader in turn, medians of `runs`."""
-    for query, ask in QUERIES.items():
-        seconds: dict[str, list[float]] = {name: [] for name in frames}
-        peaks = dict.fromkeys(frames, 0.0)
-        for _ in range(runs):
-            for name, rows in frames.items():
-                with Peak() as peak:
-                    begun = time.perf_counter()
-                    answer = ask(rows)
-                    seconds[name].append(time.perf_counter() - begun)
-                peaks[name] = max(peaks[name], peak.mib)
-                if answer not in (None, (log.records, log.records * log.value_bytes)):
-                    raise SystemExit(f"{name} found {answer} where {log.records:,} records are")
-        for name, took in seconds.items():
-            yield Figure(name, query, median(took), peaks[name])
+def measured(log: Log, frames: Mapping[str, DataFrame], query: str, runs: int) -> Iterator[Figure]:
+    """A query by each reader in turn, medians of `runs`."""
+    figures: dict[str, list[Figure]] = {name: [] for name in frames}
+    for _ in range(runs):
+        for name, rows in frames.items():
+            with Usage() as usage:
+                begun = time.perf_counter()
+                answer = QUERIES[query](rows)
+                seconds = time.perf_counter() - begun
+            figures[name].append(Figure(name, seconds, usage.cpu_s, usage.worker_mib))
+            if answer not in (None, (log.records, log.records * log.value_bytes)):
+                raise SystemExit(f"{name} found {answer} where {log.records:,} records are")
+    for name, found in figures.items():
+        _, took, cpu, peaks = zip(*found, strict=True)
+        yield Figure(name, median(took), median(cpu), max(peaks))
 
 
 def bounded(spark: SparkSession, root: Path, size: int) -> Iterator[tuple[str, float]]:
@@ -111,6 +110,6 @@ def bounded(spark: SparkSession, root: Path, size: int) -> Iterator[tuple[str, f
         if not directory.exists():
             made(spark, directory, size, 100, segmentBytes=segment)
         rows = from_directory(spark, directory, maxBytesPerTask=task)
-        with Peak() as peak:
+        with Usage() as usage:
             added(rows)
-        yield f"segments of {segment}, tasks of {task}", peak.mib
+        yield f"segments of {segment}, tasks of {task}", usage.worker_mib

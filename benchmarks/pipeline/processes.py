@@ -1,0 +1,97 @@
+"""What the processes below this one take, by the kernel's own count (Linux): Spark, its workers, the brokers.
+
+Processor time tells more than time on the clock where other work shares the machine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self
+
+INTERVAL_S = 0.05
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Process(NamedTuple):
+    """A line of /proc/N/stat."""
+
+    number: int
+    name: str
+    parent: int
+    ticks: int
+    """Of itself and of the children that have ended."""
+
+
+class Usage:
+    """Processor time of all processes, and the largest resident size of a Python worker, between `with` and its end."""
+
+    def __init__(self) -> None:
+        self.cpu_s = 0.0
+        self.worker_mib = 0.0
+        self._begun = 0
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Self:
+        for worker in _workers():
+            with contextlib.suppress(OSError):
+                Path(f"/proc/{worker}/clear_refs").write_text("5")  # forget the peak so far
+        self._begun = sum(process.ticks for process in _family())
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.cpu_s = (sum(process.ticks for process in _family()) - self._begun) / _TICKS
+        self._ended.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(INTERVAL_S):
+            self.worker_mib = max([self.worker_mib, *map(_peak_mib, _workers())])
+
+
+def _family() -> list[Process]:
+    """This process and all below it."""
+    found = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            with contextlib.suppress(OSError):
+                name, _, rest = Path(f"/proc/{entry}/stat").read_text().partition("(")[2].rpartition(")")
+                fields = rest.split()
+                found[int(entry)] = Process(int(entry), name, int(fields[1]), sum(map(int, fields[11:15])))
+    family = {os.getpid()}
+    while more := {each.number for each in found.values() if each.parent in family} - family:
+        family |= more
+    return [found[number] for number in family if number in found]
+
+
+def _workers() -> list[int]:
+    """Spark's Python processes: those below a Java."""
+    family = {process.number: process for process in _family()}
+    return [
+        process.number
+        for process in family.values()
+        if process.name.startswith("python") and _is_below_java(process, family)
+    ]
+
+
+def _is_below_java(process: Process, family: dict[int, Process]) -> bool:
+    while (parent := family.get(process.parent)) is not None:
+        if parent.name == "java":
+            return True
+        process = parent
+    return False
+
+
+def _peak_mib(process: int) -> float:
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{process}/status").read_text().splitlines():
+            if line.startswith("VmHWM"):
+                return int(line.split()[1]) / 1024
+    return 0.0
