@@ -22,8 +22,8 @@ from kafkalet.pipeline.logs import checkpoints
 from kafkalet.pipeline.logs.directory import PartitionLog, file_name
 
 from . import producers, staging
+from .fragments import Fragment
 from .ground import Ground, Start, start_of
-from .task import Fragment
 
 JOURNAL = "commit.json"
 READY = "ready"
@@ -114,7 +114,8 @@ class _Assembly:
         ready = os.path.join(self._root, READY, name)
         os.makedirs(ready)
         start = start_of(log, self._load.leader_epoch)
-        files, end = self._segments(ready, fragments, start)
+        known = {} if log is None else producers.at_end(log)
+        files, end = self._segments(ready, fragments, start, known)
         if log is None:
             self._finish_new(ready, topic, start, end)
             if is_there:
@@ -125,29 +126,38 @@ class _Assembly:
             self._journal["appended"][name] = {"start": start.offset, "files": files}
         self._journal["end_offsets"].append([topic, number, end])
 
-    def _segments(self, ready: str, fragments: list[Fragment], start: Start) -> tuple[list[str], int]:
-        files = []
+    def _segments(
+        self, ready: str, fragments: list[Fragment], start: Start, known: producers.States
+    ) -> tuple[list[str], int]:
+        """Move the segments of the fragments to `ready`. Returns the names of all files, in the order in which they may
+        appear, and the log end offset."""
+        files: list[str] = []
         at = start
         for fragment in fragments:
             source = os.path.join(self._root, fragment.directory)
+            offsets = at.offset - fragment.start.offset
             for segment in fragment.segments:
+                name = file_name(segment.base_offset + offsets, "")
                 old = os.path.join(source, file_name(segment.base_offset, ""))
-                staging.move_batches(f"{old}.log", segment.base_offset, fragment.start, at)
-                base_offset = segment.base_offset - fragment.start.offset + at.offset
-                if base_offset:
-                    self._snapshot(ready, base_offset)
-                    files.append(file_name(base_offset, ".snapshot"))
-                for suffix in (".index", ".timeindex", ".log"):
-                    files.append(file_name(base_offset, suffix))
-                    os.rename(old + suffix, os.path.join(ready, files[-1]))
-            at = at._replace(offset=at.offset + fragment.end_offset - fragment.start.offset)
-        if at.offset:
-            self._snapshot(ready, at.offset)
-            files.append(file_name(at.offset, ".snapshot"))
-        return files, at.offset
+                staging.move_batches(f"{old}.log", fragment.start, at)
+                staging.move_transactions(f"{old}.txnindex", offsets, known)
+                began = producers.moved(producers.read(f"{old}.snapshot").values(), offsets)
+                files += self._snapshot(ready, segment.base_offset + offsets, {**known, **began})
+                for suffix in (".txnindex", ".index", ".timeindex", ".log"):
+                    if os.path.exists(old + suffix):
+                        files.append(name + suffix)
+                        os.rename(old + suffix, os.path.join(ready, name + suffix))
+            known = {**known, **producers.moved(fragment.producers, offsets)}
+            at = at._replace(offset=fragment.end_offset + offsets)
+        return files + self._snapshot(ready, at.offset, known), at.offset
 
-    def _snapshot(self, ready: str, offset: int) -> None:
-        _write(os.path.join(ready, file_name(offset, ".snapshot")), producers.encode({}))
+    def _snapshot(self, ready: str, offset: int, states: producers.States) -> list[str]:
+        """Each segment but the first of all has one at its base; one at the end is what a clean stop leaves."""
+        if not offset:
+            return []
+        name = file_name(offset, ".snapshot")
+        _write(os.path.join(ready, name), producers.encode(states))
+        return [name]
 
     def _finish_new(self, ready: str, topic: str, start: Start, end: int) -> None:
         """What a log needs that begins here."""

@@ -1,13 +1,22 @@
-"""The producers of a log that something is appended to: the snapshots that its new segments need begin with them."""
+"""The producers of a log: what the snapshots at the beginnings of its segments and at its end say of them.
+
+What is appended goes on from what the log knows already: its newest snapshot, and the batches behind that one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
-from kafkalet.pipeline.logs.snapshots import Producers, snapshot_bytes
+from kafkalet.pipeline.logs.directory import PartitionLog, snapshot_path
+from kafkalet.pipeline.logs.files import CorruptFile
+from kafkalet.pipeline.logs.heads import Head, heads
+from kafkalet.pipeline.logs.snapshots import Producers, read_snapshot, snapshot_bytes, snapshot_offsets
+from kafkalet.protocol.errors import KafkaError
+from kafkalet.protocol.records.batch import Batch, increment_sequence
+from kafkalet.protocol.records.control import ControlType, control_type, read_end_marker
 
 
 class ProducerState(NamedTuple):
@@ -31,7 +40,92 @@ class ProducerState(NamedTuple):
         )
 
 
-def encode(states: Mapping[int, ProducerState]) -> bytes:
+States = Mapping[int, ProducerState]
+"""By producer id."""
+
+
+def encode(states: States) -> bytes:
     """The content of a snapshot."""
     columns = zip(*states.values(), strict=True) if states else [()] * len(ProducerState._fields)
     return snapshot_bytes(Producers._make(np.array(column, np.int64) for column in columns))
+
+
+def read(path: str) -> dict[int, ProducerState]:
+    """What a snapshot says; nothing where there is none. Raises CorruptFile."""
+    try:
+        columns = read_snapshot(path)
+    except FileNotFoundError:
+        return {}
+    rows = map(ProducerState._make, zip(*(column.tolist() for column in columns), strict=True))
+    return {state.producer_id: state for state in rows}
+
+
+def moved(states: Iterable[ProducerState], offsets: int) -> dict[int, ProducerState]:
+    """The states in a log where all lies so many offsets further."""
+    return {state.producer_id: state.moved(offsets) for state in states}
+
+
+def at_end(log: PartitionLog) -> dict[int, ProducerState]:
+    """The producers at the end of a log. Raises CorruptFile for a marker that cannot be read."""
+    start, states = _latest(log)
+    for segment in log.segments:
+        if segment.base_offset < start and not log.is_last(segment) and _next_base(log, segment.base_offset) <= start:
+            continue
+        for head in heads(segment.path, 0, segment.size):
+            if head.base_offset >= start and head.producer_id >= 0:
+                states[head.producer_id] = _after(states.get(head.producer_id), segment.path, head)
+    return states
+
+
+def _next_base(log: PartitionLog, base_offset: int) -> int:
+    return min(segment.base_offset for segment in log.segments if segment.base_offset > base_offset)
+
+
+def _latest(log: PartitionLog) -> tuple[int, dict[int, ProducerState]]:
+    """The newest snapshot that can be read, and its offset."""
+    for offset in reversed(snapshot_offsets(log.path)):
+        try:
+            return offset, read(snapshot_path(log.path, offset))
+        except CorruptFile:
+            continue  # as Kafka does: the one before, and more of the log
+    return log.log_start_offset, {}
+
+
+def _after(known: ProducerState | None, path: str, head: Head) -> ProducerState:
+    """A producer's state after one more of its batches (ProducerAppendInfo)."""
+    state = known or ProducerState(head.producer_id, head.producer_epoch)
+    if state.producer_epoch != head.producer_epoch:
+        state = ProducerState(
+            head.producer_id,
+            head.producer_epoch,
+            coordinator_epoch=state.coordinator_epoch,
+            first_offset=state.first_offset,
+        )
+    if head.is_control:
+        epoch = _coordinator_epoch(path, head)
+        if epoch is None:
+            return state
+        return state._replace(timestamp=head.max_timestamp, coordinator_epoch=epoch, first_offset=-1)
+    first_offset = head.base_offset if head.is_transactional and state.first_offset < 0 else state.first_offset
+    delta = head.last_offset - head.base_offset
+    return state._replace(
+        last_sequence=increment_sequence(head.base_sequence, delta),
+        last_offset=head.last_offset,
+        offset_delta=delta,
+        timestamp=head.max_timestamp,
+        first_offset=first_offset,
+    )
+
+
+def _coordinator_epoch(path: str, head: Head) -> int | None:
+    """Of the coordinator that ended a transaction with this marker; None where it is another control batch."""
+    with open(path, "rb") as file:
+        file.seek(head.position)
+        batch = Batch(file.read(head.size))
+    try:
+        records = batch.records()
+        if not records or control_type(records[0]) not in (ControlType.COMMIT, ControlType.ABORT):
+            return None
+        return read_end_marker(records[0]).coordinator_epoch
+    except KafkaError as error:
+        raise CorruptFile(path, head.position, f"a control batch that cannot be read: {error}") from None

@@ -6,9 +6,12 @@ than `segment_ms`, or before an index overflows. The offset index gets an entry 
 on, and a last one when the segment ends: the largest timestamp so far, with the last offset of the first batch that
 has it.
 
+Where there are producers, a snapshot of them at the base of the segment lies beside it, and a transaction index where a
+transaction was aborted.
+
 Offsets in both indexes count from the base of the segment, so that they stay right when the segment is moved to other
-offsets as a whole; only the batches themselves say where they are. Their positions are kept in a file beside (.batches:
-position and offset of each batch, 16 bytes), for that.
+offsets as a whole; the batches, the snapshot and the transaction index do not. For that the positions of the batches
+are kept in a file beside (.batches: position and offset of each, 16 bytes).
 """
 
 from __future__ import annotations
@@ -19,8 +22,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kafkalet.pipeline.logs import indexes
+
+from .producers import ProducerState, encode
+from .transactions import Aborted
+
 _MAX_RELATIVE_OFFSET = (1 << 31) - 1
 BATCHES = ".batches"
+TXN_INDEX = ".txnindex"
+SNAPSHOT = ".snapshot"
 
 
 class SegmentLimits(NamedTuple):
@@ -44,6 +54,10 @@ class Placed(NamedTuple):
     last_offset: int
     max_timestamp: int
     pieces: tuple[bytes | memoryview, ...]
+    state: ProducerState | None = None
+    """Of its producer, if it has one, with this batch."""
+    aborted: Aborted | None = None
+    """The transaction that it ends, if it is an abort marker."""
 
 
 class Written(NamedTuple):
@@ -51,7 +65,6 @@ class Written(NamedTuple):
 
     base_offset: int
     size_bytes: int
-    max_timestamp: int
 
 
 class _Segment:
@@ -59,7 +72,7 @@ class _Segment:
 
     __slots__ = (
         *("base_offset", "first_timestamp", "largest", "largest_at", "offsets", "positions", "since_entry", "size"),
-        *("batches", "times"),
+        *("aborted", "batches", "times"),
     )
 
     def __init__(self, base_offset: int, first_timestamp: int) -> None:
@@ -72,6 +85,7 @@ class _Segment:
         self.positions: list[int] = []
         self.times: list[tuple[int, int]] = []
         self.batches: list[tuple[int, int]] = []
+        self.aborted: list[Aborted] = []
 
     def add_time(self) -> None:
         if self.largest > (self.times[-1][0] if self.times else -1):
@@ -90,13 +104,15 @@ class SegmentFiles:
         self._durable = durable
         self._current: _Segment | None = None
         self._written: list[Written] = []
+        self.producers: dict[int, ProducerState] = {}
+        """After the last batch."""
         os.makedirs(directory, exist_ok=True)
 
     def append(self, batches: Sequence[Placed]) -> None:
         """Write batches that follow what is there. Raises SegmentFull; OSError."""
         waiting: list[bytes | memoryview] = []
         interval = self._limits.index_interval_bytes
-        for base_offset, last_offset, max_timestamp, pieces in batches:
+        for base_offset, last_offset, max_timestamp, pieces, state, aborted in batches:
             size = sum(map(len, pieces))
             segment = self._current
             if segment is None or self._is_full(segment, size, max_timestamp, last_offset):
@@ -116,6 +132,10 @@ class SegmentFiles:
             segment.since_entry += size
             segment.size = position + size
             waiting += pieces
+            if state is not None:
+                self.producers[state.producer_id] = state
+            if aborted is not None:
+                segment.aborted.append(aborted)
         self._write(waiting)
 
     def close(self) -> tuple[Written, ...]:
@@ -137,6 +157,8 @@ class SegmentFiles:
         if size > self._limits.segment_bytes:
             raise SegmentFull(f"a batch of {size} bytes is larger than segmentBytes ({self._limits.segment_bytes})")
         self._current = _Segment(base_offset, first_timestamp)
+        if self.producers:
+            self._save(self._current, SNAPSHOT, encode(self.producers))
         return self._current
 
     def _path(self, segment: _Segment, suffix: str) -> str:
@@ -155,17 +177,21 @@ class SegmentFiles:
         if self._durable:
             with open(self._path(segment, ".log"), "rb") as log:
                 os.fsync(log.fileno())
-        offsets = np.empty((len(segment.offsets), 2), ">i4")
-        offsets[:, 0], offsets[:, 1] = segment.offsets, segment.positions
-        times = np.array(segment.times, np.dtype([("timestamp", ">i8"), ("offset", ">i4")]))
-        for suffix, data in (
-            (".index", offsets.tobytes()),
-            (".timeindex", times.tobytes()),
-            (BATCHES, np.array(segment.batches, "<i8").tobytes()),
-        ):
-            with open(self._path(segment, suffix), "wb") as file:
-                file.write(data)
-        self._written.append(Written(segment.base_offset, segment.size, segment.largest))
+        times = np.array(segment.times, np.int64).reshape(-1, 2)
+        offset, position = np.array(segment.offsets, np.int64), np.array(segment.positions, np.int64)
+        self._save(segment, ".index", indexes.offset_index_bytes(0, offset, position))
+        self._save(segment, ".timeindex", indexes.time_index_bytes(0, times[:, 0], times[:, 1]))
+        self._save(segment, BATCHES, np.array(segment.batches, "<i8").tobytes())
+        if segment.aborted:
+            *aborted, stable = np.array(segment.aborted, np.int64).T
+            self._save(
+                segment, TXN_INDEX, indexes.transaction_index_bytes(indexes.AbortedTransactions(*aborted), stable)
+            )
+        self._written.append(Written(segment.base_offset, segment.size))
+
+    def _save(self, segment: _Segment, suffix: str, data: bytes) -> None:
+        with open(self._path(segment, suffix), "wb") as file:
+            file.write(data)
 
 
 def write_all(descriptor: int, data: bytes) -> None:

@@ -72,12 +72,13 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
     if topic is not None:
         check_topic(topic)
     by = given.choice("partitionBy", ("murmur2", "column"))
+    shape = _shape(given)
     found = WriteOptions(
         path=_local(path),
         topic=topic,
         partitions=_partitions(given.take("partitions")),
         by_column=None if by is None else by == "column",
-        limits=Limits(given.size("batchSize", 16384, least=61), given.number("batchRecords", 1 << 31, least=1)),
+        limits=_limits(given, shape),
         codec=Codec[(given.choice("compression", tuple(codec.name.lower() for codec in Codec)) or "none").upper()],
         level=given.number_or_none("compressionLevel"),
         append_time=given.choice("timestampType", ("CreateTime", "LogAppendTime")) == "LogAppendTime",
@@ -88,7 +89,7 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
         ),
         leader_epoch=given.number_or_none("leaderEpoch", least=0),
         durable=given.flag("durable", True),
-        shape=_shape(given),
+        shape=shape,
     )
     given.check_all_taken()
     return found
@@ -111,6 +112,14 @@ def _shape(given: _Given) -> Shape | None:
         seed=given.number("seed", 0),
     )
     return shape if shape.producers or shape.transactional_share or shape.open_transactions else None
+
+
+def _limits(given: _Given, shape: Shape | None) -> Limits:
+    """A transaction ends with a batch, so batches are no larger than transactions."""
+    records = given.number("batchRecords", 1 << 31, least=1)
+    if shape is not None and shape.transactional_share:
+        records = min(records, shape.transaction_records)
+    return Limits(given.size("batchSize", 16384, least=61), records)
 
 
 def _partitions(text: str | None) -> int | Mapping[str, int] | None:

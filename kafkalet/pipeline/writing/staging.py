@@ -21,7 +21,10 @@ from zlib import crc32
 
 import numpy as np
 
+from kafkalet.pipeline.logs.indexes import AbortedTransactions, read_transaction_index, transaction_index_bytes
+
 from .ground import Ground, Start
+from .producers import States
 from .segments import BATCHES
 
 _WRITING = re.compile(r"\.kafkalog-0\.(\w+)-delete")
@@ -72,14 +75,12 @@ def _lives(process: int) -> bool:
     return True
 
 
-def move_batches(log_path: str, base_offset: int, was: Start, now: Start) -> None:
-    """Give the batches of a segment another place in their log, in the file.
-
-    The segment was written with `base_offset` in a fragment that was to begin at `was`, and begins at `now`.
-    """
+def move_batches(log_path: str, was: Start, now: Start) -> None:
+    """Give the batches of a segment another place in their log, in the file: the fragment begins at `now`, and was
+    written to begin at `was`."""
     if was == now:
         return
-    at = np.fromfile(os.path.join(os.path.dirname(log_path), f"{base_offset:020d}{BATCHES}"), "<i8").reshape(-1, 2)
+    at = np.fromfile(log_path.removesuffix(".log") + BATCHES, "<i8").reshape(-1, 2)
     data = np.memmap(log_path, np.uint8, "r+")
     if was.offset != now.offset:
         moved = (at[:, 1] + (now.offset - was.offset)).astype(">i8").view(np.uint8).reshape(-1, 8)
@@ -87,3 +88,18 @@ def move_batches(log_path: str, base_offset: int, was: Start, now: Start) -> Non
     if was.leader_epoch != now.leader_epoch:
         data[at[:, :1] + np.arange(12, 16)] = np.frombuffer(now.leader_epoch.to_bytes(4, "big"), np.uint8)
     data.flush()
+
+
+def move_transactions(path: str, offsets: int, known: States) -> None:
+    """Move a transaction index, if there is one, by so many offsets, into a log with producers that are `known`.
+
+    The log is not stable beyond a transaction that is open in it already (UnifiedLog.lastStableOffset).
+    """
+    open_since = [state.first_offset for state in known.values() if state.first_offset >= 0]
+    if not os.path.exists(path) or (not offsets and not open_since):
+        return
+    (producer_id, first, last), stable = read_transaction_index(path, 0)
+    stable = np.minimum(stable + offsets, min(open_since, default=1 << 62))
+    moved = AbortedTransactions(producer_id, first + offsets, last + offsets)
+    with open(path, "wb") as file:
+        file.write(transaction_index_bytes(moved, stable))

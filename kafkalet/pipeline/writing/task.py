@@ -16,59 +16,52 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kafkalet.protocol.records.codecs import Codec, compress
-
 from .cutting import Cutter
-from .encode import Encoded, Fields, encode, encode_headers
+from .encode import Fields, encode, encode_headers
+from .fragments import Fragment, FragmentLog, Run
 from .ground import Start
-from .heads import new_heads, sealed
 from .rows import SCHEMA, Sorter, Stretch, stretches
-from .segments import Placed, SegmentFiles, Written
+from .segments import SegmentFiles
 from .settings import WriteOptions
+from .transactions import Shaping
 
 CHUNK_BYTES = 8 << 20
-LOG_APPEND_TIME = 0x08
 
 
-class Fragment(NamedTuple):
-    """What one task wrote of one partition."""
+class Origin(NamedTuple):
+    """Where a fragment begins, and which producers its log knows."""
 
-    topic: str
-    partition: int
-    directory: str
-    """Relative to the staging directory."""
     start: Start
-    """For which the batches were written."""
-    end_offset: int
-    first_timestamp: int
-    records: int
-    segments: tuple[Written, ...]
+    highest_producer_id: int
 
 
-class _Open:
-    """A fragment that is being written."""
+class _Cut(NamedTuple):
+    """Rows next to each other, and those of them with which batches begin."""
 
-    def __init__(self, topic: str, partition: int, directory: str, start: Start, files: SegmentFiles) -> None:
-        self.topic, self.partition, self.directory = topic, partition, directory
-        self.start = start
-        self.files = files
-        self.next_offset = start.offset
-        self.first_timestamp: int | None = None
-        self.records = 0
+    rows: Stretch
+    firsts: list[int]
 
 
 class TaskLogs:
-    """The fragments of one task, written below `root`/`name`."""
+    """The fragments of task number `task`, written below `root`/`name`."""
 
     def __init__(
-        self, root: str, name: str, options: WriteOptions, sorter: Sorter, start_of: Callable[[str, int], Start]
+        self,
+        root: str,
+        name: str,
+        task: int,
+        options: WriteOptions,
+        sorter: Sorter,
+        origin_of: Callable[[str, int], Origin],
     ) -> None:
         self._root = root
         self._name = name
+        self._task = task
         self._options = options
+        self._open_transactions = options.shape.open_transactions if options.shape else 0
         self._sorter = sorter
-        self._start_of = start_of
-        self._fragments: dict[int, _Open] = {}
+        self._origin_of = origin_of
+        self._fragments: dict[int, FragmentLog] = {}
         self._rest = SCHEMA.empty_table()
         self._waiting: list[pa.RecordBatch] = []
         self._waiting_bytes = 0
@@ -86,20 +79,8 @@ class TaskLogs:
     def close(self) -> tuple[Fragment, ...]:
         """Write what is left. Returns the fragments in the order of their partitions."""
         self._write(last=True)
-        done = [self._closed(fragment) for fragment in self._fragments.values()]
+        done = [fragment.close() for fragment in self._fragments.values()]
         return tuple(sorted(done, key=lambda fragment: (fragment.topic, fragment.partition)))
-
-    def _closed(self, fragment: _Open) -> Fragment:
-        return Fragment(
-            fragment.topic,
-            fragment.partition,
-            fragment.directory,
-            fragment.start,
-            fragment.next_offset,
-            fragment.first_timestamp or 0,
-            fragment.records,
-            fragment.files.close(),
-        )
 
     # -- a round
 
@@ -109,101 +90,73 @@ class TaskLogs:
         self._rest = SCHEMA.empty_table()
         if not table.num_rows:
             return
-        rows = _sorted(table)
+        rows = _by_place(table)
         fields = _fields(rows)
         sizes = fields.sizes()
         cutter = Cutter(sizes, fields.timestamp, self._options.limits)
-        plan: list[tuple[Stretch, list[int]]] = []
-        rests: list[Stretch] = []
+        cuts: list[_Cut] = []
+        rests: list[pa.Table] = []
         for stretch in stretches(rows["place"].chunk(0).to_numpy()):
             firsts = cutter.cut(stretch.start, stretch.end)
-            if not last:
-                rests.append(stretch._replace(start=firsts.pop()))
-                stretch = stretch._replace(end=rests[-1].start)
+            if last:
+                firsts = self._with_batches_for_all(firsts, stretch)
+            else:
+                waiting = firsts[-1 - self._open_transactions :]
+                firsts = firsts[: len(firsts) - len(waiting)]
+                rests.append(rows.slice(waiting[0], stretch.end - waiting[0]))
+                stretch = stretch._replace(end=waiting[0])
             if firsts:
-                plan.append((stretch, firsts))
+                cuts.append(_Cut(stretch, firsts))
         if rests:
-            self._rest = pa.concat_tables([rows.slice(rest.start, rest.end - rest.start) for rest in rests])
-        self._encode(rows, fields, sizes, plan)
+            self._rest = pa.concat_tables(rests)
+        if cuts:
+            self._append(cuts, *_chosen(rows, fields, sizes, cuts), last=last)
 
-    def _encode(
-        self, rows: pa.Table, fields: Fields, sizes: NDArray[np.int64], plan: list[tuple[Stretch, list[int]]]
-    ) -> None:
-        """Encode the rows of the plan together, and write them to their fragments."""
-        if not plan:
-            return
+    def _with_batches_for_all(self, firsts: list[int], stretch: Stretch) -> list[int]:
+        """Each of the transactions that stay open needs a batch, and so a record, of its own."""
+        wanted = min(self._open_transactions, stretch.end - stretch.start)
+        if len(firsts) >= wanted:
+            return firsts
+        split = stretch.end - wanted
+        return [first for first in firsts if first < split] + list(range(split, stretch.end))
+
+    def _append(self, cuts: list[_Cut], fields: Fields, sizes: NDArray[np.int64], *, last: bool) -> None:
+        """Encode the rows of all cuts together, and write each to its fragment."""
         firsts: list[int] = []
-        count = 0
-        for stretch, starts in plan:
-            firsts += [start - stretch.start + count for start in starts]
-            count += stretch.end - stretch.start
-        begin, end = plan[0][0].start, plan[-1][0].end
-        if count == end - begin:
-            fields, sizes = fields.slice(begin, count), sizes[begin:end]
-        else:
-            chosen = np.concatenate([np.arange(stretch.start, stretch.end) for stretch, _ in plan])
-            fields, sizes = _fields(rows.take(pa.array(chosen)).combine_chunks()), sizes[chosen]
-        starts_of_batches = np.array(firsts, np.int64)
-        encoded = encode(fields, starts_of_batches, sizes)
-        counts = np.diff(starts_of_batches, append=fields.rows)
-        maxima = np.maximum.reduceat(fields.timestamp, starts_of_batches)
-        bases = fields.timestamp[starts_of_batches]
+        row = 0
+        for stretch, starts in cuts:
+            firsts += [start - stretch.start + row for start in starts]
+            row += stretch.end - stretch.start
+        begins = np.array(firsts, np.int64)
+        encoded = encode(fields, begins, sizes)
+        counts = np.diff(begins, append=fields.rows)
+        maxima = np.maximum.reduceat(fields.timestamp, begins)
         at = 0
-        for stretch, starts in plan:
+        for stretch, starts in cuts:
             until = at + len(starts)
-            self._append(stretch.place, encoded, slice(at, until), counts, bases, maxima)
+            run = Run(
+                [encoded.payload(batch) for batch in range(at, until)],
+                counts[at:until],
+                fields.timestamp[begins[at:until]],
+                maxima[at:until],
+            )
+            left_open = min(self._open_transactions, len(starts)) if last else 0
+            self._fragment(stretch.place).append(run, left_open=left_open)
             at = until
 
-    def _append(
-        self,
-        place: int,
-        encoded: Encoded,
-        batches: slice,
-        counts: NDArray[np.int64],
-        bases: NDArray[np.int64],
-        maxima: NDArray[np.int64],
-    ) -> None:
-        fragment = self._fragment(place)
-        options = self._options
-        codec = options.codec
-        payloads: list[bytes | memoryview] = [encoded.payload(batch) for batch in range(batches.start, batches.stop)]
-        if codec is not Codec.NONE:
-            payloads = [compress(codec, payload, options.level) for payload in payloads]
-        counts, bases, maxima = counts[batches], bases[batches], maxima[batches]
-        ends = fragment.next_offset + np.cumsum(counts)
-        heads = new_heads(len(payloads), fragment.start.leader_epoch)
-        heads["base_offset"] = ends - counts
-        heads["attributes"] = codec | (LOG_APPEND_TIME if options.append_time else 0)
-        heads["last_offset_delta"] = counts - 1
-        heads["base_timestamp"] = bases
-        heads["max_timestamp"] = maxima
-        heads["count"] = counts
-        placed = map(
-            Placed._make,
-            zip(
-                (ends - counts).tolist(),
-                (ends - 1).tolist(),
-                maxima.tolist(),
-                zip(sealed(heads, payloads), payloads, strict=True),
-                strict=True,
-            ),
-        )
-        fragment.files.append(list(placed))
-        if fragment.first_timestamp is None:
-            fragment.first_timestamp = int(bases[0])
-        fragment.next_offset = int(ends[-1])
-        fragment.records += int(counts.sum())
-
-    def _fragment(self, place: int) -> _Open:
+    def _fragment(self, place: int) -> FragmentLog:
         found = self._fragments.get(place)
         if found is None:
             topic, partition = self._sorter.place_of(place)
+            start, known = self._origin_of(topic, partition)
             directory = os.path.join(self._name, f"{topic}-{partition}")
-            files = SegmentFiles(
-                os.path.join(self._root, directory), self._options.segments, durable=self._options.durable
+            options = self._options
+            shaping = options.shape and Shaping(
+                options.shape, topic, partition, self._task, leader_epoch=start.leader_epoch, highest_known=known
             )
-            start = self._start_of(topic, partition)
-            found = self._fragments[place] = _Open(topic, partition, directory, start, files)
+            files = SegmentFiles(os.path.join(self._root, directory), options.segments, durable=options.durable)
+            found = FragmentLog(topic, partition, directory, start, files, options, shaping)
+            self._fragments[place] = found
         return found
 
 
@@ -217,13 +170,24 @@ def _pieces(rows: pa.RecordBatch) -> Iterable[pa.RecordBatch]:
         yield rows.slice(start, step)
 
 
-def _sorted(table: pa.Table) -> pa.Table:
-    """By place; rows of one place stay in their order."""
+def _by_place(table: pa.Table) -> pa.Table:
+    """Sorted by place; rows of one place stay in their order."""
     places = table["place"].chunk(0).to_numpy()
     if (np.diff(places) >= 0).all():
         return table
     order = np.argsort(places, kind="stable")
     return table.take(pa.array(order)).combine_chunks()
+
+
+def _chosen(
+    rows: pa.Table, fields: Fields, sizes: NDArray[np.int64], cuts: list[_Cut]
+) -> tuple[Fields, NDArray[np.int64]]:
+    """The rows of the cuts, one behind the other; nothing is copied where they lie so."""
+    begin, end = cuts[0].rows.start, cuts[-1].rows.end
+    if sum(stretch.end - stretch.start for stretch, _ in cuts) == end - begin:
+        return fields.slice(begin, end - begin), sizes[begin:end]
+    chosen = np.concatenate([np.arange(stretch.start, stretch.end) for stretch, _ in cuts])
+    return _fields(rows.take(pa.array(chosen)).combine_chunks()), sizes[chosen]
 
 
 def _fields(rows: pa.Table) -> Fields:

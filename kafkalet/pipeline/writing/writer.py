@@ -17,12 +17,13 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from kafkalet.clock import Clock, SystemClock
 
-from . import staging
+from . import producers, staging
 from .commit import Load, commit
-from .ground import Ground, Start, start_of
+from .fragments import Fragment
+from .ground import Ground, start_of
 from .rows import Sorter, check_columns
 from .settings import write_options
-from .task import Fragment, TaskLogs
+from .task import Origin, TaskLogs
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -71,14 +72,15 @@ class KafkaLogWriter(DataSourceArrowWriter):
                 counts[topic] = count
             return count
 
-        def start(topic: str, partition: int) -> Start:
-            is_there = partition in there.get(topic, [])
-            return start_of(ground.log(topic, partition) if is_there else None, self.options.leader_epoch)
+        def origin_of(topic: str, partition: int) -> Origin:
+            log = ground.log(topic, partition) if partition in there.get(topic, []) else None
+            known = producers.at_end(log) if log is not None and self.options.shape else {}
+            return Origin(start_of(log, self.options.leader_epoch), max(known, default=-1))
 
         sorter = Sorter(self.options.topic, self.options.by_column, count_of, task, self.now_ms)
         name = f"{task}-{attempt}"
         root = staging.writing(ground, self.job)
-        logs = TaskLogs(root, name, self.options, sorter, start)
+        logs = TaskLogs(root, name, task, self.options, sorter, origin_of)
         try:
             logs.add_all(batches)
             return Fragments(task, logs.close(), counts)
