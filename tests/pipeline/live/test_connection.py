@@ -1,0 +1,226 @@
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from kafkalet.pipeline.live.connection import Address, Connection
+from kafkalet.pipeline.live.refusals import Unreachable
+from kafkalet.pipeline.live.settings import Settings
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.errors import Code, DecodeError, KafkaError
+from kafkalet.protocol.messages.fetch import FetchRequest, FetchResponse
+from kafkalet.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+from kafkalet.protocol.messages.metadata import MetadataRequest, MetadataResponse
+
+from .scripted import HANG_UP, SILENT, ScriptedBroker, fetched, versions_answer
+
+SETTINGS = Settings.of({"request.timeout.ms": "10000"})
+HASTY = Settings.of({"request.timeout.ms": "100"})
+METADATA = MetadataRequest(topics=None)
+
+
+@pytest.fixture
+def broker() -> Iterator[ScriptedBroker]:
+    with ScriptedBroker() as running:
+        yield running
+
+
+def connect(broker: ScriptedBroker, settings: Settings = SETTINGS) -> Connection:
+    return Connection(Address("127.0.0.1", broker.port), settings)
+
+
+def fetch(offset: int) -> FetchRequest:
+    row = FetchRequest.Topic.Partition(partition=0, fetch_offset=offset, partition_max_bytes=1)
+    return FetchRequest(max_wait_ms=0, min_bytes=0, topics=[FetchRequest.Topic(topic="t", partitions=[row])])
+
+
+# Addresses
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("localhost:9092", Address("localhost", 9092)),
+        (" a.b:1 ", Address("a.b", 1)),
+        ("[::1]:9092", Address("::1", 9092)),
+    ],
+)
+def test_addresses_are_host_and_port(text: str, address: Address) -> None:
+    assert Address.parse(text) == address
+    assert str(address) == text.strip()
+
+
+@pytest.mark.parametrize("text", ["localhost", "localhost:", ":9092", "a:0", "a:65536", "a:x"])
+def test_anything_else_is_no_address(text: str) -> None:
+    with pytest.raises(ValueError, match="bootstrap"):
+        Address.parse(text)
+
+
+# Versions
+
+
+def test_the_newest_version_that_both_sides_have_is_spoken(broker: ScriptedBroker) -> None:
+    broker.versions = {Api.FETCH: (4, 12), Api.METADATA: (0, 99)}
+    with connect(broker) as connection:
+        assert connection.version(Api.FETCH, 4) == 12
+        assert connection.version(Api.FETCH, 4, 7) == 7
+        assert connection.version(Api.METADATA, 4) == 13
+
+
+def test_a_version_that_is_needed_and_not_there_is_refused_with_the_broker_named(broker: ScriptedBroker) -> None:
+    broker.versions = {Api.FETCH: (0, 3)}
+    with connect(broker) as connection:
+        with pytest.raises(KafkaError, match=rf"Fetch from version 4 on .* 127.0.0.1:{broker.port} .* 0 to 3") as fetch:
+            connection.version(Api.FETCH, 4)
+        with pytest.raises(KafkaError, match="does not serve it"):
+            connection.version(Api.METADATA, 4)
+    assert fetch.value.code is Code.UNSUPPORTED_VERSION
+
+
+def test_a_broker_that_refuses_the_version_of_the_question_says_what_it_has_instead(broker: ScriptedBroker) -> None:
+    refusal = frame_of_version_0({Api.FETCH: (0, 11)}, Code.UNSUPPORTED_VERSION)
+    broker.script(Api.API_VERSIONS, refusal)
+    with connect(broker) as connection:
+        assert connection.version(Api.FETCH, 4) == 11
+
+
+def test_a_broker_that_refuses_and_says_nothing_is_asked_in_version_0(broker: ScriptedBroker) -> None:
+    broker.script(
+        Api.API_VERSIONS, frame_of_version_0({}, Code.UNSUPPORTED_VERSION), versions_answer({Api.FETCH: (0, 7)})
+    )
+    with connect(broker) as connection:
+        assert connection.version(Api.FETCH, 4) == 7
+
+
+def frame_of_version_0(versions: dict[Api, tuple[int, int]], error_code: Code) -> bytes:
+    body = (1).to_bytes(4, "big") + versions_answer(versions, error_code).encode(0)
+    return len(body).to_bytes(4, "big") + body
+
+
+def test_a_refusal_for_another_reason_is_raised(broker: ScriptedBroker) -> None:
+    broker.script(Api.API_VERSIONS, versions_answer({}, Code.INVALID_REQUEST))
+    with pytest.raises(KafkaError, match="INVALID_REQUEST"):
+        connect(broker)
+
+
+def test_a_broker_that_hangs_up_at_the_first_question_is_unreachable(broker: ScriptedBroker) -> None:
+    broker.script(Api.API_VERSIONS, HANG_UP)
+    with pytest.raises(Unreachable, match=f"127.0.0.1:{broker.port} was lost"):
+        connect(broker)
+
+
+# Questions and answers
+
+
+def test_a_question_is_answered(broker: ScriptedBroker) -> None:
+    with connect(broker) as connection:
+        answer = connection.ask(METADATA, 9)
+    assert isinstance(answer, MetadataResponse)
+    assert answer.topics[0].name == "t"
+
+
+def test_many_requests_may_be_under_way_and_are_answered_in_their_order(broker: ScriptedBroker) -> None:
+    broker.script(Api.FETCH, *[fetched(high_watermark=number) for number in range(100)])
+    with connect(broker) as connection:
+        connection.send_frame(b"".join(connection.encode(fetch(number), 12) for number in range(100)))
+        answers = [connection.receive() for _ in range(100)]
+    marks = [
+        answer.responses[0].partitions[0].high_watermark for answer in answers if isinstance(answer, FetchResponse)
+    ]
+    assert marks == list(range(100))
+
+
+@pytest.mark.parametrize("size", [0, 1, 65_400, 65_536, 65_600, 3_000_000])
+def test_answers_of_any_size_come_whole(broker: ScriptedBroker, size: int) -> None:
+    records = bytes(range(256)) * (size // 256 + 1)
+    broker.script(Api.FETCH, fetched(records[:size]), fetched(records[:size], high_watermark=7), fetched(b"end"))
+    with connect(broker) as connection:
+        for _ in range(3):
+            connection.send(fetch(0), 12)
+        rows = [connection.receive().responses[0].partitions[0] for _ in range(3)]  # type: ignore[attr-defined]
+    assert [bytes(row.records) for row in rows] == [records[:size], records[:size], b"end"]
+    assert rows[1].high_watermark == 7
+
+
+def test_each_answer_has_a_buffer_of_its_own(broker: ScriptedBroker) -> None:
+    broker.script(Api.FETCH, fetched(b"a" * 100_000), fetched(b"b" * 100_000))
+    with connect(broker) as connection:
+        connection.send(fetch(0), 12)
+        connection.send(fetch(0), 12)
+        first, frame = connection.receive_with_frame()
+        connection.receive()
+    assert isinstance(first, FetchResponse)
+    assert first.responses[0].partitions[0].records == b"a" * 100_000
+    assert b"b" not in frame
+
+
+def test_the_client_says_its_name() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        settings = Settings.of({"client.id": "me", "request.timeout.ms": "100"})
+        with pytest.raises(Unreachable):
+            Connection(Address(*listener.getsockname()), settings)
+        with listener.accept()[0] as accepted:
+            assert b"\0\2me\0" in accepted.recv(1000)
+
+
+# What goes wrong
+
+
+def test_nobody_listening_is_unreachable() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    with pytest.raises(Unreachable, match=f"no connection to broker 127.0.0.1:{port}"):
+        Connection(Address("127.0.0.1", port), SETTINGS)
+
+
+def test_a_broker_that_is_silent_is_unreachable_after_the_timeout(broker: ScriptedBroker) -> None:
+    broker.script(Api.METADATA, SILENT)
+    with connect(broker, HASTY) as connection:
+        with pytest.raises(Unreachable, match=f"no answer from broker 127.0.0.1:{broker.port} in 100 ms"):
+            connection.ask(METADATA, 9)
+        assert not connection.is_open
+
+
+def test_a_connection_that_is_closed_in_the_middle_of_an_answer_is_lost(broker: ScriptedBroker) -> None:
+    broker.script(Api.METADATA, b"\0\0\1\0half", HANG_UP)
+    with connect(broker) as connection:
+        connection.send(METADATA, 9)
+        connection.send(METADATA, 9)
+        with pytest.raises(Unreachable, match="was lost"):
+            connection.receive()
+        assert not connection.is_open
+
+
+def test_what_fails_once_stays_closed(broker: ScriptedBroker) -> None:
+    broker.script(Api.METADATA, HANG_UP)
+    with connect(broker) as connection:
+        for _ in range(2):
+            with pytest.raises(Unreachable):
+                connection.ask(METADATA, 9)
+
+
+def test_an_answer_to_another_request_ends_the_connection(broker: ScriptedBroker) -> None:
+    broker.script(Api.LIST_OFFSETS, b"\0\0\0\x08\0\0\0\x63\0\0\0\0")
+    request = ListOffsetsRequest(replica_id=-1, topics=[])
+    with connect(broker) as connection:
+        with pytest.raises(DecodeError, match="an answer to request 99, where that to 2 was due"):
+            connection.ask(request, 1)
+        assert not connection.is_open
+
+
+def test_an_answer_that_is_not_what_it_claims_ends_the_connection(broker: ScriptedBroker) -> None:
+    broker.script(Api.LIST_OFFSETS, b"\0\0\0\x06\0\0\0\2\0\0")
+    with connect(broker) as connection:
+        with pytest.raises(DecodeError, match=f"127.0.0.1:{broker.port}: ListOffsetsResponse"):
+            connection.ask(ListOffsetsRequest(replica_id=-1, topics=[]), 1)
+        assert not connection.is_open
+    assert ListOffsetsResponse.API is Api.LIST_OFFSETS
+
+
+@pytest.mark.parametrize("size", [0, 3, 0xFFFFFFFF])
+def test_a_frame_of_an_impossible_size_ends_the_connection(broker: ScriptedBroker, size: int) -> None:
+    broker.script(Api.METADATA, size.to_bytes(4, "big"))
+    with connect(broker) as connection:
+        with pytest.raises(DecodeError, match=f"a frame of {size} bytes"):
+            connection.ask(METADATA, 9)
+        assert not connection.is_open

@@ -1,0 +1,92 @@
+from kafkalet.pipeline.live.connection import Address
+from kafkalet.pipeline.live.metadata import Leader, Metadata
+from kafkalet.protocol.errors import Code
+from kafkalet.protocol.messages.metadata import MetadataResponse
+from kafkalet.protocol.wire import ZERO_UUID
+
+BROKERS = [MetadataResponse.Broker(node_id=1, host="a", port=1), MetadataResponse.Broker(node_id=2, host="b", port=2)]
+
+
+def topic(name: str, *leaders: int, error_code: int = 0, **more: object) -> MetadataResponse.Topic:
+    rows = [
+        MetadataResponse.Topic.Partition(
+            partition_index=index, leader_id=leader, leader_epoch=7, replica_nodes=[], isr_nodes=[]
+        )
+        for index, leader in enumerate(leaders)
+    ]
+    return MetadataResponse.Topic(name=name, partitions=rows, error_code=error_code, **more)  # type: ignore[arg-type]
+
+
+def answer(*topics: MetadataResponse.Topic) -> MetadataResponse:
+    return MetadataResponse(brokers=BROKERS, topics=list(topics))
+
+
+def test_what_an_answer_says_is_known() -> None:
+    metadata = Metadata()
+    assert metadata.take(answer(topic("t", 1, 2, topic_id=b"x" * 16)), ["t"]) == {}
+    assert metadata.brokers == {1: Address("a", 1), 2: Address("b", 2)}
+    assert metadata.leaders == {("t", 0): Leader(1, 7), ("t", 1): Leader(2, 7)}
+    assert metadata.partitions == {"t": 2}
+    assert metadata.topic_id("t") == b"x" * 16
+
+
+def test_a_partition_without_a_leader_has_none_and_counts() -> None:
+    metadata = Metadata()
+    metadata.take(answer(topic("t", -1, 2)), None)
+    assert metadata.leaders == {("t", 1): Leader(2, 7)}
+    assert metadata.partitions == {"t": 2}
+
+
+def test_a_leader_that_is_no_broker_of_the_cluster_is_none() -> None:
+    metadata = Metadata()
+    metadata.take(answer(topic("t", 9)), None)
+    assert metadata.leaders == {}
+
+
+def test_topics_with_an_error_are_given_back_and_forgotten() -> None:
+    metadata = Metadata()
+    metadata.take(answer(topic("t", 1)), ["t"])
+    failed = metadata.take(answer(topic("t", error_code=Code.UNKNOWN_TOPIC_OR_PARTITION)), ["t"])
+    assert failed == {"t": Code.UNKNOWN_TOPIC_OR_PARTITION}
+    assert not metadata.leaders
+    assert not metadata.partitions
+    assert metadata.topic_id("t") == ZERO_UUID
+
+
+def test_a_topic_that_is_not_spoken_of_does_not_exist() -> None:
+    assert Metadata().take(answer(), ["t"]) == {"t": Code.UNKNOWN_TOPIC_OR_PARTITION}
+
+
+def test_what_was_not_asked_about_stays_known() -> None:
+    metadata = Metadata()
+    metadata.take(answer(topic("t", 1)), ["t"])
+    metadata.take(answer(topic("u", 1)), ["u"])
+    assert metadata.partitions == {"t": 1, "u": 1}
+
+
+def test_a_topic_that_shrank_was_made_anew() -> None:
+    metadata = Metadata()
+    metadata.take(answer(topic("t", 1, 1)), ["t"])
+    metadata.take(answer(topic("t", 2)), ["t"])
+    assert metadata.leaders == {("t", 0): Leader(2, 7)}
+
+
+def test_one_leader_may_be_forgotten() -> None:
+    metadata = Metadata()
+    metadata.take(answer(topic("t", 1, 2)), ["t"])
+    metadata.forget_leader("t", 0)
+    metadata.forget_leader("t", 5)
+    assert metadata.leaders == {("t", 1): Leader(2, 7)}
+
+
+def test_no_topic_is_made_by_asking_for_it() -> None:
+    request = Metadata.request(["t"])
+    assert not request.allow_auto_topic_creation
+    assert [row.name for row in request.topics or ()] == ["t"]
+    assert Metadata.request(None).topics is None
+
+
+def test_internal_topics_are_told_apart() -> None:
+    metadata = Metadata()
+    metadata.take(answer(topic("t", 1), topic("__consumer_offsets", 1, is_internal=True)), None)
+    assert metadata.internal == {"__consumer_offsets"}

@@ -1,0 +1,31 @@
+import pickle
+
+import pytest
+
+from kafkalet.pipeline.live.refusals import OffsetOutOfRange, PartitionRefused, Unreachable
+from kafkalet.protocol.errors import Code, KafkaError
+
+REFUSALS = [
+    OffsetOutOfRange("t", 3, 10, 20, 30),
+    PartitionRefused(Code.NOT_LEADER_OR_FOLLOWER, "t", 3, "Fetch of"),
+    Unreachable("no connection to broker a:1"),
+]
+
+
+@pytest.mark.parametrize("refusal", REFUSALS, ids=lambda refusal: type(refusal).__name__)
+def test_refusals_survive_the_way_from_a_task_to_the_driver(refusal: Exception) -> None:
+    copy = pickle.loads(pickle.dumps(refusal))
+    assert type(copy) is type(refusal)
+    assert (str(copy), vars(copy)) == (str(refusal), vars(refusal))
+
+
+def test_what_is_out_of_range_says_what_there_is() -> None:
+    refusal = OffsetOutOfRange("t", 3, 10, 20, 30)
+    assert str(refusal) == "OFFSET_OUT_OF_RANGE: t-3 has the offsets from 20 to before 30, not 10"
+    assert (refusal.log_start_offset, refusal.log_end_offset, refusal.offset) == (20, 30, 10)
+    assert isinstance(refusal, KafkaError)
+
+
+def test_what_is_refused_names_the_partition() -> None:
+    refusal = PartitionRefused(Code.TOPIC_AUTHORIZATION_FAILED, "t", 3, "ListOffsets of")
+    assert str(refusal) == "TOPIC_AUTHORIZATION_FAILED: ListOffsets of t-3"

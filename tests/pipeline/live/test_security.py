@@ -1,0 +1,139 @@
+import ssl
+
+import pytest
+
+from kafkalet.pipeline.live.broker import LiveBroker
+from kafkalet.pipeline.live.security import Credentials, credentials, tls
+from kafkalet.pipeline.live.settings import Settings
+from kafkalet.properties import InvalidProperty
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.sasl_authenticate import SaslAuthenticateResponse
+from kafkalet.protocol.messages.sasl_handshake import SaslHandshakeResponse
+
+from .scripted import ScriptedBroker
+
+JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="{}" password="{}";'
+PLAIN = {
+    "security.protocol": "SASL_PLAINTEXT",
+    "sasl.mechanism": "PLAIN",
+    "sasl.jaas.config": JAAS.format("alice", "secret"),
+}
+HANDSHAKE = SaslHandshakeResponse(mechanisms=["PLAIN"])
+
+
+def known_as(jaas: str) -> Credentials | None:
+    return credentials(Settings.of(PLAIN | {"sasl.jaas.config": jaas}))
+
+
+# SASL
+
+
+def test_without_sasl_nobody_is_anybody() -> None:
+    assert credentials(Settings.of({})) is None
+    assert credentials(Settings.of({"security.protocol": "SSL"})) is None
+
+
+@pytest.mark.parametrize(
+    ("jaas", "username", "password"),
+    [
+        (JAAS.format("alice", "secret"), "alice", "secret"),
+        (JAAS.format("a b", r"quote \" and \\ and ;"), "a b", 'quote " and \\ and ;'),
+        ("x.PlainLoginModule required username=alice password=secret ;", "alice", "secret"),
+        ('\n x.PlainLoginModule   required\n password = "p"\n username = "u"\n serviceName=k;\n', "u", "p"),
+        (JAAS.format("", ""), "", ""),
+    ],
+)
+def test_name_and_password_stand_in_the_property_of_java(jaas: str, username: str, password: str) -> None:
+    assert known_as(jaas) == Credentials(username, password)
+
+
+@pytest.mark.parametrize(
+    "jaas",
+    [
+        "",
+        JAAS.format("alice", "secret")[:-1],
+        "org.apache.kafka.common.security.scram.ScramLoginModule required username=alice password=secret;",
+        'x.PlainLoginModule required username="alice;',
+    ],
+)
+def test_what_is_not_understood_is_refused_and_not_shown(jaas: str) -> None:
+    with pytest.raises(InvalidProperty, match=r"\[hidden\] for configuration sasl.jaas.config: it is not of the form"):
+        known_as(jaas)
+
+
+@pytest.mark.parametrize(("jaas", "missing"), [("username=a", "password"), ("password=a", "username")])
+def test_what_is_missing_is_named(jaas: str, missing: str) -> None:
+    with pytest.raises(InvalidProperty, match=f"it says no {missing}"):
+        known_as(f"x.PlainLoginModule required {jaas};")
+
+
+def test_another_mechanism_is_refused_at_once() -> None:
+    with pytest.raises(InvalidProperty, match=r"SCRAM-SHA-256 for configuration sasl.mechanism: only PLAIN"):
+        LiveBroker("a:1", PLAIN | {"sasl.mechanism": "SCRAM-SHA-256"})
+    with pytest.raises(InvalidProperty, match="GSSAPI"):
+        LiveBroker("a:1", {"security.protocol": "SASL_SSL"})
+
+
+def test_passwords_are_not_shown() -> None:
+    assert "secret" not in repr(Credentials("alice", "secret"))
+
+
+def test_the_client_authenticates_before_it_asks() -> None:
+    with ScriptedBroker() as broker, LiveBroker(broker.bootstrap_servers, PLAIN) as live:
+        broker.script(Api.SASL_HANDSHAKE, HANDSHAKE)
+        broker.script(Api.SASL_AUTHENTICATE, SaslAuthenticateResponse(auth_bytes=b""))
+        assert live.topics() == {"t": 3}
+        assert [request.API for request, _ in broker.asked] == [
+            Api.SASL_HANDSHAKE,
+            Api.SASL_AUTHENTICATE,
+            Api.METADATA,
+        ]
+        assert broker.requests(Api.SASL_HANDSHAKE)[0].mechanism == "PLAIN"
+        assert broker.requests(Api.SASL_AUTHENTICATE)[0].auth_bytes == b"\0alice\0secret"
+
+
+def test_a_wrong_password_is_not_tried_twice() -> None:
+    refusal = SaslAuthenticateResponse(
+        error_code=Code.SASL_AUTHENTICATION_FAILED, error_message="Invalid username or password", auth_bytes=b""
+    )
+    with ScriptedBroker() as broker, LiveBroker(broker.bootstrap_servers, PLAIN) as live:
+        broker.script(Api.SASL_HANDSHAKE, HANDSHAKE)
+        broker.script(Api.SASL_AUTHENTICATE, refusal)
+        with pytest.raises(KafkaError, match="Invalid username or password") as refused:
+            live.topics()
+        assert refused.value.code is Code.SASL_AUTHENTICATION_FAILED
+        assert broker.connections == 1
+
+
+def test_a_broker_without_the_mechanism_says_which_it_has() -> None:
+    answer = SaslHandshakeResponse(error_code=Code.UNSUPPORTED_SASL_MECHANISM, mechanisms=["GSSAPI", "SCRAM-SHA-512"])
+    with ScriptedBroker() as broker, LiveBroker(broker.bootstrap_servers, PLAIN) as live:
+        broker.script(Api.SASL_HANDSHAKE, answer)
+        with pytest.raises(KafkaError, match="has GSSAPI, SCRAM-SHA-512, not PLAIN"):
+            live.topics()
+
+
+# TLS
+
+
+def test_without_ssl_nothing_is_encrypted() -> None:
+    assert tls(Settings.of({})) is None
+    assert tls(Settings.of(PLAIN)) is None
+
+
+def test_certificates_and_names_are_checked_unless_told_otherwise() -> None:
+    context = tls(Settings.of({"security.protocol": "SSL"}))
+    assert context is not None
+    assert context.verify_mode is ssl.CERT_REQUIRED
+    assert context.check_hostname
+    context = tls(Settings.of({"security.protocol": "SASL_SSL", "ssl.endpoint.identification.algorithm": ""}))
+    assert context is not None
+    assert not context.check_hostname
+
+
+@pytest.mark.parametrize("store", ["truststore", "keystore"])
+def test_the_stores_of_java_are_not_read(store: str) -> None:
+    settings = Settings.of({"security.protocol": "SSL", f"ssl.{store}.location": "x.jks"})
+    with pytest.raises(InvalidProperty, match=rf"JKS for configuration ssl.{store}.type: .* PEM only"):
+        tls(settings)

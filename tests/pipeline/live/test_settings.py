@@ -1,0 +1,53 @@
+import pytest
+
+from kafkalet.pipeline.live.settings import Settings
+from kafkalet.properties import InvalidProperty
+
+
+def test_what_is_not_given_has_a_default() -> None:
+    settings = Settings.of({})
+    assert settings.client_id == "kafkalet-pipeline"
+    assert settings.max_partition_fetch_bytes == settings.fetch_max_bytes == 8 << 20
+    assert settings.isolation_level == "read_uncommitted"
+    assert settings.check_crcs
+    assert settings.request_timeout_ms == 30_000
+    assert settings.default_api_timeout_ms == 60_000
+    assert settings.fetch_max_wait_ms == 500
+    assert settings.fetch_min_bytes == 1
+    assert settings.security_protocol == "PLAINTEXT"
+
+
+def test_values_are_read_as_kafka_reads_them() -> None:
+    settings = Settings.of({"client.id": " me ", "check.crcs": "FALSE", "fetch.max.wait.ms": "+7"})
+    assert (settings.client_id, settings.check_crcs, settings.fetch_max_wait_ms) == ("me", False, 7)
+
+
+def test_the_limit_of_an_answer_follows_that_of_a_partition_unless_given() -> None:
+    assert Settings.of({"max.partition.fetch.bytes": "1000"}).fetch_max_bytes == 1000
+    assert Settings.of({"max.partition.fetch.bytes": "1000", "fetch.max.bytes": "50"}).fetch_max_bytes == 50
+
+
+def test_the_addresses_may_be_among_the_properties() -> None:
+    Settings.of({"bootstrap.servers": "a:1"})
+
+
+@pytest.mark.parametrize("name", ["group.id", "enable.auto.commit", "metric.reporters", "nonsense"])
+def test_what_is_not_served_is_refused_by_its_name(name: str) -> None:
+    with pytest.raises(InvalidProperty, match=name):
+        Settings.of({name: "x"})
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("isolation.level", "read_everything"),
+        ("fetch.max.wait.ms", "-1"),
+        ("request.timeout.ms", "soon"),
+        ("check.crcs", "yes"),
+        ("security.protocol", "TLS"),
+        ("max.partition.fetch.bytes", "2147483648"),
+    ],
+)
+def test_values_that_kafka_would_refuse_are_refused(name: str, text: str) -> None:
+    with pytest.raises(InvalidProperty, match=name):
+        Settings.of({name: text})
