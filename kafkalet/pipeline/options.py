@@ -10,6 +10,8 @@ such an option; names are told apart without regard to case. What is new here:
     includeHeaders       true by default, unlike in Spark's Kafka source
     includeBatch         the columns of the batch that a record came in
     includeControl       the markers of transactions as well, as rows with control=true
+    pushFilters          true: conditions on topic, partition, offset and timestamp narrow what is read. For DataFrames of
+                         one query only: see source.py
     mode                 FAILFAST (default), PERMISSIVE, DROPMALFORMED, as Spark's readers of files
     badRecordsPath       a folder where tasks leave a line of JSON for each piece that they could not read
 
@@ -91,6 +93,7 @@ class ReadOptions(NamedTuple):
     include_headers: bool
     include_batch: bool
     include_control: bool
+    push_filters: bool
     mode: str
     bad_records_path: str | None
     fail_on_data_loss: bool
@@ -139,6 +142,7 @@ def read_options(options: Mapping[str, str], *, streaming: bool = False) -> Read
         include_headers=_flag(texts, "includeHeaders", True),
         include_batch=_flag(texts, "includeBatch", False),
         include_control=_flag(texts, "includeControl", False),
+        push_filters=_flag(texts, "pushFilters", False),
         mode=_choice(texts, "mode", MODES),
         bad_records_path=texts.get("badrecordspath"),
         fail_on_data_loss=_flag(texts, "failOnDataLoss", True),

@@ -43,7 +43,8 @@ class KafkaLog(DataSource):
         return columns.spark_schema(default_columns(read_options(self._texts())))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        return LogReader(chosen(schema), read_options(self._texts()))
+        options = read_options(self._texts())
+        return (FilteringReader if options.push_filters else LogReader)(chosen(schema), options)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         from .stream import LogStream
@@ -95,17 +96,25 @@ class LogReader(DataSourceReader):
         self._options = options
         self._pushed = Pushed()
 
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """Narrow what is read; each filter stays for Spark to evaluate."""
-        self._pushed = pushed(filters)
-        return filters
-
     def partitions(self) -> list[InputPartition]:
         origin = origin_of(self._options)
         return tasks(origin.splits(ranges(origin, self._options), self._pushed), self._columns, self._pushed)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return read_task(partition, self._options)
+
+
+class FilteringReader(LogReader):
+    """A batch that is narrowed by the conditions of the query (the option `pushFilters`).
+
+    It has to be asked for: Spark keeps the plan that the conditions led to with the DataFrame that was loaded
+    (PythonScanBuilder.pushFilters, 4.1 to 4.3), and uses it for every other query that is derived from the same one.
+    """
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
+        """Narrow what is read; each filter stays for Spark to evaluate."""
+        self._pushed = pushed(filters)
+        return filters
 
 
 def tasks(splits: Iterable[AnySplit], names: tuple[str, ...], pushed: Pushed) -> list[InputPartition]:
