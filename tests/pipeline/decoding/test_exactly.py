@@ -1,0 +1,37 @@
+import pytest
+
+from kafkalet.pipeline.decoding.exactly import read_exactly
+from kafkalet.pipeline.decoding.unreadable import Unreadable
+from kafkalet.protocol.records.batch import HEADER_SIZE
+from kafkalet.protocol.records.build import build_batch, numbered
+from kafkalet.protocol.records.codecs import LIMIT, Codec
+from tests.protocol.records.strategies import NOW
+
+ROWS = numbered([(NOW, b"k", b"v", ())] * 2)
+
+
+def test_the_records_are_those_of_the_protocol() -> None:
+    data = build_batch(ROWS)
+    assert read_exactly(b"xx" + data, 2, len(data), LIMIT) == ROWS
+
+
+def test_what_is_wrong_is_said_with_the_place() -> None:
+    data = bytearray(build_batch(ROWS))
+    data[HEADER_SIZE] += 2
+    with pytest.raises(Unreadable) as caught:
+        read_exactly(data, 0, len(data), LIMIT)
+    assert (caught.value.position, caught.value.size) == (0, len(data))
+    assert caught.value.reason.startswith("Invalid record size")
+
+
+def test_a_negative_count_is_refused_as_consumers_refuse_it() -> None:
+    data = bytearray(build_batch([], last_offset=1))
+    data[57:61] = b"\xff\xff\xff\xff"
+    with pytest.raises(Unreadable, match="record count is -1"):
+        read_exactly(data, 0, len(data), LIMIT)
+
+
+def test_no_more_is_decompressed_than_may_be() -> None:
+    data = build_batch(numbered([(NOW, None, bytes(9999), ())]), codec=Codec.GZIP)
+    with pytest.raises(Unreadable, match="more than 500 bytes"):
+        read_exactly(data, 0, len(data), 500)

@@ -1,0 +1,74 @@
+import numpy as np
+import pytest
+
+from kafkalet.pipeline.decoding.payloads import RECORD_BYTES, Payloads, payloads, slices
+from kafkalet.pipeline.decoding.unreadable import Unreadable
+from kafkalet.protocol.records.batch import HEADER_SIZE
+from kafkalet.protocol.records.build import build_batch, numbered
+from kafkalet.protocol.records.codecs import LIMIT, Codec
+from kafkalet.protocol.records.record import encode_records
+from tests.protocol.records.strategies import NOW
+
+from .reading import walked
+
+ROWS = numbered([(NOW, b"k", b"v" * 50, ())] * 4)
+PLAIN, PACKED, EMPTY = build_batch(ROWS), build_batch(ROWS, codec=Codec.GZIP), build_batch([], last_offset=3)
+INSIDE = encode_records(ROWS, 0, NOW)
+
+
+def pieces(data: bytes, max_bytes: int = 1 << 30, limit: int = LIMIT) -> list[Payloads]:
+    batches = walked(data)
+    return list(payloads(data, batches, np.arange(batches.position.size), max_bytes, limit))
+
+
+@pytest.mark.parametrize(
+    "data", [PLAIN * 3, PACKED * 3, PLAIN + PACKED + PLAIN, EMPTY + PLAIN + EMPTY + PACKED + PLAIN]
+)
+def test_every_payload_is_there_decompressed(data: bytes) -> None:
+    (piece,) = pieces(data)
+    rows = [row for row, count in enumerate(walked(data).count.tolist()) if count]
+    assert piece.row.tolist() == rows
+    for start, end in zip(piece.start.tolist(), piece.end.tolist(), strict=True):
+        assert bytes(piece.buffer[start:end]) == INSIDE
+
+
+def test_what_is_not_compressed_is_not_copied() -> None:
+    data = bytearray(PLAIN * 2)
+    (piece,) = pieces(data)  # type: ignore[arg-type]
+    data[HEADER_SIZE] = 77
+    assert piece.buffer[0] == 77
+
+
+@pytest.mark.parametrize("data", [PLAIN * 10, PACKED * 10])
+def test_a_piece_is_closed_when_it_costs_enough(data: bytes) -> None:
+    cost = len(INSIDE) + 4 * RECORD_BYTES
+    assert [piece.row.tolist() for piece in pieces(data, 2 * cost)] == [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9]]
+    assert [piece.row.tolist() for piece in pieces(data, 1)] == [[row] for row in range(10)]
+
+
+def test_batches_without_records_make_no_piece() -> None:
+    assert pieces(EMPTY * 3) == []
+
+
+def test_what_cannot_be_decompressed_is_named() -> None:
+    damage = bytearray(PLAIN + PACKED)
+    damage[len(PLAIN) + HEADER_SIZE] ^= 255
+    with pytest.raises(Unreadable, match="Failed to decompress") as caught:
+        pieces(bytes(damage))
+    assert (caught.value.position, caught.value.size) == (len(PLAIN), len(PACKED))
+
+
+def test_what_holds_more_than_the_limit_is_named() -> None:
+    with pytest.raises(Unreadable, match="more than 99 bytes"):
+        pieces(PLAIN + PACKED, limit=99)
+
+
+def test_a_part_has_some_of_the_rows() -> None:
+    (piece,) = pieces(PLAIN * 3)
+    part = piece.part(1, 2)
+    assert (part.row.tolist(), part.start.tolist()) == ([1], [piece.start[1]])
+
+
+def test_slices_hold_about_as_much_as_they_may() -> None:
+    assert list(slices(np.array([5, 5, 5, 50, 1, 1]), 10)) == [slice(0, 2), slice(2, 4), slice(4, 6)]
+    assert list(slices(np.empty(0, np.int64), 10)) == []
