@@ -1,0 +1,185 @@
+"""What cannot be read: named and refused, shown in a column, or counted and left out."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+
+import kafkalet
+from kafkalet.pipeline.decoding.batches import walk
+from kafkalet.pipeline.logs.files import CorruptFile
+from kafkalet.pipeline.options import read_options
+from kafkalet.pipeline.reader import CorruptLog
+from kafkalet.pipeline.source import LogReader, Task, default_columns
+
+SENT = 200
+LOG = Path("t-0") / "00000000000000000000.log"
+INDEX = LOG.with_suffix(".index")
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A log of twenty batches of ten records."""
+    directory = tmp_path_factory.mktemp("sound") / "data"
+    with kafkalet.Broker(data_dir=directory) as broker:
+        broker.create_topic("t", config={"index.interval.bytes": "300"})
+        producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "compression.type": "gzip"})
+        for number in range(SENT):
+            producer.produce("t", b"value %d" % number)
+            if number % 10 == 9:
+                producer.flush()
+    return directory
+
+
+@pytest.fixture
+def data(sound: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be damaged."""
+    return Path(shutil.copytree(sound, tmp_path / "data"))
+
+
+def read(path: Path, **texts: str) -> list[dict[str, Any]]:
+    options = read_options({"path": str(path), **texts})
+    reader = LogReader(default_columns(options), options)
+    found = []
+    for task in reader.partitions():
+        assert isinstance(task, Task)
+        found += [row for batch in reader.read(task) for row in batch.to_pylist()]
+    return found
+
+
+def positions(data: Path) -> list[int]:
+    batches, _ = walk((data / LOG).read_bytes())
+    return [int(position) for position in batches.position]
+
+
+def change(data: Path, position: int, what: Callable[[int], int] = lambda byte: byte ^ 1) -> None:
+    with (data / LOG).open("r+b") as file:
+        file.seek(position)
+        byte = file.read(1)[0]
+        file.seek(position)
+        file.write(bytes([what(byte)]))
+
+
+def cut(data: Path, size: int) -> None:
+    os.truncate(data / LOG, size)
+
+
+def test_a_sound_log_is_read_in_every_mode(data: Path) -> None:
+    for mode in ("FAILFAST", "PERMISSIVE", "DROPMALFORMED"):
+        assert [row["offset"] for row in read(data, mode=mode)] == list(range(SENT))
+
+
+def test_a_wrong_checksum_is_refused_with_file_position_and_offset(data: Path) -> None:
+    at = positions(data)[7]
+    change(data, at + 70)
+    with pytest.raises(
+        CorruptLog, match=rf"{LOG} cannot be read at position {at} .* offset 70\): its checksum is wrong"
+    ):
+        read(data)
+
+
+def test_a_batch_that_cannot_be_read_becomes_a_row(data: Path) -> None:
+    start, end = positions(data)[7:9]
+    change(data, start + 70)
+    found = read(data, mode="PERMISSIVE")
+    (bad,) = [row for row in found if row["_corrupt"]]
+    assert (bad["topic"], bad["partition"]) == ("t", 0)
+    assert bad["offset"] == 70
+    assert bad["_corrupt"]["file"] == str(data / LOG)
+    assert (bad["_corrupt"]["position"], bad["_corrupt"]["size"]) == (start, end - start)
+    assert bad["_corrupt"]["bytes"] == (data / LOG).read_bytes()[start:end]
+    assert [row["offset"] for row in found if not row["_corrupt"]] == [*range(70), *range(80, SENT)]
+
+
+def test_what_is_dropped_is_counted(data: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    start, end = positions(data)[7:9]
+    change(data, start + 70)
+    with caplog.at_level(logging.WARNING):
+        found = read(data, mode="DROPMALFORMED", badRecordsPath=str(tmp_path / "bad"))
+    assert [row["offset"] for row in found] == [*range(70), *range(80, SENT)]
+    assert f"dropped 1 pieces of {end - start} bytes" in caplog.text
+    (line,) = [json.loads(line) for file in (tmp_path / "bad").iterdir() for line in file.read_text().splitlines()]
+    assert (line["path"], line["position"], line["size"]) == (str(data / LOG), start, end - start)
+
+
+def unpack_wrongly(data: Path, position: int) -> None:
+    """A batch whose checksum is right, and whose payload is no gzip."""
+    from kafkalet.protocol.records.crc32c import crc32c
+
+    raw = bytearray((data / LOG).read_bytes())
+    size = int.from_bytes(raw[position + 8 : position + 12], "big") + 12
+    raw[position + 61 : position + 65] = b"\xff\xff\xff\xff"
+    raw[position + 17 : position + 21] = crc32c(raw[position + 21 : position + size]).to_bytes(4, "big")
+    (data / LOG).write_bytes(raw)
+
+
+def test_a_payload_that_does_not_unpack_is_refused_by_position(data: Path) -> None:
+    at = positions(data)[3]
+    unpack_wrongly(data, at)
+    with pytest.raises(CorruptLog, match=f"position {at} .* offset 30"):
+        read(data)
+
+
+def test_records_around_a_payload_that_does_not_unpack_come_once(data: Path) -> None:
+    for number in (3, 4, 15):
+        unpack_wrongly(data, positions(data)[number])
+    found = read(data, mode="PERMISSIVE")
+    assert [row["offset"] for row in found if row["_corrupt"]] == [30, 40, 150]
+    sound = sorted(row["offset"] for row in found if not row["_corrupt"])
+    assert sound == [*range(30), *range(50, 150), *range(160, SENT)]
+
+
+def test_a_log_that_is_cut_off_is_refused(data: Path) -> None:
+    last = positions(data)[-1]
+    cut(data, last + 30)
+    with pytest.raises(CorruptLog, match=f"position {last} .*truncated"):
+        read(data)
+
+
+def test_what_is_left_of_a_batch_that_is_cut_off_becomes_a_row(data: Path) -> None:
+    last = positions(data)[-1]
+    cut(data, last + 30)
+    found = read(data, mode="PERMISSIVE")
+    (bad,) = [row["_corrupt"] for row in found if row["_corrupt"]]
+    assert (bad["position"], bad["size"]) == (last, 30)
+    assert len(found) == SENT - 10 + 1
+
+
+def test_a_query_that_ends_before_the_cut_does_not_mind(data: Path) -> None:
+    cut(data, positions(data)[-1] + 30)
+    assert len(read(data, endingOffsets='{"t":{"0":150}}')) == 150
+
+
+def test_a_size_that_cannot_be_makes_the_rest_unreadable(data: Path) -> None:
+    at = positions(data)[12]
+    change(data, at + 8, lambda _: 0x80)
+    with pytest.raises(CorruptLog, match=f"position {at}"):
+        read(data)
+    found = read(data, mode="PERMISSIVE")
+    assert sum(row["_corrupt"]["size"] for row in found if row["_corrupt"]) == (data / LOG).stat().st_size - at
+    assert [row["offset"] for row in found if not row["_corrupt"]] == list(range(120))
+
+
+def test_space_that_was_allocated_ahead_is_no_fault(data: Path) -> None:
+    with (data / LOG).open("ab") as file:
+        file.write(bytes(5000))
+    assert len(read(data)) == SENT
+
+
+def test_an_index_that_is_not_there_is_refused_by_name(data: Path) -> None:
+    (data / INDEX).unlink()
+    with pytest.raises(CorruptFile, match=str(INDEX)):
+        read(data)
+
+
+def test_or_the_log_is_walked_instead(data: Path) -> None:
+    (data / INDEX).unlink()
+    assert len(read(data, mode="DROPMALFORMED", maxBytesPerTask="500")) == SENT
