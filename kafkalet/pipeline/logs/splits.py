@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from .directory import PartitionLog, Segment
 from .heads import Head, head_at, heads
 from .indexed import Claim, IndexedSegment, floor_segment
+from .tail import log_end
 from .timestamps import records_of
 
 _PLACES_PER_SPLIT = 64
@@ -63,7 +64,7 @@ def split(
     lenient: bool = False,
 ) -> list[Split]:
     """The offsets from `start_offset` to before `end_offset`, in splits of at most `max_bytes`, or of one stretch
-    between two entries of the index, if that is more.
+    between two entries of the index, if that is more. They end with the log's last whole entry (`tail.log_end`).
 
     What is left out by `not_before_ms` holds only records with earlier timestamps. Raises CorruptFile for an index
     that is missing or corrupt, unless `lenient`; ValueError for `max_bytes` below 1.
@@ -74,12 +75,13 @@ def split(
 class Cutter:
     """The same for many ranges of one log; of ranges in ascending order each index is read once."""
 
-    __slots__ = ("_kept", "_lenient", "log")
+    __slots__ = ("_end", "_kept", "_lenient", "log")
 
     def __init__(self, log: PartitionLog, *, lenient: bool = False) -> None:
         self.log = log
         self._lenient = lenient
         self._kept: IndexedSegment | None = None
+        self._end: int | None = None
 
     def split(
         self, start_offset: int, end_offset: int, max_bytes: int, not_before_ms: int | None = None
@@ -90,8 +92,16 @@ class Cutter:
         first = max(start_offset, self.log.log_start_offset)
         if first >= end_offset or not self.log.segments:
             return []
-        stretches = list(self._stretches(first, end_offset, max_bytes, not_before_ms))
-        return list(_cut(self.log, stretches, first, end_offset, max_bytes, self._lenient)) if stretches else []
+        end = self._within_log(end_offset)
+        stretches = list(self._stretches(first, end, max_bytes, not_before_ms))
+        return list(_cut(self.log, stretches, first, end, max_bytes, self._lenient)) if stretches else []
+
+    def _within_log(self, end_offset: int) -> int:
+        if end_offset <= self.log.segments[-1].base_offset:
+            return end_offset
+        if self._end is None:
+            self._end = log_end(self.log, lenient=self._lenient).offset
+        return min(end_offset, self._end)
 
     def _stretches(
         self, start_offset: int, end_offset: int, max_bytes: int, not_before_ms: int | None
