@@ -1,16 +1,199 @@
-"""What a live broker answers to ListOffsets, beside what the bytes say."""
+"""What a live broker answers to ListOffsets, beside what the bytes say.
+
+A broker hides what lies at or behind the high watermark, and under read_committed what lies at or behind the last
+stable offset: where the first match lies there, it answers none. Both move while we ask, so both are asked for before
+and after, and an answer has to fit to either:
+
+    match below the bound before      it
+    match from the bound after on     none
+    in between                        one of the two
+    no match in what was audited      none, or something that was written after the audit began
+
+The last stable offset itself has to be the one that the batches tell, unless something was written meanwhile. Where
+the log start offset has moved, records that should be found may be gone: such a partition is counted, and not compared.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kafkalet.pipeline.live.broker import LiveBroker
+from kafkalet.pipeline.live.lookups import EARLIEST, LATEST, MAX_TIMESTAMP, Found, Lookup
+from kafkalet.pipeline.live.refusals import PartitionRefused
+from kafkalet.protocol.errors import Code, KafkaError
+
+from .asking import NOTHING, Answer, Answers
+from .findings import Findings
+
+READ_UNCOMMITTED, READ_COMMITTED = "read_uncommitted", "read_committed"
+ISOLATION_LEVELS = (READ_UNCOMMITTED, READ_COMMITTED)
+TopicPartition = tuple[str, int]
+
+
+class Bounds(NamedTuple):
+    """What a broker says of a partition at one moment."""
+
+    log_start_offset: int
+    last_stable_offset: int
+    high_watermark: int
+
+    def of(self, isolation_level: str) -> int:
+        """A reader sees what lies below."""
+        return self.last_stable_offset if isolation_level == READ_COMMITTED else self.high_watermark
+
+
+class Expected(NamedTuple):
+    """What the bytes of a partition say."""
+
+    topic: str
+    partition: int
+    path: str
+    log_start_offset: int
+    end_offset: int
+    """What lies behind was not audited."""
+    last_stable_offset: int
+    queries: NDArray[np.int64]
+    answers: Answers
+
+
+class Compared(NamedTuple):
+    """What came of one partition."""
+
+    lookups: int
+    findings: Findings
+    has_moved: bool
+    """Its log start offset has moved, so that nothing could be compared."""
+    is_refused: str | None
+    """Why the broker does not answer."""
 
 
 class Comparison(NamedTuple):
-    """How much was compared."""
+    """How much was compared, of all partitions together."""
 
     broker: str
     lookups: int
     disagreements: int
+    moved: tuple[str, ...]
+    """The partitions whose log start offset moved meanwhile."""
+    refused: tuple[str, ...]
+    """What the broker does not answer, and why."""
 
     def __str__(self) -> str:
-        return f"{self.broker} was asked {self.lookups:,} times, {self.disagreements:,} answers disagree"
+        told = f"{self.broker} was asked {self.lookups:,} times, {self.disagreements:,} answers disagree"
+        if self.moved:
+            told += f"; not compared, because their log start moved: {', '.join(self.moved)}"
+        if self.refused:
+            told += f"; not answered: {', '.join(self.refused)}"
+        return told
+
+
+def bounds_of(broker: LiveBroker, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Bounds | KafkaError]:
+    """What the broker says now, and why it says nothing. The high watermark is asked for last, so that the others lie
+    at or below it."""
+    counts = broker.topics(internal=True)
+    known = [(topic, partition) for topic, partition in partitions if partition < counts.get(topic, 0)]
+    asked = [
+        broker.look_up([Lookup(*each, timestamp) for each in known], isolation_level)
+        for timestamp, isolation_level in (
+            (EARLIEST, READ_UNCOMMITTED),
+            (LATEST, READ_COMMITTED),
+            (LATEST, READ_UNCOMMITTED),
+        )
+    ]
+    result: dict[TopicPartition, Bounds | KafkaError] = {
+        each: KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, "the broker does not have it") for each in partitions
+    }
+    for each, *answers in zip(known, *asked, strict=True):
+        refusals = [answer for answer in answers if isinstance(answer, KafkaError)]
+        found = [answer for answer in answers if isinstance(answer, Found)]
+        result[each] = refusals[0] if refusals else Bounds(*(answer.offset for answer in found))
+    return result
+
+
+def compare(broker: LiveBroker, expected: Expected) -> Compared:
+    """Ask for everything under both isolation levels."""
+    findings = Findings(expected.topic, expected.partition)
+    key = expected.topic, expected.partition
+    before = bounds_of(broker, [key])[key]
+    if isinstance(before, KafkaError):
+        return Compared(0, findings, False, str(before))
+    asked = {level: list(_ask(broker, expected, level)) for level in ISOLATION_LEVELS}
+    after = bounds_of(broker, [key])[key]
+    if isinstance(after, KafkaError):
+        return Compared(0, findings, False, str(after))
+    if {before.log_start_offset, after.log_start_offset} != {expected.log_start_offset}:
+        return Compared(0, findings, True, None)
+    comparing = _Comparing(expected, before, after, findings)
+    refused = None
+    lookups = 0
+    for level, answers in asked.items():
+        comparing.compare_bounds(level)
+        for timestamp, wanted, answer in answers:
+            if isinstance(answer, PartitionRefused):
+                refused = str(answer)
+                continue
+            lookups += 1
+            comparing.compare(level, timestamp, wanted, answer)
+    return Compared(lookups, findings, False, refused)
+
+
+def _ask(broker: LiveBroker, expected: Expected, level: str) -> Iterator[tuple[int, Answer, Found | PartitionRefused]]:
+    place = expected.topic, expected.partition
+    answers = expected.answers
+    timestamps = expected.queries.tolist()
+    told = broker.look_up([Lookup(*place, timestamp) for timestamp in timestamps], level)
+    yield from zip(timestamps, answers.each(), told, strict=True)
+    try:
+        told = broker.look_up([Lookup(*place, MAX_TIMESTAMP)], level)
+    except KafkaError:  # before Kafka 3.0
+        return
+    largest = answers.largest
+    yield MAX_TIMESTAMP, Answer() if largest.offset == NOTHING else largest, told[0]
+
+
+class _Comparing:
+    def __init__(self, expected: Expected, before: Bounds, after: Bounds, findings: Findings) -> None:
+        self.expected = expected
+        self.before = before
+        self.after = after
+        self.findings = findings
+        self.has_grown = after.high_watermark > expected.end_offset
+
+    def compare_bounds(self, level: str) -> None:
+        told = self.after.of(level)
+        mine = self.expected.end_offset
+        if level == READ_COMMITTED:
+            start = self.expected.log_start_offset
+            mine = self.expected.last_stable_offset
+            # Kafka 4 leaves it below the log start where a transaction began there, Kafka 3 lifts it
+            if told == max(mine, start):
+                return
+        if told != mine and not (self.has_grown and told > mine):
+            self._add(f"under {level} the log ends at {told}, by its batches at {mine}", mine)
+
+    def compare(self, level: str, timestamp: int, wanted: Answer, answer: Found) -> None:
+        told = Answer(*answer)
+        lowest, highest = self.before.of(level), self.after.of(level)
+        must_be_seen, may_be_seen = wanted.offset < lowest, wanted.offset < highest
+        is_right = told.offset == NOTHING and (wanted.offset == NOTHING or not must_be_seen)
+        if wanted.offset != NOTHING and may_be_seen:
+            is_right |= told[:2] == wanted[:2] and told.leader_epoch in (wanted.leader_epoch, NOTHING)
+        is_newer = self.has_grown and told.offset >= self.expected.end_offset
+        if not (is_right or (is_newer and (wanted.offset == NOTHING or timestamp == MAX_TIMESTAMP))):
+            name = "the largest timestamp" if timestamp == MAX_TIMESTAMP else f"timestamp {timestamp}"
+            hidden = "" if wanted.offset == NOTHING or may_be_seen else f", which {level} hides"
+            message = f"for {name} under {level} the broker says {_named(told)}, the batches {_named(wanted)}{hidden}"
+            self._add(message, wanted.offset if wanted.offset != NOTHING else None)
+
+    def _add(self, message: str, offset: int | None) -> None:
+        self.findings.add("list-offsets", message, file=self.expected.path, offset=offset)
+
+
+def _named(answer: Answer) -> str:
+    if answer.offset == NOTHING:
+        return "none"
+    return f"offset {answer.offset} at {answer.timestamp} in epoch {answer.leader_epoch}"

@@ -11,6 +11,7 @@ from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kafkalet.pipeline.logs.directory import PartitionLog, snapshot_path
 from kafkalet.pipeline.logs.ends import last_stable_offset as stable_as_read
@@ -31,6 +32,7 @@ from .sizes import Sizes
 from .snapshot_check import Known, check_snapshot
 from .stretch_audit import StretchFacts
 from .surroundings import Surroundings
+from .timestamp_sample import queries
 from .transactions import ABORTED, OPEN, Transactions, has_data, last_stable_offset, transactions_of
 from .txn_index_check import IndexedSegment, check_transaction_index
 
@@ -74,6 +76,8 @@ class PartitionFacts(NamedTuple):
     transactions: Transactions
     damaged_bytes: int
     stretch_paths: tuple[str, ...]
+    queries: NDArray[np.int64]
+    """The timestamps that a broker is to be asked for."""
 
 
 class Begun(NamedTuple):
@@ -140,6 +144,7 @@ def audit_partition(begun: Begun, facts: Sequence[StretchFacts], options: AuditO
         transactions[kept],
         sum(part.damaged_bytes for part in facts),
         paths,
+        queries([part.timestamps for part in facts], options.timestamps if is_live else 0, options.seed),
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from kafkalet.pipeline.decoding.chunks import Problem, read_chunks
 
-from .entries import Broken, Entries, entries_of, records_of
+from .entries import Broken, Entries, Int64s, entries_of, records_of
 from .epoch_runs import EpochRuns, EpochsOfStretch
 from .findings import Findings
 from .keys import Keys
@@ -21,6 +21,7 @@ from .series import Bins, SeriesOfStretch
 from .sizes import Sizes
 from .stretches import Stretch
 from .time_index_check import TimeIndexCheck
+from .timestamp_sample import TimestampSample
 
 
 class StretchFacts(NamedTuple):
@@ -52,15 +53,25 @@ class StretchFacts(NamedTuple):
     """Of the headers; -1 where none has one."""
     indexed_timestamps: tuple[int, int] | None
     """The first and the last in the time index; None: there is none."""
+    timestamps: Int64s
+    """A sample of those of its records."""
 
 
-def audit_stretch(stretch: Stretch, number: int, epoch_starts: tuple[int, ...], chunk_bytes: int) -> StretchFacts:
+class HowToLook(NamedTuple):
+    """What tasks are told besides their stretch."""
+
+    chunk_bytes: int = 8 << 20
+    sampled_timestamps: int = 0
+    seed: int = 0
+
+
+def audit_stretch(stretch: Stretch, number: int, epoch_starts: tuple[int, ...], how: HowToLook) -> StretchFacts:
     """Read it all. `number` is its place among the stretches of the log; at `epoch_starts` leader epochs begin."""
-    return _StretchAudit(stretch, number, epoch_starts).run(chunk_bytes)
+    return _StretchAudit(stretch, number, epoch_starts, how).run(how.chunk_bytes)
 
 
 class _StretchAudit:
-    def __init__(self, stretch: Stretch, number: int, epoch_starts: tuple[int, ...]) -> None:
+    def __init__(self, stretch: Stretch, number: int, epoch_starts: tuple[int, ...], how: HowToLook) -> None:
         self.stretch = stretch
         self.number = number
         self.findings = findings = Findings(stretch.topic, stretch.partition)
@@ -71,6 +82,7 @@ class _StretchAudit:
         self.producers = RunsOfStretch(findings, number, stretch.snapshot_offsets)
         self.epochs = EpochsOfStretch(number, epoch_starts)
         self.series = SeriesOfStretch()
+        self.sample = TimestampSample(how.sampled_timestamps, how.seed)
         self.sizes = Sizes()
         self.keys = Keys()
         self.damaged_bytes = 0
@@ -135,6 +147,7 @@ class _StretchAudit:
                 continue
             counts += np.bincount(part.row, minlength=counts.size)
             self.checks.take(entries, part)
+            self.sample.take(part.timestamp)
             is_data = ~entries.batches.is_control[part.row]
             self.keys = self.keys.and_those(part.key if is_data.all() else part.key.filter(is_data))
         self.sizes = self.sizes.and_those(entries, counts)
@@ -189,4 +202,5 @@ class _StretchAudit:
             self.epochs.runs,
             self.time_index.largest,
             indexed,
+            self.sample.timestamps,
         )

@@ -1,0 +1,86 @@
+"""What is handed to Spark: stretches with what a task has to know of their logs, several small ones together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from kafkalet.pipeline.logs.directory import PartitionLog
+
+from .findings import Findings
+from .partition_audit import Begun
+from .stretch_audit import HowToLook, StretchFacts, audit_stretch
+from .stretches import Stretch, stretches, whole
+from .surroundings import look_around
+
+SMALLEST_TASK_BYTES = 4 << 20
+WAVES = 3
+"""Tasks for each core, so that none is long idle at the end."""
+
+
+class Task(NamedTuple):
+    """A stretch, and whose it is: the number of its log, and its own number in it."""
+
+    log: int
+    number: int
+    stretch: Stretch
+    epoch_starts: tuple[int, ...]
+
+    def look(self, how: HowToLook) -> StretchFacts:
+        """What the task is for."""
+        return audit_stretch(self.stretch, self.number, self.epoch_starts, how)
+
+
+def begin(log: PartitionLog, before_offset: int | None) -> Begun:
+    """Look at what lies around a log."""
+    findings = Findings(log.topic, log.partition)
+    return Begun(log, look_around(log, findings), findings, before_offset)
+
+
+def tasks_of(begun: Sequence[Begun], max_bytes: int) -> list[Task]:
+    """The stretches of all logs, none much longer than `max_bytes`."""
+    found = []
+    for at, each in enumerate(begun):
+        epoch_starts = tuple(start for _, start in each.around.epochs or ())
+        parts = stretches(each.log, each.around, each.before_offset, max_bytes)
+        found += [Task(at, number, stretch, epoch_starts) for number, stretch in enumerate(parts)]
+    return found
+
+
+def bytes_together(tasks: Iterable[Task], cores: int, max_bytes: int) -> int:
+    """How much one task of Spark should read, so that all cores have some."""
+    total = sum(task.stretch.end - task.stretch.start for task in tasks)
+    return min(max(total // (max(cores, 1) * WAVES), SMALLEST_TASK_BYTES), max_bytes)
+
+
+def packed(tasks: Iterable[Task], bytes_each: int) -> list[list[Task]]:
+    """Tasks together that read about `bytes_each`."""
+    groups: list[list[Task]] = []
+    size = 0
+    for task in tasks:
+        length = task.stretch.end - task.stretch.start
+        if not groups or size + length > bytes_each:
+            groups.append([])
+            size = 0
+        groups[-1].append(task)
+        size += length
+    return groups
+
+
+def settled(seen: Iterable[tuple[Task, StretchFacts]], how: HowToLook) -> list[StretchFacts]:
+    """What was seen of a log, in order. A segment whose stretches do not fit together is audited once more, in one."""
+    facts: list[StretchFacts] = []
+    ordered = sorted(seen, key=lambda each: each[0].number)
+    for _, group in groupby(ordered, key=lambda each: each[0].stretch.path):
+        parts = list(group)
+        fits = all(
+            part.damaged_bytes == 0 and (task.stretch.is_last or part.extent.end_position == task.stretch.end)
+            for task, part in parts
+        )
+        if len(parts) == 1 or fits:
+            facts += [part for _, part in parts]
+        else:
+            one = whole([task.stretch for task, _ in parts])
+            facts.append(parts[0][0]._replace(stretch=one).look(how))
+    return facts
