@@ -22,7 +22,7 @@ from kafkalet.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafkalet.protocol.wire import ZERO_UUID, Buffer
 
 from .broker import PASSING, LiveBroker
-from .connection import Connection
+from .connection import Address, Connection
 from .lookups import EARLIEST, LATEST
 from .metadata import Leader
 from .refusals import OffsetOutOfRange, PartitionRefused, Unreachable
@@ -65,6 +65,11 @@ class PartitionFetcher:
         self._is_asked = False
         if self._connection is not None:
             self._connection.close()
+
+    @property
+    def address(self) -> Address | None:
+        """Which broker was asked last."""
+        return None if self._connection is None else self._connection.address
 
     def ask(self, offset: int) -> None:
         """Ask for what is at `offset` and behind it. What goes wrong now is left to `answer`."""

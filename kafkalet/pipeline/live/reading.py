@@ -118,7 +118,9 @@ class _Reader:
         else:
             taken = new
             if unreadable is not None:
-                problems.append(Problem(self._path, unreadable.position, unreadable.size, unreadable.reason, None))
+                at = unreadable.position
+                base_offset = int.from_bytes(answer.buffer[at : at + 8], "big", signed=True)
+                problems.append(Problem(self._path, at, unreadable.size, unreadable.reason, base_offset))
                 self._offset = self._end_offset
             elif answer.end > answer.start:
                 reason = f"it has nothing at offset {self._offset} or behind it"

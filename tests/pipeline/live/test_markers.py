@@ -1,0 +1,132 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafkalet.pipeline.decoding.batches import walk
+from kafkalet.pipeline.live.markers import LAST, abort_markers, aborted_in
+from kafkalet.protocol.messages.leader_change_message import LeaderChangeMessage
+from kafkalet.protocol.records.build import build_batch
+from kafkalet.protocol.records.codecs import Codec
+from kafkalet.protocol.records.control import ControlType, EndMarker, build_end_marker, build_leader_change
+from kafkalet.protocol.records.record import Record
+
+from .histories import Log, Step, build, steps
+
+ABORT, COMMIT = ControlType.ABORT, ControlType.COMMIT
+
+
+def answer(log: Log, first: int, last: int) -> tuple[bytearray, list[tuple[int, int]]]:
+    """What a broker sends of some batches: with the transactions that reach into their offsets, by their ends."""
+    start, end = log.offsets[first], log.offsets[last]
+    reaching = [(producer_id, begun) for producer_id, begun, ended in log.aborted if ended >= start and begun < end]
+    return bytearray(b"".join(log.batches[first:last])), reaching
+
+
+@given(steps(), st.data())
+def test_what_was_aborted_is_told_as_a_consumer_tells_it(course: list[Step], data: st.DataObject) -> None:
+    log = build(course)
+    first = data.draw(st.integers(0, len(log.batches)), label="first")
+    last = data.draw(st.integers(first, len(log.batches)), label="last")
+    buffer, begun = answer(log, first, last)
+    batches, _ = walk(buffer)
+    aborted = aborted_in(buffer, batches, begun)
+    by_offset = batches.base_offset[:, None]
+    within = (aborted.first_offset <= by_offset) & (by_offset <= aborted.last_offset)
+    hidden = (within & (aborted.producer_id == batches.producer_id[:, None])).any(1) & batches.is_transactional
+    assert (hidden | batches.is_control).tolist() == log.hidden[first:last]
+
+
+@given(steps(), st.data())
+def test_the_end_of_a_transaction_is_its_marker_or_the_end_of_time(course: list[Step], data: st.DataObject) -> None:
+    log = build(course)
+    last = data.draw(st.integers(0, len(log.batches)), label="last")
+    buffer, begun = answer(log, 0, last)
+    aborted = aborted_in(buffer, walk(buffer)[0], begun)
+    ends = {(producer_id, first): end for producer_id, first, end in log.aborted}
+    expected = [
+        (first, producer_id, end if end < log.offsets[last] else LAST)
+        for (producer_id, first), end in ends.items()
+        if (producer_id, first) in begun
+    ]
+    assert list(zip(aborted.first_offset, aborted.producer_id, aborted.last_offset, strict=True)) == sorted(expected)
+
+
+def test_without_transactions_there_are_none() -> None:
+    buffer = bytearray(build([Step(-1)]).batches[0])
+    aborted = aborted_in(buffer, walk(buffer)[0], [])
+    assert [column.size for column in aborted] == [0, 0, 0]
+    assert [column.size for column in aborted_in(bytearray(), walk(b"")[0], [])] == [0, 0, 0]
+
+
+def test_commits_and_changes_of_leaders_abort_nothing() -> None:
+    change = LeaderChangeMessage(version=0, leader_id=1, voters=[], granting_voters=[])
+    leader = build_leader_change(change, timestamp=0, base_offset=9, leader_epoch=1)
+    log = build([Step(1), Step(1, end=COMMIT), Step(2), Step(2, end=ABORT)])
+    buffer = bytearray(b"".join(log.batches) + leader)
+    assert abort_markers(buffer, walk(buffer)[0]).tolist() == [3]
+
+
+@pytest.mark.parametrize("kind", [ABORT, COMMIT])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {"base_timestamp": 1_000_000},  # as after compaction, which puts its horizon there
+        {"codec": Codec.GZIP},
+        {"long_key": True},
+        {"headers": True},
+    ],
+    ids=lambda shape: next(iter(shape)),
+)
+def test_a_marker_that_is_not_written_as_kafka_does_is_decoded(kind: ControlType, shape: dict[str, object]) -> None:
+    key = bytes([0, 0, 0, kind]) + (b"more" if shape.pop("long_key", False) else b"")
+    headers = (("a", b"b"),) if shape.pop("headers", False) else ()
+    buffer = bytearray(
+        build_batch(
+            [Record(7, 2_000_000, key, bytes(6), headers)],
+            base_offset=7,
+            producer_id=3,
+            producer_epoch=0,
+            is_transactional=True,
+            is_control=True,
+            **shape,  # type: ignore[arg-type]
+        )
+    )
+    assert abort_markers(buffer, walk(buffer)[0]).size == (kind is ABORT)
+
+
+def test_a_control_batch_without_its_record_is_no_marker() -> None:
+    empty = build_batch(
+        [],
+        base_offset=0,
+        last_offset=0,
+        producer_id=3,
+        producer_epoch=0,
+        is_transactional=True,
+        is_control=True,
+        base_timestamp=0,
+        max_timestamp=0,
+    )
+    assert abort_markers(bytearray(empty), walk(empty)[0]).size == 0
+
+
+@pytest.mark.parametrize("key", [None, b"", b"\0"])
+def test_a_control_record_that_is_none_is_no_marker(key: bytes | None) -> None:
+    odd = build_batch([Record(0, 0, key, b"", ())], producer_id=3, producer_epoch=0, is_control=True)
+    assert abort_markers(bytearray(odd), walk(odd)[0]).size == 0
+
+
+def test_thousands_of_transactions_are_told_apart() -> None:
+    course = [step for number in range(5000) for step in (Step(number % 7), Step(number % 7, end=ABORT))]
+    log = build(course)
+    buffer, begun = answer(log, 0, len(log.batches))
+    aborted = aborted_in(buffer, walk(buffer)[0], begun[::-1])
+    assert np.array_equal(aborted.last_offset, aborted.first_offset + 1)
+
+
+def test_a_marker_begins_where_its_record_is() -> None:
+    marker = build_end_marker(EndMarker(ABORT, 0), timestamp=0, producer_id=5, producer_epoch=0, base_offset=9)
+    buffer = bytearray(b"?" * 100 + marker)
+    batches, _ = walk(buffer, 100)
+    aborted = aborted_in(buffer, batches, [(5, 2), (6, 3)])
+    assert aborted.last_offset.tolist() == [9, LAST]
