@@ -1,0 +1,44 @@
+"""Which records make a batch."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafkalet.pipeline.writing.cutting import Cutter, Limits
+from kafkalet.protocol.records.build import build_batch
+from kafkalet.protocol.records.record import Record
+
+records = st.lists(
+    st.tuples(st.integers(0, 300), st.integers(-(1 << 40), 1 << 40) | st.integers(0, 100)), min_size=1, max_size=60
+)
+
+
+def batch_bytes(rows: list[tuple[int, int]]) -> int:
+    return len(build_batch([Record(at, time, None, bytes(size)) for at, (size, time) in enumerate(rows)]))
+
+
+def cut(rows: list[tuple[int, int]], limits: Limits) -> list[int]:
+    sizes = np.array([1 + 1 + (1 if size < 64 else 2) + size + 1 for size, _ in rows], np.int64)
+    return Cutter(sizes, np.array([time for _, time in rows], np.int64), limits).cut(0, len(rows))
+
+
+@given(records, st.integers(100, 2000))
+def test_a_batch_is_as_full_as_it_may_be(rows: list[tuple[int, int]], batch_size: int) -> None:
+    firsts = cut(rows, Limits(batch_size))
+    assert firsts[0] == 0
+    for start, end in zip(firsts, [*firsts[1:], len(rows)], strict=True):
+        assert end == start + 1 or batch_bytes(rows[start:end]) <= batch_size
+        if end < len(rows):
+            assert batch_bytes(rows[start : end + 1]) > batch_size
+
+
+def test_a_record_that_is_too_large_is_a_batch_alone() -> None:
+    assert cut([(10, 0), (5000, 0), (10, 0), (10, 0)], Limits(200)) == [0, 1, 2]
+
+
+def test_a_batch_may_be_bounded_by_its_records() -> None:
+    assert cut([(1, 0)] * 10, Limits(batch_records=4)) == [0, 4, 8]
+
+
+def test_no_rows_are_no_batch() -> None:
+    assert Cutter(np.empty(0, np.int64), np.empty(0, np.int64), Limits()).cut(0, 0) == []

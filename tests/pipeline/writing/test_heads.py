@@ -1,0 +1,26 @@
+"""The fixed part of batches."""
+
+from kafkalet.pipeline.writing.heads import HEAD_BYTES, new_heads, sealed
+from kafkalet.protocol.records.batch import HEADER_SIZE, Batch
+
+
+def test_a_head_is_as_long_as_kafkas() -> None:
+    assert HEAD_BYTES == HEADER_SIZE
+
+
+def test_a_sealed_head_has_length_and_checksum_of_itself_and_the_records() -> None:
+    heads = new_heads(2, leader_epoch=4)
+    heads["count"] = [1, 2]
+    heads["max_timestamp"] = [10, 20]
+    payloads = [b"some bytes", memoryview(b"other")]
+    for head, payload, count in zip(sealed(heads, payloads), payloads, (1, 2), strict=True):
+        batch = Batch(bytes(head) + bytes(payload))
+        batch.check_crc()
+        assert batch.size == HEADER_SIZE + len(payload)
+        assert (batch.count, batch.max_timestamp, batch.leader_epoch) == (count, count * 10, 4)
+
+
+def test_a_head_without_a_producer_says_so() -> None:
+    (head,) = sealed(new_heads(1, 0), [b""])
+    batch = Batch(bytes(head))
+    assert (batch.producer_id, batch.producer_epoch, batch.base_sequence) == (-1, -1, -1)

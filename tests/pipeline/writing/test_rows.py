@@ -1,0 +1,111 @@
+"""The columns of Spark's Kafka sink, checked and made alike."""
+
+import pytest
+
+from kafkalet.broker.partitioner import partition_of
+from kafkalet.pipeline.options import BadOption
+from kafkalet.pipeline.writing.rows import BadRows, Sorter, Stretch, check_columns, stretches
+
+from .making import T0, rows
+
+
+def sorter(topic: str | None = "t", by_column: bool | None = None, **counts: int) -> Sorter:
+    return Sorter(topic, by_column, counts.get, 0, T0)
+
+
+@pytest.mark.parametrize(
+    ("types", "topic", "message"),
+    [
+        ({"key": "binary"}, "t", "Required attribute 'value' not found."),
+        ({"value": "string"}, None, "topic option required when no 'topic' attribute is present."),
+        ({"value": "int"}, "t", r"Attribute 'value' must be a\(n\) string or binary; found int."),
+        ({"value": "string", "partition": "bigint"}, "t", r"Attribute 'partition' must be a\(n\) int; found bigint."),
+        ({"value": "string", "price": "double"}, "t", "there is no place for the column price in a record"),
+    ],
+)
+def test_columns_that_make_no_record_are_refused(types: dict[str, str], topic: str | None, message: str) -> None:
+    with pytest.raises(BadRows, match=message):
+        check_columns(types, topic)
+
+
+def test_what_reading_gives_can_be_written() -> None:
+    types = {"key": "binary", "value": "binary", "topic": "string", "partition": "int", "offset": "bigint"}
+    check_columns({**types, "timestamp": "timestamp", "timestampType": "int"}, None)
+
+
+def test_rows_go_where_their_keys_belong() -> None:
+    keys = [b"a", b"b", b"c"]
+    sorted_rows = sorter(t=50).sort(rows(key=keys, value=keys))
+    assert sorted_rows["place"].to_pylist() == [partition_of(key, 50) for key in keys]
+
+
+def test_a_topic_without_a_known_number_of_partitions_has_one() -> None:
+    assert sorter().sort(rows(key=[b"a", b"b"], value=[b"", b""]))["place"].to_pylist() == [0, 0]
+
+
+def test_rows_without_a_key_go_round() -> None:
+    going = sorter(t=3)
+    assert going.sort(rows(value=[b""] * 4))["place"].to_pylist() == [0, 1, 2, 0]
+    assert going.sort(rows(value=[b""] * 2))["place"].to_pylist() == [1, 2]
+
+
+def test_the_column_says_where_rows_go_and_null_means_by_the_key() -> None:
+    found = sorter(t=50).sort(rows(key=[b"a", b"b"], value=[b"", b""], partition=[49, None]))
+    assert found["place"].to_pylist() == [49, partition_of(b"b", 50)]
+
+
+def test_the_column_is_left_out_of_account_if_keys_are_to_say() -> None:
+    found = sorter(by_column=False, t=50).sort(rows(key=[b"a"], value=[b""], partition=[49]))
+    assert found["place"].to_pylist() == [partition_of(b"a", 50)]
+
+
+@pytest.mark.parametrize("partition", [-1, 3])
+def test_a_partition_that_the_topic_does_not_have_is_refused(partition: int) -> None:
+    with pytest.raises(BadRows, match=f"partition {partition} of topic t, which has 3"):
+        sorter(t=3).sort(rows(value=[b""], partition=[partition]))
+
+
+def test_rows_of_several_topics_are_told_apart() -> None:
+    both = sorter(None, x=2, y=5)
+    found = both.sort(rows(value=[b""] * 3, topic=["y", "x", "y"], partition=[4, 1, 0]))
+    assert [both.place_of(place) for place in found["place"].to_pylist()] == [("y", 4), ("x", 1), ("y", 0)]
+
+
+def test_the_option_goes_before_the_column() -> None:
+    one = sorter("t", t=1)
+    found = one.sort(rows(value=[b""], topic=["other"]))
+    assert one.place_of(found["place"][0].as_py()) == ("t", 0)
+
+
+def test_a_null_topic_is_refused() -> None:
+    with pytest.raises(BadRows, match="null topic present in the data"):
+        sorter(None).sort(rows(value=[b""], topic=[None]))
+
+
+def test_a_column_cannot_name_what_is_no_topic() -> None:
+    with pytest.raises(BadOption, match="'a b' is no name of a topic"):
+        sorter(None).sort(rows(value=[b""], topic=["a b"]))
+
+
+def test_what_has_no_time_has_that_of_the_load() -> None:
+    assert sorter().sort(rows(value=[b""] * 2, timestamp=[5, None]))["timestamp"].to_pylist() == [5, T0]
+    assert sorter().sort(rows(value=[b""]))["timestamp"].to_pylist() == [T0]
+
+
+def test_a_time_before_1970_is_refused() -> None:
+    with pytest.raises(BadRows, match="Invalid timestamp: -1"):
+        sorter().sort(rows(value=[b""], timestamp=[-1]))
+
+
+def test_text_is_taken_as_utf_8() -> None:
+    import pyarrow as pa
+
+    text = pa.RecordBatch.from_pydict({"value": ["\u00e4", None]})
+    assert sorter().sort(text)["value"].to_pylist() == ["\u00e4".encode(), None]
+
+
+def test_runs_of_one_place_are_found() -> None:
+    import numpy as np
+
+    assert stretches(np.array([3, 3, 0, 5, 5])) == [Stretch(3, 0, 2), Stretch(0, 2, 3), Stretch(5, 3, 5)]
+    assert stretches(np.empty(0, np.int64)) == []

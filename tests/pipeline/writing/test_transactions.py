@@ -1,0 +1,120 @@
+"""Producers and transactions in a log that had none."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from kafkalet.pipeline.logs.ends import aborted_transactions, last_stable_offset, log_end_offset, open_transactions
+from kafkalet.pipeline.logs.transactions import verify_transactions
+from kafkalet.pipeline.writing.transactions import FIRST_PRODUCER_ID, Aborted, Marker, Shape, Shaping, Stamp
+from kafkalet.protocol.records.control import ControlType, control_type
+
+from .making import T0, entries, load, log, numbered, records
+
+HALF = {"transactionalShare": "0.5", "abortedShare": "0.4", "transactionSize": 10, "seed": 7}
+
+
+def shaping(**fields: object) -> Shaping:
+    return Shaping(Shape(**fields), "t", 0, 0, leader_epoch=0)  # type: ignore[arg-type]
+
+
+def test_a_transaction_ends_with_a_marker_when_it_is_large_enough() -> None:
+    steps = shaping(transactional_share=1.0, producers=1, transaction_records=10).shape(5, [(6, T0), (6, T0 + 1)])
+    first, second, marker = steps
+    assert isinstance(first, Stamp)
+    assert isinstance(second, Stamp)
+    assert isinstance(marker, Marker)
+    assert [(step.base_offset, step.last_offset, step.base_sequence) for step in (first, second)] == [
+        (5, 10, 0),
+        (11, 16, 6),
+    ]
+    assert (marker.offset, marker.timestamp, marker.aborted) == (17, T0 + 1, None)
+    assert marker.state.first_offset == -1
+
+
+def test_an_aborted_transaction_is_stable_up_to_the_next_open_one() -> None:
+    both = shaping(transactional_share=1.0, aborted_share=1.0, producers=2, transaction_records=2, seed=1)
+    steps = both.shape(0, [(1, T0)] * 12)
+    open_since: dict[int, int] = {}
+    for step in steps:
+        if isinstance(step, Stamp):
+            assert step.state is not None
+            open_since.setdefault(step.state.producer_id, step.base_offset)
+        else:
+            first = open_since.pop(step.state.producer_id)
+            stable = min(open_since.values(), default=step.offset + 1)
+            assert step.aborted == Aborted(step.state.producer_id, first, step.offset, stable)
+
+
+def test_without_a_share_of_transactions_producers_are_idempotent(tmp_path: Path) -> None:
+    load(tmp_path, [numbered(0, 500)], producers=3, batchRecords=10)
+    sequences: Counter[int] = Counter()
+    for batch in entries(tmp_path):
+        assert batch.base_sequence == sequences[batch.producer_id]
+        assert not batch.is_transactional
+        sequences[batch.producer_id] += batch.count
+    assert set(sequences) == {FIRST_PRODUCER_ID, FIRST_PRODUCER_ID + 1, FIRST_PRODUCER_ID + 2}
+
+
+def test_all_records_are_there_in_their_order(tmp_path: Path) -> None:
+    load(tmp_path, [numbered(0, 1000)], **HALF)
+    assert [int(record.value.strip(b".")) for record in records(tmp_path)] == list(range(1000))  # type: ignore[union-attr]
+
+
+def test_about_as_many_batches_are_in_transactions_as_was_asked_for(tmp_path: Path) -> None:
+    load(tmp_path, [numbered(0, 4000)], **HALF)
+    data = [batch for batch in entries(tmp_path) if not batch.is_control]
+    assert 0.4 < sum(batch.is_transactional for batch in data) / len(data) < 0.6
+
+
+def test_about_as_many_transactions_are_aborted_as_was_asked_for(tmp_path: Path) -> None:
+    load(tmp_path, [numbered(0, 4000)], **HALF)
+    ends = Counter(control_type(batch.records()[0]) for batch in entries(tmp_path) if batch.is_control)
+    assert 0.3 < ends[ControlType.ABORT] / ends.total() < 0.5
+    assert len(aborted_transactions(log(tmp_path), 0, 1 << 40).producer_id) == ends[ControlType.ABORT]
+    verify_transactions(log(tmp_path))
+
+
+@pytest.mark.parametrize("count", [1, 5])
+def test_transactions_stay_open_at_the_end(tmp_path: Path, count: int) -> None:
+    load(tmp_path, [numbered(0, 1000)], **HALF, openTransactions=count)
+    found = open_transactions(log(tmp_path))
+    assert len(found.first_offset) == count
+    assert last_stable_offset(log(tmp_path)) == found.first_offset[0]
+    *_, last = (batch for batch in entries(tmp_path) if not batch.is_control)
+    assert last.base_offset == found.first_offset[-1]
+
+
+def test_no_more_transactions_stay_open_than_there_are_records(tmp_path: Path) -> None:
+    load(tmp_path, [numbered(0, 3)], openTransactions=5)
+    assert open_transactions(log(tmp_path)).first_offset.tolist() == [0, 1, 2]
+    assert last_stable_offset(log(tmp_path)) == 0
+
+
+def test_without_open_transactions_all_is_stable(tmp_path: Path) -> None:
+    load(tmp_path, [numbered(0, 1000)], **HALF)
+    assert last_stable_offset(log(tmp_path)) == log_end_offset(log(tmp_path))
+
+
+def test_the_same_seed_gives_the_same_log_and_another_one_another(tmp_path: Path) -> None:
+    logs = []
+    for name, seed in (("one", 1), ("same", 1), ("other", 2)):
+        load(tmp_path / name, [numbered(0, 500)], **{**HALF, "seed": seed})
+        logs.append([batch.to_bytes() for batch in entries(tmp_path / name)])
+    assert logs[0] == logs[1] != logs[2]
+
+
+def test_a_second_load_has_producers_of_its_own(tmp_path: Path) -> None:
+    load(tmp_path, [numbered(0, 100)], **HALF)
+    first = {batch.producer_id for batch in entries(tmp_path)} - {-1}
+    load(tmp_path, [numbered(0, 100)], **HALF)
+    second = {batch.producer_id for batch in entries(tmp_path)} - {-1} - first
+    assert min(second) > max(first)
+
+
+def test_two_tasks_have_producers_of_their_own(tmp_path: Path) -> None:
+    one, two = load(tmp_path, [numbered(0, 100)], [numbered(100, 100)], **HALF, openTransactions=1)
+    ids = [{state.producer_id for state in task.fragments[0].producers} for task in (one, two)]
+    assert not ids[0] & ids[1]
+    assert len(open_transactions(log(tmp_path)).first_offset) == 2
