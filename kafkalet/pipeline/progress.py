@@ -22,7 +22,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TextIO
 
 from kafkalet.clock import Clock, SystemClock
 
@@ -74,15 +74,16 @@ class SparkStatus:
         self._group = group
         self._tracker = context.statusTracker()
         self._queries = spark._jsparkSession.sharedState().statusStore()
-        self._first_query = self._queries.executionsCount()
-        self._ended: dict[int, int] = {}
+        newest = self._newest()
+        self._before = newest.executionId() if newest is not None else -1
 
     def seen(self) -> Seen | None:
         from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
 
         try:
-            return Seen(*self._tasks(), self._all_records())
-        except (Py4JError, OSError):  # the session has ended, or this Spark has no such store
+            return Seen(*self._tasks(), self._records())
+        except (Py4JError, PySparkException, OSError):  # the session has ended, or this Spark has no such store
             return None
 
     def _tasks(self) -> tuple[int, int]:
@@ -95,24 +96,20 @@ class SparkStatus:
                 tasks += info.numTasks
         return done, tasks
 
-    def _all_records(self) -> int:
-        """Of all queries since the beginning; one that has ended is not asked about again."""
-        queries = self._queries.executionsList(self._first_query, 100)
-        running = 0
-        for query in map(queries.apply, range(queries.size())):
-            number = query.executionId()
-            if number not in self._ended:
-                rows = self._rows(query)
-                if query.completionTime().isDefined():
-                    self._ended[number] = rows
-                else:
-                    running += rows
-        return sum(self._ended.values()) + running
+    def _newest(self) -> Any:
+        """The newest query of this session, if there is one."""
+        count = self._queries.executionsCount()
+        return self._queries.executionsList(count - 1, 1).apply(0) if count else None
 
-    def _rows(self, query: object) -> int:
-        metrics = query.metrics()  # type: ignore[attr-defined]
+    def _records(self) -> int:
+        """Of the newest query: a job may have one that only looks at its input, and then begin again."""
+        newest = self._newest()
+        return self._rows(newest) if newest is not None and newest.executionId() > self._before else 0
+
+    def _rows(self, query: Any) -> int:
+        metrics = query.metrics()
         wanted = {metrics.apply(at).accumulatorId() for at in range(metrics.size()) if metrics.apply(at).name() == ROWS}
-        values = self._queries.executionMetrics(query.executionId())  # type: ignore[attr-defined]
+        values = self._queries.executionMetrics(query.executionId())
         found = (values.get(number) for number in wanted)
         return max((_number(value.get()) for value in found if value.isDefined()), default=0)
 
@@ -166,7 +163,8 @@ class Pace:
     def _rate(self, column: Literal[1, 2]) -> float:
         first, last = self._seen[0], self._seen[-1]
         passed_ms = last[0] - first[0]
-        return (last[column] - first[column]) * 1000 / passed_ms if passed_ms > 0 else 0.0
+        gone = max(last[column] - first[column], 0)  # a new query counts from the beginning
+        return gone * 1000 / passed_ms if passed_ms > 0 else 0.0
 
 
 def bar(what: str, pace: Pace, columns: int) -> str:

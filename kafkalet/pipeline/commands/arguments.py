@@ -70,7 +70,11 @@ def _add_load(parser: ArgumentParser) -> None:
     group.add_argument(
         "--data-dir", required=True, metavar="DIR", help="the log directory, new or of a broker that is down"
     )
-    group.add_argument("--topic", metavar="TOPIC", help="the topic of all records")
+    group.add_argument("--topic", metavar="TOPIC", help="the topic of all records, whatever the column topic says")
+    group.add_argument("--overwrite", action="store_true", help="replace the topics that are written (they go on)")
+    group.add_argument(
+        "--sort", choices=("time", "none"), default="time", help="rows in the order of time, or as they come (time)"
+    )
     group.add_argument("--log-append-time", action="store_true", help="as --timestamp-type LogAppendTime")
     add_format(group, WRITE_OPTIONS)
 

@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 from kafkalet.pipeline.plan import megabytes, settings_text
 from kafkalet.pipeline.progress import Expected
-from kafkalet.pipeline.writing.load import load
+from kafkalet.pipeline.writing.load import LoadOptions, load
 from kafkalet.pipeline.writing.settings import write_options
 
 from .records import Roles, as_records
@@ -42,19 +42,18 @@ DEFAULTS = {".csv": {"header": "true"}, ".tsv": {"header": "true", "sep": "\t"}}
 
 def prepare(told: Namespace) -> LoadJob:
     """The job, its options checked. Raises UsageError, BadOption."""
-    written = {"path": told.data_dir, **format_options(told, WRITE_OPTIONS)}
+    written = format_options(told, WRITE_OPTIONS)
     if told.topic is not None:
         written["topic"] = told.topic
-    elif told.topic_column is None and told.input_format != "kafkalog":
-        raise UsageError("say into which topic: --topic TOPIC, or --topic-column COL")
     if told.log_append_time:
         written["timestampType"] = "LogAppendTime"
-    write_options(written)
+    write_options({**written, "path": told.data_dir})
+    options = LoadOptions(told.data_dir, written, told.overwrite, told.sort)
     roles = Roles(
         _names(told.key), _names(told.value), told.timestamp, told.headers, told.partition_column, told.topic_column
     )
     given = pairs("--option", told.option)
-    return LoadJob(Input.of(told.inputs, told.input_format, given), roles, written)
+    return LoadJob(Input.of(told.inputs, told.input_format, given), roles, options)
 
 
 def _names(text: str | None) -> tuple[str, ...]:
@@ -108,33 +107,47 @@ def suffix_of(path: str) -> str:
 class LoadJob:
     """A load."""
 
-    def __init__(self, source: Input, roles: Roles, written: Mapping[str, str]) -> None:
+    def __init__(self, source: Input, roles: Roles, options: LoadOptions) -> None:
         self._input = source
         self._roles = roles
-        self._written = written
+        self._options = options
 
     def dry_run(self, running: Running) -> None:
-        table = self._input.table(running.spark)
-        records = as_records(table, self._roles)
+        table, records = self._tables(running.spark)
         sizes = file_sizes(table)
         files = f", {len(sizes):,} files, {megabytes(sum(sizes))}" if sizes else ""
         shown = {
             "input": f"{self._input.format}{files}",
-            "columns": ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in table.schema.fields),
-            "records": ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in records.schema.fields),
-            "data-dir": self._written["path"],
-            **{name: value for name, value in self._written.items() if name != "path"},
+            "columns": _columns(table),
+            "records": _columns(records),
+            "data-dir": self._options.path,
+            "overwrite": str(self._options.overwrite).lower(),
+            "sort": self._options.sort,
         }
-        running.say(settings_text(shown))
+        running.say(settings_text({**shown, **self._options.options}))
 
     def run(self, running: Running) -> int:
-        spark = running.spark
+        from pyspark.sql import Observation, functions
+
+        table, records = self._tables(running.spark)
+        counted = Observation()
+        with running.progress("load", Expected(size_bytes=sum(file_sizes(table)))):
+            rows = functions.count(functions.lit(1)).alias("rows")
+            load(running.spark, records.observe(counted, rows), self._options)
+        running.say(f"loaded {counted.get['rows']:,} records into {self._options.path}")
+        return 0
+
+    def _tables(self, spark: SparkSession) -> tuple[DataFrame, DataFrame]:
+        """The input, and the records that are made of it. Raises UsageError."""
         table = self._input.table(spark)
         records = as_records(table, self._roles)
-        with running.progress("load", Expected(size_bytes=sum(file_sizes(table)))):
-            load(spark, records, self._written)
-        running.say(f"loaded into {self._written['path']}")
-        return 0
+        if "topic" not in records.columns and "topic" not in self._options.options:
+            raise UsageError("say into which topic: --topic TOPIC, or --topic-column COL")
+        return table, records
+
+
+def _columns(table: DataFrame) -> str:
+    return ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in table.schema.fields)
 
 
 def file_sizes(table: DataFrame) -> list[int]:

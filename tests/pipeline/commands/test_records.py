@@ -1,0 +1,155 @@
+"""`kafkalet.pipeline.commands.records`: which column is what."""
+
+import datetime
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kafkalet.pipeline.commands.records import Roles, are_records, as_records
+from kafkalet.pipeline.commands.settings import UsageError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+AT = datetime.datetime(2013, 1, 1, 10, 0, tzinfo=datetime.UTC)
+
+
+@pytest.mark.parametrize(
+    ("columns", "yes"),
+    [
+        (["key", "value"], True),
+        (["key", "value", "offset", "timestamp", "timestampType", "headers", "topic", "partition", "date"], True),
+        (["value"], True),
+        (["key", "timestamp"], False),
+        (["sensor", "value"], False),
+    ],
+)
+def test_a_table_of_records_is_known_by_its_columns(columns: list[str], yes: bool) -> None:
+    assert are_records(columns) is yes
+
+
+def records(spark: "SparkSession", sql: str, roles: Roles = Roles()) -> list[dict[str, Any]]:  # noqa: B008
+    return [row.asDict(recursive=True) for row in as_records(spark.sql(sql), roles).collect()]
+
+
+def value(spark: "SparkSession", sql: str, roles: Roles = Roles()) -> Any:  # noqa: B008
+    return records(spark, sql, roles)[0]["value"]
+
+
+def test_all_that_is_not_named_is_the_value(spark: "SparkSession") -> None:
+    found = records(spark, "select 'UA' as carrier, 7 as delay, null as tail", Roles(key=("carrier",)))
+    assert found == [{"key": "UA", "value": '{"delay":7,"tail":null}'}]
+
+
+def test_one_column_is_the_value_as_it_is(spark: "SparkSession") -> None:
+    assert value(spark, "select 'a' as k, X'ff00' as v", Roles(value=("v",))) == bytearray(b"\xff\x00")
+    assert value(spark, "select 'text' as line") == "text"
+    assert value(spark, "select 1 as k, 42 as v", Roles(value=("v",))) == "42"
+
+
+def test_one_column_with_a_structure_is_json(spark: "SparkSession") -> None:
+    assert value(spark, "select named_struct('a', 1, 'b', array(2)) as v") == '{"a":1,"b":[2]}'
+
+
+def test_a_column_may_be_part_of_the_value_and_more(spark: "SparkSession") -> None:
+    roles = Roles(key=("a", "b"), value=("a", "c"))
+    assert records(spark, "select 1 as a, 2 as b, 3 as c", roles) == [
+        {"key": '{"a":1,"b":2}', "value": '{"a":1,"c":3}'}
+    ]
+
+
+def test_times_in_a_value_are_utc(spark: "SparkSession") -> None:
+    text = value(spark, "select timestamp'2013-01-01 12:00:00+02:00' as at, 1 as b")
+    assert json.loads(text) == {"at": "2013-01-01T10:00:00.000Z", "b": 1}
+
+
+def test_names_with_dots_are_names(spark: "SparkSession") -> None:
+    assert records(spark, "select 'k' as `a.b`, 1 as `c.d`, 2 as e", Roles(key=("a.b",))) == [
+        {"key": "k", "value": '{"c.d":1,"e":2}'}
+    ]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "timestamp'2013-01-01 10:00:00Z'",
+        "timestamp_ntz'2013-01-01 10:00:00'",
+        "1357034400000L",
+        "'1357034400000'",
+        "'2013-01-01T10:00:00Z'",
+        "'2013-01-01T11:00:00+01:00'",
+        "'2013-01-01 10:00:00'",
+    ],
+)
+def test_what_a_timestamp_may_be(spark: "SparkSession", expression: str) -> None:
+    sql = f"select 'v' as v, {expression} as at"
+    table = as_records(spark.sql(sql), Roles(timestamp="at"))
+    (found,) = table.selectExpr("unix_millis(timestamp) as ms", "value").collect()
+    assert (found["ms"], found["value"]) == (1357034400000, "v")
+
+
+def test_a_date_is_midnight(spark: "SparkSession") -> None:
+    table = as_records(spark.sql("select 'v' as v, date'2013-01-01' as at"), Roles(timestamp="at"))
+    assert table.selectExpr("unix_millis(timestamp) as ms").collect()[0]["ms"] == 1356998400000
+
+
+def test_no_timestamp_stays_none(spark: "SparkSession") -> None:
+    sql = "select 'v' as v, cast(null as string) as at"
+    assert records(spark, sql, Roles(timestamp="at")) == [{"value": "v", "timestamp": None}]
+
+
+def test_what_is_no_time_fails(spark: "SparkSession") -> None:
+    with pytest.raises(Exception, match="CAST_INVALID_INPUT"):
+        records(spark, "select 'v' as v, 'noon' as at", Roles(timestamp="at"))
+    with pytest.raises(UsageError, match="the column at is boolean, which is no time"):
+        records(spark, "select 'v' as v, true as at", Roles(timestamp="at"))
+
+
+@pytest.mark.parametrize(
+    ("expression", "headers"),
+    [
+        ("array(named_struct('key', 'a', 'value', X'01'))", [("a", b"\1")]),
+        ("array(named_struct('name', 'a', 'text', 'x'))", [("a", b"x")]),
+        ("map('a', 'x', 'b', null)", [("a", b"x"), ("b", None)]),
+        ("named_struct('a', 1, 'b', cast(null as string), 'c', 'x')", [("a", b"1"), ("c", b"x")]),
+    ],
+)
+def test_what_headers_may_be(spark: "SparkSession", expression: str, headers: list[tuple[str, bytes | None]]) -> None:
+    (found,) = records(spark, f"select 'v' as v, {expression} as h", Roles(headers="h"))
+    assert [(each["key"], each["value"]) for each in found["headers"]] == headers
+
+
+def test_what_is_no_headers_is_refused(spark: "SparkSession") -> None:
+    with pytest.raises(UsageError, match="the column h is int, which is no array, map or struct of headers"):
+        records(spark, "select 'v' as v, 1 as h", Roles(headers="h"))
+
+
+def test_partition_and_topic_may_be_columns(spark: "SparkSession") -> None:
+    roles = Roles(partition="p", topic="t")
+    assert records(spark, "select 'v' as v, 3L as p, 'orders' as t", roles) == [
+        {"value": "v", "topic": "orders", "partition": 3}
+    ]
+
+
+def test_a_table_of_records_is_taken_as_it_is(spark: "SparkSession") -> None:
+    sql = "select 'k' as key, 'v' as value, 5L as offset, 2 as partition, date'2013-01-01' as date"
+    assert records(spark, sql) == [{"key": "k", "value": "v", "partition": 2}]
+
+
+def test_it_is_a_table_like_any_other_when_something_is_named(spark: "SparkSession") -> None:
+    assert records(spark, "select 'k' as key, 'v' as value, 5L as offset", Roles(key=("key",))) == [
+        {"key": "k", "value": '{"value":"v","offset":5}'}
+    ]
+
+
+def test_a_column_that_is_not_there_is_named(spark: "SparkSession") -> None:
+    with pytest.raises(UsageError, match="there is no column nope; there are a, b"):
+        records(spark, "select 1 as a, 2 as b", Roles(key=("nope",)))
+
+
+def test_something_has_to_be_left_for_the_value(spark: "SparkSession") -> None:
+    with pytest.raises(UsageError, match="no column is left for the value"):
+        records(spark, "select 1 as a", Roles(key=("a",)))

@@ -1,0 +1,169 @@
+"""`kafkalet.pipeline.dumping.files`: rows into files by topic, partition and date."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafkalet.pipeline.dumping import files
+from kafkalet.pipeline.dumping.files import characters, write_files
+from kafkalet.pipeline.dumping.shape import Shape
+
+DAY_US = 86_400_000_000
+PARQUET, LINES = Shape("parquet", "zstd"), Shape("jsonl", "none")
+
+
+def rows(offsets: Sequence[int], days: Sequence[int], topic: Any = "t", partition: Any = 0) -> pa.RecordBatch:
+    """A row for each offset, at noon of its day since 1970."""
+    count = len(offsets)
+    at = np.array(days, np.int64) * DAY_US + DAY_US // 2
+    return pa.RecordBatch.from_pydict(
+        {
+            "key": pa.array([b"k%d" % offset for offset in offsets], pa.binary()),
+            "value": pa.array([None if offset % 3 == 0 else b"v" * offset for offset in offsets], pa.binary()),
+            "topic": pa.array([topic] * count if isinstance(topic, str) else topic, pa.string()),
+            "partition": pa.array([partition] * count if isinstance(partition, int) else partition, pa.int32()),
+            "offset": pa.array(offsets, pa.int64()),
+            "timestamp": pa.array(at).cast(pa.timestamp("us", tz="Europe/Berlin")),
+        }
+    )
+
+
+def lines(offsets: Sequence[int], days: Sequence[int]) -> pa.RecordBatch:
+    batch = rows(offsets, days).select(["topic", "partition", "offset", "timestamp"])
+    return batch.append_column("line", pa.array([f'{{"offset":{offset}}}\n' for offset in offsets]))
+
+
+def written(out: Path, batches: Sequence[pa.RecordBatch], shape: Shape = PARQUET) -> list[dict[str, Any]]:
+    """The answer of a task that was given these rows."""
+    (answer,) = write_files(batches, str(out), "_staging", shape)
+    found: list[dict[str, Any]] = answer.to_pylist()
+    return found
+
+
+def offsets_of(out: Path, file: dict[str, Any]) -> list[int]:
+    found: list[int] = pq.read_table(out / file["staged"])["offset"].to_pylist()
+    return found
+
+
+def test_rows_of_one_date_are_one_file(tmp_path: Path) -> None:
+    (file,) = written(tmp_path, [rows([3, 4], [0, 0]), rows([7], [0])])
+    assert (file["topic"], file["partition"], file["date"]) == ("t", 0, "1970-01-01")
+    assert (file["first"], file["last"], file["records"]) == (3, 7, 3)
+    assert file["size"] == (tmp_path / file["staged"]).stat().st_size
+    assert offsets_of(tmp_path, file) == [3, 4, 7]
+
+
+def test_each_date_has_a_file_in_the_order_of_offsets(tmp_path: Path) -> None:
+    found = written(tmp_path, [rows([0, 1, 2, 3], [15706, 15707, 15706, 15707]), rows([4], [15706])])
+    assert {file["date"]: offsets_of(tmp_path, file) for file in found} == {
+        "2013-01-01": [0, 2, 4],
+        "2013-01-02": [1, 3],
+    }
+
+
+def test_the_date_is_that_of_utc_also_before_1970(tmp_path: Path) -> None:
+    found = written(tmp_path, [rows([0], [-1])])
+    assert found[0]["date"] == "1969-12-31"
+
+
+def test_topics_and_partitions_are_kept_apart(tmp_path: Path) -> None:
+    found = written(tmp_path, [rows([0, 1, 2, 3, 4], [0] * 5, ["a", "b", "a", "b", "a"], [0, 0, 1, 0, 0])])
+    assert {(file["topic"], file["partition"]): offsets_of(tmp_path, file) for file in found} == {
+        ("a", 0): [0, 4],
+        ("b", 0): [1, 3],
+        ("a", 1): [2],
+    }
+
+
+def test_parquet_has_the_columns_that_are_not_in_the_names_of_folders(tmp_path: Path) -> None:
+    batch = rows([1, 2, 3], [0, 0, 0])
+    (file,) = written(tmp_path, [batch])
+    table = pq.read_table(tmp_path / file["staged"])
+    assert table.schema.names == ["key", "value", "offset", "timestamp"]
+    assert table.schema.field("timestamp").type == pa.timestamp("us", tz="UTC")
+    assert table["value"].to_pylist() == [b"v", b"vv", None]
+
+
+@pytest.mark.parametrize("compression", ["none", "gzip", "zstd"])
+def test_lines_are_the_file(tmp_path: Path, compression: str) -> None:
+    (file,) = written(tmp_path, [lines([1, 2], [0, 0]), lines([3], [0])], Shape("jsonl", compression))
+    how = None if compression == "none" else compression
+    with pa.input_stream(str(tmp_path / file["staged"]), compression=how) as stream:
+        assert stream.read() == b'{"offset":1}\n{"offset":2}\n{"offset":3}\n'
+    assert file["staged"].endswith({"none": ".jsonl", "gzip": ".jsonl.gz", "zstd": ".jsonl.zst"}[compression])
+
+
+def test_no_rows_no_files(tmp_path: Path) -> None:
+    assert written(tmp_path, []) == []
+    assert written(tmp_path, [rows([], [])]) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_each_attempt_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    first, second = (written(tmp_path, [rows([0], [0])])[0]["staged"] for _ in range(2))
+    assert first != second
+    assert first.startswith("_staging/")
+
+
+def test_many_rows_become_several_row_groups_of_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "ROW_GROUP_BYTES", 1000)
+    (file,) = written(tmp_path, [rows([offset], [0]) for offset in range(100, 140)])
+    assert pq.ParquetFile(tmp_path / file["staged"]).num_row_groups > 1
+    assert offsets_of(tmp_path, file) == list(range(100, 140))
+
+
+def test_many_dates_do_not_add_up_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "TASK_BYTES", 2000)
+    writing = files.Writing(str(tmp_path), "_staging/a", PARQUET)
+    for offset in range(100, 200):
+        writing.add(rows([offset], [offset % 10]))
+        assert writing._waiting_bytes < 2000
+    assert sum(file["records"] for file in writing.close().to_pylist()) == 100
+
+
+def test_with_too_many_dates_the_one_that_is_used_no_more_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "OPEN_FILES", 2)
+    found = written(tmp_path, [rows([offset], [day]) for offset, day in enumerate([0, 1, 0, 2, 1])])
+    by_date = sorted((file["date"], offsets_of(tmp_path, file)) for file in found)
+    assert by_date == [
+        ("1970-01-01", [0, 2]),
+        ("1970-01-02", [1]),
+        ("1970-01-02", [4]),
+        ("1970-01-03", [3]),
+    ]
+
+
+@given(st.lists(st.lists(st.integers(-2, 2), max_size=6), max_size=5))
+def test_every_row_is_in_the_file_of_its_date(tmp_path_factory: pytest.TempPathFactory, days: list[list[int]]) -> None:
+    out = tmp_path_factory.mktemp("out")
+    offset, batches, expected = 0, [], set()
+    for some in days:
+        offsets = list(range(offset, offset + len(some)))
+        offset += len(some)
+        batches.append(rows(offsets, some))
+        expected |= {(str(np.datetime64(day, "D")), each) for day, each in zip(some, offsets, strict=True)}
+    found = written(out, batches)
+    assert {(file["date"], each) for file in found for each in offsets_of(out, file)} == expected
+    assert sum(file["records"] for file in found) == offset
+    for file in found:
+        inside = offsets_of(out, file)
+        assert inside == sorted(inside)
+        assert (file["first"], file["last"]) == (inside[0], inside[-1])
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+def test_characters_are_those_of_the_rows_also_of_a_slice(kind: pa.DataType) -> None:
+    strings = pa.array(["a", "", "bcd", "e"], kind)
+    assert bytes(characters(strings)) == b"abcde"
+    assert bytes(characters(strings.slice(1, 2))) == b"bcd"
+    assert bytes(characters(strings.slice(4))) == b""
+    assert bytes(characters(pa.array([], kind))) == b""

@@ -1,0 +1,84 @@
+"""`kafkalet.pipeline.dumping.manifest`: the file that says up to where a dump goes."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kafkalet.pipeline.dumping.manifest import (
+    EMPTY,
+    NAME,
+    Dumped,
+    Manifest,
+    NoManifest,
+    flush_directory,
+    read_json,
+    read_manifest,
+    write_json,
+    write_manifest,
+)
+
+MANIFEST = Manifest(
+    7,
+    {"format": "parquet", "isolationLevel": "read_committed"},
+    {"orders": "x3bK", "other": None},
+    {("orders", 0): Dumped(5, 842, 830), ("orders", 11): Dumped(0, 1, 1), ("other", 0): Dumped(0, 0, 0)},
+)
+
+
+def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+    write_manifest(str(tmp_path), MANIFEST)
+    assert read_manifest(str(tmp_path)) == MANIFEST
+
+
+def test_a_folder_without_one_has_dumped_nothing(tmp_path: Path) -> None:
+    assert read_manifest(str(tmp_path)) is EMPTY
+
+
+def test_it_is_json_by_topic_and_partition(tmp_path: Path) -> None:
+    write_manifest(str(tmp_path), MANIFEST)
+    found = json.loads((tmp_path / NAME).read_text())
+    assert found["version"] == 1
+    assert found["run"] == 7
+    assert found["topics"]["orders"]["topicId"] == "x3bK"
+    assert found["topics"]["orders"]["partitions"]["0"] == {"startOffset": 5, "nextOffset": 842, "records": 830}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("{", "not JSON"),
+        ("[]", "version None"),
+        ('{"version": 2}', "version 2, where this kafkalet reads and writes 1"),
+        ('{"version": 1}', "not a manifest of a dump"),
+        (
+            '{"version": 1, "run": 1, "settings": {}, "topics": {"t": {"topicId": null, "partitions": 3}}}',
+            "not a manifest",
+        ),
+    ],
+)
+def test_one_that_cannot_be_understood_is_named(tmp_path: Path, text: str, reason: str) -> None:
+    (tmp_path / NAME).write_text(text)
+    with pytest.raises(NoManifest, match=reason) as refused:
+        read_manifest(str(tmp_path))
+    assert str(tmp_path / NAME) in str(refused.value)
+
+
+def test_a_file_is_replaced_whole_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
+    path = str(tmp_path / "it.json")
+    write_json(path, {"version": 1, "a": 1})
+    write_json(path, {"version": 1, "a": 2})
+    assert read_json(path) == {"version": 1, "a": 2}
+    assert [entry.name for entry in tmp_path.iterdir()] == ["it.json"]
+
+
+def test_what_was_there_stays_when_writing_fails(tmp_path: Path) -> None:
+    path = str(tmp_path / "it.json")
+    write_json(path, {"version": 1})
+    with pytest.raises(TypeError):
+        write_json(path, {"version": object()})
+    assert read_json(path) == {"version": 1}
+
+
+def test_a_directory_can_be_flushed(tmp_path: Path) -> None:
+    flush_directory(str(tmp_path))

@@ -1,0 +1,153 @@
+"""`kafkalet.pipeline.dumping.ranges`: what is new, and what was lost."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from kafkalet.pipeline.dumping.manifest import EMPTY, Dumped, Manifest
+from kafkalet.pipeline.dumping.ranges import new_offsets
+from kafkalet.pipeline.dumping.runs import Covered
+from kafkalet.pipeline.options import BadOption, read_options
+from kafkalet.pipeline.positions import DataLoss
+
+TopicPartition = tuple[str, int]
+
+
+class Logs:
+    """An origin whose partitions are told."""
+
+    def __init__(self, ends: Mapping[TopicPartition, tuple[int, int]]) -> None:
+        self._ends = ends
+
+    def partitions(self) -> list[TopicPartition]:
+        return sorted(self._ends)
+
+    def earliest(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        return {key: self._ends[key][0] for key in partitions}
+
+    def latest(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        return {key: self._ends[key][1] for key in partitions}
+
+    def at(self, timestamps_ms: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | None]:
+        """Offsets are milliseconds here."""
+        return {key: at if at < self._ends[key][1] else None for key, at in timestamps_ms.items()}
+
+    def splits(self, ranges: Sequence[Any], pushed: Any) -> list[Any]:
+        raise AssertionError("planning needs no splits")
+
+
+T0, T1 = ("t", 0), ("t", 1)
+
+
+def new(
+    ends: Mapping[TopicPartition, tuple[int, int]],
+    dumped: Mapping[TopicPartition, Dumped] = {},
+    ids: tuple[str | None, str | None] = (None, None),
+    **options: str,
+) -> tuple[list[Covered], list[str]]:
+    manifest = Manifest(1, {}, {"t": ids[0]}, dumped) if dumped else EMPTY
+    return new_offsets(Logs(ends), read_options({"path": "/logs", **options}), manifest, {"t": ids[1]})
+
+
+def test_a_first_run_dumps_all_that_is_there() -> None:
+    assert new({T0: (2, 9), T1: (0, 4)}) == ([Covered("t", 0, None, 2, 9), Covered("t", 1, None, 0, 4)], [])
+
+
+def test_a_partition_seen_for_the_first_time_is_remembered_though_it_is_empty() -> None:
+    assert new({T0: (3, 3)})[0] == [Covered("t", 0, None, 3, 3)]
+
+
+def test_a_later_run_begins_where_the_last_one_ended() -> None:
+    assert new({T0: (0, 9)}, {T0: Dumped(0, 4, 4)})[0] == [Covered("t", 0, None, 4, 9)]
+
+
+def test_a_partition_with_nothing_new_is_left_out() -> None:
+    assert new({T0: (0, 9), T1: (0, 4)}, {T0: Dumped(0, 9, 9), T1: Dumped(0, 3, 3)})[0] == [Covered("t", 1, None, 3, 4)]
+
+
+def test_a_partition_that_was_added_begins_as_the_options_say() -> None:
+    covered, _ = new({T0: (0, 9), T1: (0, 8)}, {T0: Dumped(0, 9, 9)}, startingOffsets='{"t":{"0":1,"1":5}}')
+    assert covered == [Covered("t", 1, None, 5, 8)]
+
+
+def test_where_to_start_is_only_asked_for_partitions_that_are_new() -> None:
+    covered, losses = new({T0: (0, 9)}, {T0: Dumped(0, 4, 4)}, startingOffsets='{"t":{"0":7}}')
+    assert (covered, losses) == ([Covered("t", 0, None, 4, 9)], [])
+
+
+def test_starting_by_time() -> None:
+    assert new({T0: (0, 9)}, startingTimestamp="5")[0] == [Covered("t", 0, None, 5, 9)]
+    assert new({T0: (0, 9)}, startingOffsetsByTimestamp='{"t":{"0":6}}')[0] == [Covered("t", 0, None, 6, 9)]
+
+
+def test_the_end_may_be_told() -> None:
+    assert new({T0: (0, 9)}, endingOffsets='{"t":{"0":6}}')[0] == [Covered("t", 0, None, 0, 6)]
+    assert new({T0: (0, 9)}, {T0: Dumped(0, 7, 7)}, endingOffsets='{"t":{"0":6}}') == ([], [])
+    assert new({T0: (0, 9)}, endingOffsets='{"t":{"0":60}}')[0] == [Covered("t", 0, None, 0, 9)]
+
+
+def test_where_to_start_has_to_be_told_for_every_new_partition() -> None:
+    with pytest.raises(BadOption, match="offsets have to be given for every partition"):
+        new({T0: (0, 9), T1: (0, 9)}, startingOffsets='{"t":{"0":1}}')
+
+
+LOSSES = [
+    (
+        {T0: (6, 9)}, {T0: Dumped(0, 4, 4)}, (None, None),
+        "t-0 was dumped to offset 4, and begins at 6: what lies between is gone",
+        [Covered("t", 0, None, 6, 9, 2)],
+    ),
+    (
+        {T0: (0, 3)}, {T0: Dumped(0, 4, 4)}, (None, None),
+        "t-0 was dumped to offset 4, and ends at 3: it was truncated, or made anew",
+        [Covered("t", 0, None, 3, 3)],
+    ),
+    (
+        {T0: (0, 9)}, {T0: Dumped(0, 4, 4)}, ("a", "b"),
+        r"t-0 was dumped to offset 4, and its topic was made anew \(its id was a and is b\)",
+        [Covered("t", 0, "b", 0, 9)],
+    ),
+    (
+        {T0: (0, 9)}, {T0: Dumped(0, 9, 9), T1: Dumped(0, 4, 4)}, ("a", "a"),
+        "t-1 was dumped to offset 4 and is gone",
+        [],
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("ends", "dumped", "ids", "words", "left"), LOSSES)
+def test_a_loss_is_an_error_unless_it_is_put_up_with(
+    ends: Mapping[TopicPartition, tuple[int, int]],
+    dumped: Mapping[TopicPartition, Dumped],
+    ids: tuple[str | None, str | None],
+    words: str,
+    left: list[Covered],
+) -> None:
+    with pytest.raises(DataLoss, match=words):
+        new(ends, dumped, ids)
+    covered, losses = new(ends, dumped, ids, failOnDataLoss="false")
+    assert covered == left
+    assert len(losses) == 1
+
+
+def test_an_id_that_nobody_knew_before_is_no_loss() -> None:
+    assert new({T0: (0, 9)}, {T0: Dumped(0, 4, 4)}, (None, "b")) == ([Covered("t", 0, "b", 4, 9)], [])
+
+
+def test_partitions_that_are_not_asked_for_are_not_missed() -> None:
+    assert new({T0: (0, 9)}, {T0: Dumped(0, 9, 9), ("u", 0): Dumped(0, 4, 4)}, subscribe="t") == ([], [])
+
+
+def test_a_start_that_is_not_there_is_a_loss_too() -> None:
+    with pytest.raises(DataLoss, match="t-0 has offsets 3 to 9, and is to be dumped from 1"):
+        new({T0: (3, 9)}, startingOffsets='{"t":{"0":1}}')
+    assert new({T0: (3, 9)}, startingOffsets='{"t":{"0":1}}', failOnDataLoss="false")[0] == [
+        Covered("t", 0, None, 3, 9)
+    ]
+
+
+def test_of_many_losses_some_are_told() -> None:
+    ends = {("t", number): (6, 9) for number in range(8)}
+    with pytest.raises(DataLoss, match=r"t-4 was.*; and 3 more; with failOnDataLoss=false"):
+        new(ends, {key: Dumped(0, 4, 4) for key in ends})

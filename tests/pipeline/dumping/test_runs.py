@@ -1,0 +1,159 @@
+"""`kafkalet.pipeline.dumping.runs`: a run counts or does not, wherever it was killed."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kafkalet.pipeline.dumping import runs
+from kafkalet.pipeline.dumping.manifest import EMPTY, Dumped, Manifest, NoManifest, read_manifest, write_manifest
+from kafkalet.pipeline.dumping.runs import (
+    STAGING,
+    Covered,
+    File,
+    Run,
+    clear_staging,
+    commit,
+    finish,
+    pending,
+    recover,
+    run_path,
+)
+
+SETTINGS = {"format": "jsonl"}
+
+
+def run_of(out: Path, number: int, start: int, end: int, names: str = "ab") -> Run:
+    """A run whose files lie in staging, one record in each."""
+    files = []
+    for offset, name in enumerate(names, start):
+        staged = f"{STAGING}/attempt/{name}.jsonl"
+        (out / staged).parent.mkdir(parents=True, exist_ok=True)
+        (out / staged).write_text(f"{name}\n")
+        files.append(
+            File(staged, f"topic=t/partition=0/date=2013-01-01/{number}{name}.jsonl", "t", 0, offset, offset, 1, 2)
+        )
+    return Run(number, "2013-01-01T00:00:00.000Z", SETTINGS, [Covered("t", 0, "id", start, end)], files)
+
+
+def contents(out: Path) -> list[str]:
+    """The files in their places."""
+    return sorted(path.name for path in out.glob("topic=*/*/*/*"))
+
+
+def test_a_run_that_is_finished_has_its_files_in_place_and_is_in_the_manifest(tmp_path: Path) -> None:
+    run = run_of(tmp_path, 1, 0, 5)
+    commit(str(tmp_path), run)
+    manifest = finish(str(tmp_path), run, EMPTY)
+    assert contents(tmp_path) == ["1a.jsonl", "1b.jsonl"]
+    assert manifest == read_manifest(str(tmp_path))
+    assert manifest == Manifest(1, SETTINGS, {"t": "id"}, {("t", 0): Dumped(0, 5, 2)})
+
+
+def test_its_record_is_read_as_it_was_written(tmp_path: Path) -> None:
+    run = run_of(tmp_path, 1, 0, 5)
+    commit(str(tmp_path), run)
+    assert pending(str(tmp_path), EMPTY) == run
+
+
+def test_a_later_run_goes_on_with_the_manifest(tmp_path: Path) -> None:
+    before = Manifest(1, SETTINGS, {"t": "id", "u": None}, {("t", 0): Dumped(3, 5, 2), ("u", 1): Dumped(0, 9, 9)})
+    after = run_of(tmp_path, 2, 5, 8).after(before)
+    assert after.partitions == {("t", 0): Dumped(3, 8, 4), ("u", 1): Dumped(0, 9, 9)}
+    assert after.topic_ids == {"t": "id", "u": None}
+    assert after.run == 2
+
+
+def test_a_run_that_did_not_commit_leaves_nothing(tmp_path: Path) -> None:
+    run_of(tmp_path, 1, 0, 5)
+    assert recover(str(tmp_path), EMPTY) == EMPTY
+    assert not (tmp_path / STAGING).exists()
+    assert contents(tmp_path) == []
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+@pytest.mark.parametrize("renames", range(5))
+def test_a_run_that_was_killed_after_its_commit_is_finished_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, renames: int
+) -> None:
+    run = run_of(tmp_path, 1, 0, 5, "abc")
+    commit(str(tmp_path), run)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", killed_after(renames, os.replace))
+        try:
+            finish(str(tmp_path), run, EMPTY)
+        except Killed:
+            assert read_manifest(str(tmp_path)) == EMPTY
+    manifest = recover(str(tmp_path), read_manifest(str(tmp_path)))
+    assert manifest.partitions == {("t", 0): Dumped(0, 5, 3)}
+    assert contents(tmp_path) == ["1a.jsonl", "1b.jsonl", "1c.jsonl"]
+    assert not (tmp_path / STAGING).exists()
+    assert recover(str(tmp_path), manifest) == manifest
+
+
+def killed_after(count: int, rename: Callable[[str, str], None]) -> Callable[[str, str], None]:
+    left = [count]
+
+    def replace(source: str, target: str) -> None:
+        if not left[0]:
+            raise Killed
+        left[0] -= 1
+        rename(source, target)
+
+    return replace
+
+
+def test_a_run_that_was_killed_while_it_committed_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = run_of(tmp_path, 1, 0, 5)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", killed_after(0, os.replace))
+        with pytest.raises(Killed):
+            commit(str(tmp_path), run)
+    assert recover(str(tmp_path), EMPTY) == EMPTY
+    assert contents(tmp_path) == []
+
+
+def test_a_file_that_no_task_left_here_stops_the_commit(tmp_path: Path) -> None:
+    run = run_of(tmp_path, 1, 0, 5)
+    (tmp_path / run.files[0].staged).unlink()
+    with pytest.raises(FileNotFoundError):
+        commit(str(tmp_path), run)
+    assert pending(str(tmp_path), EMPTY) is None
+
+
+def test_a_file_that_is_gone_afterwards_is_named(tmp_path: Path) -> None:
+    run = run_of(tmp_path, 1, 0, 5)
+    commit(str(tmp_path), run)
+    clear_staging(str(tmp_path))
+    with pytest.raises(NoManifest, match=r"1a\.jsonl is neither there nor in _staging"):
+        recover(str(tmp_path), EMPTY)
+
+
+def test_the_record_of_a_run_that_the_manifest_knows_is_history(tmp_path: Path) -> None:
+    run = run_of(tmp_path, 1, 0, 5)
+    commit(str(tmp_path), run)
+    manifest = finish(str(tmp_path), run, EMPTY)
+    assert pending(str(tmp_path), manifest) is None
+    assert os.path.exists(run_path(str(tmp_path), 1))
+
+
+@pytest.mark.parametrize("text", ['{"version": 1}', '{"version": 1, "run": 1, "files": [{}]}'])
+def test_a_record_that_cannot_be_understood_is_named(tmp_path: Path, text: str) -> None:
+    write_manifest(str(tmp_path), EMPTY)
+    path = Path(run_path(str(tmp_path), 1))
+    path.parent.mkdir()
+    path.write_text(text)
+    with pytest.raises(NoManifest, match="not the record of a run"):
+        recover(str(tmp_path), EMPTY)
+
+
+def test_the_sums_of_a_run_are_those_of_its_files(tmp_path: Path) -> None:
+    run = run_of(tmp_path, 1, 0, 5)
+    assert (run.records, run.size_bytes) == (2, 4)
+    assert runs.RUNS == "_runs"

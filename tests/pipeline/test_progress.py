@@ -1,0 +1,188 @@
+"""`kafkalet.pipeline.progress`: what is shown of a job, and where it comes from."""
+
+import io
+import logging
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kafkalet.clock import ManualClock
+from kafkalet.pipeline.progress import (
+    LOOK_EVERY_MS,
+    Expected,
+    Pace,
+    Progress,
+    Seen,
+    SparkStatus,
+    _number,
+    bar,
+    duration,
+    line,
+    style_of,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Terminal(io.StringIO):
+    """A stream that says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+class Told:
+    """A status that answers what it was told, and says when it was asked."""
+
+    def __init__(self, *seen: Seen | None) -> None:
+        self.left = list(seen)
+        self.asked = threading.Event()
+
+    def seen(self) -> Seen | None:
+        found = self.left.pop(0) if len(self.left) > 1 else self.left[0]
+        self.asked.set()
+        return found
+
+
+def paced(*seen: tuple[int, Seen], expected: Expected = Expected()) -> Pace:  # noqa: B008
+    pace = Pace(expected, 0)
+    for at_ms, each in seen:
+        pace.add(each, at_ms)
+    return pace
+
+
+def test_rates_are_those_of_the_last_seconds() -> None:
+    pace = paced((1_000, Seen(0, 4, 1_000)), (11_000, Seen(1, 4, 2_000)), (21_000, Seen(2, 4, 102_000)))
+    assert pace.records_per_second == 10_000
+
+
+def test_the_part_is_by_records_where_their_number_is_known_else_by_tasks() -> None:
+    assert paced((1, Seen(1, 4, 300)), expected=Expected(records=1000)).part == 0.3
+    assert paced((1, Seen(1, 4, 300))).part == 0.25
+    assert paced((1, Seen(0, 0, 0))).part == 0
+
+
+def test_compaction_may_leave_fewer_records_than_expected_and_transactions_never_more() -> None:
+    assert paced((1, Seen(1, 4, 3000)), expected=Expected(records=1000)).part == 1
+
+
+def test_bytes_are_the_part_of_what_the_planning_found() -> None:
+    pace = paced((10_000, Seen(1, 4, 0)), expected=Expected(size_bytes=400_000_000))
+    assert pace.size_bytes == 100_000_000
+    assert pace.bytes_per_second == 10_000_000
+
+
+def test_what_is_left_takes_as_long_as_what_is_done() -> None:
+    assert paced((30_000, Seen(1, 4, 0))).left_ms == 90_000
+    assert paced((30_000, Seen(0, 4, 0))).left_ms is None
+
+
+def test_a_query_that_begins_again_has_no_negative_rate() -> None:
+    assert paced((1_000, Seen(0, 4, 900)), (2_000, Seen(0, 4, 10))).records_per_second == 5
+
+
+def test_a_line_tells_tasks_records_bytes_and_what_is_left() -> None:
+    pace = paced((10_000, Seen(1, 4, 2_500_000)), expected=Expected(10_000_000, 4_000_000_000))
+    text = "dump: 1/4 tasks, 2,500,000 records, 250,000/s, 100.0 MB/s, 0:30 left"
+    assert line("dump", pace) == text
+
+
+def test_a_bar_is_as_full_as_the_job_is_done() -> None:
+    assert bar("dump", paced((1000, Seen(1, 2, 0))), 120) == "dump [############------------] 1/2 tasks  0:01 left"
+    assert bar("dump", paced((1000, Seen(2, 2, 0))), 80) == "dump [############] 2/2 tasks"
+
+
+@pytest.mark.parametrize("columns", [0, 1, 20, 79, 200])
+def test_a_bar_never_is_as_wide_as_the_terminal(columns: int) -> None:
+    pace = paced((1000, Seen(1, 2, 5_000_000)), expected=Expected(10_000_000, 1 << 40))
+    assert len(bar("dump", pace, columns)) <= max(columns - 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("time_ms", "text"), [(0, "0:00"), (7_400, "0:07"), (761_000, "12:41"), (10_975_000, "3:02:55")]
+)
+def test_durations(time_ms: int, text: str) -> None:
+    assert duration(time_ms) == text
+
+
+def test_auto_is_a_bar_on_a_terminal_and_lines_elsewhere() -> None:
+    assert style_of("auto", Terminal()) == "bar"
+    assert style_of("auto", io.StringIO()) == "lines"
+    assert [style_of(choice, io.StringIO()) for choice in ("bar", "lines", "none")] == ["bar", "lines", "none"]
+
+
+def test_a_bar_is_drawn_over_itself_and_taken_away_at_the_end() -> None:
+    terminal = Terminal()
+    with Progress(Told(Seen(1, 2, 0)), "dump", "bar", stream=terminal, clock=ManualClock()) as progress:
+        progress.look()
+        progress.look()
+    shown = terminal.getvalue()
+    assert shown.count("\rdump [") == 2
+    assert "\n" not in shown
+    assert shown.endswith("\r\x1b[K")
+
+
+def test_lines_go_to_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "kafkalet.pipeline")
+    clock = ManualClock()
+    with Progress(Told(Seen(1, 2, 50)), "dump", "lines", stream=io.StringIO(), clock=clock) as progress:
+        clock.advance(1000)
+        progress.look()
+    assert caplog.messages == ["dump: 1/2 tasks, 50 records, 50/s, 0:01 left"]
+
+
+def test_nothing_is_shown_before_there_are_tasks() -> None:
+    terminal = Terminal()
+    progress = Progress(Told(Seen(0, 0, 0)), "dump", "bar", stream=terminal, clock=ManualClock())
+    assert progress.look()
+    assert terminal.getvalue() == ""
+
+
+def test_with_none_no_thread_is_started() -> None:
+    before = threading.active_count()
+    with Progress(Told(Seen(1, 2, 0)), "dump", "none"):
+        assert threading.active_count() == before
+
+
+@pytest.mark.parametrize("answer", [Seen(1, 2, 0), None])
+def test_the_thread_looks_by_itself_and_is_gone_afterwards(
+    monkeypatch: pytest.MonkeyPatch, answer: Seen | None
+) -> None:
+    monkeypatch.setitem(LOOK_EVERY_MS, "bar", 1)
+    status, before = Told(answer), threading.active_count()
+    with Progress(status, "dump", "bar", stream=Terminal()):
+        assert status.asked.wait(10)
+    assert threading.active_count() == before
+
+
+def test_a_terminal_that_is_gone_does_not_end_the_job() -> None:
+    terminal = Terminal()
+    with Progress(Told(Seen(1, 2, 0)), "dump", "bar", stream=terminal) as progress:
+        terminal.close()
+        assert progress.look()
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("0", 0),
+        ("1,234,567", 1234567),
+        ("total (min, med, max (stageId: taskId))\n1,200 (1, 2, 3 (stage 0.0: task 1))", 1200),
+    ],
+)
+def test_a_metric_is_read_as_spark_shows_it(text: str, number: int) -> None:
+    assert _number(text) == number
+
+
+@pytest.mark.xdist_group("spark")
+def test_spark_tells_the_tasks_and_the_records_of_a_job(spark: "SparkSession") -> None:
+    status = SparkStatus(spark, "counting")
+    assert status.seen() == Seen(0, 0, 0)
+    spark.range(0, 1000, 1, 4).selectExpr("id * 2 as twice").where("twice % 3 = 0").collect()
+    seen = status.seen()
+    assert seen is not None
+    assert (seen.done, seen.tasks) == (4, 4)
+    assert seen.records == 1000
+    assert SparkStatus(spark, "the next").seen() == Seen(0, 0, 0)
