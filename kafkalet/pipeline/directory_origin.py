@@ -12,9 +12,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
-from .decoding.chunks import read_chunks
+import numpy as np
+
+from .decoding.chunks import Chunk, read_chunks
 from .dividing import short_enough
 from .filters import Pushed
+from .live.markers import abort_markers
 from .logs.directory import PartitionLog, find, open_partition
 from .logs.ends import aborted_transactions, last_stable_offset, log_end, log_end_offset
 from .logs.splits import Piece, Split, split
@@ -104,11 +107,34 @@ def file_parts(split: Split, options: ReadOptions) -> Iterator[Part]:
     """What lies in the files of a split. Raises CorruptFile for a transaction index, if the mode is FAILFAST."""
     if not split.pieces:
         return
-    aborted = None
-    if options.committed and split.start_offset < split.end_offset:
-        lenient = options.mode != "FAILFAST"
-        log = open_partition(os.path.dirname(split.pieces[0].path), lenient=lenient)
-        aborted = Aborted(*aborted_transactions(log, split.start_offset, split.end_offset, lenient=lenient))
+    hiding = Hiding(split, options) if options.committed and split.start_offset < split.end_offset else None
     for piece in split.pieces:
         for chunk in read_chunks(piece.path, piece.start, piece.end, chunk_bytes=CHUNK_BYTES):
+            if hiding is not None:
+                hiding.check(chunk)
+            aborted = None if hiding is None else hiding.aborted
             yield Part(chunk.path, chunk.position, chunk.buffer, chunk.batches, aborted, chunk.problems)
+
+
+class Hiding:
+    """What of a split is hidden from a reader of what was committed: what the transaction indexes say was aborted.
+
+    Nothing tells that an index is missing, as a segment in which nothing was aborted has none; but an ABORT marker
+    that the index does not know is looked into. Where it is put up with, the markers are asked beforehand.
+    """
+
+    def __init__(self, split: Split, options: ReadOptions) -> None:
+        self._lenient = options.mode != "FAILFAST"
+        self._log = open_partition(os.path.dirname(split.pieces[0].path), lenient=self._lenient)
+        self.aborted = self._between(split.start_offset, split.end_offset, verify=self._lenient)
+
+    def check(self, chunk: Chunk) -> None:
+        """Raises CorruptFile for a marker whose transaction should be in an index, and is not."""
+        if self._lenient:
+            return
+        batches = chunk.batches.take(abort_markers(chunk.buffer, chunk.batches))
+        for at in batches.base_offset[~np.isin(batches.base_offset, self.aborted.last_offset)].tolist():
+            self._between(at, at + 1, verify=True)
+
+    def _between(self, start: int, end: int, *, verify: bool) -> Aborted:
+        return Aborted(*aborted_transactions(self._log, start, end, lenient=self._lenient, verify=verify))

@@ -10,8 +10,8 @@ such an option; names are told apart without regard to case. What is new here:
     includeHeaders       true by default, unlike in Spark's Kafka source
     includeBatch         the columns of the batch that a record came in
     includeControl       the markers of transactions as well, as rows with control=true
-    pushFilters          true: conditions on topic, partition, offset and timestamp narrow what is read. For DataFrames of
-                         one query only: see source.py
+    pushFilters          true: conditions on topic, partition, offset and timestamp narrow what is read; for a DataFrame
+                         of which one query is made (see source.py)
     mode                 FAILFAST (default), PERMISSIVE, DROPMALFORMED, as Spark's readers of files
     badRecordsPath       a folder where tasks leave a line of JSON for each piece that they could not read
 

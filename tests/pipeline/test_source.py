@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import kafkalet
+from kafkalet.pipeline.logs.files import CorruptFile
 from kafkalet.pipeline.options import BadOption, read_options
 from kafkalet.pipeline.source import LogReader, Task, default_columns
 
@@ -29,8 +31,6 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> History:
 @pytest.fixture(scope="module")
 def serving(written: History) -> Iterator[str]:
     """The same log, served."""
-    import shutil
-
     copy = written.directory.with_name("served")
     shutil.copytree(written.directory, copy)
     with kafkalet.Broker(data_dir=copy, kafka_version="3.9") as broker:
@@ -224,3 +224,16 @@ def test_internal_topics_are_read_when_they_are_named(written: History) -> None:
 def test_a_topic_that_is_not_there_is_named(written: History) -> None:
     with pytest.raises(BadOption, match="subscribe names topics that are not there: nothing"):
         rows(written.directory, subscribe="plain,nothing")
+
+
+@pytest.mark.parametrize("mode", ["FAILFAST", "PERMISSIVE"])
+def test_a_transaction_index_that_is_missing_is_noticed(written: History, tmp_path: Path, mode: str) -> None:
+    copy = Path(shutil.copytree(written.directory, tmp_path / "data"))
+    for index in (copy / "txn-0").glob("*.txnindex"):
+        index.unlink()
+    if mode == "FAILFAST":
+        with pytest.raises(CorruptFile, match="txnindex"):
+            rows(copy, subscribe="txn", isolationLevel="read_committed")
+    else:
+        found = rows(copy, subscribe="txn", isolationLevel="read_committed", mode=mode)
+        assert [as_seen(row) for row in found] == written.committed

@@ -20,6 +20,7 @@ from kafkalet.pipeline.decoding.batches import Batches
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.records.batch import HEADER_SIZE, NO_PRODUCER_ID, Batch
 from kafkalet.protocol.records.control import ControlType, control_type
+from kafkalet.protocol.wire import Buffer
 
 Int64s = NDArray[np.int64]
 
@@ -39,7 +40,7 @@ class Aborted(NamedTuple):
     last_offset: Int64s
 
 
-def aborted_in(buffer: bytearray, batches: Batches, begun: Sequence[tuple[int, int]]) -> Aborted:
+def aborted_in(buffer: Buffer, batches: Batches, begun: Sequence[tuple[int, int]]) -> Aborted:
     """The transactions (producer id, first offset) of an answer, with the ends that its batches tell."""
     columns = np.array(begun, np.int64).reshape(-1, 2)
     producer_id, first_offset = columns[np.argsort(columns[:, 1], kind="stable")].T
@@ -64,7 +65,7 @@ def _ends(producer_id: Int64s, first_offset: Int64s, markers: Batches) -> Int64s
     return in_place[markers.base_offset.size :]
 
 
-def abort_markers(buffer: bytearray, batches: Batches) -> Int64s:
+def abort_markers(buffer: Buffer, batches: Batches) -> Int64s:
     """The rows of the batches that are ABORT markers."""
     rows: Int64s = np.flatnonzero(batches.is_control & (batches.producer_id >= 0) & (batches.count > 0))
     if not rows.size:
@@ -84,7 +85,7 @@ def abort_markers(buffer: bytearray, batches: Batches) -> Int64s:
     return aborts
 
 
-def _decoded_type(buffer: bytearray, position: int) -> ControlType:
+def _decoded_type(buffer: Buffer, position: int) -> ControlType:
     try:
         return control_type(Batch(buffer, position).records()[0])
     except KafkaError:
