@@ -35,10 +35,12 @@ class Payloads(NamedTuple):
         return Payloads(self.buffer, self.row[first:behind], self.start[first:behind], self.end[first:behind])
 
 
-def payloads(buffer: Buffer, batches: Batches, rows: Int64s, max_bytes: int, limit: int) -> Iterator[Payloads]:
+def payloads(
+    buffer: Buffer, batches: Batches, rows: Int64s, max_bytes: int, limit: int
+) -> Iterator[Payloads | Unreadable]:
     """The payloads of these rows, in order, in pieces of about `max_bytes`; batches without records are left out.
 
-    Raises Unreadable for what cannot be decompressed, or not to less than `limit` bytes.
+    In the place of one that cannot be decompressed, or not to less than `limit` bytes, comes what is wrong with it.
     """
     rows = rows[batches.count[rows] != 0]
     start, end = batches.position[rows] + HEADER_SIZE, batches.end[rows]
@@ -63,7 +65,7 @@ def slices(cost: Int64s, max_bytes: int) -> Iterator[slice]:
 
 def _decompressed(
     buffer: Buffer, batches: Batches, rows: Int64s, columns_bytes: Int64s, max_bytes: int, limit: int
-) -> Iterator[Payloads]:
+) -> Iterator[Payloads | Unreadable]:
     view = memoryview(buffer)
     chosen = batches.take(rows)
     sections: list[Buffer] = []
@@ -76,10 +78,20 @@ def _decompressed(
             try:
                 section = decompress(Codec.of(codec), section, limit)
             except KafkaError as error:
-                raise Unreadable(position, end - position, error.message or error.code.name) from None
+                if sections:
+                    yield _together(sections, rows[done:index])
+                yield Unreadable(position, end - position, error.message or error.code.name)
+                sections, done, cost = [], index + 1, 0
+                continue
         sections.append(section)
         cost += len(section) + more
-        if cost >= max_bytes or index == rows.size - 1:
-            ends = np.cumsum([len(section) for section in sections], dtype=np.int64)
-            yield Payloads(b"".join(sections), rows[done : index + 1], np.append(0, ends[:-1]), ends)
+        if cost >= max_bytes:
+            yield _together(sections, rows[done : index + 1])
             sections, done, cost = [], index + 1, 0
+    if sections:
+        yield _together(sections, rows[done:])
+
+
+def _together(sections: list[Buffer], rows: Int64s) -> Payloads:
+    ends = np.cumsum([len(section) for section in sections], dtype=np.int64)
+    return Payloads(b"".join(sections), rows, np.append(0, ends[:-1]), ends)

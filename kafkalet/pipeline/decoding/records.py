@@ -31,6 +31,7 @@ from .legacy import read_messages
 from .payloads import RECORD_BYTES, Payloads, payloads, slices
 from .spans import binary_column
 from .starts import SMALLEST_RECORD, record_starts
+from .unreadable import Unreadable
 
 COLUMNS = frozenset({"offset", "timestamp", "key", "value", "headers"})
 """What may be asked for; offset and timestamp are always given."""
@@ -66,9 +67,24 @@ def decode_all(
 ) -> Iterator[Records]:
     """As `decode`, in pieces that take about `max_bytes` (more only where a single entry takes more).
 
-    `row` counts in all of `batches`. Where it raises Unreadable, some of the records before may have come already. An
-    entry may hold `limit` bytes decompressed.
+    `row` counts in all of `batches`. The records before an unreadable entry come before that is raised. An entry may
+    hold `limit` bytes decompressed.
     """
+    for records in decode_each(buffer, batches, want, max_bytes, limit=limit):
+        if isinstance(records, Unreadable):
+            raise records
+        yield records
+
+
+def decode_each(
+    buffer: Buffer,
+    batches: Batches,
+    want: Collection[str] = COLUMNS,
+    max_bytes: int = 16 << 20,
+    *,
+    limit: int = LIMIT,
+) -> Iterator[Records | Unreadable]:
+    """As `decode_all`, but nothing is raised: in the place of an entry that cannot be read comes what is wrong."""
     is_legacy = batches.magic < 2
     rows = np.arange(batches.position.size)
     for alike in np.split(rows, np.flatnonzero(np.diff(is_legacy)) + 1):
@@ -77,16 +93,19 @@ def decode_all(
                 yield from _decode_messages(buffer, batches, alike[some], want, max_bytes, limit)
         elif alike.size:
             for piece in payloads(buffer, batches, alike, max_bytes, limit):
-                yield from _decode_piece(buffer, batches, piece, want, limit)
+                if isinstance(piece, Unreadable):
+                    yield piece
+                else:
+                    yield from _decode_piece(buffer, batches, piece, want, limit)
 
 
 def _decode_messages(
     buffer: Buffer, batches: Batches, rows: Int64s, want: Collection[str], max_bytes: int, limit: int
-) -> Iterator[Records]:
+) -> Iterator[Records | Unreadable]:
     """Entries of formats 0 and 1."""
     entries = batches.take(rows)
     messages = read_messages(np.frombuffer(buffer, np.uint8), entries)
-    kind = np.where(entries.magic == 0, np.int32(-1), entries.is_log_append_time.astype(np.int32))
+    kind = timestamp_type(entries)
     for first, behind, is_sound in _stretches(messages.is_sound):
         if not is_sound:
             yield from _exact(buffer, batches, rows[first:behind], want, max_bytes, limit)
@@ -103,9 +122,14 @@ def _decode_messages(
         )
 
 
+def timestamp_type(batches: Batches) -> npt.NDArray[np.int32]:
+    """Whose clock the timestamps of the entries are from, by the ids of Kafka's TimestampType: -1, 0 or 1."""
+    return np.where(batches.magic == 0, np.int32(-1), batches.is_log_append_time.astype(np.int32))
+
+
 def _decode_piece(
     buffer: Buffer, batches: Batches, piece: Payloads, want: Collection[str], limit: int
-) -> Iterator[Records]:
+) -> Iterator[Records | Unreadable]:
     """The records of a piece: all in one go, or, around batches that are left to the exact reader, in several."""
     count = batches.count[piece.row].astype(np.int64)
     is_sound = (count > 0) & (count <= (piece.end - piece.start) // SMALLEST_RECORD)
@@ -179,33 +203,39 @@ def _assembled(
 
 def _exact(
     buffer: Buffer, batches: Batches, rows: Int64s, want: Collection[str], max_bytes: int, limit: int
-) -> Iterator[Records]:
+) -> Iterator[Records | Unreadable]:
     """The records of entries as the exact reader gives them, in pieces of about `max_bytes`."""
-    records: list[Record] = []
-    counts: list[int] = []
-    held = done = 0
-    for index, (position, size) in enumerate(
-        zip(batches.position[rows].tolist(), batches.size[rows].tolist(), strict=True), 1
-    ):
-        found = read_exactly(buffer, position, size, limit)
-        records += found
-        counts.append(len(found))
-        held += sum(len(record.key or b"") + len(record.value or b"") + RECORD_BYTES for record in found)
-        if held >= max_bytes or index == rows.size:
-            yield _of_objects(batches, np.repeat(rows[done:index], counts), records, want)
-            records, counts, held, done = [], [], 0, index
+    found: list[tuple[int, Record]] = []
+    cost = 0
+    for row in rows.tolist():
+        try:
+            records = read_exactly(buffer, int(batches.position[row]), int(batches.size[row]), limit)
+        except Unreadable as error:
+            if found:
+                yield _of_objects(batches, found, want)
+            yield error
+            found, cost = [], 0
+            continue
+        found += [(row, record) for record in records]
+        cost += sum(len(record.key or b"") + len(record.value or b"") + RECORD_BYTES for record in records)
+        if found and cost >= max_bytes:
+            yield _of_objects(batches, found, want)
+            found, cost = [], 0
+    if found:
+        yield _of_objects(batches, found, want)
 
 
-def _of_objects(batches: Batches, row: Int64s, records: list[Record], want: Collection[str]) -> Records:
-    kind = np.where(batches.magic[row] == 0, np.int32(-1), batches.is_log_append_time[row].astype(np.int32))
+def _of_objects(batches: Batches, found: list[tuple[int, Record]], want: Collection[str]) -> Records:
+    row = np.array([row for row, _ in found], np.int32)
+    records = [record for _, record in found]
     return Records(
         np.array([wrapped(record.offset) for record in records], np.int64),
         np.array([wrapped(record.timestamp) for record in records], np.int64),
-        kind,
+        timestamp_type(batches)[row],
         pa.array([record.key for record in records], pa.binary()) if "key" in want else None,
         pa.array([record.value for record in records], pa.binary()) if "value" in want else None,
         pa.array([_headers_of(record) for record in records], HEADERS) if "headers" in want else None,
-        row.astype(np.int32),
+        row,
     )
 
 

@@ -7,6 +7,7 @@ from kafkalet.protocol.records.batch import HEADER_SIZE
 from kafkalet.protocol.records.build import build_batch, numbered
 from kafkalet.protocol.records.codecs import LIMIT, Codec
 from kafkalet.protocol.records.record import encode_records
+from kafkalet.protocol.wire import Buffer
 from tests.protocol.records.strategies import NOW
 
 from .reading import walked
@@ -16,7 +17,11 @@ PLAIN, PACKED, EMPTY = build_batch(ROWS), build_batch(ROWS, codec=Codec.GZIP), b
 INSIDE = encode_records(ROWS, 0, NOW)
 
 
-def pieces(data: bytes, max_bytes: int = 1 << 30, limit: int = LIMIT) -> list[Payloads]:
+def pieces(data: Buffer, max_bytes: int = 1 << 30, limit: int = LIMIT) -> list[Payloads]:
+    return [piece for piece in found(data, max_bytes, limit) if isinstance(piece, Payloads)]
+
+
+def found(data: Buffer, max_bytes: int = 1 << 30, limit: int = LIMIT) -> list[Payloads | Unreadable]:
     batches = walked(data)
     return list(payloads(data, batches, np.arange(batches.position.size), max_bytes, limit))
 
@@ -34,7 +39,7 @@ def test_every_payload_is_there_decompressed(data: bytes) -> None:
 
 def test_what_is_not_compressed_is_not_copied() -> None:
     data = bytearray(PLAIN * 2)
-    (piece,) = pieces(data)  # type: ignore[arg-type]
+    (piece,) = pieces(data)
     data[HEADER_SIZE] = 77
     assert piece.buffer[0] == 77
 
@@ -50,17 +55,20 @@ def test_batches_without_records_make_no_piece() -> None:
     assert pieces(EMPTY * 3) == []
 
 
-def test_what_cannot_be_decompressed_is_named() -> None:
-    damage = bytearray(PLAIN + PACKED)
+def test_in_the_place_of_what_cannot_be_decompressed_comes_why() -> None:
+    damage = bytearray(PLAIN + PACKED + PLAIN)
     damage[len(PLAIN) + HEADER_SIZE] ^= 255
-    with pytest.raises(Unreadable, match="Failed to decompress") as caught:
-        pieces(bytes(damage))
-    assert (caught.value.position, caught.value.size) == (len(PLAIN), len(PACKED))
+    before, error, behind = found(damage)
+    assert isinstance(error, Unreadable)
+    assert (error.position, error.size) == (len(PLAIN), len(PACKED))
+    assert error.reason.startswith("Failed to decompress")
+    assert [piece.row.tolist() for piece in (before, behind) if isinstance(piece, Payloads)] == [[0], [2]]
 
 
 def test_what_holds_more_than_the_limit_is_named() -> None:
-    with pytest.raises(Unreadable, match="more than 99 bytes"):
-        pieces(PLAIN + PACKED, limit=99)
+    _, error = found(PLAIN + PACKED, limit=99)
+    assert isinstance(error, Unreadable)
+    assert "more than 99 bytes" in error.reason
 
 
 def test_a_part_has_some_of_the_rows() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kafkalet.pipeline.decoding.batches import walk
 from kafkalet.pipeline.decoding.headers import HEADERS
-from kafkalet.pipeline.decoding.records import Records, decode, decode_all
+from kafkalet.pipeline.decoding.records import Records, decode, decode_all, decode_each
 from kafkalet.pipeline.decoding.unreadable import Unreadable
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.records.batch import HEADER_SIZE, Batch, TimestampType, batches
@@ -137,6 +137,20 @@ def test_the_entry_that_cannot_be_read_is_named() -> None:
         decoded(good + bad + good)
     assert (caught.value.position, caught.value.size) == (len(good), len(bad))
     assert "Invalid record size" in caught.value.reason
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+@pytest.mark.parametrize("magic", [1, 2])
+def test_all_readable_entries_come_with_what_is_wrong_between_them(magic: int, codec: Codec) -> None:
+    good = build_batch(SOME, codec=codec) if magic == 2 else build_message_set(1, SOME[:1], codec=codec)
+    bad = bytearray(good)
+    bad[HEADER_SIZE if magic == 2 else 34 if codec else -4] ^= 2  # a length, or the first byte of what is compressed
+    log = bad + good + good + bad + bad + good
+    items = list(decode_each(log, walked(log)))
+    broken = [item.position // len(good) for item in items if isinstance(item, Unreadable)]
+    assert broken == [0, 3, 4]
+    rows = [seen for item in items if isinstance(item, Records) for seen in rows_of(item)]
+    assert rows == [seen for row in (1, 2, 5) for seen in rows_of_entry(Batch(good), row)]
 
 
 @pytest.mark.parametrize(("count", "reason"), [(-1, "record count is -1"), (9, "premature EOF"), (3, "remaining")])
