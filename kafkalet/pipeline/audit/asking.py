@@ -3,9 +3,11 @@
 For a time, Kafka looks in the first segment whose largest timestamp is as late, and there for the first record that is
 as late and not below the log start offset. If that segment has none (its late records are deleted), the answer is
 none; later segments are not tried. A segment without any timestamp, as one that a cleaner has emptied, is taken to be
-as late as its file was last modified (LogSegment.largestTimestamp), and hides what is older and lies behind it. So in each segment the running maximum of the timestamps answers all times at once:
-it rises, and the first place where it reaches a time is the answer. (UnifiedLog.searchOffsetInLocalLog,
-LogSegment.findOffsetByTimestamp, FileRecords.searchForTimestamp.)
+as late as its file was last modified (LogSegment.largestTimestamp), and hides what is older and lies behind it.
+
+So in each segment the running maximum of the timestamps answers all times at once: it rises, and the first place where
+it reaches a time is the answer. (UnifiedLog.searchOffsetInLocalLog, LogSegment.findOffsetByTimestamp,
+FileRecords.searchForTimestamp.)
 
 Control records count like others. Under LogAppendTime all records of a batch have its largest timestamp. For the
 largest timestamp of all: the first segment that has it, in it the first batch, in it the first record; deleted records

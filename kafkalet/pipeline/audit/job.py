@@ -19,6 +19,7 @@ from .broker_job import begin_with_broker, compare_with_broker, listed_again
 from .facts import SCHEMA, tables
 from .options import AuditOptions
 from .partition_audit import Begun, PartitionFacts, audit_partition
+from .report import page
 from .stretch_audit import HowToLook, StretchFacts
 from .tasks import Task, begin, bytes_together, packed, settled, tasks_of
 from .verdict import Verdict
@@ -93,3 +94,5 @@ def write(verdict: Verdict, folder: str, options: AuditOptions) -> None:
                 writer.write_table(table)
     with open(os.path.join(folder, VERDICT), "w", encoding="utf-8") as file:
         file.write(verdict.as_json(options.heaviest_keys))
+    with open(os.path.join(folder, REPORT), "w", encoding="utf-8") as file:
+        file.write(page(verdict))

@@ -1,0 +1,186 @@
+"""Plots as SVG text: axes with round numbers, and marks inside them.
+
+Colours are names of classes (`data`, `committed`, `aborted`, `open`, `late`), which the page gives a meaning for light
+and dark. Nothing comes in that is not escaped, and nothing refers to anything outside.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from html import escape
+from typing import NamedTuple
+
+WIDTH, HEIGHT = 720, 240
+LEFT, RIGHT, TOP, BOTTOM = 76, 14, 12, 34
+_STEPS_MS = [
+    *(step * unit for unit in (1, 10, 100) for step in (1, 2, 5)),
+    *(step * 1000 for step in (1, 2, 5, 10, 15, 30)),
+    *(step * 60_000 for step in (1, 2, 5, 10, 15, 30)),
+    *(step * 3_600_000 for step in (1, 2, 3, 6, 12)),
+    *(step * 86_400_000 for step in (1, 2, 7, 14, 30, 90, 180, 365, 730, 1825, 3650)),
+]
+
+Format = Callable[[float], str]
+
+
+class Tick(NamedTuple):
+    """A round number on an axis, as text."""
+
+    value: float
+    text: str
+
+
+class Axis(NamedTuple):
+    """From `low` to `high`, which differ, and are not the other way round."""
+
+    low: float
+    high: float
+    ticks: tuple[Tick, ...]
+    title: str
+    is_logarithmic: bool = False
+
+    def share(self, value: float) -> float:
+        """Where a value lies, from 0 to 1."""
+        low, high = self.low, self.high
+        if self.is_logarithmic:
+            low, high, value = math.log1p(low), math.log1p(high), math.log1p(max(value, 0))
+        return min(max((value - low) / (high - low), 0.0), 1.0)
+
+
+def number(value: float) -> str:
+    """1,234, 5.6 M: at most four digits."""
+    for limit, unit in ((1e12, " T"), (1e9, " G"), (1e6, " M"), (1e4, " k")):
+        if abs(value) >= limit:
+            return f"{value / (limit if unit != ' k' else 1e3):.4g}{unit}"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:.3g}"
+
+
+def size(value: float) -> str:
+    """Bytes, in units of 1024."""
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if abs(value) < 1024 or unit == "TiB":
+            break
+        value /= 1024
+    return f"{value:.0f} {unit}" if float(value).is_integer() else f"{value:.1f} {unit}"
+
+
+def duration(ms: float) -> str:
+    """1.5 s, 2 min, 3.2 h."""
+    for limit, unit in ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s")):
+        if ms >= limit:
+            return f"{ms / limit:.3g} {unit}"
+    return f"{ms:.0f} ms"
+
+
+def moment(ms: float) -> str:
+    """A time in UTC; out of the calendar's range, the number itself."""
+    try:
+        return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    except (ValueError, OverflowError, OSError):
+        return f"{ms:,.0f} ms"
+
+
+def linear(low: float, high: float, title: str, form: Format = number, count: int = 5) -> Axis:
+    """An axis with about `count` round numbers."""
+    if high <= low:
+        high = low + 1
+    step = 10 ** math.floor(math.log10((high - low) / count))
+    step *= next(factor for factor in (1, 2, 5, 10) if (high - low) / (step * factor) <= count)
+    first = math.ceil(low / step)
+    ticks = (Tick(at * step, form(at * step)) for at in range(first, math.floor(high / step) + 1))
+    return Axis(low, high, tuple(ticks), title)
+
+
+def logarithmic(high: float, title: str, form: Format) -> Axis:
+    """From 0, by powers of ten."""
+    top = max(high, 1)
+    powers = [10**power for power in range(0, 20, 1 if top < 1e6 else 2) if 10**power <= top]
+    return Axis(0, top, (Tick(0, form(0)), *(Tick(value, form(value)) for value in powers)), title, True)
+
+
+def times(low: float, high: float, count: int = 5) -> Axis:
+    """A time axis, in UTC. The date stands where it changes."""
+    if high <= low:
+        high = low + 1
+    step = next((step for step in _STEPS_MS if (high - low) / step <= count), (high - low) / count)
+    first, last = math.ceil(low / step), math.floor(high / step)
+    ticks: list[Tick] = []
+    day = ""
+    for at in range(first, last + 1):
+        date, _, clock = moment(at * step).partition(" ")
+        if step < 1000:
+            clock += f".{int(at * step) % 1000:03d}"
+        text = date if date != day or not clock or step >= 86_400_000 else clock.removesuffix(":00")
+        if date != day and step < 86_400_000 and clock:
+            text = f"{date} {clock.removesuffix(':00')}"
+        ticks.append(Tick(at * step, text))
+        day = date
+    return Axis(low, high, tuple(ticks), "time (UTC)")
+
+
+class Plot:
+    """Marks between two axes. Positions are values of the axes."""
+
+    def __init__(self, x: Axis, y: Axis, label: str, height: int = HEIGHT) -> None:
+        self.x = x
+        self.y = y
+        self.label = label
+        self.height = height
+        self._marks: list[str] = []
+
+    def _at(self, x: float) -> float:
+        return LEFT + self.x.share(x) * (WIDTH - LEFT - RIGHT)
+
+    def _up(self, y: float) -> float:
+        return self.height - BOTTOM - self.y.share(y) * (self.height - TOP - BOTTOM)
+
+    def box(self, left: float, right: float, low: float, high: float, kind: str, title: str = "") -> None:
+        """At least a pixel wide and high."""
+        x, y = self._at(left), self._up(high)
+        width, height = max(self._at(right) - x, 1.0), max(self._up(low) - y, 1.0)
+        inside = f"<title>{escape(title)}</title>" if title else ""
+        self._marks.append(
+            f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}">{inside}</rect>'
+        )
+
+    def steps(self, points: Iterable[tuple[float, float, float]], kind: str) -> None:
+        """An outline over pieces (left, right, height), each filled down to the axis."""
+        floor = self._up(self.y.low)
+        path = "".join(
+            f"M{self._at(left):.1f} {floor:.1f}V{self._up(value):.1f}H{max(self._at(right), self._at(left) + 1):.1f}"
+            f"V{floor:.1f}Z"
+            for left, right, value in points
+        )
+        if path:
+            self._marks.append(f'<path class="{kind}" d="{path}"/>')
+
+    def svg(self) -> str:
+        """The whole plot."""
+        right, bottom = WIDTH - RIGHT, self.height - BOTTOM
+        parts = [
+            f'<svg viewBox="0 0 {WIDTH} {self.height}" role="img" aria-label="{escape(self.label)}">',
+        ]
+        for tick in self.y.ticks:
+            y = self._up(tick.value)
+            parts.append(f'<line class="grid" x1="{LEFT}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>')
+            parts.append(
+                f'<text class="tick" text-anchor="end" x="{LEFT - 6}" y="{y + 4:.1f}">{escape(tick.text)}</text>'
+            )
+        for tick in self.x.ticks:
+            x = self._at(tick.value)
+            anchor = "end" if x > right - 40 else "start" if x < LEFT + 40 else "middle"
+            parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{bottom}" y2="{bottom + 4}"/>')
+            parts.append(_text("tick", anchor, x, bottom + 16, tick.text))
+        parts.append(f'<line class="axis" x1="{LEFT}" x2="{right}" y1="{bottom}" y2="{bottom}"/>')
+        parts += self._marks
+        parts.append(
+            f'<text class="name" x="{right}" y="{self.height - 4}" text-anchor="end">{escape(self.x.title)}</text>'
+        )
+        parts.append(f'<text class="name" x="{LEFT - 70}" y="{self.height - 4}">{escape(self.y.title)}</text>')
+        return "".join([*parts, "</svg>"])
+
+
+def _text(kind: str, anchor: str, x: float, y: float, text: str) -> str:
+    return f'<text class="{kind}" text-anchor="{anchor}" x="{x:.1f}" y="{y:.1f}">{escape(text)}</text>'

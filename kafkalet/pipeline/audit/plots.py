@@ -1,0 +1,198 @@
+"""What is drawn of one log. Each plot has a bounded number of marks; one without anything to show is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from .drawings import Axis, Plot, Tick, duration, linear, logarithmic, moment, number, size, times
+from .facts import heaviest
+from .partition_audit import PartitionFacts
+from .series import NEVER, Bins
+from .transactions import OPEN, RESULTS
+
+MOST_SPANS = 300
+LANES = 12
+KEYS = 20
+
+
+class Picture(NamedTuple):
+    """A plot, with what it shows and how to read it."""
+
+    title: str
+    explanation: str
+    svg: str
+    legend: tuple[tuple[str, str], ...] = ()
+    """Classes of marks, and what they mean."""
+
+
+def pictures(facts: PartitionFacts) -> Iterator[Picture]:
+    """All that there is to show of one log."""
+    for draw in (_offsets_over_time, _throughput, _lateness, _append_lag, _transactions, _keys):
+        picture = draw(facts)
+        if picture is not None:
+            yield picture
+
+
+def _span(facts: PartitionFacts) -> tuple[int, int]:
+    return facts.chain.log_begins_at, max(facts.log_end_offset, facts.chain.log_begins_at + 1)
+
+
+def _timed(facts: PartitionFacts) -> Bins | None:
+    bins = facts.by_offset
+    rows = bins.rows[bins.rows["smallest"] != NEVER]
+    return Bins(bins.shift, rows) if rows.size else None
+
+
+def _offsets_over_time(facts: PartitionFacts) -> Picture | None:
+    bins = _timed(facts)
+    if bins is None:
+        return None
+    low, high = _span(facts)
+    plot = Plot(
+        times(int(bins.rows["smallest"].min()), int(bins.rows["largest"].max())),
+        linear(low, high, "offset"),
+        f"Offsets of {facts.log.name} over the time of their records",
+    )
+    for start, row in zip(bins.start.tolist(), bins.rows, strict=True):
+        first, last = max(start, low), min(start + bins.width, high)
+        times_told = f"{moment(int(row['smallest']))} to {moment(int(row['largest']))}"
+        title = f"offsets {first:,} to {last - 1:,}: {times_told}"
+        plot.box(int(row["smallest"]), int(row["largest"]), first, last, "data", title)
+    return Picture(
+        "Offsets over time",
+        "Each bar is a piece of the log, as wide as the times of its batches; a thin line where they are in order.",
+        plot.svg(),
+    )
+
+
+def _throughput(facts: PartitionFacts) -> Picture | None:
+    bins = facts.by_time
+    if bins.rows.size == 0:
+        return None
+    seconds = bins.width / 1000
+    rates = bins.rows["bytes"] / seconds
+    begin, end = int(bins.start[0]), int(bins.start[-1]) + bins.width
+    plot = Plot(
+        times(begin, end),
+        linear(0, float(rates.max()), "bytes/s", lambda value: size(value)),
+        f"Throughput of {facts.log.name} over the time of its records",
+    )
+    starts = bins.start.tolist()
+    plot.steps(zip(starts, [start + bins.width for start in starts], rates.tolist(), strict=True), "data")
+    records = bins.rows["records"] / seconds
+    return Picture(
+        "Throughput",
+        f"Bytes in batches by their time, in pieces of {duration(bins.width)}."
+        f" At most {number(float(records.max()))} records a second.",
+        plot.svg(),
+    )
+
+
+def _lateness(facts: PartitionFacts) -> Picture | None:
+    bins = _timed(facts)
+    if bins is None or not bins.rows["lateness_ms"].any():
+        return None
+    return Picture(
+        "Lateness",
+        f"By how much a batch is earlier than the latest one before it. {facts.times.steps_back:,} records are earlier"
+        f" than the one before them, at worst by {duration(facts.times.worst_lateness_ms)} behind the latest, at offset"
+        f" {facts.times.worst_at:,}.",
+        _by_offset(facts, bins, "lateness_ms", "late", "Lateness of the batches").svg(),
+    )
+
+
+def _append_lag(facts: PartitionFacts) -> Picture | None:
+    bins = facts.by_offset
+    bins = Bins(bins.shift, bins.rows[bins.rows["append_lag_ms"] != NEVER])
+    if bins.rows.size == 0:
+        return None
+    return Picture(
+        "Lag from event to append",
+        "From the time that the producer gave the first record of a batch to the time the broker appended it.",
+        _by_offset(facts, bins, "append_lag_ms", "late", "Lag of the batches").svg(),
+    )
+
+
+def _by_offset(facts: PartitionFacts, bins: Bins, name: str, kind: str, label: str) -> Plot:
+    low, high = _span(facts)
+    values = np.maximum(bins.rows[name], 0)
+    plot = Plot(
+        linear(low, high, "offset"),
+        logarithmic(float(values.max()), "at most", duration),
+        f"{label} of {facts.log.name} by offset",
+    )
+    starts = bins.start.tolist()
+    ends = [min(start + bins.width, high) for start in starts]
+    plot.steps(zip([max(start, low) for start in starts], ends, values.tolist(), strict=True), kind)
+    return plot
+
+
+def _transactions(facts: PartitionFacts) -> Picture | None:
+    transactions = facts.transactions
+    if transactions.size == 0:
+        return None
+    low, high = _span(facts)
+    ends = np.where(transactions["result"] == OPEN, high, transactions["last_offset"] + 1)
+    length = ends - transactions["first_offset"] + np.where(transactions["result"] == OPEN, high, 0)
+    shown = np.sort(np.argsort(-length, kind="stable")[:MOST_SPANS])
+    lanes: list[int] = []
+    plot = Plot(
+        linear(low, high, "offset"),
+        Axis(0, LANES, (), "side by side"),
+        f"Transactions of {facts.log.name} by offset",
+    )
+    for row in shown.tolist():
+        one = transactions[row]
+        first, end = int(one["first_offset"]), int(ends[row])
+        lane = next((lane for lane, free in enumerate(lanes) if free <= first), len(lanes))
+        if lane == len(lanes):
+            lanes.append(0)
+        lanes[lane] = end
+        result = RESULTS[one["result"]]
+        title = (
+            f"{result}: producer {one['producer_id']}, epoch {one['producer_epoch']}, offsets {first:,} to {end - 1:,},"
+            f" {one['records']:,} records"
+        )
+        top = LANES - lane % LANES
+        plot.box(first, end, top - 0.8, top, result, title)
+    count = transactions.size
+    which = f"all {count:,}" if count <= MOST_SPANS else f"the open and the longest ones, {shown.size} of {count:,}"
+    return Picture(
+        "Transactions",
+        f"From the first batch to the marker; {which}. An open one reaches to the end of the log, and read_committed"
+        f" ends at its first offset.",
+        plot.svg(),
+        (("committed", "committed"), ("aborted", "aborted"), ("open", "open")),
+    )
+
+
+def _keys(facts: PartitionFacts) -> Picture | None:
+    keys = heaviest(facts, KEYS)
+    with_key = facts.keys.records - facts.keys.without_key
+    if not keys or not with_key:
+        return None
+    rows = len(keys)
+    ticks = tuple(Tick(rows - at - 0.5, _shortened(key)) for at, (key, _) in enumerate(keys))
+    plot = Plot(
+        linear(0, 100 * keys[0][1] / facts.keys.records, "% of the records", lambda value: f"{value:g} %"),
+        Axis(0, rows, ticks, ""),
+        f"The heaviest keys of {facts.log.name}",
+        height=46 + 17 * rows,
+    )
+    for at, (key, count) in enumerate(keys):
+        share = 100 * count / facts.keys.records
+        plot.box(0, share, rows - at - 0.85, rows - at - 0.15, "data", f"{key}: {count:,} records, {share:.3g} %")
+    about = "" if facts.keys.distinct_is_exact else "about "
+    error = f" Counts may be too low by {facts.keys.too_low_by:,}." if facts.keys.too_low_by else ""
+    return Picture(
+        "Heaviest keys",
+        f"Of {about}{facts.keys.distinct:,} keys; {facts.keys.without_key:,} records have none.{error}",
+        plot.svg(),
+    )
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 11 else text[:10] + "…"
