@@ -34,14 +34,14 @@ _CLEANED = re.compile(r"(\d+)\.\w+\.cleaned")
 
 
 class Segment(NamedTuple):
-    """A .log file as long as it was when it was listed, and the names of what belongs to it, which need not be there.
-
-    `size` in bytes.
-    """
+    """A .log file as long as it was when it was listed, and the names of what belongs to it, if that is there."""
 
     base_offset: int
     path: str
     size: int
+    """In bytes."""
+    inode: int = 0
+    """Which file it was that had the name."""
 
     @property
     def index_path(self) -> str:
@@ -133,7 +133,7 @@ def find(paths: Sequence[str], *, lenient: bool = False) -> list[PartitionLog]:
 
 def is_partition(path: str) -> bool:
     """Whether this is the directory of one log, by its name and by what it holds."""
-    if topic_partition(os.path.basename(path)) is None:
+    if topic_partition(os.path.basename(path)) is None or os.path.isfile(path):
         return False
     names = os.listdir(path)
     return checkpoints.PARTITION_METADATA in names or any(_SEGMENT.fullmatch(name) for name in names)
@@ -151,10 +151,11 @@ def _logs_in(path: str, lenient: bool) -> list[PartitionLog]:
     logs = []
     for entry in sorted(os.scandir(path), key=lambda entry: entry.name):
         named = topic_partition(entry.name)
-        if named is None or named[0] == METADATA_TOPIC or not entry.is_dir():
+        if named is None or named[0] == METADATA_TOPIC:
             continue
         try:
-            logs.append(_open(entry.path, around))
+            if is_partition(entry.path):
+                logs.append(_open(entry.path, around))
         except FileNotFoundError:
             continue  # deleted in this moment
     return logs
@@ -211,11 +212,11 @@ def _segments(directory: str, names: Iterable[str]) -> tuple[Segment, ...]:
             continue
         path = os.path.join(directory, name)
         try:
-            size = os.stat(path).st_size
+            status = os.stat(path)
         except FileNotFoundError:
             continue  # deleted in this moment
         base_offset = int(match[1])
-        (swapped if match[2] else plain)[base_offset] = Segment(base_offset, path, size)
+        (swapped if match[2] else plain)[base_offset] = Segment(base_offset, path, status.st_size, status.st_ino)
     replacing = [segment for base, segment in swapped.items() if not cleaned or base < min(cleaned)]
     if replacing:
         first, end = min(replacing).base_offset, max(_end_of(segment) for segment in replacing)

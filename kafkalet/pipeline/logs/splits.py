@@ -13,6 +13,7 @@ it: timestamps need not rise, and nothing holds their minimum.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -37,6 +38,14 @@ class Piece(NamedTuple):
     end: int
     last: bool
     """Of the last segment, which may end with the first part of an entry."""
+    inode: int = 0
+    """Which file it was; 0: not known."""
+
+    @property
+    def is_replaced(self) -> bool:
+        """The file has the name of another one now: a compaction has put a new segment in its place, and positions no
+        longer count. Raises FileNotFoundError where it is gone."""
+        return self.inode not in (0, os.stat(self.path).st_ino)
 
     @property
     def size_bytes(self) -> int:
@@ -290,5 +299,5 @@ def _pieces(stretches: Sequence[Stretch], ends: NDArray[np.int64], begin: int, e
             break
         start = stretch.start + max(begin - first, 0)
         stop = stretch.start + min(end - first, stretch.size_bytes)
-        pieces.append(Piece(stretch.segment.path, start, stop, stretch.is_last))
+        pieces.append(Piece(stretch.segment.path, start, stop, stretch.is_last, stretch.segment.inode))
     return tuple(pieces)

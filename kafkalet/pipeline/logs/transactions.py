@@ -34,6 +34,8 @@ from .markers import ABORT, COMMIT, marker_type
 from .snapshots import Producers, read_snapshot, snapshot_offsets
 from .tail import log_end
 
+_BEHIND_ALL = (1 << 63) - 1
+
 _log = logging.getLogger(__name__)
 
 
@@ -80,8 +82,11 @@ class Replay:
         begun = self.open.pop(head.producer_id, None)
         if begun is None or kind == COMMIT:
             return None
-        stable = min((first for first, _ in self.open.values()), default=head.last_offset + 1)
-        return Ended(head.producer_id, begun[0], head.last_offset, stable)
+        return Ended(head.producer_id, begun[0], head.last_offset, self.stable_until(head.last_offset + 1))
+
+    def stable_until(self, end_offset: int) -> int:
+        """The first offset of the oldest open transaction; `end_offset` where there is none."""
+        return min((first for first, _ in self.open.values()), default=end_offset)
 
     def columns(self) -> OpenTransactions:
         """What is open now."""
@@ -150,12 +155,15 @@ def aborted_transactions(
     found = []
     for at in range(first, len(log.segments)):
         index = _transaction_index(log, at, lenient)
+        stable = index.last_stable_offset[index.aborted.last_offset >= start]
         if expected is not None:
-            index = _verified(log, at, index, next(expected), lenient)
+            told = next(expected)
+            index = _verified(log, at, index, told.entries, lenient)
+            stable = np.append(stable, told.stable_offset)
         aborted = index.aborted
         found.append(aborted.take((aborted.last_offset >= start) & (aborted.first_offset < end)))
         # Whatever ends later began at or above what was stable then.
-        if (index.last_stable_offset[aborted.last_offset >= start] >= end).any():
+        if (stable >= end).any():
             break
     return AbortedTransactions(*map(np.concatenate, zip(*found, strict=True))) if found else NO_ABORTED
 
@@ -166,7 +174,7 @@ def verify_transactions(log: PartitionLog) -> None:
     Reads the headers of the whole log. Raises CorruptFile naming the index, and the place where the entry should be.
     """
     for at, expected in enumerate(_by_markers(log, 0, lenient=False)):
-        _verified(log, at, _transaction_index(log, at, lenient=False), expected, lenient=False)
+        _verified(log, at, _transaction_index(log, at, lenient=False), expected.entries, lenient=False)
 
 
 def _transaction_index(log: PartitionLog, at: int, lenient: bool) -> TransactionIndex:
@@ -176,18 +184,27 @@ def _transaction_index(log: PartitionLog, at: int, lenient: bool) -> Transaction
     except CorruptFile:
         if not lenient:
             raise
-        return next(_by_markers(log, at, lenient))
+        return next(_by_markers(log, at, lenient)).entries
 
 
-def _by_markers(log: PartitionLog, first: int, lenient: bool) -> Iterator[TransactionIndex]:
+class _Told(NamedTuple):
+    """What the entries of a segment say."""
+
+    entries: TransactionIndex
+    stable_offset: int
+    """What was stable at the end of the segment."""
+
+
+def _by_markers(log: PartitionLog, first: int, lenient: bool) -> Iterator[_Told]:
     """What the .txnindex of segment number `first`, and of each behind it, has to hold, by the log."""
     if not log.segments:
         return
     start, replay = _latest_state(log, -1, log.segments[first].base_offset)
     for at in range(floor_segment(log, start), len(log.segments)):
         rows = np.array(list(_replayed(log, at, start, replay, lenient)), np.int64).reshape(-1, 4)
+        next_base = log.next_base_offset(at)
         if at >= first:
-            yield _index_of(rows)
+            yield _Told(_index_of(rows), replay.stable_until(_BEHIND_ALL if next_base is None else next_base))
 
 
 def _index_of(rows: NDArray[np.int64]) -> TransactionIndex:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from kafkalet.clock import ManualClock
@@ -52,6 +53,8 @@ class Made:
     def seen(self) -> PartitionLog:
         """The log as its files are now; what the checkpoints say is brought up to date."""
         self.directory.checkpoint()
+        for segment in self.log.segments:  # the clock of the files is not that of the test
+            os.utime(segment.path, ns=(segment.modified_ms * 1_000_000,) * 2)
         return open_partition(str(self.place))
 
     def seen_closed(self) -> PartitionLog:

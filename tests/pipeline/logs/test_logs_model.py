@@ -111,6 +111,7 @@ class LogsModel(RuleBasedStateMachine):
     @precondition(lambda self: hasattr(self, "made") and self.nothing_open_is_deleted())
     @rule()
     def stop_and_start(self) -> None:
+        self.made.seen()
         self.made.close()
         self.is_open = False
         self.look(self.made.seen_closed())
