@@ -116,6 +116,10 @@ def _add_audit(parser: ArgumentParser) -> None:
     group.add_argument(
         "--max-bytes-per-task", type=int, metavar="BYTES", help="a larger segment gets several tasks (256 MiB)"
     )
+    group.add_argument("--heaviest-keys", type=int, metavar="N", help="how many keys are named (20)")
+    group.add_argument(
+        "--producer-id-expiration-ms", type=int, metavar="MS", help="the broker's producer.id.expiration.ms (a day)"
+    )
     group = parser.add_argument_group("what is written")
     group.add_argument(
         "--out", metavar="OUT", help="the folder of facts.parquet, verdict.json and report.html (nothing)"

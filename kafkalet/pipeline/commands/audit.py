@@ -1,0 +1,88 @@
+"""`kafkalet pipeline audit DIR...`: what the bytes of logs say, beside what their files and a live broker say."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import Any
+
+from kafkalet.pipeline.audit import AuditOptions, audit
+from kafkalet.pipeline.audit.job import FACTS, REPORT, VERDICT, chosen
+from kafkalet.pipeline.audit.stretches import stretches
+from kafkalet.pipeline.audit.tasks import begin
+from kafkalet.pipeline.plan import megabytes, settings_text, table
+from kafkalet.pipeline.progress import Expected
+
+from .running import Running
+from .settings import UsageError, pairs
+
+LEVELS = 2
+"""A broker is asked under both isolation levels."""
+
+
+def prepare(told: Namespace) -> AuditJob:
+    """The job, its options checked. Raises UsageError."""
+    given = pairs("--option", told.option)
+    foreign = [name for name in given if not name.startswith("kafka.")]
+    if foreign:
+        raise UsageError(f"--option {foreign[0]}: an audit takes only those of the connection to a broker, kafka.*")
+    numbers: dict[str, Any] = {
+        "timestamps": told.timestamps,
+        "seed": told.seed,
+        "max_bytes_per_task": told.max_bytes_per_task,
+        "producer_id_expiration_ms": told.producer_id_expiration_ms,
+        "heaviest_keys": told.heaviest_keys,
+    }
+    for name, number in numbers.items():
+        if number is not None and number < 0:
+            raise UsageError(f"--{name.replace('_', '-')} {number}: not a number from 0 up")
+    options = AuditOptions(
+        out=told.out,
+        bootstrap=told.bootstrap,
+        properties={name.removeprefix("kafka."): value for name, value in given.items()},
+        topics=tuple(told.topic),
+        compacted=tuple(told.compacted),
+        **{name: number for name, number in numbers.items() if number is not None},
+    )
+    return AuditJob(told.directories, options)
+
+
+class AuditJob:
+    """An audit."""
+
+    def __init__(self, directories: list[str], options: AuditOptions) -> None:
+        self._directories = directories
+        self._options = options
+
+    def dry_run(self, running: Running) -> None:
+        options = self._options
+        logs = chosen(self._directories, options)
+        counts = []
+        for log in logs:
+            tasks = stretches(log, begin(log, None).around, None, options.max_bytes_per_task)
+            counts.append((log, sum(1 for _ in tasks)))
+        rows = [
+            [log.topic, str(log.partition), f"{len(log.segments):,}", f"{parts:,}", megabytes(log.size_bytes)]
+            for log, parts in counts
+        ]
+        total = [
+            "total",
+            f"{len(logs):,}",
+            f"{sum(len(log.segments) for log in logs):,}",
+            f"{sum(parts for _, parts in counts):,}",
+            megabytes(sum(log.size_bytes for log in logs)),
+        ]
+        running.say(table(["topic", "partition", "segments", "splits", "bytes"], [*rows, total]))
+        asked = (
+            None if options.bootstrap is None else f"{len(logs) * options.timestamps * LEVELS:,} of {options.bootstrap}"
+        )
+        running.say(settings_text({"out": options.out, "timestamps asked": asked, "seed": options.seed}))
+
+    def run(self, running: Running) -> int:
+        size = sum(log.size_bytes for log in chosen(self._directories, self._options))
+        with running.progress("audit", Expected(size_bytes=size)):
+            verdict = audit(running.spark, self._directories, self._options)
+        for line in verdict.lines():
+            running.say(line)
+        if self._options.out is not None:
+            running.say(f"{FACTS}, {VERDICT} and {REPORT} are in {self._options.out}")
+        return verdict.exit_status
