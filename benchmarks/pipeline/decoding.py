@@ -3,8 +3,8 @@
     python -m benchmarks.pipeline.decoding [--seconds 0.5] [--mib 8] [--only TEXT]
 
 One core, processor time. Each figure is the best of several rounds over one chunk of about `--mib` MiB, decompressed.
-Records have a key of ten bytes (or none) and timestamps a tenth of a millisecond apart. "decode" is offset, timestamp, key and value;
-"all" is that, the walk over the entries and the checksums; MB/s are decompressed bytes.
+Records have a key of ten bytes (or none) and timestamps a tenth of a millisecond apart. "decode" is offset, timestamp,
+key and value; "all" is that, the walk over the entries and the checksums; MB/s are decompressed bytes.
 """
 
 import argparse

@@ -16,7 +16,6 @@ from kafkalet.protocol.wire import Buffer
 
 from .batches import Bytes, Int64s
 from .lanes import SHORTEST, arrived, cut
-from .varints import read_varints
 
 SMALLEST_RECORD = 7
 """Bytes of a record with nothing in it: length, attributes, two deltas, two lengths, header count."""
@@ -62,7 +61,7 @@ def _starts(data: Bytes, start: Int64s, end: Int64s, count: Int64s) -> Int64s:
     position = start[order]
     try:
         position = _in_lockstep(data, position, slot[order], having[: steps + 1].tolist(), starts)
-    except IndexError:  # a length led out of the buffer, so one of the lanes is not well-formed
+    except (IndexError, ValueError):  # a length led out of the buffer, so one of the lanes is not well-formed
         steps, position = 0, start[order]
     view = data.data
     for lane in range(int(having[steps])):
@@ -74,6 +73,7 @@ def _starts(data: Bytes, start: Int64s, end: Int64s, count: Int64s) -> Int64s:
 
 def _in_lockstep(data: Bytes, position: Int64s, slot: Int64s, lanes: list[int], starts: Int64s) -> Int64s:
     """Steps of so many lanes each, the last of them not taken any more. Where the lanes have come to."""
+    view = data.data
     words = np.ndarray((data.size - 1,), "<u2", data, strides=(1,))
     now = position
     for count, going_on in pairwise(lanes):
@@ -83,9 +83,8 @@ def _in_lockstep(data: Bytes, position: Int64s, slot: Int64s, lanes: list[int], 
             now, slot = now[:going_on], slot[:going_on]
         stride = _STRIDES.take(words[now])
         if np.count_nonzero(stride) != going_on:
-            long = np.flatnonzero(stride == 0)
-            size, behind = read_varints(data, now[long])
-            stride[long] = behind + size - now[long]
+            for lane in np.flatnonzero(stride == 0).tolist():  # so large a record is worth a call
+                stride[lane] = _long_stride(view, int(now[lane]))
         now += stride
     return position
 
@@ -103,14 +102,16 @@ def walk(buffer: Buffer, position: int, end: int, count: int) -> Int64s:
             elif (second := buffer[position + 1]) < 128:
                 position += 2 + ((second << 7 | size & 127) >> 1)
             else:
-                third, fourth = buffer[position + 2], buffer[position + 3]
-                size = size & 127 | (second & 127) << 7 | (third & 127) << 14
-                if third < 128:
-                    position += 3 + (size >> 1)
-                else:
-                    position += 4 + ((fourth << 21 | size) >> 1)
-        except IndexError:
+                position += _long_stride(buffer, position)
+        except (IndexError, ValueError):
             break
         if position >= end:
             break
     return np.array(starts + [end] * (count - len(starts)), np.int64)
+
+
+def _long_stride(buffer: Buffer, position: int) -> int:
+    """How far the next record is from one whose length has three or four bytes."""
+    first, second, third, fourth = buffer[position : position + 4]
+    size = first & 127 | (second & 127) << 7 | (third & 127) << 14
+    return 3 + (size >> 1) if third < 128 else 4 + ((fourth << 21 | size) >> 1)
