@@ -137,7 +137,7 @@ def audit_partition(begun: Begun, facts: Sequence[StretchFacts], options: AuditO
         int(transactions["records"][transactions["result"] == ABORTED].sum()),
         int(transactions["records"][transactions["result"] == OPEN].sum()),
         int(np.unique(runs["producer_id"]).size),
-        _times(facts),
+        reduce(Times.then, (part.times for part in facts), Times()),
         reduce(Keys.and_also, (part.keys for part in facts), Keys()),
         reduce(Bins.and_also, (part.by_time for part in facts), NO_TIMES),
         reduce(behind, (part.by_offset for part in facts), NO_OFFSETS),
@@ -160,13 +160,6 @@ def _sorted(runs: Runs) -> Runs:
     """By producer, then by offset."""
     assert runs.dtype == RUN
     return runs[np.lexsort((runs["first_offset"], runs["producer_id"]))]
-
-
-def _times(facts: Sequence[StretchFacts]) -> Times:
-    times = Times()
-    for part in facts:
-        times = times.then(part.times, part.extent.first_offset or 0)
-    return times
 
 
 def _segments(facts: Sequence[StretchFacts]) -> list[SegmentFacts]:

@@ -31,6 +31,8 @@ class Times(NamedTuple):
     first: int = NEVER
     last: int = NEVER
     smallest: int = NEVER
+    smallest_at: int = NEVER
+    """The offset of the first record that is so early."""
     largest: int = NEVER
     steps_back: int = 0
     """How many records are earlier than the one before."""
@@ -39,20 +41,22 @@ class Times(NamedTuple):
     worst_at: int = NEVER
     """Its offset."""
 
-    def then(self, other: Times, at: int) -> Times:
-        """These, and the records behind them, of which the first is at offset `at`."""
+    def then(self, other: Times) -> Times:
+        """These, and the records behind them."""
         if self.first == NEVER or other.first == NEVER:
             return self if other.first == NEVER else other
         worst, worst_at = max(
             (self.worst_lateness_ms, self.worst_at),
             (other.worst_lateness_ms, other.worst_at),
-            (self.largest - other.smallest, at),
-            key=lambda late: late[0],
+            (self.largest - other.smallest, other.smallest_at),
+            key=lambda late: (late[0], -late[1]),
         )
+        earliest = self if self.smallest <= other.smallest else other
         return Times(
             self.first,
             other.last,
-            min(self.smallest, other.smallest),
+            earliest.smallest,
+            earliest.smallest_at,
             max(self.largest, other.largest),
             self.steps_back + other.steps_back + (other.first < self.last),
             worst,
@@ -132,9 +136,10 @@ class RecordChecks:
             int(timestamp[0]),
             int(timestamp[-1]),
             int(timestamp.min()),
+            int(offset[timestamp.argmin()]),
             int(timestamp.max()),
             int((timestamp[1:] < timestamp[:-1]).sum()),
             int(lateness[worst]),
             int(offset[worst]) if lateness[worst] else NEVER,
         )
-        self.times = self.times.then(times, int(offset[timestamp.argmin()]))
+        self.times = self.times.then(times)

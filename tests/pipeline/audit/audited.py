@@ -1,0 +1,114 @@
+"""Logs to be audited, made by kafkalet's storage, and audits of them without Spark."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from kafkalet.pipeline.audit.findings import Finding
+from kafkalet.pipeline.audit.job import chosen
+from kafkalet.pipeline.audit.options import AuditOptions
+from kafkalet.pipeline.audit.partition_audit import PartitionFacts, audit_partition
+from kafkalet.pipeline.audit.stretch_audit import HowToLook
+from kafkalet.pipeline.audit.tasks import begin, settled, tasks_of
+from kafkalet.pipeline.audit.verdict import Verdict
+from kafkalet.protocol.records.build import build_batch
+from kafkalet.protocol.records.codecs import Codec
+from tests.pipeline.logs.made import CONFIG, Made, records
+
+TINY = HowToLook(chunk_bytes=512)
+"""Chunks that end in the middle of things."""
+
+
+def audited(path: Path, options: AuditOptions | None = None, how: HowToLook = TINY) -> Verdict:
+    """The verdict on what lies at `path`, each task run here, one after the other."""
+    options = options or AuditOptions()
+    begun = [begin(log, None) for log in chosen([str(path)], options)]
+    tasks = tasks_of(begun, options.max_bytes_per_task)
+    facts = [
+        audit_partition(each, settled([(task, task.look(how)) for task in tasks if task.log == at], how), options)
+        for at, each in enumerate(begun)
+    ]
+    return Verdict(tuple(facts), None)
+
+
+def only(verdict: Verdict) -> PartitionFacts:
+    """The facts about the only log."""
+    (facts,) = verdict.partitions
+    return facts
+
+
+def idempotent(made: Made, producer_id: int, sequence: int, *times: int, epoch: int = 0) -> None:
+    made._add(build_batch(records(*times), producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence))
+
+
+def fill(made: Made) -> None:
+    """Several segments: codecs, sequences, transactions committed, aborted, interleaved, and one left open."""
+    for at, codec in enumerate((Codec.NONE, Codec.GZIP, Codec.LZ4, Codec.SNAPPY, Codec.ZSTD)):
+        made.append(at, at + 100, at + 50, codec=codec, value=b"v" * 70)
+    for sequence in range(0, 40, 4):
+        idempotent(made, 7, sequence, *range(200 + sequence, 204 + sequence))
+    for at in range(6):
+        made.transactional(1, 300 + at, 301 + at)
+        made.transactional(2, 310 + at)
+        made.append(320 + at)
+        made.end(1, commit=at % 2 == 0, ms=330 + at)
+        made.transactional(2, 340 + at, 341 + at)
+        made.end(2, commit=False, ms=350 + at)
+    made.transactional(3, 400, 401)
+    made.append(402)
+
+
+def make(path: Path, write: Callable[[Made], None] = fill) -> Made:
+    """A log that was filled, and whose broker has stopped cleanly."""
+    made = Made(path, CONFIG)
+    write(made)
+    made.close()
+    return made
+
+
+def segments(made: Made, suffix: str = ".log") -> list[Path]:
+    """The files of the log with that ending, in order."""
+    return sorted(made.place.glob(f"*{suffix}"))
+
+
+def overwrite(path: Path, position: int, data: bytes) -> None:
+    with open(path, "r+b") as file:
+        file.seek(position)
+        file.write(data)
+
+
+def flip(path: Path, position: int, bits: int = 1) -> None:
+    """Change bits of one byte."""
+    data = path.read_bytes()
+    overwrite(path, position, bytes([data[position] ^ bits]))
+
+
+def cut(path: Path, size: int) -> None:
+    os.truncate(path, size)
+
+
+def insert(path: Path, position: int, data: bytes) -> None:
+    whole = path.read_bytes()
+    path.write_bytes(whole[:position] + data + whole[position:])
+
+
+def remove(path: Path, position: int, size: int) -> None:
+    whole = path.read_bytes()
+    path.write_bytes(whole[:position] + whole[position + size :])
+
+
+def entries(path: Path) -> list[tuple[int, int]]:
+    """Position and size of each entry of a .log that is sound."""
+    data, at, found = path.read_bytes(), 0, []
+    while at < len(data):
+        size = 12 + int.from_bytes(data[at + 8 : at + 12], "big")
+        found.append((at, size))
+        at += size
+    return found
+
+
+def found(made: Made, check: str, options: AuditOptions | None = None) -> list[Finding]:
+    """What an audit finds of one kind."""
+    return [finding for finding in audited(made.path, options).findings if finding.check == check]
