@@ -21,6 +21,8 @@ SMALLEST_RECORD = 7
 """Bytes of a record with nothing in it: length, attributes, two deltas, two lengths, header count."""
 ENOUGH = 200
 """Of that many lanes, lockstep costs next to nothing more than of very many."""
+WORTH_A_SEARCH = 3000
+"""Of fewer records than that, all are found before the first place to cut is."""
 FEWEST = 10
 """Fewer lanes than that are not worth a step."""
 
@@ -39,7 +41,7 @@ _STRIDES = _strides()
 
 def record_starts(data: Bytes, start: Int64s, end: Int64s, count: Int64s) -> Int64s:
     """Of the payloads `data[start:end]`, one behind the other: the positions of the `count` (> 0) records in each."""
-    if count.size >= ENOUGH or int(count.max()) < 2 * SHORTEST:
+    if count.size >= ENOUGH or int(count.sum()) < WORTH_A_SEARCH or int(count.max()) < 2 * SHORTEST:
         return _starts(data, start, end, count)
     lanes = cut(data, start, end, count)
     starts = _starts(data, lanes.start, lanes.end, lanes.count)

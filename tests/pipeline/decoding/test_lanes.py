@@ -36,16 +36,16 @@ def test_a_long_batch_is_cut_where_records_begin(value: bytes | None, headers: H
 
 def test_what_looks_like_a_batch_inside_a_value_does_no_harm() -> None:
     inner = encode_records(records(300), 0, NOW)
-    outer = [Record(i, NOW, None, inner if i % 5 == 0 else b"v" * 60) for i in range(400)]
+    outer = [Record(i, NOW, None, inner if i % 20 == 0 else b"v" * 60) for i in range(4000)]
     data = np.frombuffer(encode_records(outer, 0, NOW), np.uint8)
-    where = np.array([0]), np.array([data.size]), np.array([400])
-    assert record_starts(data, *where).tolist() == walk(data.data, 0, data.size, 400).tolist()
+    where = np.array([0]), np.array([data.size]), np.array([4000])
+    assert record_starts(data, *where).tolist() == walk(data.data, 0, data.size, 4000).tolist()
 
 
 def test_batches_with_gaps_are_found_whole_all_the_same() -> None:
-    data = np.frombuffer(encode_records(records(1000, step=3), 0, NOW), np.uint8)
-    where = np.array([0]), np.array([data.size]), np.array([1000])
-    assert record_starts(data, *where).tolist() == walk(data.data, 0, data.size, 1000).tolist()
+    data = np.frombuffer(encode_records(records(4000, step=3), 0, NOW), np.uint8)
+    where = np.array([0]), np.array([data.size]), np.array([4000])
+    assert record_starts(data, *where).tolist() == walk(data.data, 0, data.size, 4000).tolist()
 
 
 def test_a_short_batch_beside_a_long_one_stays_whole() -> None:
