@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import socket
+import ssl
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -48,11 +49,12 @@ VERSIONS = {
 class ScriptedBroker:
     """Listens on a free port while its `with` lasts; each connection has a thread."""
 
-    def __init__(self, versions: dict[Api, tuple[int, int]] | None = None) -> None:
+    def __init__(self, versions: dict[Api, tuple[int, int]] | None = None, tls: ssl.SSLContext | None = None) -> None:
         self.versions = VERSIONS | (versions or {})
         self.asked: list[tuple[Request, int]] = []
         """Every request but ApiVersions, and its version."""
         self.connections = 0
+        self._tls = tls
         self.epoch = 5
         self.others: list[ScriptedBroker] = []
         """Further brokers of the cluster, with the ids 2, 3 ..."""
@@ -104,8 +106,16 @@ class ScriptedBroker:
                 self.connections += 1
                 self._start(self._serve, accepted)
 
-    def _serve(self, accepted: socket.socket) -> None:
-        with suppress(OSError), accepted, accepted.makefile("rb") as stream:
+    def _serve(self, plain: socket.socket) -> None:
+        with suppress(OSError), plain:
+            if self._tls is None:
+                self._converse(plain)
+            else:
+                with self._tls.wrap_socket(plain, server_side=True) as encrypted:
+                    self._converse(encrypted)
+
+    def _converse(self, accepted: socket.socket) -> None:
+        with accepted.makefile("rb") as stream:
             while head := stream.read(4):
                 frame = stream.read(int.from_bytes(head, "big"))
                 header, start = RequestHeader.decode(frame)

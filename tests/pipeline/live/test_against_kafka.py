@@ -28,7 +28,7 @@ ASKED += [pytest.param(("kafka", release), id=f"kafka-{release}", marks=pytest.m
 T0 = 1_700_000_000_000
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 PLAIN_RECORDS = 2000
-QUICK = {"retry.backoff.ms": "10", "default.api.timeout.ms": "1000"}
+QUICK = {"retry.backoff.ms": "10", "default.api.timeout.ms": "300"}
 
 
 @pytest.fixture(scope="module", params=ASKED)

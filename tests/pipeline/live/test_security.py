@@ -1,15 +1,19 @@
 import ssl
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from kafkalet.pipeline.live.broker import LiveBroker
+from kafkalet.pipeline.live.refusals import Unreachable
 from kafkalet.pipeline.live.security import Credentials, credentials, tls
 from kafkalet.pipeline.live.settings import Settings
 from kafkalet.properties import InvalidProperty
 from kafkalet.protocol.api import Api
-from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.errors import Code, DecodeError, KafkaError
 from kafkalet.protocol.messages.sasl_authenticate import SaslAuthenticateResponse
 from kafkalet.protocol.messages.sasl_handshake import SaslHandshakeResponse
+from tests.oracle.apache_kafka import ApacheKafka, missing
 
 from .scripted import ScriptedBroker
 
@@ -137,3 +141,84 @@ def test_the_stores_of_java_are_not_read(store: str) -> None:
     settings = Settings.of({"security.protocol": "SSL", f"ssl.{store}.location": "x.jks"})
     with pytest.raises(InvalidProperty, match=rf"JKS for configuration ssl.{store}.type: .* PEM only"):
         tls(settings)
+
+
+CERTIFICATE = Path(__file__).parent / "loopback.pem"
+"""Of 127.0.0.1, from 2020 to 2126, with its key; it vouches for itself."""
+TLS = {
+    "security.protocol": "SSL",
+    "ssl.truststore.type": "PEM",
+    "ssl.truststore.location": str(CERTIFICATE),
+    "retry.backoff.ms": "1",
+    "default.api.timeout.ms": "200",
+}
+
+
+@pytest.fixture
+def encrypted() -> Iterator[ScriptedBroker]:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(CERTIFICATE)
+    with ScriptedBroker(tls=context) as broker:
+        yield broker
+
+
+def test_a_broker_that_shows_a_certificate_we_trust_is_asked(encrypted: ScriptedBroker) -> None:
+    with LiveBroker(encrypted.bootstrap_servers, TLS) as live:
+        assert live.topics() == {"t": 3}
+
+
+def test_certificates_may_stand_in_the_property(encrypted: ScriptedBroker) -> None:
+    text = CERTIFICATE.read_text().partition("-----BEGIN PRIVATE")[0]
+    inline = {"security.protocol": "SSL", "ssl.truststore.certificates": text}
+    with LiveBroker(encrypted.bootstrap_servers, inline) as live:
+        assert live.topics() == {"t": 3}
+
+
+def test_a_broker_that_we_have_no_reason_to_trust_is_not_asked(encrypted: ScriptedBroker) -> None:
+    told = {name: text for name, text in TLS.items() if "truststore" not in name}
+    with LiveBroker(encrypted.bootstrap_servers, told) as live, pytest.raises(Unreachable, match="CERTIFICATE_VERIFY"):
+        live.topics()
+    assert not encrypted.asked
+
+
+def test_a_broker_may_ask_who_the_client_is() -> None:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(CERTIFICATE))
+    context.load_cert_chain(CERTIFICATE)
+    context.verify_mode = ssl.CERT_REQUIRED
+    with ScriptedBroker(tls=context) as broker:
+        shown = TLS | {"ssl.keystore.type": "PEM", "ssl.keystore.location": str(CERTIFICATE)}
+        with LiveBroker(broker.bootstrap_servers, shown) as live:
+            assert live.topics() == {"t": 3}
+        with LiveBroker(broker.bootstrap_servers, TLS) as stranger, pytest.raises(Unreachable):
+            stranger.topics()
+
+
+def test_who_is_asked_without_encryption_and_has_it_is_unreachable(encrypted: ScriptedBroker) -> None:
+    told = {"retry.backoff.ms": "1", "default.api.timeout.ms": "200"}
+    with LiveBroker(encrypted.bootstrap_servers, told) as live, pytest.raises((Unreachable, DecodeError)):
+        live.topics()
+
+
+def test_a_certificate_that_is_not_there_is_named() -> None:
+    with (
+        LiveBroker("127.0.0.1:1", TLS | {"ssl.truststore.location": "/nowhere.pem"}) as live,
+        pytest.raises(FileNotFoundError),
+    ):
+        live.topics()
+
+
+# Apache Kafka
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("release", ["3.9", "4.4"])
+def test_apache_kafka_lets_in_who_knows_the_password(release: str) -> None:
+    if reason := missing(release):
+        pytest.skip(reason)
+    with ApacheKafka(release, acl=True) as kafka:
+        admin = PLAIN | {"sasl.jaas.config": JAAS.format("admin", "admin")}
+        with LiveBroker(kafka.bootstrap_servers, admin) as live:
+            assert live.topics() == {}
+        with LiveBroker(kafka.bootstrap_servers, PLAIN) as live, pytest.raises(KafkaError) as refused:
+            live.topics()
+        assert refused.value.code is Code.SASL_AUTHENTICATION_FAILED
