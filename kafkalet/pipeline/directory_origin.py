@@ -15,12 +15,12 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from .decoding.chunks import Chunk, read_chunks
-from .dividing import short_enough
 from .filters import Pushed
 from .live.markers import abort_markers
 from .logs.directory import PartitionLog, find, open_partition
 from .logs.ends import aborted_transactions, last_stable_offset, log_end, log_end_offset
-from .logs.splits import Piece, Split, split
+from .logs.planning import plan
+from .logs.splits import Piece, Split
 from .logs.timestamps import TimestampSearch
 from .options import BadOption, ReadOptions, TopicPartition
 from .origin import Aborted, Part, Range
@@ -65,22 +65,20 @@ class DirectoryOrigin:
 
     def splits(self, ranges: Sequence[Range], pushed: Pushed) -> list[Split]:
         wanted = [each for each in ranges if pushed.admits((each.topic, each.partition))]
-        found = self._cut(wanted, pushed, self._options.max_bytes_per_task)
-        least = self._options.min_partitions
-        if least is not None and len(found) < least:
-            size = sum(each.size_bytes for each in found)
-            found = self._cut(wanted, pushed, max(1, min(size // least, self._options.max_bytes_per_task)))
-        return found if self._streaming else [*found, *self._tails(wanted, pushed)]
-
-    def _cut(self, ranges: Sequence[Range], pushed: Pushed, max_bytes: int) -> list[Split]:
-        found = []
-        for each in short_enough(ranges, self._options):
+        asked = []
+        for each in wanted:
             start, end = pushed.within(each.start, each.end)
             if start < end:
-                log = self.logs[each.topic, each.partition]
-                since = pushed.not_before_ms
-                found += split(log, start, end, max_bytes=max_bytes, not_before_ms=since, lenient=self._lenient)
-        return found
+                asked.append((self.logs[each.topic, each.partition], start, end))
+        found = plan(
+            asked,
+            max_bytes=self._options.max_bytes_per_task,
+            max_records=self._options.max_records_per_partition,
+            min_splits=self._options.min_partitions,
+            not_before_ms=pushed.not_before_ms,
+            lenient=self._lenient,
+        )
+        return found if self._streaming else [*found, *self._tails(wanted, pushed)]
 
     def _tails(self, ranges: Sequence[Range], pushed: Pushed) -> Iterator[Split]:
         """What follows the last whole entry of logs that are read to their end, where that is not nothing."""

@@ -13,20 +13,13 @@ from .options import ReadOptions
 from .origin import Range
 
 
-def short_enough(ranges: Sequence[Range], options: ReadOptions) -> list[Range]:
-    """The ranges, none of more offsets than a task may have."""
-    most = options.max_records_per_partition
-    if most is None:
-        return list(ranges)
-    return [piece for each in ranges for piece in cut(each, -(-(each.end - each.start) // most))]
-
-
 def divided(ranges: Sequence[Range], options: ReadOptions) -> list[Range]:
     """The ranges, cut into as many as the options ask for; none is empty."""
-    ranges = short_enough(ranges, options)
-    least = options.min_partitions
+    most, least = options.max_records_per_partition, options.min_partitions
+    if most is not None:
+        ranges = [piece for each in ranges for piece in cut(each, -(-(each.end - each.start) // most))]
     if least is None or least <= len(ranges):
-        return ranges
+        return list(ranges)
     total = sum(each.end - each.start for each in ranges)
     share = [max(1, round((each.end - each.start) / total * least)) for each in ranges]
     return [piece for each, count in zip(ranges, share, strict=True) for piece in cut(each, count)]

@@ -1,0 +1,74 @@
+"""The columns of Arrow are those that Spark expects for its schema, to the letter."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+
+from kafkalet.pipeline.columns import ALL, Filling, arrow_schema, names, needed, spark_schema
+from kafkalet.pipeline.decoding.batches import walk
+from kafkalet.pipeline.decoding.records import decode
+from kafkalet.protocol.records.build import build_batch
+from kafkalet.protocol.records.codecs import Codec
+from kafkalet.protocol.records.record import Record
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+RECORDS = [Record(5, 1000, b"k", b"v", (("h", b"1"),)), Record(6, 1001, None, None, ())]
+BATCH = build_batch(
+    RECORDS, base_offset=5, leader_epoch=3, codec=Codec.GZIP, producer_id=9, producer_epoch=2, base_sequence=4
+)
+
+
+def rows(columns: list[str]) -> list[dict[str, object]]:
+    batches, _ = walk(BATCH)
+    found = Filling("t", 7, columns).rows(decode(BATCH, batches, needed(columns)), batches)
+    assert found.schema == arrow_schema(columns)
+    listed: list[dict[str, object]] = found.to_pylist()
+    return listed
+
+
+@pytest.mark.xdist_group("spark")
+def test_spark_makes_the_same_schema_of_ours(spark: SparkSession) -> None:
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    every = names(headers=True, batch=True, corrupt=True)
+    schema = spark.createDataFrame([], spark_schema(every)).schema
+    assert to_arrow_schema(schema, timezone="UTC").equals(arrow_schema(every))
+
+
+def test_a_record_fills_all_columns() -> None:
+    first, second = rows(list(ALL))
+    assert (first["key"], first["value"], first["topic"], first["partition"]) == (b"k", b"v", "t", 7)
+    assert first["headers"] == [{"key": "h", "value": b"1"}]
+    assert first["timestamp"].timestamp() == 1.0  # type: ignore[attr-defined]
+    batch = ("baseOffset", "codec", "producerId", "producerEpoch", "baseSequence", "leaderEpoch")
+    assert [first[name] for name in batch] == [5, "gzip", 9, 2, 4, 3]
+    assert (first["transactional"], first["control"], first["_corrupt"]) == (False, False, None)
+    assert (second["offset"], second["key"], second["value"], second["headers"]) == (6, None, None, None)
+
+
+@pytest.mark.parametrize("column", ALL)
+def test_each_column_may_be_the_only_one(column: str) -> None:
+    assert [list(row) for row in rows([column])] == [[column]] * 2
+
+
+def test_only_what_is_shown_is_decoded() -> None:
+    assert needed(["topic"]) == {"offset"}
+    assert needed(["value", "timestampType"]) == {"offset", "value", "timestamp"}
+
+
+def test_what_is_corrupt_has_its_place_and_nothing_else() -> None:
+    what = {"file": "f", "position": 1, "size": 2, "reason": "r", "bytes": b"xy"}
+    found = Filling("t", 7, list(ALL)).corrupt([(4, what)])
+    (row,) = found.to_pylist()
+    assert {name: value for name, value in row.items() if value is not None} == {
+        "topic": "t",
+        "partition": 7,
+        "offset": 4,
+        "_corrupt": what,
+    }
+    assert isinstance(found, pa.RecordBatch)
