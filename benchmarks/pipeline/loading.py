@@ -15,6 +15,8 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
+from kafkalet.pipeline.writing.load import LoadOptions, load
+
 from . import generate, serving
 from .processes import Usage
 
@@ -76,10 +78,8 @@ class Bench:
         return found
 
     def _load(self, topic: str) -> None:
-        from kafkalet.pipeline.writing.load import load
-
-        options = {"path": str(self.root / "loaded"), "topic": topic, "partitions": str(PARTITIONS)}
-        load(self.spark, self.rows, options | {"segmentMs": "3650d"})
+        options = {"topic": topic, "partitions": str(PARTITIONS), "segmentMs": "3650d"}
+        load(self.spark, self.rows, LoadOptions(str(self.root / "loaded"), options))
 
     def _sink(self, topic: str) -> None:
         generate.write(self.rows, topic, PARTITIONS, self.root / "loaded", durable=True)

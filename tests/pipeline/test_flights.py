@@ -1,0 +1,99 @@
+"""Every flight that left New York City in 2013, by the steps of `examples/pipeline.py`: each finds the same flights."""
+
+from __future__ import annotations
+
+import runpy
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from kafka.partitioner.default import murmur2
+
+from kafkalet.broker.cluster import Broker
+from tests.source import ROOT
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),  # kafka-python's
+]
+
+FLIGHTS = 336_776
+PLANES = 4043
+
+
+class Example:
+    """The script, with its data in a folder."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self._script = runpy.run_path(str(ROOT / "examples" / "pipeline.py"))
+        self.spark, self.logs = spark, folder / "logs"
+        self.rows = self.step("flights", spark, folder)
+        self.sums = self.step("sums", self.rows)
+        self.partitions: int = self._script["PARTITIONS"]
+
+    def step(self, name: str, *arguments: object) -> Any:
+        return self._script[name](*arguments)
+
+
+@pytest.fixture(scope="module")
+def example(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Example:
+    """The flights, loaded."""
+    example = Example(spark, tmp_path_factory.mktemp("flights"))
+    example.step("fill", example.rows, example.logs)
+    return example
+
+
+@pytest.fixture(scope="module")
+def broker(example: Example) -> Iterator[Broker]:
+    """A broker of what was loaded."""
+    with example.step("serve", example.logs) as broker:
+        yield broker
+
+
+def test_the_package_has_every_flight(example: Example) -> None:
+    assert example.sums.flights == FLIGHTS
+
+
+def test_a_broker_finds_every_flight_in_its_directory(example: Example, broker: Broker) -> None:
+    logs = [broker.log("flights", partition) for partition in range(example.partitions)]
+    assert sum(log.log_end_offset for log in logs) == FLIGHTS
+    assert all(log.log_start_offset == 0 for log in logs)
+    assert all(log.high_watermark == log.last_stable_offset == log.log_end_offset for log in logs)
+
+
+def test_spark_reads_every_flight_from_the_directory(example: Example) -> None:
+    rows = example.step("from_directory", example.spark, example.logs)
+    assert example.step("sums", rows) == example.sums
+
+
+def test_spark_reads_every_flight_from_the_broker(example: Example, broker: Broker) -> None:
+    rows = example.step("from_broker", example.spark, broker.bootstrap_servers)
+    assert example.step("sums", rows) == example.sums
+
+
+def test_kafka_python_reads_every_flight(example: Example, broker: Broker) -> None:
+    assert example.step("sums_by_kafka_python", broker.bootstrap_servers) == example.sums
+
+
+def test_planes_are_where_a_java_producer_would_have_put_them(example: Example) -> None:
+    rows = example.step("from_directory", example.spark, example.logs)
+    placed = rows.select("key", "partition").where("key IS NOT NULL").distinct().collect()
+    assert len(placed) == PLANES
+    assert all((murmur2(bytes(row.key)) & 0x7FFFFFFF) % example.partitions == row.partition for row in placed)
+
+
+def test_flights_lie_in_the_order_of_their_time(example: Example) -> None:
+    rows = example.step("from_directory", example.spark, example.logs)
+    before = "lag(timestamp) OVER (PARTITION BY partition ORDER BY offset)"
+    assert rows.selectExpr(f"{before} > timestamp AS late").where("late").count() == 0
+
+
+def test_the_audit_agrees_with_the_files_and_with_the_broker(example: Example, broker: Broker) -> None:
+    verdict = example.step("audited", example.spark, example.logs, broker.bootstrap_servers)
+    assert verdict.agrees, "\n".join(verdict.lines())
+    assert verdict.total("records") == FLIGHTS
+    assert verdict.compared is not None
