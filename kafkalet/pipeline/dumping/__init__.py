@@ -4,6 +4,7 @@
     ranges.py      which offsets are new, and what has been lost since the last run
     topic_ids.py   how a topic is known that was made anew
     files.py       what a task does: rows into files by date, in a folder of its own
+    sink.py        the same as a sink of Spark, and how the driver hears of it
     lines.py       a record as a line of JSON
     manifest.py    up to which offset each partition has been dumped
     runs.py        what a run wrote, before and after it is in place; the end of a run that died

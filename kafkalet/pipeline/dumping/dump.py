@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafkalet.clock import Clock, SystemClock
@@ -16,17 +15,17 @@ from kafkalet.pipeline.origin import Range
 from kafkalet.pipeline.places import origin_of
 from kafkalet.pipeline.source import FORMAT
 
-from .files import ANSWER, write_files
+from .files import Written
 from .lines import with_lines
 from .manifest import EMPTY, Manifest, read_manifest
 from .ranges import new_offsets
-from .runs import STAGING, Covered, File, Run, clear_staging, commit, finish, pending, recover
+from .runs import Covered, File, Run, clear_staging, commit, finish, pending, recover
 from .shape import COMPRESSIONS, Shape
+from .sink import write
 from .topic_ids import topic_ids
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql import DataFrame, Row, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 LOCK = "_lock"
 _REPLACED = frozenset({"path", "paths", "assign", "subscribe", "subscribepattern"}) | {
@@ -156,33 +155,26 @@ def records(spark: SparkSession, told: DumpOptions, found: Plan) -> DataFrame:
     return reader.load(list(found.read.paths)) if found.read.paths else reader.load()
 
 
-def _write(spark: SparkSession, told: DumpOptions, found: Plan) -> list[Row]:
+def _write(spark: SparkSession, told: DumpOptions, found: Plan) -> list[Written]:
     """Let the tasks write, and give their answers."""
     if all(part.end == part.start for part in found.covered):
         return []
-    frame = records(spark, told, found)
-    if told.shape.format == "jsonl":
-        frame = with_lines(frame)
-    work = partial(_task, out=told.out, shape=told.shape)
-    return frame.mapInArrow(work, ANSWER).collect()
+    table = records(spark, told, found)
+    return write(with_lines(table) if told.shape.format == "jsonl" else table, told.out, told.shape)
 
 
-def _task(batches: Iterable[pa.RecordBatch], out: str, shape: Shape) -> Iterator[pa.RecordBatch]:
-    return write_files(batches, out, STAGING, shape)
-
-
-def _file(answer: Row, number: int, shape: Shape) -> File:
-    folder = f"topic={answer['topic']}/partition={answer['partition']}/date={answer['date']}"
-    name = f"{answer['first']:020}-{answer['last']:020}.{number:06}{shape.suffix}"
+def _file(written: Written, number: int, shape: Shape) -> File:
+    folder = f"topic={written.topic}/partition={written.partition}/date={written.date}"
+    name = f"{written.first_offset:020}-{written.last_offset:020}.{number:06}{shape.suffix}"
     return File(
-        answer["staged"],
+        written.staged,
         f"{folder}/{name}",
-        answer["topic"],
-        answer["partition"],
-        answer["first"],
-        answer["last"],
-        answer["records"],
-        answer["size"],
+        written.topic,
+        written.partition,
+        written.first_offset,
+        written.last_offset,
+        written.records,
+        written.size_bytes,
     )
 
 

@@ -9,7 +9,7 @@ however late it comes, so a task can have many dates open at once:
 * a file is opened when it first writes. Beyond OPEN_FILES the one that was used longest ago is closed; if its date
   comes again it gets another file.
 
-What was written is the answer of the task, one row per file. Only what the driver finds in an answer is ever put in
+What was written is the answer of the task. Only what the driver finds in an answer is ever put in
 its place: so it does not matter how often a task was tried.
 """
 
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -31,24 +31,22 @@ ROW_GROUP_BYTES = 32 << 20
 TASK_BYTES = 128 << 20
 OPEN_FILES = 400
 
-ANSWER = (
-    "staged string, topic string, partition int, date string, first bigint, last bigint, records bigint, size bigint"
-)
-_ANSWER = pa.schema(
-    [
-        ("staged", pa.string()),
-        ("topic", pa.string()),
-        ("partition", pa.int32()),
-        ("date", pa.string()),
-        ("first", pa.int64()),
-        ("last", pa.int64()),
-        ("records", pa.int64()),
-        ("size", pa.int64()),
-    ]
-)
 _DAY_US = 86_400_000_000
 LINE = "line"
 """The one column of a file of JSON Lines: the lines, each with its newline."""
+
+
+class Written(NamedTuple):
+    """A file that a task has written, and what is in it; `staged` is its path within the dump."""
+
+    staged: str
+    topic: str
+    partition: int
+    date: str
+    first_offset: int
+    last_offset: int
+    records: int
+    size_bytes: int
 
 
 class Sink(Protocol):
@@ -127,7 +125,7 @@ class Writing:
         self._parts: dict[tuple[str, int, str], _Part] = {}  # the one used longest ago first
         self._count = 0
         self._waiting_bytes = 0
-        self._written: list[dict[str, object]] = []
+        self._written: list[Written] = []
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Rows with topic, partition, offset and timestamp, and with what goes into the files."""
@@ -146,11 +144,11 @@ class Writing:
         while len(self._parts) > OPEN_FILES:
             self._close(next(iter(self._parts.values())))
 
-    def close(self) -> pa.RecordBatch:
+    def close(self) -> list[Written]:
         """End all files; what was written, as the answer of the task."""
         for part in list(self._parts.values()):
             self._close(part)
-        return pa.RecordBatch.from_pylist(self._written, schema=_ANSWER)
+        return self._written
 
     def _kept(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The columns that go into the files; the others are in the names of the folders."""
@@ -180,19 +178,8 @@ class Writing:
         assert part.sink is not None, "a part has rows"
         part.sink.close()
         del self._parts[part.key]
-        topic, partition, date = part.key
-        self._written.append(
-            {
-                "staged": part.staged,
-                "topic": topic,
-                "partition": partition,
-                "date": date,
-                "first": part.first,
-                "last": part.last,
-                "records": part.records,
-                "size": os.path.getsize(os.path.join(self._out, part.staged)),
-            }
-        )
+        size_bytes = os.path.getsize(os.path.join(self._out, part.staged))
+        self._written.append(Written(part.staged, *part.key, part.first, part.last, part.records, size_bytes))
 
 
 def _groups(batch: pa.RecordBatch) -> Iterator[tuple[tuple[str, int, str], NDArray[np.int64] | None]]:
@@ -222,10 +209,10 @@ def _in_utc(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch.set_column(at, pa.field("timestamp", utc), pc.cast(batch.column(at), utc))
 
 
-def write_files(batches: Iterable[pa.RecordBatch], out: str, staging: str, shape: Shape) -> Iterator[pa.RecordBatch]:
+def write_files(batches: Iterable[pa.RecordBatch], out: str, staging: str, shape: Shape) -> list[Written]:
     """The work of one attempt of a task; `staging` is a folder within `out` for all of them."""
     writing = Writing(out, os.path.join(staging, os.urandom(8).hex()), shape)
     for batch in batches:
         if batch.num_rows:
             writing.add(batch)
-    yield writing.close()
+    return writing.close()

@@ -55,7 +55,9 @@ def _is_text(column: Column) -> Column:
 def _shown(column: Column) -> Column:
     from pyspark.sql import functions
 
-    return functions.when(_is_text(column), column.cast("string")).otherwise(functions.base64(column))
+    # Spark breaks base64 into lines of 76 characters, as mail has it, unless the session says otherwise.
+    coded = functions.translate(functions.base64(column), "\r\n", "")
+    return functions.when(_is_text(column), column.cast("string")).otherwise(coded)
 
 
 def _text(name: str) -> Column:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafkalet.pipeline.dumping import files
-from kafkalet.pipeline.dumping.files import characters, write_files
+from kafkalet.pipeline.dumping.files import Written, characters, write_files
 from kafkalet.pipeline.dumping.shape import Shape
 
 DAY_US = 86_400_000_000
@@ -40,29 +40,27 @@ def lines(offsets: Sequence[int], days: Sequence[int]) -> pa.RecordBatch:
     return batch.append_column("line", pa.array([f'{{"offset":{offset}}}\n' for offset in offsets]))
 
 
-def written(out: Path, batches: Sequence[pa.RecordBatch], shape: Shape = PARQUET) -> list[dict[str, Any]]:
+def written(out: Path, batches: Sequence[pa.RecordBatch], shape: Shape = PARQUET) -> list[Written]:
     """The answer of a task that was given these rows."""
-    (answer,) = write_files(batches, str(out), "_staging", shape)
-    found: list[dict[str, Any]] = answer.to_pylist()
-    return found
+    return write_files(batches, str(out), "_staging", shape)
 
 
-def offsets_of(out: Path, file: dict[str, Any]) -> list[int]:
-    found: list[int] = pq.read_table(out / file["staged"])["offset"].to_pylist()
+def offsets_of(out: Path, file: Written) -> list[int]:
+    found: list[int] = pq.read_table(out / file.staged)["offset"].to_pylist()
     return found
 
 
 def test_rows_of_one_date_are_one_file(tmp_path: Path) -> None:
     (file,) = written(tmp_path, [rows([3, 4], [0, 0]), rows([7], [0])])
-    assert (file["topic"], file["partition"], file["date"]) == ("t", 0, "1970-01-01")
-    assert (file["first"], file["last"], file["records"]) == (3, 7, 3)
-    assert file["size"] == (tmp_path / file["staged"]).stat().st_size
+    assert (file.topic, file.partition, file.date) == ("t", 0, "1970-01-01")
+    assert (file.first_offset, file.last_offset, file.records) == (3, 7, 3)
+    assert file.size_bytes == (tmp_path / file.staged).stat().st_size
     assert offsets_of(tmp_path, file) == [3, 4, 7]
 
 
 def test_each_date_has_a_file_in_the_order_of_offsets(tmp_path: Path) -> None:
     found = written(tmp_path, [rows([0, 1, 2, 3], [15706, 15707, 15706, 15707]), rows([4], [15706])])
-    assert {file["date"]: offsets_of(tmp_path, file) for file in found} == {
+    assert {file.date: offsets_of(tmp_path, file) for file in found} == {
         "2013-01-01": [0, 2, 4],
         "2013-01-02": [1, 3],
     }
@@ -70,12 +68,12 @@ def test_each_date_has_a_file_in_the_order_of_offsets(tmp_path: Path) -> None:
 
 def test_the_date_is_that_of_utc_also_before_1970(tmp_path: Path) -> None:
     found = written(tmp_path, [rows([0], [-1])])
-    assert found[0]["date"] == "1969-12-31"
+    assert found[0].date == "1969-12-31"
 
 
 def test_topics_and_partitions_are_kept_apart(tmp_path: Path) -> None:
     found = written(tmp_path, [rows([0, 1, 2, 3, 4], [0] * 5, ["a", "b", "a", "b", "a"], [0, 0, 1, 0, 0])])
-    assert {(file["topic"], file["partition"]): offsets_of(tmp_path, file) for file in found} == {
+    assert {(file.topic, file.partition): offsets_of(tmp_path, file) for file in found} == {
         ("a", 0): [0, 4],
         ("b", 0): [1, 3],
         ("a", 1): [2],
@@ -85,7 +83,7 @@ def test_topics_and_partitions_are_kept_apart(tmp_path: Path) -> None:
 def test_parquet_has_the_columns_that_are_not_in_the_names_of_folders(tmp_path: Path) -> None:
     batch = rows([1, 2, 3], [0, 0, 0])
     (file,) = written(tmp_path, [batch])
-    table = pq.read_table(tmp_path / file["staged"])
+    table = pq.read_table(tmp_path / file.staged)
     assert table.schema.names == ["key", "value", "offset", "timestamp"]
     assert table.schema.field("timestamp").type == pa.timestamp("us", tz="UTC")
     assert table["value"].to_pylist() == [b"v", b"vv", None]
@@ -95,9 +93,9 @@ def test_parquet_has_the_columns_that_are_not_in_the_names_of_folders(tmp_path: 
 def test_lines_are_the_file(tmp_path: Path, compression: str) -> None:
     (file,) = written(tmp_path, [lines([1, 2], [0, 0]), lines([3], [0])], Shape("jsonl", compression))
     how = None if compression == "none" else compression
-    with pa.input_stream(str(tmp_path / file["staged"]), compression=how) as stream:
+    with pa.input_stream(str(tmp_path / file.staged), compression=how) as stream:
         assert stream.read() == b'{"offset":1}\n{"offset":2}\n{"offset":3}\n'
-    assert file["staged"].endswith({"none": ".jsonl", "gzip": ".jsonl.gz", "zstd": ".jsonl.zst"}[compression])
+    assert file.staged.endswith({"none": ".jsonl", "gzip": ".jsonl.gz", "zstd": ".jsonl.zst"}[compression])
 
 
 def test_no_rows_no_files(tmp_path: Path) -> None:
@@ -107,7 +105,7 @@ def test_no_rows_no_files(tmp_path: Path) -> None:
 
 
 def test_each_attempt_has_a_folder_of_its_own(tmp_path: Path) -> None:
-    first, second = (written(tmp_path, [rows([0], [0])])[0]["staged"] for _ in range(2))
+    first, second = (written(tmp_path, [rows([0], [0])])[0].staged for _ in range(2))
     assert first != second
     assert first.startswith("_staging/")
 
@@ -115,7 +113,7 @@ def test_each_attempt_has_a_folder_of_its_own(tmp_path: Path) -> None:
 def test_many_rows_become_several_row_groups_of_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "ROW_GROUP_BYTES", 1000)
     (file,) = written(tmp_path, [rows([offset], [0]) for offset in range(100, 140)])
-    assert pq.ParquetFile(tmp_path / file["staged"]).num_row_groups > 1
+    assert pq.ParquetFile(tmp_path / file.staged).num_row_groups > 1
     assert offsets_of(tmp_path, file) == list(range(100, 140))
 
 
@@ -125,7 +123,7 @@ def test_many_dates_do_not_add_up_in_memory(tmp_path: Path, monkeypatch: pytest.
     for offset in range(100, 200):
         writing.add(rows([offset], [offset % 10]))
         assert writing._waiting_bytes < 2000
-    assert sum(file["records"] for file in writing.close().to_pylist()) == 100
+    assert sum(file.records for file in writing.close()) == 100
 
 
 def test_with_too_many_dates_the_one_that_is_used_no_more_is_closed(
@@ -133,7 +131,7 @@ def test_with_too_many_dates_the_one_that_is_used_no_more_is_closed(
 ) -> None:
     monkeypatch.setattr(files, "OPEN_FILES", 2)
     found = written(tmp_path, [rows([offset], [day]) for offset, day in enumerate([0, 1, 0, 2, 1])])
-    by_date = sorted((file["date"], offsets_of(tmp_path, file)) for file in found)
+    by_date = sorted((file.date, offsets_of(tmp_path, file)) for file in found)
     assert by_date == [
         ("1970-01-01", [0, 2]),
         ("1970-01-02", [1]),
@@ -152,12 +150,12 @@ def test_every_row_is_in_the_file_of_its_date(tmp_path_factory: pytest.TempPathF
         batches.append(rows(offsets, some))
         expected |= {(str(np.datetime64(day, "D")), each) for day, each in zip(some, offsets, strict=True)}
     found = written(out, batches)
-    assert {(file["date"], each) for file in found for each in offsets_of(out, file)} == expected
-    assert sum(file["records"] for file in found) == offset
+    assert {(file.date, each) for file in found for each in offsets_of(out, file)} == expected
+    assert sum(file.records for file in found) == offset
     for file in found:
         inside = offsets_of(out, file)
         assert inside == sorted(inside)
-        assert (file["first"], file["last"]) == (inside[0], inside[-1])
+        assert (file.first_offset, file.last_offset) == (inside[0], inside[-1])
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])

@@ -1,0 +1,70 @@
+"""The files of a dump as a sink of Spark: what tasks answer is gathered, and left for the driver in one file.
+
+Spark takes one answer of each task, however often it was tried, and calls `commit` when it has all of them; that is in
+a process of its own, which has nothing but its arguments. So the answers go into OUT/_staging/answers.json, where the
+job that started the query finds them and makes them count (runs.py). Without that file the query did not end well.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
+
+from .files import Written, write_files
+from .manifest import VERSION, read_json, write_json
+from .runs import STAGING
+from .shape import Shape
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+FORMAT = "kafkalet-dump"
+ANSWERS = os.path.join(STAGING, "answers.json")
+
+
+@dataclass
+class Answer(WriterCommitMessage):
+    """What one attempt of a task has written."""
+
+    files: tuple[Written, ...]
+
+
+class DumpFiles(DataSource):
+    """The sink, by name."""
+
+    @classmethod
+    def name(cls) -> str:
+        return FORMAT
+
+    def writer(self, schema: StructType, overwrite: bool) -> FilesWriter:
+        return FilesWriter(self.options["path"], Shape(self.options["files"], self.options["compression"]))
+
+
+class FilesWriter(DataSourceArrowWriter):
+    """Writes rows that have topic, partition, offset and timestamp, and what goes into the files."""
+
+    def __init__(self, out: str, shape: Shape) -> None:
+        self._out = out
+        self._shape = shape
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Answer:
+        return Answer(tuple(write_files(iterator, self._out, STAGING, self._shape)))
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        files = [file for message in messages if isinstance(message, Answer) for file in message.files]
+        os.makedirs(os.path.join(self._out, STAGING), exist_ok=True)
+        write_json(os.path.join(self._out, ANSWERS), {"version": VERSION, "files": files})
+
+
+def write(table: DataFrame, out: str, shape: Shape) -> list[Written]:
+    """Let Spark write the rows into files, and give their answers. Raises what Spark raises."""
+    table.sparkSession.dataSource.register(DumpFiles)
+    options = {"files": shape.format, "compression": shape.compression}
+    table.write.format(FORMAT).mode("append").options(**options).save(out)
+    return [Written(*file) for file in read_json(os.path.join(out, ANSWERS))["files"]]
