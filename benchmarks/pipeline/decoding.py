@@ -106,18 +106,16 @@ def main() -> None:
     parser.add_argument("--mib", type=int, default=8)
     parser.add_argument("--only", default="")
     arguments = parser.parse_args()
-    print("ns/record" + " " * 25 + "records   walk    crc  decode     all  Mrec/s   MB/s")
+    print("ns/record" + " " * 25 + "records    walk     crc  decode     all  Mrec/s   MB/s")
     for case in CASES:
         if arguments.only not in case.name:
             continue
         for count in case.counts:
             data, records, size = chunk(case, count, arguments.mib << 20)
             walk_, crc, decode, all_ = measured(data, records, arguments.seconds)
-            row = f"{case.name:26} x {count:<6}{records:>7}" + "".join(f"{t * 1e9:>7.0f}" for t in (walk_, crc))
-            print(
-                f"{row}{decode * 1e9:>8.0f}{all_ * 1e9:>8.0f}{1e-6 / all_:>8.1f}{size / records / all_ / 1e6:>7.0f}",
-                flush=True,
-            )
+            speed = f"{1e-6 / all_:>8.1f}{size / records / all_ / 1e6:>7.0f}"
+            costs = "".join(f"{cost * 1e9:>8.0f}" for cost in (walk_, crc, decode, all_))
+            print(f"{case.name:26} x {count:<6}{records:>7}{costs}{speed}", flush=True)
 
 
 if __name__ == "__main__":
