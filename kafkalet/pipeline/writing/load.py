@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions
-from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
+from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import IntegerType
 
 from kafkalet.pipeline.options import BadOption
@@ -120,5 +120,5 @@ def _murmur2(key: Column, count: int) -> Column:
         placed = partitions_of(keys, count, np.zeros(len(keys), np.int64))
         return pa.array(placed, mask=keys.is_null().to_numpy(zero_copy_only=False))
 
-    found: Column = arrow_udf(place, IntegerType(), ArrowUDFType.SCALAR)(key)
+    found: Column = arrow_udf(place, IntegerType())(key)
     return found
