@@ -109,6 +109,10 @@ class IndexedSegment:
         start = int(index.position[-1]) if index.position.size else 0
         if self.segment.size - start <= _FAR_BYTES:
             return index
+        if start and self._check(_claim(index, index.offset.size - 1)) is None:
+            if not self.lenient:
+                return index
+            index, start = NO_OFFSETS, 0
         offsets, positions, last = [], [], start
         for head in heads(self.segment.path, start, self.segment.size):
             if head.position - last >= _INTERVAL_BYTES:
@@ -159,15 +163,17 @@ class IndexedSegment:
         """Where an entry begins, at or before the one that holds `offset`. Raises CorruptFile unless lenient."""
         slot = int(np.searchsorted(self.offsets.offset, offset, "right")) - 1
         while slot >= 0:
-            if self.claim(slot).check(self.segment, lenient=self.lenient) is not None:
+            if self._check(self.claim(slot)) is not None:
                 return int(self.offsets.position[slot])
             slot -= 1
         return 0
 
     def claim(self, slot: int) -> Claim:
         """What entry number `slot` of the offset index says."""
-        offset, position = self.offsets
-        return Claim(slot, int(position[slot]), int(offset[slot]), int(offset[slot - 1]) if slot else -1)
+        return _claim(self.offsets, slot)
+
+    def _check(self, claim: Claim) -> Head | None:
+        return claim.check(self.segment, lenient=self.lenient, is_last=self.is_last)
 
     def entry_with(self, offset: int) -> Head | None:
         """The first entry that ends at `offset` or later; None where all end before it."""
@@ -186,8 +192,8 @@ class Claim(NamedTuple):
     offset_before: int
     """Of the entry before; -1 for the first."""
 
-    def check(self, segment: Segment, *, lenient: bool) -> Head | None:
-        """What begins there; None where that goes on behind the end of the file.
+    def check(self, segment: Segment, *, lenient: bool, is_last: bool) -> Head | None:
+        """What begins there; in the last segment None, if it goes on behind the end of the file.
 
         Where it is no entry, or another one, raises CorruptFile; if lenient, None.
         """
@@ -195,7 +201,7 @@ class Claim(NamedTuple):
         head = next(iter(walk), None)
         if head is not None and self._fits(head):
             return head
-        if lenient or (head is None and (walk.fault or "").startswith("truncated")):
+        if lenient or (is_last and head is None and (walk.fault or "").startswith("truncated")):
             return None
         raise CorruptFile(
             segment.index_path,
@@ -206,6 +212,11 @@ class Claim(NamedTuple):
     def _fits(self, head: Head) -> bool:
         # What wrappers show is their last offset, and the index had the first one in those days.
         return head.last_offset > self.offset_before and (head.base_offset <= self.offset or head.is_wrapper)
+
+
+def _claim(index: OffsetIndex, slot: int) -> Claim:
+    offset, position = index
+    return Claim(slot, int(position[slot]), int(offset[slot]), int(offset[slot - 1]) if slot else -1)
 
 
 def segments_of(log: PartitionLog, *, lenient: bool = False) -> list[IndexedSegment]:

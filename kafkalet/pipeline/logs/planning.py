@@ -37,7 +37,7 @@ def plan(
     lenient: bool = False,
 ) -> list[Split]:
     """The splits of all ranges, in the order of the ranges. Raises as `split`; ValueError for a number below 1."""
-    if min(max_records or 1, min_splits or 1) < 1:
+    if any(number is not None and number < 1 for number in (max_records, min_splits)):
         raise ValueError(f"splits of {max_records} records, at least {min_splits}")
     asked = [Range(*each) for each in ranges]
     if max_records is not None:

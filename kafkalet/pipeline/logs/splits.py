@@ -280,7 +280,7 @@ def _offset_at(stretches: Sequence[Stretch], ends: NDArray[np.int64], edge: int,
         return segment.base_offset
     at = int(np.searchsorted(places.position, position))
     if at < places.position.size and places.position[at] == position and places.slot[at] >= 0:
-        head = places.claim(at).check(segment, lenient=lenient)
+        head = places.claim(at).check(segment, lenient=lenient, is_last=stretch.is_last)
     else:
         head = head_at(segment.path, position, segment.size)
     return None if head is None else _first_offset(segment.path, head)

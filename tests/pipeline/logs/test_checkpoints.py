@@ -1,0 +1,107 @@
+"""The small text files, as kafkalet's storage and Kafka write them."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafkalet.pipeline.logs import checkpoints
+from kafkalet.pipeline.logs.files import CorruptFile
+from kafkalet.storage import checkpoints as storage
+from kafkalet.storage.files import Files
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "checkpoint"
+
+
+def written(path: Path, text: str) -> str:
+    path.write_text(text)
+    return str(path)
+
+
+def test_offsets_are_read_by_topic_and_partition(path: Path) -> None:
+    found = checkpoints.read_offsets(written(path, "0\n2\norders.eu-1 0 1200\norders 1 1187\n"))
+    assert found == {("orders.eu-1", 0): 1200, ("orders", 1): 1187}
+
+
+def test_epochs_are_read_with_their_start_offsets(path: Path) -> None:
+    epochs, starts = checkpoints.read_epochs(written(path, "0\n2\n0 0\n3 950\n"))
+    assert (epochs.tolist(), starts.tolist()) == ([0, 3], [0, 950])
+
+
+@pytest.mark.parametrize("text", ["", "\n", None, "0\n0\n"])
+def test_nothing_is_no_entry(path: Path, text: str | None) -> None:
+    if text is not None:
+        path.write_text(text)
+    assert checkpoints.read_offsets(str(path)) == {}
+    assert checkpoints.read_epochs(str(path))[0].size == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "reason"),
+    [
+        ("1\n0\n", 0, "version '1' is not 0"),
+        ("0\n", 2, "it ends after its version"),
+        ("0\n2\nt 0 5\n", 2, "it promises 2 entries and has 1"),
+        ("0\nmany\nt 0 5\n", 2, "'many' is no number"),
+        ("0\n1\nt 0\n", 4, "a line has 2 fields instead of 3"),
+        ("0\n2\nt 0 5\nt x 5\n", 10, "'x' is no number"),
+        ("\x00\x00\x00\x00", 0, "version '\\x00\\x00\\x00\\x00' is not 0"),
+    ],
+)
+def test_a_broken_checkpoint_is_refused_by_position(path: Path, text: str, position: int, reason: str) -> None:
+    with pytest.raises(CorruptFile) as caught:
+        checkpoints.read_offsets(written(path, text))
+    assert (caught.value.path, caught.value.position, caught.value.reason) == (str(path), position, reason)
+
+
+@pytest.mark.parametrize("lines", ["3 0\n3 5", "3 5\n2 9", "3 5\n4 4"])
+def test_epochs_that_do_not_rise_are_refused(path: Path, lines: str) -> None:
+    with pytest.raises(CorruptFile, match="byte 8: epoch"):
+        checkpoints.read_epochs(written(path, f"0\n2\n{lines}\n"))
+
+
+names = st.text("abcXYZ019._-", min_size=1, max_size=20)
+
+
+@given(st.dictionaries(st.tuples(names, st.integers(0, 1 << 31)), st.integers(0, 1 << 62)))
+def test_offsets_are_written_as_storage_reads_them(tmp_path_factory: pytest.TempPathFactory, offsets: dict) -> None:
+    path = tmp_path_factory.getbasetemp() / "offsets"
+    path.write_bytes(checkpoints.offsets_text(offsets))
+    assert storage.read_offsets(str(path)) == checkpoints.read_offsets(str(path)) == offsets
+
+
+def test_epochs_are_written_as_storage_reads_them(path: Path) -> None:
+    path.write_bytes(checkpoints.epochs_text([(0, 0), (5, 70)]))
+    assert storage.read_epochs(str(path)) == [(0, 0), (5, 70)]
+
+
+def test_topic_ids_are_those_of_storage(tmp_path: Path) -> None:
+    for byte in (0, 62, 250, 255):
+        topic_id = bytes([byte] * 15 + [3])
+        storage.write_topic_id(Files(), str(tmp_path), topic_id)
+        assert checkpoints.read_topic_id(str(tmp_path)) == topic_id
+        assert (tmp_path / "partition.metadata").read_bytes() == checkpoints.topic_id_text(topic_id)
+
+
+def test_a_log_without_metadata_has_no_topic_id(tmp_path: Path) -> None:
+    assert checkpoints.read_topic_id(str(tmp_path)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "reason"),
+    [
+        ("version: 0\ntopic_id: short\n", 11, "'short' is no id"),
+        ("version: 0\ntopic_id: !!!!!!!!!!!!!!!!!!!!!!\n", 11, "'!!!!!!!!!!!!!!!!!!!!!!' is no id"),
+        ("version: 1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAA\n", 0, "has no version 0 and topic_id"),
+        ("garbage", 0, "'garbage' has no version 0 and topic_id"),
+    ],
+)
+def test_broken_metadata_is_refused_by_position(tmp_path: Path, text: str, position: int, reason: str) -> None:
+    (tmp_path / "partition.metadata").write_text(text)
+    with pytest.raises(CorruptFile, match=reason.replace("!", "[!]")) as caught:
+        checkpoints.read_topic_id(str(tmp_path))
+    assert caught.value.position == position

@@ -1,0 +1,232 @@
+"""Which logs lie in a directory, and of which segments they are made."""
+
+import pickle
+import shutil
+from pathlib import Path
+
+import pytest
+
+from kafkalet.pipeline.logs.directory import (
+    PartitionLog,
+    Segment,
+    file_name,
+    find,
+    is_partition,
+    open_partition,
+    snapshot_path,
+    topic_partition,
+)
+from kafkalet.pipeline.logs.files import CorruptFile
+from kafkalet.pipeline.logs.tail import log_end
+
+from .made import TOPIC_ID, Made
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Made:
+    made = Made(tmp_path / "data")
+    for at in range(60):
+        made.append(at, at + 1)
+    made.close()
+    return made
+
+
+def names(logs: list[PartitionLog]) -> list[str]:
+    return [log.name for log in logs]
+
+
+def partition(directory: Path, name: str, log: bytes = b"") -> Path:
+    (directory / name).mkdir(parents=True)
+    (directory / name / file_name(0, ".log")).write_bytes(log)
+    return directory / name
+
+
+@pytest.mark.parametrize(
+    ("name", "parsed"),
+    [
+        ("orders-0", ("orders", 0)),
+        ("a.b-c-12", ("a.b-c", 12)),
+        ("-a--3", ("-a-", 3)),
+        ("orders", None),
+        ("-0", None),
+        ("orders-x", None),
+        ("orders-", None),
+        ("orders-0.1f0e-delete", None),
+        ("orders-0.1f0e-stray", None),
+        ("orders-0.1f0e-future", None),
+        ("orders-1²", None),
+    ],
+)
+def test_names_of_logs_are_topic_and_partition(name: str, parsed: tuple[str, int] | None) -> None:
+    assert topic_partition(name) == parsed
+
+
+def test_a_log_has_its_segments_and_what_was_written_down_of_it(made: Made) -> None:
+    [log] = find([str(made.path)])
+    assert (log.topic, log.partition, log.path) == ("a.b-c", 0, str(made.place))
+    assert [segment.base_offset for segment in log.segments] == made.log.segments.base_offsets
+    assert len(log.segments) > 2
+    assert log.size_bytes == made.log.size_bytes
+    assert (log.log_start_offset, log.high_watermark, log.topic_id) == (0, 120, TOPIC_ID)
+    assert [log.is_last(segment) for segment in log.segments] == [False] * (len(log.segments) - 1) + [True]
+    assert [log.next_base_offset(at) for at in range(len(log.segments))] == [
+        *made.log.segments.base_offsets[1:],
+        None,
+    ]
+
+
+def test_the_files_of_a_segment_lie_beside_it(made: Made) -> None:
+    segment = open_partition(str(made.place)).segments[1]
+    stem = str(made.place / f"{segment.base_offset:020d}")
+    assert segment.path == f"{stem}.log"
+    assert segment.index_path == f"{stem}.index"
+    assert segment.time_index_path == f"{stem}.timeindex"
+    assert segment.txn_index_path == f"{stem}.txnindex"
+    assert segment.snapshot_path == f"{stem}.snapshot" == snapshot_path(str(made.place), segment.base_offset)
+    assert Path(segment.index_path).exists()
+
+
+def test_the_log_start_is_what_was_written_down_or_the_first_segment(made: Made) -> None:
+    made.open()
+    made.delete_until(7)
+    assert made.seen().log_start_offset == 7
+    made.delete_until(50, files=True)
+    assert made.seen().log_start_offset == 50
+    made.close()
+    (made.path / "log-start-offset-checkpoint").unlink()
+    [log] = find([str(made.path)])
+    assert log.log_start_offset == log.segments[0].base_offset > 0
+
+
+def test_a_running_broker_is_told_from_one_that_has_stopped(made: Made) -> None:
+    assert open_partition(str(made.place)).is_closed
+    made.open()
+    assert not open_partition(str(made.place)).is_closed
+    made.close()
+
+
+def test_without_checkpoints_nothing_is_known(tmp_path: Path) -> None:
+    partition(tmp_path, "t-0")
+    [log] = find([str(tmp_path)])
+    assert (log.log_start_offset, log.high_watermark, log.topic_id, log.is_closed) == (0, None, None, False)
+
+
+def test_logs_come_by_topic_and_number_of_the_partition(tmp_path: Path) -> None:
+    for name in ("b-0", "a-10", "a-9", "a.b-1"):
+        partition(tmp_path, name)
+    assert names(find([str(tmp_path)])) == ["a-9", "a-10", "a.b-1", "b-0"]
+
+
+def test_what_is_no_log_is_left_alone(tmp_path: Path) -> None:
+    partition(tmp_path, "t-0")
+    for name in ("t-1.0f-delete", "t-2.0f-future", "t-3.0f-stray", "__cluster_metadata-0", "other"):
+        partition(tmp_path, name)
+    (tmp_path / "backup-2024").mkdir()
+    (tmp_path / "file-7").write_text("")
+    (tmp_path / "cleaner-offset-checkpoint").write_text("0\n0\n")
+    assert names(find([str(tmp_path)])) == ["t-0"]
+
+
+def test_several_log_directories_are_one_broker(tmp_path: Path) -> None:
+    partition(tmp_path / "one", "t-1")
+    partition(tmp_path / "two", "t-0")
+    (tmp_path / "two" / "log-start-offset-checkpoint").write_text("0\n2\nt 0 5\nt 1 6\n")
+    logs = find([str(tmp_path / "one"), str(tmp_path / "two"), str(tmp_path / "one")])
+    assert [(log.name, log.log_start_offset) for log in logs] == [("t-0", 5), ("t-1", 0)]
+
+
+def test_a_partition_in_two_places_is_refused(tmp_path: Path) -> None:
+    partition(tmp_path / "one", "t-1")
+    partition(tmp_path / "two", "t-1")
+    with pytest.raises(ValueError, match=r"t-1 lies both in .*one/t-1 and in .*two/t-1"):
+        find([str(tmp_path / "one"), str(tmp_path / "two")])
+
+
+def test_the_directory_of_one_log_may_be_named(made: Made) -> None:
+    assert find([str(made.place)]) == find([str(made.path)])
+    assert is_partition(str(made.place))
+    assert not is_partition(str(made.path))
+
+
+def test_a_log_directory_may_have_the_name_of_a_log(tmp_path: Path) -> None:
+    partition(tmp_path / "kafka-1", "t-0")
+    assert names(find([str(tmp_path / "kafka-1")])) == ["t-0"]
+
+
+def test_a_log_without_segments_is_one_if_it_has_its_metadata(tmp_path: Path) -> None:
+    (tmp_path / "t-0").mkdir()
+    (tmp_path / "t-0" / "partition.metadata").write_text("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n")
+    [log] = find([str(tmp_path)])
+    assert (log.segments, log_end(log).offset) == ((), 0)
+
+
+def test_what_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        find([str(tmp_path / "nowhere")])
+    with pytest.raises(ValueError, match="is not called TOPIC-PARTITION"):
+        open_partition(str(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["log-start-offset-checkpoint", "replication-offset-checkpoint"])
+def test_a_broken_checkpoint_is_refused_unless_lenient(made: Made, name: str) -> None:
+    (made.path / name).write_text("0\n7\n")
+    with pytest.raises(CorruptFile, match=f"{name}, byte 2: it promises 7"):
+        find([str(made.path)])
+    [log] = find([str(made.path)], lenient=True)
+    assert log.log_start_offset == 0
+
+
+def test_broken_metadata_is_refused_unless_lenient(made: Made) -> None:
+    (made.place / "partition.metadata").write_text("nothing")
+    with pytest.raises(CorruptFile, match=r"partition\.metadata, byte 0"):
+        find([str(made.path)])
+    assert find([str(made.path)], lenient=True)[0].topic_id is None
+
+
+def test_deleted_and_unfinished_segments_are_none(made: Made) -> None:
+    bases = made.log.segments.base_offsets
+    for base, suffix in ((bases[0], "deleted"), (bases[1], "cleaned")):
+        shutil.copy(made.place / file_name(base, ".log"), made.place / f"{file_name(base, '.log')}.{suffix}")
+    (made.place / file_name(bases[0], ".log")).unlink()
+    assert [segment.base_offset for segment in open_partition(str(made.place)).segments] == bases[1:]
+
+
+def swapped(made: Made, base: int) -> Path:
+    """A compaction that has replaced the first two segments by one, and was killed before that had its name."""
+    first, second = (made.place / file_name(base, ".log") for base in made.log.segments.base_offsets[:2])
+    swap = made.place / f"{file_name(base, '.log')}.swap"
+    swap.write_bytes(first.read_bytes() + second.read_bytes())
+    return swap
+
+
+def test_a_finished_compaction_replaces_what_it_covers(made: Made) -> None:
+    bases = made.log.segments.base_offsets
+    swap = swapped(made, bases[0])
+    for suffix in (".index", ".timeindex"):
+        (made.place / f"{file_name(bases[0], suffix)}.swap").write_bytes(b"")
+    (made.place / file_name(bases[0], ".log")).unlink()
+    log = open_partition(str(made.place))
+    assert [segment.base_offset for segment in log.segments] == [bases[0], *bases[2:]]
+    assert log.segments[0].path == str(swap)
+    assert log.segments[0].index_path == str(made.place / f"{file_name(bases[0], '.index')}.swap")
+
+
+def test_a_compaction_that_was_not_finished_replaces_nothing(made: Made) -> None:
+    bases = made.log.segments.base_offsets
+    swapped(made, bases[1])
+    (made.place / f"{file_name(bases[0], '.log')}.cleaned").write_bytes(b"")
+    log = open_partition(str(made.place))
+    assert [segment.base_offset for segment in log.segments] == bases
+    assert not any(segment.path.endswith(".swap") for segment in log.segments)
+
+
+def test_a_log_is_small_and_can_be_pickled(made: Made) -> None:
+    log = open_partition(str(made.place))
+    data = pickle.dumps(log)
+    assert pickle.loads(data) == log
+    assert len(data) < 200 * len(log.segments) + 500
+
+
+def test_a_segment_knows_which_file_it_was(made: Made) -> None:
+    first = open_partition(str(made.place)).segments[0]
+    assert first == Segment(0, first.path, Path(first.path).stat().st_size, Path(first.path).stat().st_ino)

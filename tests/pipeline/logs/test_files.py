@@ -1,0 +1,24 @@
+"""Files that are not what their names promise."""
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+from kafkalet.pipeline.logs.files import CorruptFile, read_whole
+
+
+def test_a_corrupt_file_names_file_position_and_reason() -> None:
+    assert str(CorruptFile("/logs/t-0/00.index", 16, "it is torn")) == "/logs/t-0/00.index, byte 16: it is torn"
+
+
+def test_a_corrupt_file_survives_the_way_from_a_worker() -> None:
+    error = pickle.loads(pickle.dumps(CorruptFile("a", 1, "b")))
+    assert (error.path, error.position, error.reason) == ("a", 1, "b")
+
+
+def test_a_file_is_read_whole(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"abc")
+    assert read_whole(str(tmp_path / "x")) == b"abc"
+    with pytest.raises(FileNotFoundError):
+        read_whole(str(tmp_path / "y"))

@@ -1,0 +1,284 @@
+"""How a stretch of a log is cut into tasks."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+from kafkalet.pipeline.decoding.chunks import read_chunks
+from kafkalet.pipeline.decoding.records import decode
+from kafkalet.pipeline.logs import splits as cutting
+from kafkalet.pipeline.logs.directory import PartitionLog, open_partition
+from kafkalet.pipeline.logs.files import CorruptFile
+from kafkalet.pipeline.logs.indexes import offset_index_bytes, read_offset_index
+from kafkalet.pipeline.logs.splits import Cutter, Piece, Split, split
+from kafkalet.protocol.records.codecs import Codec
+
+from .made import CONFIG, T0, Made
+
+END = 240
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """240 records in 120 entries of about 100 bytes, in several segments of about 2,000, with times that rise."""
+    made = Made(tmp_path_factory.mktemp("splits") / "data")
+    for at in range(0, END, 2):
+        made.append(at, at + 1)
+    made.close()
+    return made
+
+
+@pytest.fixture
+def log(made: Made) -> PartitionLog:
+    return open_partition(str(made.place))
+
+
+def seen(splits: list[Split]) -> list[int]:
+    """The offsets that the tasks give, in their order."""
+    return [offset for each in splits for offset in offsets(each)]
+
+
+def offsets(each: Split) -> list[int]:
+    found = []
+    for piece in each.pieces:
+        for chunk in read_chunks(piece.path, piece.start, piece.end):
+            assert not chunk.problems
+            found += decode(chunk.buffer, chunk.batches, ()).offset.tolist()
+    return [offset for offset in found if each.start_offset <= offset < each.end_offset]
+
+
+def test_splits_have_at_most_the_bytes_of_a_task_and_are_balanced(log: PartitionLog) -> None:
+    total = log.size_bytes
+    for max_bytes in (700, 1000, 3000, 5000):
+        splits = split(log, 0, END, max_bytes=max_bytes)
+        sizes = [each.size_bytes for each in splits]
+        assert sum(sizes) == total
+        assert max(sizes) <= max_bytes
+        assert min(sizes) > max_bytes * 0.5
+        assert len(splits) <= 1.5 * total / max_bytes + 1
+
+
+def test_splits_follow_each_other_and_share_nothing(log: PartitionLog) -> None:
+    splits = split(log, 5, 231, max_bytes=700)
+    assert [each.start_offset for each in splits] == [5, *(each.end_offset for each in splits[:-1])]
+    assert splits[-1].end_offset == 231
+    assert {(each.topic, each.partition) for each in splits} == {("a.b-c", 0)}
+    assert seen(splits) == list(range(5, 231))
+
+
+def test_a_split_may_hold_several_segments(log: PartitionLog) -> None:
+    [whole] = split(log, 0, END, max_bytes=1 << 30)
+    assert [piece.path for piece in whole.pieces] == [segment.path for segment in log.segments]
+    assert [(piece.start, piece.end) for piece in whole.pieces] == [(0, segment.size) for segment in log.segments]
+    assert [piece.last for piece in whole.pieces] == [False] * (len(log.segments) - 1) + [True]
+    assert whole.size_bytes == log.size_bytes
+
+
+@pytest.mark.parametrize(("start", "end"), [(0, 1), (1, 2), (7, 8), (37, 101), (239, 240), (100, 100), (101, 3)])
+def test_only_the_entries_of_the_range_are_read(log: PartitionLog, start: int, end: int) -> None:
+    splits = split(log, start, end, max_bytes=1 << 30)
+    assert seen(splits) == list(range(start, end))
+    entries = 0 if start >= end else (end - 1) // 2 - start // 2 + 1
+    assert sum(each.size_bytes for each in splits) <= entries * 110
+
+
+def test_a_range_is_taken_within_the_log(log: PartitionLog) -> None:
+    splits = split(log, -5, 1 << 60, max_bytes=1 << 30)
+    assert [(each.start_offset, each.end_offset) for each in splits] == [(0, END)]
+    assert split(log, END, 1 << 60, max_bytes=1000) == []
+    assert split(log._replace(log_start_offset=50), 0, 52, max_bytes=1000)[0].start_offset == 50
+
+
+def test_an_empty_log_has_no_splits(log: PartitionLog) -> None:
+    assert split(log._replace(segments=()), 0, 50, max_bytes=1000) == []
+
+
+def test_a_task_without_bytes_is_refused(log: PartitionLog) -> None:
+    with pytest.raises(ValueError, match="splits of 0 bytes"):
+        split(log, 0, END, max_bytes=0)
+
+
+def test_splits_are_small_and_can_be_pickled(log: PartitionLog) -> None:
+    splits = split(log, 0, END, max_bytes=700)
+    assert pickle.loads(pickle.dumps(splits)) == splits
+    assert max(len(pickle.dumps(each)) for each in splits) < 1000
+
+
+def test_many_places_are_thinned_out(log: PartitionLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cutting, "_PLACES_PER_SPLIT", 3)
+    splits = split(log, 0, END, max_bytes=6000)
+    assert seen(splits) == list(range(END))
+    assert max(each.size_bytes for each in splits) <= 6000
+
+
+def test_many_ranges_of_a_log_are_cut_by_one(log: PartitionLog) -> None:
+    cutter = Cutter(log)
+    for start in range(0, END, 7):
+        assert seen(cutter.split(start, start + 7, 300)) == list(range(start, min(start + 7, END)))
+
+
+# By time
+
+
+def test_segments_and_first_parts_of_segments_with_older_records_are_left_out(log: PartitionLog) -> None:
+    everything = log.size_bytes
+    for ms in (0, 1, 50, 119, 200, 239):
+        splits = split(log, 0, END, max_bytes=1000, not_before_ms=T0 + ms)
+        assert [offset for offset in seen(splits) if offset >= ms] == list(range(ms, END))
+        assert sum(each.size_bytes for each in splits) <= everything * (END - ms) / END + 500
+    assert all(each.end_offset > 230 for each in split(log, 0, END, max_bytes=1000, not_before_ms=T0 + 10**6))
+
+
+def test_late_records_that_came_early_are_not_lost(tmp_path: Path) -> None:
+    made = Made(tmp_path / "data")
+    times = [(at * 37) % 60 if at % 9 else at for at in range(120)]
+    for ms in times:
+        made.append(ms)
+    log = made.seen()
+    for ms in range(0, 62, 3):
+        found = seen(split(log, 0, 120, max_bytes=500, not_before_ms=T0 + ms))
+        assert [at for at in found if times[at] >= ms] == [at for at in range(120) if times[at] >= ms]
+    made.close()
+
+
+def test_records_without_times_are_left_out_with_their_segment(tmp_path: Path) -> None:
+    made = Made(tmp_path / "data")
+    made.append(-1)
+    made.log.roll()
+    made.append(5)
+    log = made.seen()
+    assert seen(split(log, 0, 2, max_bytes=500, not_before_ms=T0)) == [1]
+    assert seen(split(log, 0, 2, max_bytes=500, not_before_ms=-1)) == [0, 1]
+    made.close()
+
+
+# Where the index has little to say
+
+
+def without_entries(log: PartitionLog) -> None:
+    for segment in log.segments:
+        Path(segment.index_path).write_bytes(b"")
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Made:
+    made = Made(tmp_path / "data")
+    for at in range(0, END, 2):
+        made.append(at, at + 1)
+    made.close()
+    return made
+
+
+def test_what_the_index_says_nothing_of_is_cut_where_entries_begin(own: Made) -> None:
+    log = open_partition(str(own.place))
+    without_entries(log)
+    splits = split(log, 3, END - 3, max_bytes=500)
+    assert max(each.size_bytes for each in splits) <= 500
+    assert seen(splits) == list(range(3, END - 3))
+
+
+def test_an_entry_that_is_larger_than_a_task_is_one_split(tmp_path: Path) -> None:
+    made = Made(tmp_path / "data", CONFIG._replace(segment_bytes=10**6))
+    for at in range(3):
+        made.append(at, value=b"x" * 5000)
+    log = made.seen()
+    made.close()
+    splits = split(log, 0, 3, max_bytes=1000)
+    assert [each.size_bytes > 5000 for each in splits] == [True] * 3
+    assert [(each.start_offset, each.end_offset) for each in splits] == [(0, 1), (1, 2), (2, 3)]
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_wrappers_begin_with_the_first_record_in_them(tmp_path: Path, magic: int) -> None:
+    made = Made(tmp_path / "data")
+    for at in range(40):
+        made.append_old(magic, at, at, at, codec=Codec.GZIP)
+    log = made.seen()
+    splits = split(log, 1, 118, max_bytes=400)
+    made.close()
+    assert seen(splits) == list(range(1, 118))
+    assert all(each.start_offset % 3 == 0 for each in splits[1:])
+
+
+@pytest.mark.parametrize("suffix", [".index", ".timeindex"])
+def test_a_missing_index_is_refused_and_walked_around_if_lenient(own: Made, suffix: str) -> None:
+    path = own.place / f"{own.log.segments.base_offsets[1]:020d}{suffix}"
+    path.unlink()
+    log = open_partition(str(own.place))
+    with pytest.raises(CorruptFile, match="there is no such file") as caught:
+        split(log, 0, END, max_bytes=500, not_before_ms=T0)
+    assert caught.value.path == str(path)
+    assert seen(split(log, 0, END, max_bytes=500, not_before_ms=T0, lenient=True)) == list(range(END))
+
+
+def test_a_cut_where_no_entry_begins_is_refused_and_passed_over_if_lenient(own: Made) -> None:
+    segment = open_partition(str(own.place)).segments[1]
+    offset, position = read_offset_index(segment.index_path, segment.base_offset)
+    data = offset_index_bytes(segment.base_offset, offset, position + 3)
+    Path(segment.index_path).write_bytes(data)
+    log = open_partition(str(own.place))
+    with pytest.raises(CorruptFile, match="of the log, where it is not") as caught:
+        split(log, 0, END, max_bytes=700)
+    assert caught.value.path == segment.index_path
+    assert seen(split(log, 0, END, max_bytes=700, lenient=True)) == list(range(END))
+
+
+def test_what_follows_the_last_whole_entry_is_left_out(own: Made) -> None:
+    path = Path(own.log.segments.active.path)
+    whole = path.stat().st_size
+    path.write_bytes(path.read_bytes() + path.read_bytes()[:50])
+    for end in (END, 1 << 60):
+        splits = split(open_partition(str(own.place)), 0, end, max_bytes=700)
+        assert (splits[-1].pieces[-1].end, splits[-1].end_offset) == (whole, END)
+
+
+def test_damage_in_the_middle_is_left_for_who_reads(own: Made) -> None:
+    """Behind it, splits begin where the index says."""
+    segment = open_partition(str(own.place)).segments[1]
+    path = Path(segment.path)
+    data = bytearray(path.read_bytes())
+    data[8:12] = b"\xff" * 4
+    path.write_bytes(data)
+    splits = split(open_partition(str(own.place)), 0, END, max_bytes=700)
+    assert sum(each.size_bytes for each in splits) == own.log.size_bytes
+    problems = [
+        chunk.problems
+        for each in splits
+        for piece in each.pieces
+        for chunk in read_chunks(piece.path, piece.start, piece.end)
+        if chunk.problems
+    ]
+    assert len(problems) == 1
+
+
+# While the log changes
+
+
+def test_a_piece_knows_when_its_file_was_replaced(own: Made) -> None:
+    [whole] = split(open_partition(str(own.place)), 0, END, max_bytes=1 << 30)
+    assert not any(piece.is_replaced for piece in whole.pieces)
+    path = Path(whole.pieces[0].path)
+    other = path.with_suffix(".other")
+    other.write_bytes(path.read_bytes())
+    other.replace(path)
+    assert [piece.is_replaced for piece in whole.pieces] == [True] + [False] * (len(whole.pieces) - 1)
+    path.unlink()
+    with pytest.raises(FileNotFoundError):
+        _ = whole.pieces[0].is_replaced
+
+
+def test_a_piece_of_an_unknown_file_is_never_replaced(own: Made) -> None:
+    piece = Piece(own.log.segments.first.path, 0, 10, False)
+    assert (piece.is_replaced, piece.size_bytes) == (False, 10)
+
+
+def test_splits_of_a_running_broker_end_where_it_was_listed(own: Made) -> None:
+    own.open()
+    log = own.seen()
+    for at in range(50):
+        own.append(at)
+    assert seen(split(log, 0, 1 << 60, max_bytes=700)) == list(range(END))
+    own.close()

@@ -1,0 +1,167 @@
+"""Open and aborted transactions, beside what the log itself says."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from kafkalet.pipeline.logs.directory import PartitionLog, open_partition
+from kafkalet.pipeline.logs.files import CorruptFile
+from kafkalet.pipeline.logs.transactions import aborted_transactions, open_transactions, verify_transactions
+
+from .made import CONFIG, Made
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Made:
+    """Transactions of three producers, two of each three aborted, over several segments; the last ones are open."""
+    made = Made(tmp_path / "data", CONFIG._replace(segment_bytes=1500))
+    for at in range(48):
+        producer = 10 + at % 3
+        made.transactional(producer, at)
+        if at % 2:
+            made.append(at)
+        if at % 5 == 4:
+            made.end(producer, commit=at % 3 == 0)
+    assert len(made.log.segments) > 4
+    return made
+
+
+def rows(columns: tuple) -> list[tuple[int, ...]]:  # type: ignore[type-arg]
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def aborted(log: PartitionLog, start: int, end: int, **more: bool) -> list[tuple[int, ...]]:
+    return rows(aborted_transactions(log, start, end, **more))
+
+
+def theirs(made: Made, start: int, end: int) -> list[tuple[int, ...]]:
+    return [tuple(each)[:3] for each in made.aborted(start, end)]
+
+
+def test_open_transactions_come_oldest_first(made: Made) -> None:
+    seen = made.seen()
+    made.close()
+    for log in (seen, open_partition(str(made.place))):
+        found = rows(open_transactions(log))
+        entries = [(made.log.producers.entry(producer), producer) for producer in (10, 11, 12)]
+        expected = [(e.open_since, producer, 0) for e, producer in entries if e and e.open_since is not None]
+        assert found == [(producer, first, epoch) for first, producer, epoch in sorted(expected)]
+        assert found
+
+
+def test_aborted_transactions_are_those_that_reach_into_a_range(made: Made) -> None:
+    seen = made.seen()
+    end = made.log.log_end_offset
+    for start in range(end):
+        for until in (start + 1, start + 9, end):
+            assert aborted(seen, start, until) == theirs(made, start, until) == aborted(seen, start, until, verify=True)
+    made.close()
+
+
+def test_a_broken_snapshot_is_passed_over_with_a_warning(made: Made, caplog: pytest.LogCaptureFixture) -> None:
+    expected = rows(open_transactions(made.seen()))
+    snapshots = sorted(made.place.glob("*.snapshot"))
+    snapshots[-1].write_bytes(snapshots[-1].read_bytes()[:-1] + b"x")
+    with caplog.at_level(logging.WARNING):
+        assert rows(open_transactions(made.seen())) == expected
+    assert f"{snapshots[-1]}, byte 2: the checksum is wrong; an older snapshot is taken" in caplog.text
+    made.close()
+
+
+def test_without_snapshots_the_log_is_read(made: Made) -> None:
+    expected = rows(open_transactions(made.seen()))
+    for path in made.place.glob("*.snapshot"):
+        path.unlink()
+    assert rows(open_transactions(made.seen())) == expected
+    verify_transactions(made.seen())
+    made.close()
+
+
+def test_a_snapshot_from_behind_the_end_does_not_count(made: Made) -> None:
+    expected = rows(open_transactions(made.seen()))
+    oldest = min(made.place.glob("*.snapshot"))
+    (made.place / f"{10**6:020d}.snapshot").write_bytes(oldest.read_bytes())
+    assert rows(open_transactions(made.seen())) == expected
+    made.close()
+
+
+def index_with_entries(made: Made) -> Path:
+    return min(path for path in made.place.glob("*.txnindex") if path.stat().st_size >= 68)
+
+
+def test_a_transaction_index_that_is_missing_is_noticed_by_the_markers(made: Made) -> None:
+    made.close()
+    log = open_partition(str(made.place))
+    before = aborted(log, 0, 1 << 40)
+    path = index_with_entries(made)
+    path.unlink()
+    assert aborted(log, 0, 1 << 40) != before  # nothing tells
+    for look in (verify_transactions, lambda log: aborted_transactions(log, 0, 1 << 40, verify=True)):
+        with pytest.raises(CorruptFile, match="there is no entry of producer 1") as caught:
+            look(log)
+        assert (caught.value.path, caught.value.position) == (str(path), 0)
+    assert aborted(log, 0, 1 << 40, verify=True, lenient=True) == before
+
+
+def test_a_single_entry_that_is_missing_is_noticed(made: Made) -> None:
+    made.close()
+    log = open_partition(str(made.place))
+    before = aborted(log, 0, 1 << 40)
+    path = index_with_entries(made)
+    data = path.read_bytes()
+    path.write_bytes(data[:34] + data[68:])
+    with pytest.raises(CorruptFile, match="byte 34: there is no entry of producer"):
+        verify_transactions(log)
+    assert aborted(log, 0, 1 << 40, verify=True, lenient=True) == before
+
+
+def test_a_corrupt_transaction_index_is_refused_and_built_from_the_markers_if_lenient(made: Made) -> None:
+    made.close()
+    log = open_partition(str(made.place))
+    before = aborted(log, 0, 1 << 40)
+    path = index_with_entries(made)
+    path.write_bytes(path.read_bytes()[:-5])
+    with pytest.raises(CorruptFile, match="29 bytes are less than an entry of 34"):
+        aborted_transactions(log, 0, 1 << 40)
+    assert aborted(log, 0, 1 << 40, lenient=True) == before
+
+
+def test_a_transaction_without_records_is_none(tmp_path: Path) -> None:
+    made = Made(tmp_path / "data")
+    made.append(1)
+    made.end(7, commit=False)
+    verify_transactions(made.seen())
+    assert aborted(made.seen(), 0, 9, verify=True) == []
+    made.close()
+
+
+def test_what_began_in_deleted_segments_is_known_by_the_snapshot(made: Made) -> None:
+    for start in range(10, 40, 3):
+        made.delete_until(start, files=True)
+        verify_transactions(made.seen())
+        end = made.log.log_end_offset
+        assert aborted(made.seen(), start, end, verify=True) == theirs(made, start, end)
+    made.close()
+
+
+def test_markers_are_asked_only_as_far_as_a_transaction_reaches(made: Made) -> None:
+    made.end(10, commit=True)
+    made.end(11, commit=True)
+    made.end(12, commit=True)
+    log = made.seen()
+    made.close()
+    Path(log.segments[-1].path).unlink()
+    first = log.segments[1].base_offset
+    assert aborted(log, 0, first, verify=True) == theirs(made, 0, first)
+
+
+def test_an_empty_log_has_no_transactions(tmp_path: Path) -> None:
+    made = Made(tmp_path / "data")
+    assert rows(open_transactions(made.seen())) == aborted(made.seen(), 0, 5, verify=True) == []
+    made.close()
+    log = made.seen_closed()._replace(segments=())
+    assert rows(open_transactions(log)) == aborted(log, 0, 5, verify=True) == []
+    verify_transactions(log)
