@@ -55,6 +55,13 @@ def unfinished(ground: Ground) -> list[str]:
     return sorted(os.path.join(ground.path, name) for name in os.listdir(ground.path) if _COMMITTED.fullmatch(name))
 
 
+def job_of(directory: str) -> str:
+    """The job of one of the `unfinished` directories."""
+    match = _COMMITTED.fullmatch(os.path.basename(directory))
+    assert match is not None, directory
+    return match[1]
+
+
 def remove_abandoned(ground: Ground) -> None:
     """Delete what jobs of this machine left that are no more. (What others left, a broker will delete.)"""
     for name in os.listdir(ground.path):

@@ -16,9 +16,11 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from kafkalet.clock import Clock, SystemClock
+from kafkalet.pipeline.options import BadOption
 
 from . import producers, staging
-from .commit import Load, commit
+from .assembly import Load
+from .commit import commit, recover
 from .fragments import Fragment
 from .ground import Ground, start_of
 from .rows import Sorter, check_columns
@@ -41,7 +43,10 @@ class Fragments(WriterCommitMessage):
 
 
 class KafkaLogWriter(DataSourceArrowWriter):
-    """Writes rows of `schema` to logs. Raises BadOption, BadRows."""
+    """Writes rows of `schema` to logs. Raises BadOption, BadRows; DirectoryInUse where a broker runs.
+
+    Made on the driver, and sent to the tasks.
+    """
 
     def __init__(
         self, schema: StructType, options: Mapping[str, str], overwrite: bool, clock: Clock | None = None
@@ -51,6 +56,10 @@ class KafkaLogWriter(DataSourceArrowWriter):
         self.overwrite = overwrite
         self.now_ms = (clock or SystemClock()).now_ms()
         self.job = staging.new_job()
+        recover(self.options.path)
+        there = Ground(self.options.path).partitions()
+        self._counts = {topic: numbers[-1] + 1 for topic, numbers in there.items()}
+        """How many partitions topics have, as all tasks see it."""
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Fragments:
         """In a task: write its rows to the staging directory."""
@@ -60,40 +69,38 @@ class KafkaLogWriter(DataSourceArrowWriter):
 
     def write_task(self, batches: Iterator[pa.RecordBatch], task: int, attempt: int) -> Fragments:
         """Write the rows of a task; `attempt` is another number each time. Raises BadRows, SegmentFull, OSError."""
-        ground = Ground(self.options.path)
-        there = {} if self.overwrite else ground.partitions()
-        counts: dict[str, int] = {}
-
-        def count_of(topic: str) -> int | None:
-            count = self.options.partitions_of(topic)
-            if topic in there:
-                count = max(count or 0, there[topic][-1] + 1)
-            if count is not None:
-                counts[topic] = count
-            return count
-
-        def origin_of(topic: str, partition: int) -> Origin:
-            log = ground.log(topic, partition) if partition in there.get(topic, []) else None
-            known = producers.at_end(log) if log is not None and self.options.shape else {}
-            return Origin(start_of(log, self.options.leader_epoch), max(known, default=-1))
-
-        sorter = Sorter(self.options.topic, self.options.by_column, count_of, task, self.now_ms)
+        sorter = Sorter(self.options.topic, self.options.by_column, self._count_of, task, self.now_ms)
         name = f"{task}-{attempt}"
-        root = staging.writing(ground, self.job)
-        logs = TaskLogs(root, name, task, self.options, sorter, origin_of)
+        root = staging.writing(Ground(self.options.path), self.job)
+        logs = TaskLogs(root, name, task, self.options, sorter, self._origin_of)
         try:
             logs.add_all(batches)
+            counts = {topic: self._count_of(topic) or 1 for topic in sorter.topics}
             return Fragments(task, logs.close(), counts)
         except BaseException:
             shutil.rmtree(os.path.join(root, name), ignore_errors=True)
             raise
+
+    def _count_of(self, topic: str) -> int | None:
+        """How many partitions the topic is to have; None: as many as the column names."""
+        wanted, there = self.options.partitions_of(topic), self._counts.get(topic)
+        if wanted is None or there is None:
+            return wanted or there
+        if wanted < there and not self.overwrite:
+            raise BadOption(f"partitions is {wanted} for topic {topic}, which has {there} already")
+        return wanted
+
+    def _origin_of(self, topic: str, partition: int) -> Origin:
+        log = None if self.overwrite else Ground(self.options.path).log(topic, partition)
+        known = producers.at_end(log) if log is not None and self.options.shape else {}
+        return Origin(start_of(log, self.options.leader_epoch), max(known, default=-1))
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """On the driver, when all tasks are done: what they wrote becomes visible."""
         done = [message for message in messages if isinstance(message, Fragments)]
         counts: dict[str, int] = {}
         if self.options.topic is not None:
-            counts[self.options.topic] = self.options.partitions_of(self.options.topic) or 1
+            counts[self.options.topic] = self._count_of(self.options.topic) or 1
         for message in done:
             for topic, count in message.counts.items():
                 counts[topic] = max(counts.get(topic, 0), count)

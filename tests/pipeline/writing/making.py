@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
+from pyspark.sql.types import ArrayType, BinaryType, IntegerType, StringType, StructType, TimestampType
 
 from kafkalet.clock import ManualClock
 from kafkalet.pipeline.logs.directory import PartitionLog, open_partition
@@ -16,12 +17,12 @@ from kafkalet.protocol.records.record import Record
 
 T0 = 1_600_000_000_000
 _SPARK = {
-    "key": "binary",
-    "value": "binary",
-    "topic": "string",
-    "partition": "int",
-    "timestamp": "timestamp",
-    "headers": "array<struct<key:string,value:binary>>",
+    "key": BinaryType(),
+    "value": BinaryType(),
+    "topic": StringType(),
+    "partition": IntegerType(),
+    "timestamp": TimestampType(),
+    "headers": ArrayType(StructType().add("key", StringType()).add("value", BinaryType())),
 }
 _ARROW = {
     "key": pa.binary(),
@@ -55,8 +56,6 @@ def numbered(start: int, count: int, *, keys: bool = True, size: int = 20) -> pa
 def writer(
     path: Path, columns: Iterable[str], options: Mapping[str, object], *, overwrite: bool = False
 ) -> KafkaLogWriter:
-    from pyspark.sql.types import StructType
-
     schema = StructType()
     for name in columns:
         schema.add(name, _SPARK[name])

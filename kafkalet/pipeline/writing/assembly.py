@@ -1,0 +1,172 @@
+"""What is made ready of a load before it counts, in its staging directory.
+
+Fragments become logs, or the ends of logs: batches get the offsets that the log has come to, files the names that go
+with them, and what belongs beside them is written: snapshots of the producers at the base of each segment and at the
+end, leader epochs, the topic's id. Partitions that a topic is to have and that nothing was written for are made empty.
+
+The fragments of a partition come in the order of their first timestamps, then of their tasks.
+
+What comes out is a journal: what has to be renamed and deleted, in which order, and what the checkpoints are to say.
+
+    whole         directories of partitions that are to appear, or take the place of others
+    appended      by the name of a partition: files that are to appear in it, in this order
+    gone          partitions that are replaced by nothing
+    end_offsets   topic, partition, log end offset
+    closed        whether the directory was left by a clean stop, so that the load is one as well
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kafkalet.pipeline.logs import checkpoints
+from kafkalet.pipeline.logs.directory import PartitionLog, file_name
+
+from . import producers, staging
+from .fragments import Fragment
+from .ground import Ground, Start, start_of
+
+READY = "ready"
+
+
+class Load(NamedTuple):
+    """What a job wants to become visible."""
+
+    job: str
+    fragments: Sequence[tuple[int, Fragment]]
+    """With the numbers of their tasks."""
+    counts: Mapping[str, int]
+    """How many partitions each topic is to have, at least."""
+    overwrite: bool
+    leader_epoch: int | None
+    durable: bool
+
+
+class Assembly:
+    """Makes ready what is to be renamed, in `root`/READY."""
+
+    def __init__(self, ground: Ground, root: str, load: Load) -> None:
+        self._ground = ground
+        self._root = root
+        self._load = load
+        self._there = ground.partitions()
+        self._topic_ids: dict[str, bytes | None] = {}
+        self._journal: dict[str, Any] = {
+            "gone": [],
+            "whole": [],
+            "appended": {},
+            "end_offsets": [],
+            "closed": ground.is_closed,
+        }
+
+    def assemble(self) -> dict[str, Any]:
+        """Do it. Returns the journal. Raises NotAppendable, CorruptFile, OSError."""
+        written: dict[str, dict[int, list[Fragment]]] = {topic: {} for topic in self._load.counts}
+        for _, fragment in sorted(self._load.fragments, key=lambda each: (each[1].first_timestamp, each[0])):
+            written.setdefault(fragment.topic, {}).setdefault(fragment.partition, []).append(fragment)
+        for topic, partitions in sorted(written.items()):
+            there = self._there.get(topic, [])
+            last = max([-1, *partitions, *([] if self._load.overwrite else there)])
+            count = max(self._load.counts.get(topic, 0), last + 1)
+            for number in range(count):
+                self._partition(topic, number, partitions.get(number, []), number in there)
+            self._journal["gone"] += [[topic, number] for number in there if number >= count]
+        return self._journal
+
+    def _partition(self, topic: str, number: int, fragments: list[Fragment], is_there: bool) -> None:
+        log = self._ground.log(topic, number) if is_there and not self._load.overwrite else None
+        if log is not None and not fragments:
+            return
+        name = f"{topic}-{number}"
+        ready = os.path.join(self._root, READY, name)
+        os.makedirs(ready)
+        start = start_of(log, self._load.leader_epoch)
+        known = {} if log is None else producers.at_end(log)
+        files, end = self._segments(ready, fragments, start, known)
+        if log is None:
+            self._finish_new(ready, topic, start, end)
+            self._journal["whole"].append(name)
+        else:
+            files = self._finish_appended(ready, log, start, end) + files
+            self._journal["appended"][name] = files
+        self._journal["end_offsets"].append([topic, number, end])
+
+    def _segments(
+        self, ready: str, fragments: list[Fragment], start: Start, known: producers.States
+    ) -> tuple[list[str], int]:
+        """Move the segments of the fragments to `ready`. Returns the names of all files, in the order in which they may
+        appear, and the log end offset."""
+        files: list[str] = []
+        at = start
+        for fragment in fragments:
+            source = os.path.join(self._root, fragment.directory)
+            offsets = at.offset - fragment.start.offset
+            for segment in fragment.segments:
+                name = file_name(segment.base_offset + offsets, "")
+                old = os.path.join(source, file_name(segment.base_offset, ""))
+                staging.move_batches(f"{old}.log", fragment.start, at)
+                staging.move_transactions(f"{old}.txnindex", offsets, known)
+                began = producers.moved(producers.read(f"{old}.snapshot").values(), offsets)
+                files += self._snapshot(ready, segment.base_offset + offsets, {**known, **began})
+                for suffix in (".txnindex", ".index", ".timeindex", ".log"):
+                    if os.path.exists(old + suffix):
+                        files.append(name + suffix)
+                        os.rename(old + suffix, os.path.join(ready, name + suffix))
+            known = {**known, **producers.moved(fragment.producers, offsets)}
+            at = at._replace(offset=fragment.end_offset + offsets)
+        return files + self._snapshot(ready, at.offset, known), at.offset
+
+    def _snapshot(self, ready: str, offset: int, states: producers.States) -> list[str]:
+        """Each segment but the first of all has one at its base; one at the end is what a clean stop leaves."""
+        if not offset:
+            return []
+        name = file_name(offset, ".snapshot")
+        write(os.path.join(ready, name), producers.encode(states))
+        return [name]
+
+    def _finish_new(self, ready: str, topic: str, start: Start, end: int) -> None:
+        """What a log needs that begins here."""
+        if end == 0:
+            for suffix in (".log", ".index", ".timeindex"):
+                write(os.path.join(ready, file_name(0, suffix)), b"")
+        else:
+            write(os.path.join(ready, checkpoints.LEADER_EPOCHS), checkpoints.epochs_text([(start.leader_epoch, 0)]))
+        if (topic_id := self._topic_id(topic)) is not None:
+            write(os.path.join(ready, checkpoints.PARTITION_METADATA), checkpoints.topic_id_text(topic_id))
+
+    def _finish_appended(self, ready: str, log: PartitionLog, start: Start, end: int) -> list[str]:
+        epochs, offsets = checkpoints.read_epochs(os.path.join(log.path, checkpoints.LEADER_EPOCHS))
+        entries = list(zip(epochs.tolist(), offsets.tolist(), strict=True))
+        if entries and entries[-1][0] == start.leader_epoch:
+            return []
+        entries.append((start.leader_epoch, start.offset))
+        write(os.path.join(ready, checkpoints.LEADER_EPOCHS), checkpoints.epochs_text(entries))
+        return [checkpoints.LEADER_EPOCHS]
+
+    def _topic_id(self, topic: str) -> bytes | None:
+        """That of the topic if it is there, which may be none (before Kafka 2.8); else a new one."""
+        if topic not in self._topic_ids:
+            there = self._there.get(topic)
+            place = self._ground.directory(topic, there[0]) if there else ""
+            self._topic_ids[topic] = checkpoints.read_topic_id(place) if place else _new_id()
+        return self._topic_ids[topic]
+
+
+def _new_id() -> bytes:
+    """A random UUID of version 4; like Kafka's, its text does not begin with a dash."""
+    import uuid
+
+    while (found := uuid.uuid4().bytes)[0] >> 2 == 62:
+        pass
+    return found
+
+
+def write(path: str, data: bytes, *, durable: bool = False) -> None:
+    """Make a file; with `durable`, forced to the disk."""
+    with open(path, "wb") as file:
+        file.write(data)
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())

@@ -1,0 +1,170 @@
+"""A load is there whole or not at all, wherever it was killed."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kafkalet
+from kafkalet.pipeline.writing.commit import recover
+from kafkalet.pipeline.writing.ground import DirectoryInUse, NotAppendable
+
+from .making import load, log, numbered, records, writer
+
+COLUMNS = ["key", "value", "timestamp"]
+CHANGES = ("rename", "replace", "fsync")
+"""What a commit does to the disk, besides writing files that nobody knows of yet."""
+
+
+class Killed(BaseException):
+    """The process is no more."""
+
+
+@contextmanager
+def killed_after(steps: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The process dies before it does one step more."""
+    done: list[str] = []
+
+    def counted(name: str, change: Callable[..., Any]) -> Callable[..., Any]:
+        def step(*arguments: Any) -> Any:
+            if len(done) >= steps:
+                raise Killed
+            done.append(name)
+            return change(*arguments)
+
+        return step
+
+    with monkeypatch.context() as patch:
+        for name in CHANGES:
+            patch.setattr(os, name, counted(name, getattr(os, name)))
+        yield done
+
+
+def values(path: Path) -> list[list[bytes | None]]:
+    partitions = sorted(int(name.name[2:]) for name in path.glob("t-*"))
+    return [[record.value for record in records(path, partition)] for partition in partitions]
+
+
+def begin(path: Path, **options: Any) -> Callable[[], None]:
+    """A job whose tasks are done; what comes back commits it."""
+    overwrite = bool(options.pop("overwrite", False))
+    job = writer(path, COLUMNS, {"topic": "t", **options}, overwrite=overwrite)
+    messages = [job.write_task(iter([numbered(300 + 100 * task, 100)]), task, task) for task in range(2)]
+    return lambda: job.commit(list(messages))
+
+
+def every_way_to_die(
+    before: Path, work: Path, monkeypatch: pytest.MonkeyPatch, **options: Any
+) -> list[list[list[bytes | None]]]:
+    """What is there after each of the ways, and a recovery; at last, what the whole commit leaves."""
+    left = []
+    for steps in range(1000):
+        path = work / str(steps)
+        shutil.copytree(before, path)
+        finish = begin(path, **options)
+        try:
+            with killed_after(steps, monkeypatch):
+                finish()
+        except Killed:
+            recover(str(path))
+            left.append(values(path))
+        else:
+            assert steps > 8
+            left.append(values(path))
+            return left
+    raise AssertionError
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"partitions": 5}, {"overwrite": True}, {"overwrite": True, "partitions": 2}],
+    ids=["append", "append and add partitions", "overwrite", "overwrite with fewer partitions"],
+)
+def test_a_killed_commit_has_done_nothing_or_is_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    load(tmp_path / "before", [numbered(0, 300)], partitions=3)
+    old = values(tmp_path / "before")
+    *left, new = every_way_to_die(tmp_path / "before", tmp_path, monkeypatch, **options)
+    assert old != new
+    seen = [each for number, each in enumerate(left) if number == 0 or each != left[number - 1]]
+    assert seen == [old, new]
+
+
+def killed_as_soon_as_it_counts(path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A load that is to be appended. Returns its staging directory."""
+    finish = begin(path)
+    rename = os.rename
+
+    def last(old: str, new: str) -> None:
+        rename(old, new)
+        if new.endswith(".commit"):
+            raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rename", last)
+        with pytest.raises(Killed):
+            finish()
+    (staged,) = path.glob(".kafkalog-*.commit")
+    return staged
+
+
+def test_what_was_killed_is_finished_by_the_next_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    load(tmp_path, [numbered(0, 300)])
+    killed_as_soon_as_it_counts(tmp_path, monkeypatch)
+    assert len(records(tmp_path)) == 300
+    load(tmp_path, [numbered(500, 100)])
+    assert len(records(tmp_path)) == 600
+    assert not list(tmp_path.glob(".kafkalog-*"))
+
+
+def test_nothing_is_left_of_a_load_that_is_done(tmp_path: Path) -> None:
+    load(tmp_path, [numbered(0, 300)], partitions=2)
+    load(tmp_path, [numbered(0, 300)], overwrite=True)
+    names = {path.name for path in tmp_path.iterdir()}
+    checkpoints = {f"{name}-checkpoint" for name in ("recovery-point-offset", "replication-offset", "log-start-offset")}
+    assert names == {"t-0", "t-1", ".lock", ".kafka_cleanshutdown", *checkpoints}
+
+
+def test_a_broker_that_came_up_meanwhile_keeps_the_load_out(tmp_path: Path) -> None:
+    load(tmp_path, [numbered(0, 300)])
+    finish = begin(tmp_path)
+    with kafkalet.Broker(data_dir=tmp_path), pytest.raises(DirectoryInUse):
+        finish()
+    assert len(records(tmp_path)) == 300
+
+
+def test_a_job_is_not_begun_where_a_broker_runs(tmp_path: Path) -> None:
+    with kafkalet.Broker(data_dir=tmp_path), pytest.raises(DirectoryInUse):
+        writer(tmp_path, COLUMNS, {"topic": "t"})
+
+
+def test_two_loads_at_the_same_time_follow_one_another(tmp_path: Path) -> None:
+    one, two = begin(tmp_path), begin(tmp_path)
+    two()
+    one()
+    each = [b"%d" % number + b"." * 17 for number in range(300, 500)]
+    assert [record.value for record in records(tmp_path)] == each + each
+
+
+def test_a_log_that_has_gone_on_is_not_appended_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    load(tmp_path, [numbered(0, 300)])
+    waiting = killed_as_soon_as_it_counts(tmp_path, monkeypatch)
+    hidden = waiting.rename(tmp_path.with_name("hidden"))
+    load(tmp_path, [numbered(300, 5)])
+    hidden.rename(waiting)
+    with pytest.raises(NotAppendable, match=r"has come to offset 305 while .* waited to be appended"):
+        recover(str(tmp_path))
+    assert len(records(tmp_path)) == 305
+
+
+def test_recovering_where_nothing_is_does_nothing(tmp_path: Path) -> None:
+    recover(str(tmp_path / "none"))
+    assert not (tmp_path / "none").exists()
+    load(tmp_path, [numbered(0, 3)])
+    recover(str(tmp_path))
+    assert log(tmp_path).segments[0].size > 0
