@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from .columns import Filling, needed
 from .decoding.batches import Batches
 from .decoding.chunks import Problem
-from .decoding.records import Records, decode_all
+from .decoding.records import Records, decode_each
 from .decoding.unreadable import Unreadable
 from .options import ReadOptions
 from .origin import Aborted, Part
@@ -59,18 +59,11 @@ def rows(parts: Iterator[Part], want: Want, options: ReadOptions) -> Iterator[pa
         for problem in part.problems:
             yield from faults.met(problem, part)
         batches = wanted(part, want, options)
-        while batches.position.size:
-            done = 0
-            try:
-                for records in decode_all(part.buffer, batches, fields):
-                    yield from _sliced(filling.rows(_cut(records, want), batches))
-                    done = int(records.row[-1]) + 1 if records.row.size else done
-                break
-            except Unreadable as error:
-                yield from faults.met(_problem(error, part, batches), part)
-                batches = batches.take(
-                    (np.arange(batches.position.size) >= done) & (batches.position != error.position)
-                )
+        for found in decode_each(part.buffer, batches, fields):
+            if isinstance(found, Unreadable):
+                yield from faults.met(_problem(found, part, batches), part)
+            else:
+                yield from _sliced(filling.rows(_cut(found, want), batches))
     faults.report(options.bad_records_path)
 
 
