@@ -50,11 +50,11 @@ class Axis(NamedTuple):
 
 
 def number(value: float) -> str:
-    """1,234, 5.6 M: at most four digits."""
-    for limit, unit in ((1e12, " T"), (1e9, " G"), (1e6, " M"), (1e4, " k")):
+    """123,456, 5.6 M, 0.25."""
+    for limit, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M")):
         if abs(value) >= limit:
-            return f"{value / (limit if unit != ' k' else 1e3):.4g}{unit}"
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:.3g}"
+            return f"{value / limit:.4g} {unit}"
+    return f"{value:,.0f}" if abs(value) >= 100 or float(value).is_integer() else f"{value:.3g}"
 
 
 def size(value: float) -> str:
@@ -91,6 +91,18 @@ def linear(low: float, high: float, title: str, form: Format = number, count: in
     first = math.ceil(low / step)
     ticks = (Tick(at * step, form(at * step)) for at in range(first, math.floor(high / step) + 1))
     return Axis(low, high, tuple(ticks), title)
+
+
+def sizes(high: float, title: str) -> Axis:
+    """An axis of bytes from 0, with round numbers of KiB, MiB and so on."""
+    unit = 1024 ** max(min(int(math.log(max(high, 1), 1024)), 4), 0)
+    axis = linear(0, high / unit, title)
+    return Axis(
+        0,
+        max(high, unit * axis.high),
+        tuple(Tick(tick.value * unit, size(tick.value * unit)) for tick in axis.ticks),
+        title,
+    )
 
 
 def logarithmic(high: float, title: str, form: Format) -> Axis:
@@ -137,9 +149,9 @@ class Plot:
         return self.height - BOTTOM - self.y.share(y) * (self.height - TOP - BOTTOM)
 
     def box(self, left: float, right: float, low: float, high: float, kind: str, title: str = "") -> None:
-        """At least a pixel wide and high."""
+        """At least two pixels wide and high."""
         x, y = self._at(left), self._up(high)
-        width, height = max(self._at(right) - x, 1.0), max(self._up(low) - y, 1.0)
+        width, height = max(self._at(right) - x, 2.0), max(self._up(low) - y, 2.0)
         inside = f"<title>{escape(title)}</title>" if title else ""
         self._marks.append(
             f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}">{inside}</rect>'

@@ -22,7 +22,7 @@ from .checkpoint_checks import check_checkpoints
 from .epoch_runs import NO_EPOCH_RUNS, check_epochs
 from .findings import Findings
 from .keys import Keys
-from .offset_chain import OffsetChain, follow_offsets
+from .offset_chain import COMPACTED, EVERYTHING, OffsetChain, follow_offsets
 from .options import AuditOptions
 from .producers import check_producers
 from .record_checks import Times
@@ -102,21 +102,13 @@ def audit_partition(begun: Begun, facts: Sequence[StretchFacts], options: AuditO
     check_epochs(np.concatenate([NO_EPOCH_RUNS, *(part.epochs for part in facts)]), paths, around.epochs, findings)
     _check_time_indexes(facts, findings)
     runs = _sorted(np.concatenate([NO_RUNS, *(part.runs for part in facts)]))
-    check_producers(runs, paths, chain.compacted_up_to, options.producer_id_expiration_ms, findings)
+    lost = [(gap.first_offset, gap.end_offset) for gap in chain.gaps if gap.reason != COMPACTED]
+    check_producers(runs, paths, chain.compacted_up_to, lost, options.producer_id_expiration_ms, findings)
     transactions = transactions_of(runs, chain.log_begins_at, paths, findings)
     _check_transaction_indexes(facts, transactions, chain, begun.before_offset, findings)
     stable = last_stable_offset(transactions, chain.log_end_offset)
-    known = Known(
-        runs,
-        transactions,
-        chain.log_begins_at,
-        chain.log_end_offset,
-        chain.compacted_up_to,
-        options.producer_id_expiration_ms,
-    )
-    for offset in around.snapshot_offsets:
-        if begun.before_offset is None or offset <= begun.before_offset:
-            check_snapshot(snapshot_path(log.path, offset), offset, known, findings)
+    told_until = min((first for first, _ in lost), default=EVERYTHING)
+    _check_snapshots(begun, Known(runs, transactions, chain, options.producer_id_expiration_ms), told_until)
     is_live = begun.before_offset is not None
     check_checkpoints(around, log.path, chain.log_end_offset, findings, is_live=is_live)
     if not is_live and not any(part.damaged_bytes for part in facts):
@@ -239,6 +231,15 @@ def _check_transaction_indexes(
         check_transaction_index(
             segment, transactions, chain.log_begins_at, chain.compacted_up_to, before_offset, findings
         )
+
+
+def _check_snapshots(begun: Begun, known: Known, told_until: int) -> None:
+    """Behind `told_until` offsets are lost, and with them what their producers did; so it is behind what is audited."""
+    if begun.before_offset is not None:
+        told_until = min(told_until, begun.before_offset)
+    for offset in begun.around.snapshot_offsets:
+        if offset <= told_until:
+            check_snapshot(snapshot_path(begun.log.path, offset), offset, known, begun.findings)
 
 
 def _check_ends(log: PartitionLog, chain: OffsetChain, stable: int, findings: Findings) -> None:

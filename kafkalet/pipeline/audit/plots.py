@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .drawings import Axis, Plot, Tick, duration, linear, logarithmic, moment, number, size, times
+from .drawings import Axis, Plot, Tick, duration, linear, logarithmic, moment, number, sizes, times
 from .facts import heaviest
 from .partition_audit import PartitionFacts
 from .series import NEVER, Bins
@@ -46,6 +46,12 @@ def _timed(facts: PartitionFacts) -> Bins | None:
     return Bins(bins.shift, rows) if rows.size else None
 
 
+def _pieces(bins: Bins, low: int, high: int) -> tuple[list[int], list[int]]:
+    """Where pieces of the log begin and end; each reaches to the next one, for a batch counts where it begins."""
+    starts = np.maximum(bins.start, low).tolist()
+    return starts, [*starts[1:], high]
+
+
 def _offsets_over_time(facts: PartitionFacts) -> Picture | None:
     bins = _timed(facts)
     if bins is None:
@@ -56,8 +62,7 @@ def _offsets_over_time(facts: PartitionFacts) -> Picture | None:
         linear(low, high, "offset"),
         f"Offsets of {facts.log.name} over the time of their records",
     )
-    for start, row in zip(bins.start.tolist(), bins.rows, strict=True):
-        first, last = max(start, low), min(start + bins.width, high)
+    for first, last, row in zip(*_pieces(bins, low, high), bins.rows, strict=True):
         times_told = f"{moment(int(row['smallest']))} to {moment(int(row['largest']))}"
         title = f"offsets {first:,} to {last - 1:,}: {times_told}"
         plot.box(int(row["smallest"]), int(row["largest"]), first, last, "data", title)
@@ -77,7 +82,7 @@ def _throughput(facts: PartitionFacts) -> Picture | None:
     begin, end = int(bins.start[0]), int(bins.start[-1]) + bins.width
     plot = Plot(
         times(begin, end),
-        linear(0, float(rates.max()), "bytes/s", lambda value: size(value)),
+        sizes(float(rates.max()), "bytes/s"),
         f"Throughput of {facts.log.name} over the time of its records",
     )
     starts = bins.start.tolist()
@@ -124,9 +129,7 @@ def _by_offset(facts: PartitionFacts, bins: Bins, name: str, kind: str, label: s
         logarithmic(float(values.max()), "at most", duration),
         f"{label} of {facts.log.name} by offset",
     )
-    starts = bins.start.tolist()
-    ends = [min(start + bins.width, high) for start in starts]
-    plot.steps(zip([max(start, low) for start in starts], ends, values.tolist(), strict=True), kind)
+    plot.steps(zip(*_pieces(bins, low, high), values.tolist(), strict=True), kind)
     return plot
 
 
@@ -138,25 +141,23 @@ def _transactions(facts: PartitionFacts) -> Picture | None:
     ends = np.where(transactions["result"] == OPEN, high, transactions["last_offset"] + 1)
     length = ends - transactions["first_offset"] + np.where(transactions["result"] == OPEN, high, 0)
     shown = np.sort(np.argsort(-length, kind="stable")[:MOST_SPANS])
-    lanes: list[int] = []
+    spans = [(int(transactions["first_offset"][row]), int(ends[row])) for row in shown.tolist()]
+    lanes = _lanes(spans)
+    count_of_lanes = min(max(lanes) + 1, LANES)
     plot = Plot(
         linear(low, high, "offset"),
-        Axis(0, LANES, (), "side by side"),
+        Axis(0, count_of_lanes, (), "side by side"),
         f"Transactions of {facts.log.name} by offset",
+        height=46 + max(18 * count_of_lanes, 36),
     )
-    for row in shown.tolist():
+    for row, lane, (first, end) in zip(shown.tolist(), lanes, spans, strict=True):
         one = transactions[row]
-        first, end = int(one["first_offset"]), int(ends[row])
-        lane = next((lane for lane, free in enumerate(lanes) if free <= first), len(lanes))
-        if lane == len(lanes):
-            lanes.append(0)
-        lanes[lane] = end
         result = RESULTS[one["result"]]
         title = (
             f"{result}: producer {one['producer_id']}, epoch {one['producer_epoch']}, offsets {first:,} to {end - 1:,},"
             f" {one['records']:,} records"
         )
-        top = LANES - lane % LANES
+        top = count_of_lanes - lane % LANES
         plot.box(first, end, top - 0.8, top, result, title)
     count = transactions.size
     which = f"all {count:,}" if count <= MOST_SPANS else f"the open and the longest ones, {shown.size} of {count:,}"
@@ -167,6 +168,19 @@ def _transactions(facts: PartitionFacts) -> Picture | None:
         plot.svg(),
         (("committed", "committed"), ("aborted", "aborted"), ("open", "open")),
     )
+
+
+def _lanes(spans: list[tuple[int, int]]) -> list[int]:
+    """For each span, in order of their beginnings, the first lane that is free there."""
+    free_from: list[int] = []
+    lanes = []
+    for first, end in spans:
+        lane = next((lane for lane, free in enumerate(free_from) if free <= first), len(free_from))
+        if lane == len(free_from):
+            free_from.append(0)
+        free_from[lane] = end
+        lanes.append(lane)
+    return lanes
 
 
 def _keys(facts: PartitionFacts) -> Picture | None:

@@ -24,14 +24,22 @@ HALF = np.int64(1 << 30)
 
 
 def check_producers(
-    runs: Runs, paths: Sequence[str], compacted_up_to: int, expiration_ms: int, findings: Findings
+    runs: Runs,
+    paths: Sequence[str],
+    compacted_up_to: int,
+    lost: Sequence[tuple[int, int]],
+    expiration_ms: int,
+    findings: Findings,
 ) -> None:
-    """`runs` of a whole log, by producer, then by offset; `paths` are the files of its stretches."""
+    """`runs` of a whole log, by producer, then by offset; `paths` are the files of its stretches.
+
+    `lost` are offsets, from the first up to the second, of which it is said already that they are not there.
+    """
     if runs.size == 0:
         return
     check = _ProducerCheck(runs, paths, findings)
     check.epochs(expiration_ms)
-    check.sequences(compacted_up_to, expiration_ms)
+    check.sequences(compacted_up_to, lost, expiration_ms)
     check.coordinators()
 
 
@@ -70,7 +78,7 @@ class _ProducerCheck:
         for at in np.flatnonzero((epoch < before) & ~self.begins & ~silent).tolist():
             self.add("epoch", at, f"comes after epoch {before[at]}, which fenced it")
 
-    def sequences(self, compacted_up_to: int, expiration_ms: int) -> None:
+    def sequences(self, compacted_up_to: int, lost: Sequence[tuple[int, int]], expiration_ms: int) -> None:
         runs = self.runs
         is_data = runs["kind"] <= TRANSACTIONAL
         has_sequence = is_data & (runs["base_sequence"] >= 0)
@@ -86,7 +94,10 @@ class _ProducerCheck:
         ahead = (runs["base_sequence"][known] - expected) & MAX_SEQUENCE
         silent = runs["first_timestamp"][known] - runs["timestamp"][prior] >= expiration_ms
         cleaned = runs["last_offset"][prior] < compacted_up_to
-        wrong = (ahead != 0) & ~silent & ~cleaned & (epoch >= prior_epoch)
+        starts = np.array([first for first, _ in lost], np.int64)
+        last_offset, first_offset = runs["last_offset"][prior], runs["first_offset"][known]
+        explained = np.searchsorted(starts, last_offset, "right") < np.searchsorted(starts, first_offset)
+        wrong = (ahead != 0) & ~silent & ~cleaned & ~explained & (epoch >= prior_epoch)
         for row in np.flatnonzero(wrong).tolist():
             sequence = int(runs["base_sequence"][known[row]])
             if ahead[row] < HALF or is_new[row]:

@@ -20,6 +20,7 @@ from kafkalet.pipeline.logs.files import CorruptFile
 from kafkalet.pipeline.logs.snapshots import Producers, read_snapshot
 
 from .findings import Findings
+from .offset_chain import OffsetChain
 from .runs import ABORT, EMPTY_MARKER, TRANSACTIONAL, Runs
 from .transactions import OPEN, Transactions, has_data
 
@@ -32,9 +33,7 @@ class Known(NamedTuple):
 
     runs: Runs
     transactions: Transactions
-    log_begins_at: int
-    log_end_offset: int
-    compacted_up_to: int
+    chain: OffsetChain
     expiration_ms: int
 
 
@@ -48,10 +47,10 @@ def check_snapshot(path: str, offset: int, known: Known, findings: Findings) -> 
         return 0
     except FileNotFoundError:  # deleted in this moment
         return 0
-    if offset > known.log_end_offset:
-        message = f"a snapshot of offset {offset}, and the log ends at {known.log_end_offset}"
+    if offset > known.chain.log_end_offset:
+        message = f"a snapshot of offset {offset}, and the log ends at {known.chain.log_end_offset}"
         findings.add("snapshot", message, file=path, offset=offset)
-    elif offset >= known.log_begins_at:
+    elif offset >= known.chain.log_begins_at:
         _Comparison(path, offset, known, findings).run(told, written_ms)
     return int(told.producer_id.size)
 
@@ -82,19 +81,18 @@ class _Comparison:
 
     def _may_be_gone(self, last_offset: int) -> bool:
         known = self.known
-        return last_offset < max(known.log_begins_at, known.compacted_up_to)
+        return last_offset < max(known.chain.log_begins_at, known.chain.compacted_up_to)
 
     def _compare(self, told: Producers, row: int, made: Producers, mine: int) -> None:
-        if told.last_offset[row] < self.known.compacted_up_to and self.known.compacted_up_to > 0:
-            return
-        if made.producer_epoch[mine] == UNKNOWN:
+        compacted_up_to = self.known.chain.compacted_up_to
+        if made.producer_epoch[mine] == UNKNOWN or (compacted_up_to and told.last_offset[row] < compacted_up_to):
             return
         wrong = [name for name in FIELDS if getattr(told, name)[row] != getattr(made, name)[mine]]
         coordinator = int(made.coordinator_epoch[mine])
         if coordinator != UNKNOWN and told.coordinator_epoch[row] != coordinator:
             wrong.append("coordinator_epoch")
         first, first_made = int(told.first_offset[row]), int(made.first_offset[mine])
-        reaches_back = UNKNOWN < first < self.known.log_begins_at
+        reaches_back = UNKNOWN < first < self.known.chain.log_begins_at
         if first != first_made and not reaches_back:
             wrong.append("first_offset")
         if wrong:

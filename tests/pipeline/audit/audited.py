@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from kafkalet.pipeline.audit.findings import Finding
 from kafkalet.pipeline.audit.job import chosen
@@ -15,7 +16,9 @@ from kafkalet.pipeline.audit.tasks import begin, settled, tasks_of
 from kafkalet.pipeline.audit.verdict import Verdict
 from kafkalet.protocol.records.build import build_batch
 from kafkalet.protocol.records.codecs import Codec
-from tests.pipeline.logs.made import CONFIG, Made, records
+from kafkalet.protocol.records.control import ControlType, EndMarker, build_end_marker
+from kafkalet.protocol.records.record import Record
+from tests.pipeline.logs.made import CONFIG, T0, Made, records
 
 TINY = HowToLook(chunk_bytes=512)
 """Chunks that end in the middle of things."""
@@ -112,3 +115,56 @@ def entries(path: Path) -> list[tuple[int, int]]:
 def found(made: Made, check: str, options: AuditOptions | None = None) -> list[Finding]:
     """What an audit finds of one kind."""
     return [finding for finding in audited(made.path, options).findings if finding.check == check]
+
+
+def write_log(path: Path, *segments: tuple[int, Sequence[bytes]], name: str = "raw-0") -> Path:
+    """Batches as they are, in segments with these base offsets, and as few indexes as can be. Returns the directory."""
+    directory = path / name
+    directory.mkdir()
+    for base_offset, batches in segments:
+        stem = f"{base_offset:020d}"
+        (directory / f"{stem}.log").write_bytes(b"".join(batches))
+        if base_offset == segments[-1][0]:  # it takes appends, and may not have any yet
+            continue
+        (directory / f"{stem}.index").write_bytes(b"")
+        largest = max((int.from_bytes(data[35:43], "big", signed=True) for data in batches), default=-1)
+        entry = b""
+        if largest >= 0:
+            holder = next(data for data in batches if data[35:43] == largest.to_bytes(8, "big"))
+            offset = int.from_bytes(holder[:8], "big")
+            entry = largest.to_bytes(8, "big") + (offset - base_offset).to_bytes(4, "big", signed=True)
+        (directory / f"{stem}.timeindex").write_bytes(entry)
+    return directory
+
+
+def batch(base_offset: int, count: int = 2, **fields: Any) -> bytes:
+    """A batch of records a millisecond apart, beginning at T0 + its base offset."""
+    made = [Record(base_offset + at, T0 + base_offset + at, b"key %d" % (at % 3), b"value") for at in range(count)]
+    return build_batch(made, base_offset=base_offset, **({"leader_epoch": 0} | fields))
+
+
+def marker(offset: int, producer_id: int, *, commit: bool = False, epoch: int = 0, coordinator_epoch: int = 0) -> bytes:
+    """The end of a transaction."""
+    end = EndMarker(ControlType.COMMIT if commit else ControlType.ABORT, coordinator_epoch)
+    return build_end_marker(
+        end, timestamp=T0 + offset, producer_id=producer_id, producer_epoch=epoch, base_offset=offset, leader_epoch=0
+    )
+
+
+def sent(
+    base_offset: int, producer_id: int, sequence: int, count: int = 2, *, epoch: int = 0, open_: bool = False
+) -> bytes:
+    """A batch of an idempotent producer; with `open_` inside a transaction."""
+    return batch(
+        base_offset,
+        count,
+        producer_id=producer_id,
+        producer_epoch=epoch,
+        base_sequence=sequence,
+        is_transactional=open_,
+    )
+
+
+def complaints(directory: Path, options: AuditOptions | None = None) -> list[tuple[str, int | None]]:
+    """Check and offset of all that is found in the log that `write_log` made."""
+    return [(finding.check, finding.offset) for finding in audited(directory, options).findings]

@@ -1,0 +1,46 @@
+"""Entries, records and bytes by codec and format."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kafkalet.pipeline.audit.entries import entries_of
+from kafkalet.pipeline.audit.sizes import Sizes
+from kafkalet.pipeline.decoding.batches import walk
+from kafkalet.protocol.records.build import build_batch, build_message_set
+from kafkalet.protocol.records.codecs import Codec
+from kafkalet.protocol.records.record import Record
+
+RECORDS = [Record(at, 0, None, b"v" * 50) for at in range(5)]
+
+
+def sizes(*parts: tuple[bytes, int]) -> Sizes:
+    data = b"".join(part for part, _ in parts)
+    return Sizes().and_those(entries_of("", 0, data, walk(data)[0]), np.array([count for _, count in parts]))
+
+
+def test_each_codec_has_its_sums() -> None:
+    plain, packed = build_batch(RECORDS), build_batch(RECORDS, codec=Codec.GZIP)
+    told = sizes((plain, 5), (packed, 5), (plain, 5))
+    assert told.codecs() == {"none": (2, 10, 2 * len(plain)), "gzip": (1, 5, len(packed))}
+    assert (told.entries, told.records, told.bytes) == (3, 15, 2 * len(plain) + len(packed))
+    assert (told.smallest_entry_bytes, told.largest_entry_bytes) == (len(packed), len(plain))
+    assert told.by_format[:, 0].tolist() == [0, 0, 3]
+
+
+def test_formats_are_told_apart() -> None:
+    old = build_message_set(1, RECORDS[:1])
+    assert sizes((old, 1), (build_batch(RECORDS), 5)).by_format[:, 1].tolist() == [0, 1, 5]
+
+
+def test_entries_are_counted_by_how_many_records_they_have() -> None:
+    told = sizes(*[(build_batch(RECORDS[:count]), count) for count in (1, 2, 3, 4, 5)])
+    assert told.entries_by_records[:4].tolist() == [1, 1, 2, 1]
+
+
+def test_two_parts_are_summed() -> None:
+    one, other = sizes((build_batch(RECORDS), 5)), sizes((build_batch(RECORDS[:1]), 1))
+    both = one.and_also(other)
+    assert (both.entries, both.records) == (2, 6)
+    assert both.smallest_entry_bytes == other.smallest_entry_bytes
+    assert one.and_also(Sizes()).smallest_entry_bytes == one.smallest_entry_bytes
