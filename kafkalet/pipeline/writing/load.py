@@ -120,5 +120,5 @@ def _murmur2(key: Column, count: int) -> Column:
         placed = partitions_of(keys, count, np.zeros(len(keys), np.int64))
         return pa.array(placed, mask=keys.is_null().to_numpy(zero_copy_only=False))
 
-    found: Column = arrow_udf(place, IntegerType())(key)
+    found: Column = arrow_udf(place, IntegerType())(key)  # type: ignore[call-overload]  # type hints say the kind
     return found
