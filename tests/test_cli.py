@@ -23,6 +23,24 @@ COMMAND = [sys.executable, "-m", "kafkalet", "serve", "--listen", "127.0.0.1:0"]
 READY = re.compile(r"kafkalet ready bootstrap=((?:[^,: ]+:\d+)(?:,[^,: ]+:\d+)*)\n")
 
 
+# Other commands
+
+
+def test_help_names_the_pipeline_which_has_a_help_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    assert "kafkalet pipeline load|dump|audit" in capsys.readouterr().out
+    assert main(["pipeline", "--help"]) == 0
+    assert capsys.readouterr().out.startswith("usage: kafkalet pipeline ")
+
+
+def test_who_serves_does_not_pay_for_the_pipeline() -> None:
+    script = (
+        "import sys, kafkalet.cli; print([name for name in sys.modules if 'pipeline' in name or 'argparse' in name])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 # Reading the command line
 
 

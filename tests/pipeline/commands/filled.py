@@ -1,0 +1,17 @@
+"""A small log directory for the tests of commands."""
+
+from pathlib import Path
+
+import kafkalet
+from kafkalet.protocol.records.build import build_batch, numbered
+
+T0 = 1_700_000_000_000
+RECORDS = 30
+
+
+def fill(directory: Path) -> Path:
+    """A topic `a` with RECORDS records, a second apart, and an empty topic `b`."""
+    with kafkalet.Broker(data_dir=directory, topics=["a", "b"]) as broker:
+        rows = ((T0 + 1000 * number, b"k", b"%d" % number, ()) for number in range(RECORDS))
+        broker.produce("a", 0, build_batch(numbered(rows)))
+    return directory

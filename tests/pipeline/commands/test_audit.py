@@ -1,0 +1,82 @@
+"""`kafkalet.pipeline.commands.audit`: the command around the audit."""
+
+import io
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kafkalet.pipeline.audit.options import AuditOptions
+from kafkalet.pipeline.commands.arguments import parse
+from kafkalet.pipeline.commands.audit import prepare
+from kafkalet.pipeline.commands.running import Running
+from kafkalet.pipeline.commands.settings import UsageError
+
+from .filled import fill
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return fill(tmp_path_factory.mktemp("audit") / "data")
+
+
+def test_options_are_those_of_the_audit() -> None:
+    arguments = ["audit", "/d", "--out", "/o", "--bootstrap", "h:1", "--option", "kafka.client.id=x", "--topic", "a"]
+    arguments += ["--timestamps", "7", "--seed", "3", "--compacted", "c", "--max-bytes-per-task", "9"]
+    arguments += ["--heaviest-keys", "2", "--producer-id-expiration-ms", "5"]
+    assert prepare(parse(arguments, "p"))._options == AuditOptions(
+        out="/o", bootstrap="h:1", properties={"client.id": "x"}, topics=("a",), compacted=("c",), timestamps=7, seed=3,
+        max_bytes_per_task=9, heaviest_keys=2, producer_id_expiration_ms=5,
+    )  # fmt: skip
+
+
+def test_what_is_not_told_is_the_default() -> None:
+    assert prepare(parse(["audit", "/d"], "p"))._options == AuditOptions()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--option", "mode=PERMISSIVE"], "--option mode: an audit takes only those of the connection"),
+        (["--timestamps", "-1"], "--timestamps -1: not a number from 0 up"),
+    ],
+)
+def test_what_cannot_be_is_refused(arguments: list[str], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        prepare(parse(["audit", "/d", *arguments], "p"))
+
+
+def test_a_plan_needs_no_spark(logs: Path) -> None:
+    output = io.StringIO()
+    told = parse(["audit", str(logs), "--topic", "a", "--bootstrap", "h:1", "--timestamps", "10"], "p")
+    prepare(told).dry_run(Running(output=output))
+    shown = output.getvalue()
+    assert shown.splitlines()[0].split() == ["topic", "partition", "segments", "splits", "bytes"]
+    assert shown.splitlines()[1].split()[:4] == ["a", "0", "1", "1"]
+    assert "timestamps asked  20 of h:1" in shown
+
+
+def test_an_audit_that_agrees_ends_with_0(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
+    output = io.StringIO()
+    job = prepare(parse(["audit", str(logs), "--out", str(tmp_path / "out")], "p"))
+    assert job.run(Running(spark=spark, output=output)) == 0
+    assert "30 records: all agrees" in output.getvalue()
+    assert json.loads((tmp_path / "out" / "verdict.json").read_text())["agrees"] is True
+
+
+def test_one_that_does_not_ends_with_1_and_says_where(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
+    log = tmp_path / "a-0" / "00000000000000000000.log"
+    log.parent.mkdir()
+    content = bytearray((logs / "a-0" / log.name).read_bytes())
+    content[-1] ^= 0xFF
+    log.write_bytes(content)
+    output = io.StringIO()
+    assert prepare(parse(["audit", str(log.parent)], "p")).run(Running(spark=spark, output=output)) == 1
+    assert str(log) in output.getvalue()
+    assert "a-0" in output.getvalue()

@@ -1,0 +1,73 @@
+"""`kafkalet.pipeline.commands.dump`: the command around a dump."""
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kafkalet.pipeline.commands.arguments import parse
+from kafkalet.pipeline.commands.dump import prepare
+from kafkalet.pipeline.commands.running import Running
+from kafkalet.pipeline.dumping.shape import Shape
+from kafkalet.pipeline.options import BadOption
+
+from .filled import fill
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return fill(tmp_path_factory.mktemp("dump") / "data")
+
+
+def test_the_source_is_told_what_the_command_line_says() -> None:
+    arguments = ["dump", "/d", "--out", "/o", "--format", "jsonl", "--compression", "gzip", "--subscribe", "a"]
+    options = prepare(parse(arguments, "p"))._options
+    assert options.source == {"paths": '["/d"]', "subscribe": "a"}
+    assert (options.out, options.shape) == ("/o", Shape("jsonl", "gzip"))
+
+
+def test_a_broker_may_be_read() -> None:
+    source = prepare(parse(["dump", "--bootstrap", "h:1", "--subscribe", "a", "--out", "/o"], "p"))._options.source
+    assert source == {"kafka.bootstrap.servers": "h:1", "subscribe": "a"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "say what to read"),
+        (["/d", "--bootstrap", "h:1"], "exclude each other"),
+        (["/d", "--isolation-level", "none"], "isolationLevel is one of"),
+        (["/d", "--compression", "brotli"], "the compression of parquet is one of"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_starts(arguments: list[str], words: str) -> None:
+    with pytest.raises(BadOption, match=words):
+        prepare(parse(["dump", "--out", "/o", *arguments], "p"))
+
+
+def test_a_plan_needs_no_spark_and_leaves_nothing(logs: Path, tmp_path: Path) -> None:
+    output, out = io.StringIO(), tmp_path / "out"
+    prepare(parse(["dump", str(logs), "--out", str(out)], "p")).dry_run(Running(output=output))
+    lines = output.getvalue().splitlines()
+    assert lines[1].split()[:8] == ["a", "0", "0", "to", "30", "1", "1", lines[1].split()[7]]
+    assert lines[2].split()[:6] == ["b", "0", "0", "to", "0", "0"]
+    assert f"out          {out}" in lines
+    assert not out.exists()
+
+
+def test_a_run_says_what_it_did_and_the_next_that_nothing_is_new(
+    spark: "SparkSession", logs: Path, tmp_path: Path
+) -> None:
+    output = io.StringIO()
+    job = prepare(parse(["dump", str(logs), "--out", str(tmp_path)], "p"))
+    assert job.run(Running(spark=spark, output=output)) == 0
+    assert job.run(Running(spark=spark, output=output)) == 0
+    first, second = output.getvalue().splitlines()
+    assert first.startswith(f"dumped 30 records of 1 partitions to {tmp_path}: 1 files, ")
+    assert second == f"nothing new for {tmp_path}"

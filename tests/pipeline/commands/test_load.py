@@ -1,0 +1,152 @@
+"""`kafkalet.pipeline.commands.load`: the command around a load."""
+
+import gzip
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kafkalet.pipeline.commands.arguments import parse
+from kafkalet.pipeline.commands.load import Input, LoadJob, prepare, suffix_of
+from kafkalet.pipeline.commands.records import Roles
+from kafkalet.pipeline.commands.running import Running
+from kafkalet.pipeline.commands.settings import UsageError
+from kafkalet.pipeline.options import BadOption
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+FLIGHTS = "carrier,at,delay\nUA,2013-01-01T05:00:00Z,2\nAA,2013-01-01T04:00:00Z,\nUA,2013-01-01T06:00:00Z,-1\n"
+
+
+def job(*arguments: str) -> LoadJob:
+    return prepare(parse(["load", *arguments], "p"))
+
+
+@pytest.mark.parametrize(
+    ("name", "suffix"),
+    [
+        ("a.csv", ".csv"),
+        ("A.CSV.GZ", ".csv"),
+        ("a.b.jsonl.zst", ".jsonl"),
+        ("a.gz", ""),
+        ("a", ""),
+        ("/x.y/a.orc", ".orc"),
+    ],
+)
+def test_the_end_of_a_name_without_its_packing_tells_the_format(name: str, suffix: str) -> None:
+    assert suffix_of(name) == suffix
+
+
+def test_of_a_folder_the_first_file_tells(tmp_path: Path) -> None:
+    (tmp_path / "_runs").mkdir()
+    (tmp_path / "_runs" / "1.json").touch()
+    assert suffix_of(str(tmp_path)) == ""
+    (tmp_path / "topic=t").mkdir()
+    (tmp_path / "_manifest.json").touch()
+    (tmp_path / "topic=t" / ".x.parquet.crc").touch()
+    (tmp_path / "topic=t" / "x.parquet").touch()
+    assert suffix_of(str(tmp_path)) == ".parquet"
+
+
+@pytest.mark.parametrize(
+    ("inputs", "file_format", "options", "found"),
+    [
+        (["a.csv"], None, {}, ("csv", {"header": "true"})),
+        (["a.csv"], None, {"HEADER": "false"}, ("csv", {"HEADER": "false"})),
+        (["a.tsv"], None, {}, ("csv", {"header": "true", "sep": "\t"})),
+        (["a"], "csv", {"sep": ";"}, ("csv", {"header": "true", "sep": ";"})),
+        (["a.jsonl", "b"], None, {}, ("json", {})),
+        ([], "jdbc", {"url": "u"}, ("jdbc", {"url": "u"})),
+        (["db.t"], "table", {}, ("table", {})),
+    ],
+)
+def test_what_the_input_is(
+    inputs: list[str], file_format: str | None, options: dict[str, str], found: tuple[str, dict[str, str]]
+) -> None:
+    source = Input.of(inputs, file_format, options)
+    assert (source.format, source.options) == found
+
+
+@pytest.mark.parametrize(
+    ("inputs", "file_format", "words"),
+    [
+        (["a.xlsx"], None, r"say what a\.xlsx is: --from parquet"),
+        ([], None, "say what the input is"),
+        (["a", "b"], "table", "takes the name of one table"),
+    ],
+)
+def test_what_is_not_said_is_asked_for(inputs: list[str], file_format: str | None, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        Input.of(inputs, file_format, {})
+
+
+def test_roles_and_options_are_those_of_the_command_line() -> None:
+    arguments = ["x.csv", "--data-dir", "/d", "--topic", "t", "--key", "a,b", "--value", "c", "--timestamp", "at"]
+    arguments += [
+        "--headers",
+        "h",
+        "--partition-column",
+        "p",
+        "--topic-column",
+        "t",
+        "--log-append-time",
+        "--overwrite",
+    ]
+    found = job(*arguments, "--batch-size", "4k", "--sort", "none")
+    assert found._roles == Roles(("a", "b"), ("c",), "at", "h", "p", "t")
+    assert found._options.options == {"topic": "t", "batchSize": "4k", "timestampType": "LogAppendTime"}
+    assert (found._options.path, found._options.overwrite, found._options.sort) == ("/d", True, "none")
+
+
+def test_what_cannot_be_is_refused_before_anything_starts() -> None:
+    with pytest.raises(BadOption, match="compression is one of"):
+        job("x.csv", "--data-dir", "/d", "--topic", "t", "--compression", "brotli")
+    with pytest.raises(BadOption, match="is no name of a topic"):
+        job("x.csv", "--data-dir", "/d", "--topic", "a/b")
+
+
+def test_the_topic_has_to_be_said(spark: "SparkSession", tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(FLIGHTS)
+    with pytest.raises(UsageError, match="say into which topic"):
+        job(str(tmp_path / "x.csv"), "--data-dir", str(tmp_path / "d")).run(Running(spark=spark))
+
+
+def test_a_plan_shows_what_would_become_of_the_input(spark: "SparkSession", tmp_path: Path) -> None:
+    path, output = tmp_path / "flights of a year.csv.gz", io.StringIO()
+    path.write_bytes(gzip.compress(FLIGHTS.encode()))
+    arguments = [str(path), "--data-dir", str(tmp_path / "d"), "--topic", "flights", "--key", "carrier"]
+    job(*arguments, "--timestamp", "at", "--partitions", "3").dry_run(Running(spark=spark, output=output))
+    shown = dict(line.split(maxsplit=1) for line in output.getvalue().splitlines())
+    assert shown["input"] == f"csv, 1 files, {path.stat().st_size} B"
+    assert shown["columns"] == "carrier string, at string, delay string"
+    assert shown["records"] == "key string, value string, timestamp timestamp"
+    assert (shown["topic"], shown["partitions"]) == ("flights", "3")
+    assert not (tmp_path / "d").exists()
+
+
+def test_a_load_can_be_read_again(spark: "SparkSession", tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(FLIGHTS)
+    output, data = io.StringIO(), str(tmp_path / "d")
+    arguments = [str(tmp_path / "x.csv"), "--data-dir", data, "--topic", "flights", "--key", "carrier"]
+    assert job(*arguments, "--timestamp", "at").run(Running(spark=spark, output=output)) == 0
+    assert output.getvalue() == f"loaded 3 records into {data}\n"
+    rows = spark.read.format("kafkalog").load(data).selectExpr(
+        "offset", "cast(key as string)", "cast(value as string)", "unix_millis(timestamp)"
+    )  # fmt: skip
+    assert sorted(map(tuple, rows.collect())) == [
+        (0, "AA", '{"delay":null}', 1357012800000),
+        (1, "UA", '{"delay":"2"}', 1357016400000),
+        (2, "UA", '{"delay":"-1"}', 1357020000000),
+    ]
+
+
+def test_a_table_may_be_loaded(spark: "SparkSession", tmp_path: Path) -> None:
+    spark.sql("select 'a' as k, 1 as n").createOrReplaceTempView("loaded")
+    output = io.StringIO()
+    arguments = ["loaded", "--from", "table", "--data-dir", str(tmp_path / "d"), "--topic", "t", "--key", "k"]
+    assert job(*arguments).run(Running(spark=spark, output=output)) == 0
+    assert output.getvalue().startswith("loaded 1 records")
