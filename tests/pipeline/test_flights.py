@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import runpy
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from kafka.partitioner.default import murmur2
 
 from kafkalet.broker.cluster import Broker
 from tests.source import ROOT
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # it uses what Python has deprecated
+    from kafka.partitioner.default import murmur2
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
