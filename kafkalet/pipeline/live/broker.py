@@ -22,7 +22,7 @@ from .connection import Address, Connection
 from .lookups import Found, Lookup, ask_leader
 from .metadata import LOWEST_VERSION, Leader, Metadata, TopicPartition
 from .patience import Patience
-from .refusals import PartitionRefused, Unreachable
+from .refusals import PartitionRefused, Unreachable, code_of
 from .security import credentials
 from .settings import ISOLATION_LEVELS, Settings
 
@@ -127,7 +127,7 @@ class LiveBroker:
                     if topics is None:
                         self.metadata = Metadata()
                     return self.metadata.take(answer, topics)
-                last = KafkaError(Code(answer.error_code or Code.BROKER_NOT_AVAILABLE), f"Metadata of {address}")
+                last = KafkaError(code_of(answer.error_code or Code.BROKER_NOT_AVAILABLE), f"Metadata of {address}")
             if not patience.pause():
                 raise last
 

@@ -29,7 +29,7 @@ from kafkalet.protocol.schema import Request, Response
 from kafkalet.protocol.wire import Buffer
 from kafkalet.version import VERSION
 
-from .refusals import Unreachable
+from .refusals import Unreachable, code_of
 from .security import MECHANISM, Credentials, credentials, encrypted, tls
 from .settings import Settings
 
@@ -112,7 +112,7 @@ class Connection:
         if answer.error_code == Code.UNSUPPORTED_VERSION and not answer.api_keys:  # releases before 2.4
             answer = self._versions_answer(request, 0)
         if answer.error_code not in (Code.NONE, Code.UNSUPPORTED_VERSION):
-            raise KafkaError(Code(answer.error_code), f"ApiVersions at {self.address}")
+            raise KafkaError(code_of(answer.error_code), f"ApiVersions at {self.address}")
         return {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys}
 
     def _versions_answer(self, request: ApiVersionsRequest, version: int) -> ApiVersionsResponse:
@@ -128,11 +128,11 @@ class Connection:
         chosen = cast(SaslHandshakeResponse, self.ask(handshake, self.version(Api.SASL_HANDSHAKE, 1)))
         if chosen.error_code != Code.NONE:
             there = ", ".join(chosen.mechanisms)
-            raise KafkaError(Code(chosen.error_code), f"broker {self.address} has {there}, not {MECHANISM}")
+            raise KafkaError(code_of(chosen.error_code), f"broker {self.address} has {there}, not {MECHANISM}")
         proof = SaslAuthenticateRequest(auth_bytes=known_as.message)
         answer = cast(SaslAuthenticateResponse, self.ask(proof, self.version(Api.SASL_AUTHENTICATE, 0)))
         if answer.error_code != Code.NONE:
-            raise KafkaError(Code(answer.error_code), f"{answer.error_message} (broker {self.address})")
+            raise KafkaError(code_of(answer.error_code), f"{answer.error_message} (broker {self.address})")
 
     # Requests and answers
 

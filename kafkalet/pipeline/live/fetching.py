@@ -25,7 +25,7 @@ from .broker import PASSING, LiveBroker
 from .connection import Address, Connection
 from .lookups import EARLIEST, LATEST
 from .metadata import Leader
-from .refusals import OffsetOutOfRange, PartitionRefused, Unreachable
+from .refusals import OffsetOutOfRange, PartitionRefused, Unreachable, code_of
 from .settings import ISOLATION_LEVELS
 
 LOWEST_VERSION = 4
@@ -103,7 +103,7 @@ class PartitionFetcher:
                         continue
                 if row.error_code == Code.NONE:
                     return _answer(row, frame)
-                reason = self._refusal(Code(row.error_code))
+                reason = self._refusal(code_of(row.error_code))
             if not patience.pause():
                 raise reason
             self._moved()
@@ -165,7 +165,7 @@ class PartitionFetcher:
         self._is_asked = False
         answer = cast(FetchResponse, response)
         if answer.error_code != Code.NONE:
-            raise PartitionRefused(Code(answer.error_code), self._topic, self._partition, "Fetch of")
+            raise PartitionRefused(code_of(answer.error_code), self._topic, self._partition, "Fetch of")
         for topic in answer.responses:
             for row in topic.partitions:
                 if row.partition_index == self._partition:

@@ -10,6 +10,7 @@ an older version they would be refused, or worse, be taken for times.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, cast
 
@@ -19,7 +20,7 @@ from kafkalet.protocol.messages.list_offsets import ListOffsetsRequest, ListOffs
 
 from .connection import Connection
 from .metadata import Leader, TopicPartition
-from .refusals import PartitionRefused
+from .refusals import PartitionRefused, code_of
 from .settings import Settings
 
 LATEST = -1
@@ -68,26 +69,29 @@ def ask_leader(
     """
     lowest = max((SINCE.get(timestamp, 0) for timestamp in {lookup.timestamp for lookup in lookups}), default=0)
     version = connection.version(Api.LIST_OFFSETS, max(lowest, LOWEST_VERSION))
-    timeout_ms = settings.request_timeout_ms
     rounds = iter(_rounds(lookups))
-    under_way: list[tuple[dict[TopicPartition, int], int]] = []
+    under_way: deque[tuple[dict[TopicPartition, int], int]] = deque()
     bytes_under_way = 0
-    while True:
-        frames = []
-        while bytes_under_way < UNDER_WAY_BYTES and (indexes := next(rounds, None)):
-            request = _request(lookups, indexes, isolation_level, leaders, timeout_ms)
-            frames.append(connection.encode(request, version))
-            under_way.append((indexes, len(frames[-1])))
-            bytes_under_way += len(frames[-1])
-        if frames:
-            connection.send_frame(b"".join(frames))
-        if not under_way:
-            return
-        answered = under_way[: len(under_way) // 2 + 1]
-        for indexes, size in answered:
-            yield from _answers(lookups, indexes, cast(ListOffsetsResponse, connection.receive()))
-            bytes_under_way -= size
-        del under_way[: len(answered)]
+    try:
+        while True:
+            frames = []
+            while bytes_under_way < UNDER_WAY_BYTES and (indexes := next(rounds, None)):
+                request = _request(lookups, indexes, isolation_level, leaders, settings.request_timeout_ms)
+                frames.append(connection.encode(request, version))
+                under_way.append((indexes, len(frames[-1])))
+                bytes_under_way += len(frames[-1])
+            if frames:
+                connection.send_frame(b"".join(frames))
+            if not under_way:
+                return
+            for _ in range(len(under_way) // 2 + 1):
+                indexes, size = under_way[0]
+                yield from _answers(lookups, indexes, cast(ListOffsetsResponse, connection.receive()))
+                under_way.popleft()
+                bytes_under_way -= size
+    finally:
+        if under_way:
+            connection.close()  # it would give what is left to whoever asks next
 
 
 def _rounds(lookups: Sequence[Lookup]) -> list[dict[TopicPartition, int]]:
@@ -137,4 +141,4 @@ def _answers(
                 yield index, Found(row.offset, row.timestamp, row.leader_epoch)
             else:
                 doing = f"ListOffsets for {lookups[index].timestamp} of"
-                yield index, PartitionRefused(Code(row.error_code), topic.name, row.partition_index, doing)
+                yield index, PartitionRefused(code_of(row.error_code), topic.name, row.partition_index, doing)

@@ -14,6 +14,7 @@ from kafkalet.protocol.messages.metadata import MetadataRequest, MetadataRespons
 from kafkalet.protocol.wire import ZERO_UUID
 
 from .connection import Address
+from .refusals import code_of
 
 TopicPartition = tuple[str, int]
 
@@ -53,7 +54,7 @@ class Metadata:
             name = topic.name or ""
             self.forget(name)
             if topic.error_code != Code.NONE:
-                failed[name] = Code(topic.error_code)
+                failed[name] = code_of(topic.error_code)
                 continue
             failed.pop(name, None)
             self.partitions[name] = len(topic.partitions)

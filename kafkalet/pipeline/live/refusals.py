@@ -13,6 +13,14 @@ from __future__ import annotations
 from kafkalet.protocol.errors import Code, KafkaError
 
 
+def code_of(number: int) -> Code:
+    """The error of an answer; one that only newer brokers know is, as in Kafka's `Errors`, an unknown one."""
+    try:
+        return Code(number)
+    except ValueError:
+        return Code.UNKNOWN_SERVER_ERROR
+
+
 class Unreachable(ConnectionError):
     """No broker answered, or not in time. The text says which, and what was the matter."""
 

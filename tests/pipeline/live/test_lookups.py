@@ -116,10 +116,11 @@ def test_a_place_is_asked_for_only_where_it_is_known(timestamp: int, since: int)
         Code.OFFSET_NOT_AVAILABLE,
         Code.KAFKA_STORAGE_ERROR,
         Code.UNKNOWN_TOPIC_OR_PARTITION,
+        999,
     ],
 )
 def test_what_may_pass_is_asked_again_of_whoever_leads_then(
-    broker: ScriptedBroker, live: LiveBroker, code: Code
+    broker: ScriptedBroker, live: LiveBroker, code: int
 ) -> None:
     broker.script(Api.LIST_OFFSETS, lambda request: found(request, code))
     assert live.list_offsets({("t", 1): 77}) == {("t", 1): Found(77, 77, 5)}
@@ -171,7 +172,8 @@ def test_an_answer_for_what_was_not_asked_is_none(broker: ScriptedBroker, live: 
 
     broker.script(Api.LIST_OFFSETS, other)
     with pytest.raises(DecodeError, match="answers for t-2, which was not asked"):
-        live.list_offsets({("t", 0): LATEST})
+        live.look_up([Lookup("t", 0, number) for number in range(10)])
+    assert live.list_offsets({("t", 0): 4})["t", 0].offset == 4
 
 
 def test_nothing_is_asked_for_nothing(broker: ScriptedBroker, live: LiveBroker) -> None:

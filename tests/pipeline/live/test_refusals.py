@@ -2,7 +2,7 @@ import pickle
 
 import pytest
 
-from kafkalet.pipeline.live.refusals import OffsetOutOfRange, PartitionRefused, Unreachable
+from kafkalet.pipeline.live.refusals import OffsetOutOfRange, PartitionRefused, Unreachable, code_of
 from kafkalet.protocol.errors import Code, KafkaError
 
 REFUSALS = [
@@ -29,3 +29,8 @@ def test_what_is_out_of_range_says_what_there_is() -> None:
 def test_what_is_refused_names_the_partition() -> None:
     refusal = PartitionRefused(Code.TOPIC_AUTHORIZATION_FAILED, "t", 3, "ListOffsets of")
     assert str(refusal) == "TOPIC_AUTHORIZATION_FAILED: ListOffsets of t-3"
+
+
+def test_errors_that_only_newer_brokers_know_are_unknown() -> None:
+    assert code_of(1) is Code.OFFSET_OUT_OF_RANGE
+    assert code_of(999) is Code.UNKNOWN_SERVER_ERROR
