@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 
 
 def main() -> int:
@@ -20,9 +21,8 @@ def main() -> int:
     root = os.path.dirname(os.path.dirname(here))
     if root not in sys.path:
         sys.path.append(root)
-    from kafkalet.pipeline.jobs import main as pipeline
-
-    return pipeline(sys.argv[1:])
+    jobs = import_module("kafkalet.pipeline.jobs")  # by its whole name: this file may be in no package
+    return int(jobs.main(sys.argv[1:]))
 
 
 if __name__ == "__main__":
