@@ -1,13 +1,16 @@
-"""The job around the sink: rows of any kind are given their partitions, brought into order of time, and written.
+"""The job around the sink: rows are given their partitions, brought into the order of time, and written.
 
-    frame       columns as rows.py says
-    placed      the partition by murmur2, for which only keys go to Python; records without a key by their number
-    moved       each partition of a topic to one task; or, where that would leave cores idle, to several, by time
-    sorted      by timestamp; among equal ones by the order of the input, so that the same input gives the same logs
+    rows        columns as rows.py says
+    placed      the partition by murmur2, for which only keys and row numbers go to Python
+    moved       each partition of a topic to one task; or, where that would leave cores idle, to one task for each
+                stretch of time. Where stretches end, a sample says: the same for the same input
+    sorted      by timestamp, and among equal ones by the order of the input, so that the same input gives the same
+                logs, however often a task is tried
     written     by df.write.format("kafkalog")
 
-Without `sort` rows are written where they are, and nothing is moved: each task leaves a fragment of each partition that
-it meets, which follow one another in the order of their first timestamps.
+With `sort=none`, or without timestamps, rows are written where they are, and nothing is moved or read twice: each task
+leaves a fragment of each partition that it meets, which follow one another in the order of their first timestamps. That
+is right, and fastest, for input that is sorted already.
 """
 
 from __future__ import annotations
@@ -32,8 +35,11 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 TASKS_PER_CORE = 2
-"""So that a task that takes longer than others does not leave cores idle."""
-_QUANTILE_ERROR = 0.01
+"""So that one task that takes longer than others does not leave cores idle."""
+TASK_BYTES = 256 << 20
+"""What a task should sort, so that it can do so in memory."""
+SAMPLE_EVERY = 1009
+"""One row of so many tells where stretches of time end."""
 _NUMBER = "__number"
 _TASK = "__task"
 
@@ -54,71 +60,94 @@ class LoadOptions(NamedTuple):
 def load(spark: SparkSession, frame: DataFrame, options: LoadOptions) -> None:
     """Write the rows of `frame`. Raises BadOption, BadRows; what Spark raises when a task fails."""
     writing = {**options.options, "path": options.path}
-    rows = arranged(spark, frame, write_options(writing), options)
+    rows = arranged(spark, frame, options)
     mode = "overwrite" if options.overwrite else "append"
     rows.write.format("kafkalog").mode(mode).options(**writing).save()
 
 
-def arranged(spark: SparkSession, frame: DataFrame, writing: WriteOptions, options: LoadOptions) -> DataFrame:
-    """The rows where they are to be written, in their order."""
+def arranged(spark: SparkSession, frame: DataFrame, options: LoadOptions) -> DataFrame:
+    """The rows where they are to be written, in their order. Raises BadOption, BadRows."""
+    writing = write_options({**options.options, "path": options.path})
     check_columns({field.name: field.dataType.simpleString() for field in frame.schema.fields}, writing.topic)
     if options.sort not in ("time", "none"):
         raise BadOption(f"sort is time or none, not {options.sort}")
     if options.sort == "none" or "timestamp" not in frame.columns:
         return frame
-    there = {} if options.overwrite else Ground(writing.path).partitions()
-    columns = frame.columns
+    there = Ground(writing.path).partitions()
+    counts = {topic: numbers[-1] + 1 for topic, numbers in there.items()}
     numbered = frame.withColumn(_NUMBER, functions.monotonically_increasing_id())
-    if writing.topic is None:
-        return _by_topic(spark, numbered, columns, writing)
-    count = max(writing.partitions_of(writing.topic) or 0, max(there.get(writing.topic, []), default=-1) + 1)
-    placed = numbered.withColumn("partition", _partition(columns, writing, count))
-    if not count:  # as many as the column names
-        return _by_topic(spark, placed, [*columns], writing)
-    cores = spark.sparkContext.defaultParallelism
-    parts = 1 if writing.shape else -(-TASKS_PER_CORE * cores // count)
-    moved = _spread(placed, count, parts)
-    ordered = moved.sortWithinPartitions("timestamp", _NUMBER)
-    return ordered.select(*dict.fromkeys([*columns, "partition"]))
+    placed = numbered.withColumn("partition", _partition(frame.columns, writing, counts))
+    moved, order = _moved(spark, frame, placed, writing, counts)
+    ordered = moved.sortWithinPartitions(*order, functions.col("timestamp").asc_nulls_last(), _NUMBER)
+    return ordered.select(*dict.fromkeys([*frame.columns, "partition"]))
 
 
-def _spread(placed: DataFrame, count: int, parts: int) -> DataFrame:
-    """Each partition to `parts` tasks of its own, one for each stretch of time."""
-    task = functions.col("partition")
-    if parts > 1:
-        milliseconds = functions.unix_millis("timestamp").cast("double").alias("t")
-        shares = [each / parts for each in range(1, parts)]
-        bounds = placed.select(milliseconds).approxQuantile("t", shares, _QUANTILE_ERROR)
-        stretch = functions.lit(0)
-        for bound in dict.fromkeys(bounds):
-            stretch = stretch + (functions.unix_millis("timestamp") >= int(bound)).cast("int")
-        task = task * parts + functions.coalesce(stretch, functions.lit(parts - 1))
-    return placed.withColumn(_TASK, task).repartitionById(count * parts, functions.col(_TASK))
+def _moved(
+    spark: SparkSession, frame: DataFrame, placed: DataFrame, writing: WriteOptions, counts: Mapping[str, int]
+) -> tuple[DataFrame, list[str]]:
+    """Rows in the tasks that write them, and by what they are to be sorted there before the time."""
+    tasks = _tasks(spark, frame)
+    topic = writing.topic
+    if topic is None:
+        return placed.repartition(tasks, "topic", "partition"), ["topic", "partition"]
+    count = writing.partitions_of(topic) or counts.get(topic)
+    if count is None and "partition" in frame.columns and writing.by_column is not False:
+        return placed.repartition(tasks, "partition"), ["partition"]
+    count = count or 1
+    if count >= tasks:
+        task = functions.pmod(functions.col("partition"), functions.lit(tasks))
+        return placed.withColumn(_TASK, task).repartitionById(tasks, functions.col(_TASK)), ["partition"]
+    stretches = 1 if writing.shape else -(-tasks // count)
+    task = functions.col("partition") * stretches + _stretch(frame, stretches)
+    return placed.withColumn(_TASK, task).repartitionById(count * stretches, functions.col(_TASK)), []
 
 
-def _by_topic(spark: SparkSession, numbered: DataFrame, columns: list[str], writing: WriteOptions) -> DataFrame:
-    """Topics that only the rows know: rows with the same hash of topic and key, or partition, to the same task."""
-    return numbered
+def _tasks(spark: SparkSession, frame: DataFrame) -> int:
+    """How many tasks are to write: enough for the cores, and for what Spark thinks is the size of it all."""
+    plan = getattr(frame, "_jdf", None)  # none with Spark Connect
+    size_bytes = 0 if plan is None else int(plan.queryExecution().optimizedPlan().stats().sizeInBytes())
+    most = int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
+    return max(TASKS_PER_CORE * spark.sparkContext.defaultParallelism, min(-(-size_bytes // TASK_BYTES), most))
 
 
-def _partition(columns: list[str], writing: WriteOptions, count: int) -> Column:
+def _stretch(frame: DataFrame, stretches: int) -> Column:
+    """In which of so many stretches of time, which hold about the same number of rows, a row lies."""
+    number = functions.lit(0)
+    if stretches > 1:
+        times = frame.select(functions.unix_millis("timestamp").alias("t"), functions.monotonically_increasing_id())
+        sampled = times.where(functions.col(times.columns[1]) % SAMPLE_EVERY == 0).select("t").dropna().toArrow()
+        ordered = np.sort(sampled["t"].to_numpy())
+        bounds = {int(ordered[len(ordered) * each // stretches]) for each in range(1, stretches) if len(ordered)}
+        time = functions.unix_millis("timestamp")
+        for bound in sorted(bounds):
+            number = number + (time >= bound).cast("int")
+    return functions.coalesce(number, functions.lit(stretches - 1))
+
+
+def _partition(columns: list[str], writing: WriteOptions, there: Mapping[str, int]) -> Column:
+    """The column, and the partition of the key where it says nothing."""
     by_key = functions.lit(0)
-    if count > 1:
-        number = functions.pmod(functions.col(_NUMBER), functions.lit(count)).cast("int")
-        by_key = number
-        if "key" in columns:
-            by_key = functions.coalesce(_murmur2(functions.col("key").cast("binary"), count), number)
+    topic = writing.topic
+    if topic is None or (writing.partitions_of(topic) or there.get(topic, 1)) > 1:
+        key = functions.col("key").cast("binary") if "key" in columns else functions.lit(None).cast("binary")
+        names = functions.col("topic") if topic is None else functions.lit(None).cast("string")
+        by_key = _murmur2(key, functions.col(_NUMBER), names, writing, there)
     if "partition" in columns and writing.by_column is not False:
         return functions.coalesce(functions.col("partition"), by_key)
     return by_key
 
 
-def _murmur2(key: Column, count: int) -> Column:
-    """Only keys travel to Python; null keys come back as null."""
+def _murmur2(key: Column, number: Column, topic: Column, writing: WriteOptions, there: Mapping[str, int]) -> Column:
+    def count_of(name: str | None) -> int:
+        return writing.partitions_of(name) or there.get(name, 1) if name else 1
 
-    def place(keys: pa.Array) -> pa.Array:
-        placed = partitions_of(keys, count, np.zeros(len(keys), np.int64))
-        return pa.array(placed, mask=keys.is_null().to_numpy(zero_copy_only=False))
+    def place(keys: pa.Array, numbers: pa.Array, topics: pa.Array) -> pa.Array:
+        ordinals = numbers.to_numpy()
+        if writing.topic is not None:
+            return pa.array(partitions_of(keys, count_of(writing.topic), ordinals))
+        coded = topics.dictionary_encode()
+        counts = np.array([*map(count_of, coded.dictionary.to_pylist()), 1], np.int64)
+        return pa.array(partitions_of(keys, counts[coded.indices.fill_null(-1).to_numpy()], ordinals))
 
-    found: Column = arrow_udf(place, IntegerType())(key)  # type: ignore[call-overload]  # type hints say the kind
+    found: Column = arrow_udf(place, IntegerType())(key, number, topic)  # type: ignore[call-overload]
     return found
