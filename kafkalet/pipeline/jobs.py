@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, TextIO
 
+from kafkalet.properties import InvalidProperty
+
 from .commands.arguments import parse
 from .commands.settings import UsageError, conf
 from .options import BadOption
@@ -46,7 +48,7 @@ def main(
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
             return _run(told, spark, output)
-    except (UsageError, BadOption) as error:
+    except (UsageError, BadOption, InvalidProperty) as error:
         return _complain(str(error), 2)
     except KeyboardInterrupt:
         return _complain("interrupted", 1)

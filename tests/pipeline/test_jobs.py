@@ -17,6 +17,7 @@ from kafkalet.pipeline.commands.settings import UsageError
 from kafkalet.pipeline.jobs import main, reason_of
 from kafkalet.pipeline.options import BadOption
 from kafkalet.pipeline.positions import DataLoss
+from kafkalet.properties import InvalidProperty
 from tests.pipeline.commands.filled import RECORDS, fill
 
 if TYPE_CHECKING:
@@ -121,6 +122,7 @@ def test_help_is_status_0(arguments: list[str], capsys: pytest.CaptureFixture[st
     [
         (BadOption("that"), 2),
         (UsageError("that"), 2),
+        (InvalidProperty("x", "y", "bad"), 2),
         (DataLoss("that"), 1),
         (OSError("that"), 1),
         (KeyError("that"), 1),
@@ -134,7 +136,7 @@ def test_what_a_job_raises_becomes_a_line_and_a_status(
 
     monkeypatch.setattr(dump_command, "prepare", fails)
     assert main(dry(tmp_path)) == status
-    assert capsys.readouterr().err.strip("\n'") in ("kafkalet: that", "kafkalet: 'that")
+    assert capsys.readouterr().err == f"kafkalet: {error}\n"
 
 
 def test_an_interrupted_job_says_so(
