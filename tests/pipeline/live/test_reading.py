@@ -1,4 +1,5 @@
 import pickle
+import random
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -18,7 +19,7 @@ from kafkalet.protocol.records.codecs import Codec
 from kafkalet.protocol.records.control import ControlType
 
 from .histories import T0, Log, Step, build, steps
-from .scripted import HANG_UP, ScriptedBroker, fetched, found
+from .scripted import HANG_UP, Answer, ScriptedBroker, fetched, found
 
 QUICK = {"retry.backoff.ms": "1", "default.api.timeout.ms": "300"}
 COMMITTED = {**QUICK, "isolation.level": "read_committed"}
@@ -212,6 +213,37 @@ def test_a_connection_that_breaks_loses_and_doubles_nothing(broker: ScriptedBrok
     answers = [serving(log), HANG_UP, serving(log), fetched(None, error_code=Code.NOT_LEADER_OR_FOLLOWER)] * 30
     broker.script(Api.FETCH, *answers)
     assert entries(read(broker, 0, 30, {**QUICK, "max.partition.fetch.bytes": "100"})) == log.batches
+
+
+TROUBLES = [
+    HANG_UP,
+    b"\0\0\1\0 half an answer",
+    fetched(None, error_code=Code.NOT_LEADER_OR_FOLLOWER),
+    fetched(None, error_code=Code.FENCED_LEADER_EPOCH),
+    fetched(None, error_code=999),
+    fetched(partition=2),
+    fetched(whole_error=Code.UNKNOWN_SERVER_ERROR),
+    fetched(),
+    fetched(preferred=1),
+]
+
+
+@given(steps(), st.lists(st.sampled_from(TROUBLES), max_size=12), st.randoms(use_true_random=False))
+def test_no_trouble_on_the_way_loses_or_doubles_anything(
+    shared: ScriptedBroker, course: list[Step], troubles: list[Answer], chance: random.Random
+) -> None:
+    log = build(course)
+    serve(shared, log)
+    answers: list[Answer] = [serving(log)] * 300
+    for trouble in troubles:
+        at = chance.randrange(40)
+        answers.insert(at, trouble)
+        if isinstance(trouble, bytes):
+            answers.insert(at + 1, HANG_UP)
+    shared._scripts.clear()
+    shared.script(Api.FETCH, *answers)
+    told = {"retry.backoff.ms": "0", "max.partition.fetch.bytes": "80", "request.timeout.ms": "20"}
+    assert entries(read(shared, 0, log.end_offset, told)) == log.batches
 
 
 def test_batches_before_the_offset_asked_for_are_left_out(broker: ScriptedBroker) -> None:
