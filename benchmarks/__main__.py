@@ -1,6 +1,6 @@
 """`make bench`: kafkalet beside Apache Kafka 3.9, in one run, medians of five.
 
-    python -m benchmarks [ROW ...] [--runs 5] [--seconds 1] [--alone]
+    python -m benchmarks [ROW ...] [--runs 5] [--seconds 1] [--alone] [--gib 0.25]
 
 Apache Kafka comes from the script that the behaviour tests use (`make oracle`: Java, Maven); without it, or with
 --alone, only kafkalet is measured and the table says so. Brokers and load share this machine, so look at the ratios.
@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from statistics import median
 
 from . import brokers, coordination, load, lookup, records, startup, validation
+from .pipeline.__main__ import main as pipeline
 
 ROWS = {**load.ROWS, **coordination.ROWS}
 
@@ -41,6 +42,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--alone", action="store_true", help="without Apache Kafka")
+    parser.add_argument("--gib", type=float, default=0.25, help="the size of each log that Spark reads and loads")
     options = parser.parse_args()
     wanted = [row for row in ROWS if not options.rows or any(part in row for part in options.rows)]
     with running(options.alone) as started:
@@ -67,6 +69,7 @@ def main() -> None:
         lookup.main()
         records.main([])
         validation.main([])
+        pipeline(["--gib", str(options.gib), *(["--alone"] if options.alone else [])])
 
 
 if __name__ == "__main__":

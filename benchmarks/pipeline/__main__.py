@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 PARTS = ("reading", "loading", "memory")
 MASTER = "local[2]"
+WARM_BYTES = 16 << 20
 
 
 def show(name: str, *figures: str) -> None:
@@ -83,9 +84,17 @@ def weigh(spark: SparkSession, root: Path, told: argparse.Namespace) -> None:
         show(name, f"{mib:,.0f}")
 
 
+def wanted(told: argparse.Namespace, part: str) -> bool:
+    return not told.parts or part in told.parts
+
+
 def warm_up(spark: SparkSession, root: Path, told: argparse.Namespace) -> None:
-    """Let Java and the workers see each reader and writer once, on a little."""
-    log = reading.made(spark, root / "warm", 16 << 20, 100)
+    """Let Java and the workers see each reader and writer, on a little."""
+    if wanted(told, "loading"):
+        bench = loading.Bench(spark, root, WARM_BYTES, 100)
+        for _ in bench.measured(2, alone=True):
+            pass
+    log = reading.made(spark, root / "warm", WARM_BYTES, 100)
     with ExitStack() as stack:
         frames = reading.readers(spark, log, stack, alone=True)
         for query in reading.QUERIES:
@@ -128,7 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         warm_up(spark, root, told)
         for part, run in zip(PARTS, (read, write, weigh), strict=True):
-            if not told.parts or part in told.parts:
+            if wanted(told, part):
                 run(spark, root, told)
     finally:
         spark.stop()

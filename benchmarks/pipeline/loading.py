@@ -15,8 +15,6 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafkalet.pipeline.writing.load import LoadOptions, load
-
 from . import generate, serving
 from .processes import Usage
 
@@ -78,6 +76,8 @@ class Bench:
         return found
 
     def _load(self, topic: str) -> None:
+        from kafkalet.pipeline.writing.load import LoadOptions, load
+
         options = {"topic": topic, "partitions": str(PARTITIONS), "segmentMs": "3650d"}
         load(self.spark, self.rows, LoadOptions(str(self.root / "loaded"), options))
 
