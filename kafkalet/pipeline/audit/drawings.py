@@ -14,12 +14,15 @@ from typing import NamedTuple
 
 WIDTH, HEIGHT = 720, 240
 LEFT, RIGHT, TOP, BOTTOM = 76, 14, 12, 34
+LAST_MOMENT_MS = 253_402_300_799_999
+"""The end of the year 9999."""
+_DAY_MS = 86_400_000
 _STEPS_MS = [
     *(step * unit for unit in (1, 10, 100) for step in (1, 2, 5)),
     *(step * 1000 for step in (1, 2, 5, 10, 15, 30)),
     *(step * 60_000 for step in (1, 2, 5, 10, 15, 30)),
     *(step * 3_600_000 for step in (1, 2, 3, 6, 12)),
-    *(step * 86_400_000 for step in (1, 2, 7, 14, 30, 90, 180, 365, 730, 1825, 3650)),
+    *(step * _DAY_MS for step in (1, 2, 7, 14, 30, 90, 180, 365, 730, 1825, 3650)),
 ]
 
 Format = Callable[[float], str]
@@ -68,7 +71,7 @@ def size(value: float) -> str:
 
 def duration(ms: float) -> str:
     """1.5 s, 2 min, 3.2 h."""
-    for limit, unit in ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s")):
+    for limit, unit in ((_DAY_MS, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s")):
         if ms >= limit:
             return f"{ms / limit:.3g} {unit}"
     return f"{ms:.0f} ms"
@@ -112,21 +115,20 @@ def logarithmic(high: float, title: str, form: Format) -> Axis:
     return Axis(0, top, (Tick(0, form(0)), *(Tick(value, form(value)) for value in powers)), title, True)
 
 
-def times(low: float, high: float, count: int = 5) -> Axis:
-    """A time axis, in UTC. The date stands where it changes."""
-    if high <= low:
-        high = low + 1
-    step = next((step for step in _STEPS_MS if (high - low) / step <= count), (high - low) / count)
-    first, last = math.ceil(low / step), math.floor(high / step)
+def times(low: int, high: int, count: int = 5) -> Axis:
+    """A time axis, in UTC. The date stands where it changes. Beyond the calendar it is one of milliseconds."""
+    if high > LAST_MOMENT_MS:
+        return linear(low, high, "time (ms)")
+    high = max(high, low + 1)
+    step = next((step for step in _STEPS_MS if high - low <= step * count), _STEPS_MS[-1] * 30)
     ticks: list[Tick] = []
     day = ""
-    for at in range(first, last + 1):
+    for at in range(-(-low // step), high // step + 1):
         date, _, clock = moment(at * step).partition(" ")
         if step < 1000:
-            clock += f".{int(at * step) % 1000:03d}"
-        text = date if date != day or not clock or step >= 86_400_000 else clock.removesuffix(":00")
-        if date != day and step < 86_400_000 and clock:
-            text = f"{date} {clock.removesuffix(':00')}"
+            clock += f".{at * step % 1000:03d}"
+        clock = clock.removesuffix(":00")
+        text = date if step >= _DAY_MS else clock if date == day else f"{date} {clock}"
         ticks.append(Tick(at * step, text))
         day = date
     return Axis(low, high, tuple(ticks), "time (UTC)")

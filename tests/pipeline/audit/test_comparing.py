@@ -1,0 +1,144 @@
+"""Answers of a broker, right and wrong ones, while its bounds stand still or move."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kafkalet.pipeline.audit.asking import Answer, Answers
+from kafkalet.pipeline.audit.comparing import Comparison, Expected, compare
+from kafkalet.pipeline.live.lookups import EARLIEST, LATEST, MAX_TIMESTAMP, Found, Lookup
+from kafkalet.pipeline.live.refusals import PartitionRefused
+from kafkalet.protocol.errors import Code, KafkaError
+
+NONE = Found(-1, -1, -1)
+QUERIES = {10: (3, 10), 20: (7, 25), 30: (-1, -1)}
+"""Timestamps, and the offsets and timestamps that the batches have for them. The largest is (7, 25), the end 9."""
+
+
+class Scripted:
+    """A broker that answers as told. Bounds are (log start, last stable, high watermark) before and after."""
+
+    def __init__(self, bounds: list[tuple[int, int, int]], answers: dict[tuple[int, str], Found | None]) -> None:
+        self.bounds = bounds
+        self.answers = answers
+        self.asked_for_bounds = 0
+
+    def topics(self, *, internal: bool) -> dict[str, int]:
+        return {"t": 1}
+
+    def look_up(self, lookups: list[Lookup], level: str) -> list[Any]:
+        return [self._answer(lookup.timestamp, level) for lookup in lookups]
+
+    def _answer(self, timestamp: int, level: str) -> Any:
+        start, stable, high = self.bounds[min(self.asked_for_bounds // 3, len(self.bounds) - 1)]
+        if timestamp in (EARLIEST, LATEST):
+            self.asked_for_bounds += 1
+            offset = start if timestamp == EARLIEST else stable if level == "read_committed" else high
+            return Found(offset, -1, 0)
+        if (timestamp, level) in self.answers:
+            if (told := self.answers[timestamp, level]) is None:
+                if timestamp == MAX_TIMESTAMP:
+                    raise KafkaError(Code.UNSUPPORTED_VERSION, "too old")
+                return PartitionRefused(Code.UNSUPPORTED_FOR_MESSAGE_FORMAT, "t", 0, "ListOffsets of")
+            return told
+        offset, at = QUERIES.get(timestamp, (7, 25))
+        bound = stable if level == "read_committed" else high
+        return Found(offset, at, 0) if 0 <= offset < bound else NONE
+
+
+def asked(
+    answers: dict[tuple[int, str], Found | None] | None = None,
+    *bounds: tuple[int, int, int],
+    stable: int = 9,
+) -> tuple[Any, list[str]]:
+    found = np.array([[offset, at, 0 if offset >= 0 else -1] for offset, at in QUERIES.values()]).T
+    expected = Expected("t", 0, "/t-0", 0, 9, stable, np.array(list(QUERIES)), Answers(found, Answer(7, 25, 0)))
+    broker: Any = Scripted(list(bounds) or [(0, stable, 9)], answers or {})
+    compared = compare(broker, expected)
+    return compared, [finding.message for finding in compared.findings.found]
+
+
+def test_right_answers_agree() -> None:
+    compared, messages = asked()
+    assert messages == []
+    assert compared.lookups == 2 * 4
+
+
+def test_under_read_committed_an_open_transaction_hides_what_comes_later() -> None:
+    assert asked(None, (0, 5, 9), stable=5)[1] == []
+    compared, messages = asked({(20, "read_committed"): Found(7, 25, 0)}, (0, 5, 9), stable=5)
+    assert messages == [
+        "for timestamp 20 under read_committed the broker says offset 7 at 25 in epoch 0,"
+        " the batches offset 7 at 25 in epoch 0, which read_committed hides"
+    ]
+    assert compared.findings.found[0].offset == 7
+
+
+@pytest.mark.parametrize("wrong", [Found(6, 25, 0), Found(7, 24, 0), Found(7, 25, 3), NONE])
+@pytest.mark.parametrize("timestamp", [20, MAX_TIMESTAMP])
+def test_a_wrong_answer_is_found(timestamp: int, wrong: Found) -> None:
+    (message,) = asked({(timestamp, "read_uncommitted"): wrong})[1]
+    assert "the batches offset 7 at 25" in message
+    assert ("the largest timestamp" if timestamp == MAX_TIMESTAMP else "timestamp 20") in message
+
+
+def test_an_answer_where_there_is_none_is_found() -> None:
+    (message,) = asked({(30, "read_uncommitted"): Found(8, 30, 0)})[1]
+    assert message.endswith("the batches none")
+
+
+def test_an_epoch_that_is_not_told_is_right() -> None:
+    assert asked({(20, "read_uncommitted"): Found(7, 25, -1)})[1] == []
+
+
+def test_a_wrong_end_is_found() -> None:
+    (message,) = asked(None, (0, 4, 9), stable=9)[1][:1]
+    assert message == "under read_committed the log ends at 4, by its batches at 9"
+
+
+def test_what_was_appended_meanwhile_is_no_disagreement() -> None:
+    moving = ((0, 9, 9), (0, 12, 12))
+    assert asked({(30, "read_uncommitted"): Found(10, 30, 0)}, *moving)[1] == []
+    assert asked({(MAX_TIMESTAMP, "read_uncommitted"): Found(11, 40, 0)}, *moving)[1] == []
+    assert len(asked({(20, "read_uncommitted"): Found(11, 40, 0)}, *moving)[1]) == 1
+
+
+def test_while_the_last_stable_offset_moves_both_answers_are_right() -> None:
+    moving = ((0, 5, 9), (0, 9, 9))
+    for told in (Found(7, 25, 0), NONE):
+        assert asked({(20, "read_committed"): told}, *moving)[1] == []
+
+
+def test_a_log_start_that_moves_leaves_nothing_to_compare() -> None:
+    compared, messages = asked({(20, "read_uncommitted"): NONE}, (0, 9, 9), (4, 9, 9))
+    assert (compared.has_moved, compared.lookups, messages) == (True, 0, [])
+
+
+def test_a_last_stable_offset_may_be_lifted_to_the_log_start() -> None:
+    """Kafka 3 does, where a transaction began below it."""
+    found = np.full((3, 0), -1)
+    expected = Expected("t", 0, "/t-0", 4, 9, 2, np.array([], np.int64), Answers(found, Answer(7, 25, 0)))
+    for stable in (2, 4):
+        broker: Any = Scripted([(4, stable, 9)], {(MAX_TIMESTAMP, "read_committed"): NONE})
+        assert compare(broker, expected).findings.total == 0
+
+
+def test_a_broker_that_does_not_know_the_largest_timestamp_is_not_blamed() -> None:
+    compared, messages = asked({(MAX_TIMESTAMP, level): None for level in ("read_committed", "read_uncommitted")})
+    assert messages == []
+    assert compared.lookups == 2 * 3
+
+
+def test_a_refusal_is_told() -> None:
+    compared, messages = asked({(10, "read_uncommitted"): None})
+    assert messages == []
+    assert "UNSUPPORTED_FOR_MESSAGE_FORMAT" in compared.is_refused or "ListOffsets of t-0" in compared.is_refused
+
+
+def test_a_comparison_is_told_in_a_line() -> None:
+    told = str(Comparison("b:1", 1200, 0, ("t-0",), ("no",)))
+    assert told.startswith("b:1 was asked 1,200 times, 0 answers disagree; not compared")
+    assert told.endswith("not answered: no")

@@ -1,0 +1,60 @@
+"""The verdict, as JSON and in lines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from kafkalet.pipeline.audit.comparing import Comparison
+from kafkalet.pipeline.audit.verdict import Verdict
+
+from .audited import audited, batch, flip, make, segments, write_log
+
+
+def test_all_agrees(tmp_path: Path) -> None:
+    verdict = audited(make(tmp_path).path)
+    assert (verdict.agrees, verdict.exit_status, verdict.findings) == (True, 0, [])
+    (line,) = verdict.lines()
+    assert line.endswith("94 records: all agrees") is False or line.count(",") > 2
+    assert "all agrees" in line
+
+
+def test_what_disagrees_is_named(tmp_path: Path) -> None:
+    made = make(tmp_path)
+    path = segments(made)[0]
+    flip(path, 40)
+    verdict = audited(made.path)
+    first, last = verdict.lines()
+    assert first.startswith("checksum: ")
+    assert first.endswith(f"(a.b-c-0; offset 0; {path}, byte 0)")
+    assert last.endswith("1 disagreements")
+    assert (verdict.agrees, verdict.exit_status) == (False, 1)
+
+
+def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
+    directory = write_log(tmp_path, (0, [batch(4 * at) for at in range(40)]))
+    verdict = audited(directory)
+    assert (verdict.disagreements, len(verdict.findings), verdict.left_out) == (39, 20, 19)
+    assert any(line.startswith("missing: 19 more") for line in verdict.lines())
+
+
+def test_json_has_it_all(tmp_path: Path) -> None:
+    made = make(tmp_path)
+    flip(segments(made)[0], 40)
+    verdict = audited(made.path)
+    told = json.loads(verdict.as_json(5))
+    assert told["agrees"] is False
+    assert told["findings"][0]["check"] == "checksum"
+    assert told["findings"][0]["position"] == 0
+    (partition,) = told["partitions"]
+    assert partition["topic"] == "a.b-c"
+    assert partition["log_end_offset"] == verdict.total("log_end_offset")
+    assert partition["heaviest_keys"][0]["key"] == "key"
+    assert set(partition["codecs"]) == {"none", "gzip", "lz4", "snappy", "zstd"}
+    assert told["compared_with_broker"] is None
+
+
+def test_a_comparison_is_in_it() -> None:
+    verdict = Verdict((), Comparison("b:1", 10, 0, (), ()))
+    assert "b:1 was asked 10 times, 0 answers disagree" in list(verdict.lines())
+    assert json.loads(verdict.as_json(1))["compared_with_broker"]["lookups"] == 10
