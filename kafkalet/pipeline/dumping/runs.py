@@ -14,6 +14,7 @@ the run counts: whoever comes next finishes it, by `finish`, which can be repeat
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 from collections.abc import Mapping, Sequence
@@ -30,6 +31,8 @@ from .manifest import (
     write_json,
     write_manifest,
 )
+
+_LOG = logging.getLogger("kafkalet.pipeline")
 
 RUNS = "_runs"
 STAGING = "_staging"
@@ -192,6 +195,7 @@ def recover(out: str, manifest: Manifest) -> Manifest:
     run = pending(out, manifest)
     if run is not None:
         manifest = finish(out, run, manifest)
+        _LOG.info("run %d into %s had been interrupted; it is finished now", run.number, out)
     clear_staging(out)
     return manifest
 
