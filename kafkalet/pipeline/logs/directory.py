@@ -11,7 +11,9 @@ and in the directory of a log
     .deleted    a segment that is gone
     .cleaned    a compaction that was not finished
     .swap       a finished compaction that replaces the segments whose offsets it covers: there for a moment, or after
-                a crash, and taken into account as the next start of the broker would
+                a crash. It counts from when the first of those has lost its name; until then they do
+
+A directory is listed until two listings agree, so that no segment is missed because it gets its name just now.
 
 A topic may lie in several log directories, a partition only in one of them.
 """
@@ -21,6 +23,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from . import checkpoints
@@ -30,6 +33,7 @@ from .heads import heads
 METADATA_TOPIC = "__cluster_metadata"
 LEFT_ALONE = ("-delete", "-stray", "-future")
 _SEGMENT = re.compile(r"(\d+)\.log(\.swap)?")
+_ATTEMPTS = 20
 _CLEANED = re.compile(r"(\d+)\.\w+\.cleaned")
 
 
@@ -183,7 +187,7 @@ def _open(path: str, around: _Surroundings) -> PartitionLog:
     named = topic_partition(os.path.basename(path))
     if named is None:
         raise ValueError(f"{path} is not called TOPIC-PARTITION")
-    segments = _segments(path, os.listdir(path))
+    segments = _segments(path)
     first = segments[0].base_offset if segments else 0
     try:
         topic_id = checkpoints.read_topic_id(path)
@@ -202,24 +206,35 @@ def _open(path: str, around: _Surroundings) -> PartitionLog:
     )
 
 
-def _segments(directory: str, names: Iterable[str]) -> tuple[Segment, ...]:
+def _segments(directory: str) -> tuple[Segment, ...]:
+    """The segments that lie there; FileNotFoundError where they change too fast to be listed."""
+    names = _names(directory)
+    for _ in range(_ATTEMPTS):
+        with suppress(FileNotFoundError):
+            segments = _listed(directory, names)
+            if names == _names(directory):
+                return segments
+        names = _names(directory)
+    return _listed(directory, names)
+
+
+def _names(directory: str) -> set[str]:
+    return {name for name in os.listdir(directory) if _SEGMENT.fullmatch(name) or _CLEANED.fullmatch(name)}
+
+
+def _listed(directory: str, names: Iterable[str]) -> tuple[Segment, ...]:
     plain: dict[int, Segment] = {}
     swapped: dict[int, Segment] = {}
-    cleaned = [int(match[1]) for name in names if (match := _CLEANED.fullmatch(name))]
     for name in names:
-        match = _SEGMENT.fullmatch(name)
-        if match is None:
-            continue
-        path = os.path.join(directory, name)
-        try:
+        if match := _SEGMENT.fullmatch(name):
+            path = os.path.join(directory, name)
             status = os.stat(path)
-        except FileNotFoundError:
-            continue  # deleted in this moment
-        base_offset = int(match[1])
-        (swapped if match[2] else plain)[base_offset] = Segment(base_offset, path, status.st_size, status.st_ino)
-    replacing = [segment for base, segment in swapped.items() if not cleaned or base < min(cleaned)]
-    if replacing:
-        first, end = min(replacing).base_offset, max(_end_of(segment) for segment in replacing)
+            base_offset = int(match[1])
+            (swapped if match[2] else plain)[base_offset] = Segment(base_offset, path, status.st_size, status.st_ino)
+    unfinished = [int(match[1]) for name in names if (match := _CLEANED.fullmatch(name))]
+    replacing = [segment for base, segment in swapped.items() if not unfinished or base < min(unfinished)]
+    if replacing and (first := min(replacing).base_offset) not in plain:
+        end = max(_end_of(segment) for segment in replacing)
         plain = {base: segment for base, segment in plain.items() if not first <= base < end}
         plain |= {segment.base_offset: segment for segment in replacing}
     return tuple(plain[base] for base in sorted(plain))

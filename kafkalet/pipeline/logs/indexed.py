@@ -28,6 +28,7 @@ from .indexes import (
     OFFSET_ENTRY_BYTES,
     OffsetIndex,
     TimeIndex,
+    check_positions,
     existing,
     read_offset_index,
     read_time_index,
@@ -99,10 +100,10 @@ class IndexedSegment:
     def _read_offsets_strictly(self) -> OffsetIndex:
         """Entries of what was appended after the log was listed are left out."""
         segment = self.segment
-        index = read_offset_index(segment.index_path, segment.base_offset, None)
+        index = read_offset_index(segment.index_path, segment.base_offset)
+        if index.position.size and index.position[-1] >= segment.size:
+            check_positions(segment.index_path, index, os.stat(segment.path).st_size)
         known = int(np.searchsorted(index.position, segment.size))
-        if known < index.position.size:
-            read_offset_index(segment.index_path, segment.base_offset, os.stat(segment.path).st_size)
         return OffsetIndex(index.offset[:known], index.position[:known])
 
     def _extended(self, index: OffsetIndex) -> OffsetIndex:

@@ -109,11 +109,8 @@ NO_TRANSACTIONS = TransactionIndex(NO_ABORTED, np.empty(0, np.int64))
 # -- reading
 
 
-def read_offset_index(path: str, base_offset: int, log_bytes: int | None = None) -> OffsetIndex:
-    """The entries of an .index. With `log_bytes`, those that point behind so many bytes of the log are refused.
-
-    Raises CorruptFile, also where there is no file.
-    """
+def read_offset_index(path: str, base_offset: int) -> OffsetIndex:
+    """The entries of an .index. Raises CorruptFile, also where there is no file."""
     entries = _read_padded(path, _OFFSET_ENTRY)
     offset = entries["offset"].astype(np.int64)
     position = entries["position"].astype(np.int64)
@@ -121,10 +118,16 @@ def read_offset_index(path: str, base_offset: int, log_bytes: int | None = None)
     _refuse(path, _OFFSET_ENTRY, position < 0, "the position {} can not be", position)
     _refuse(path, _OFFSET_ENTRY, _falls(offset, strictly=True), "offset {} is not above the one before", offset)
     _refuse(path, _OFFSET_ENTRY, _falls(position, strictly=True), "position {} is not behind the one before", position)
-    if log_bytes is not None:
-        reason = f"position {{}} is not in the log, which has {log_bytes} bytes"
-        _refuse(path, _OFFSET_ENTRY, position >= log_bytes, reason, position)
     return OffsetIndex(offset + base_offset, position)
+
+
+def check_positions(path: str, index: OffsetIndex, log_bytes: int) -> None:
+    """Refuse entries that point behind the end of the log, which has so many bytes: at least since the index was read.
+
+    Raises CorruptFile.
+    """
+    reason = f"position {{}} is not in the log, which has {log_bytes} bytes"
+    _refuse(path, _OFFSET_ENTRY, index.position >= log_bytes, reason, index.position)
 
 
 def read_time_index(path: str, base_offset: int) -> TimeIndex:

@@ -1,11 +1,13 @@
 """Which logs lie in a directory, and of which segments they are made."""
 
+import os
 import pickle
 import shutil
 from pathlib import Path
 
 import pytest
 
+from kafkalet.pipeline.logs import directory
 from kafkalet.pipeline.logs.directory import (
     PartitionLog,
     Segment,
@@ -209,6 +211,35 @@ def test_a_finished_compaction_replaces_what_it_covers(made: Made) -> None:
     assert [segment.base_offset for segment in log.segments] == [bases[0], *bases[2:]]
     assert log.segments[0].path == str(swap)
     assert log.segments[0].index_path == str(made.place / f"{file_name(bases[0], '.index')}.swap")
+
+
+def test_a_finished_compaction_does_not_count_while_what_it_covers_is_there(made: Made) -> None:
+    bases = made.log.segments.base_offsets
+    swapped(made, bases[0])
+    log = open_partition(str(made.place))
+    assert [segment.base_offset for segment in log.segments] == bases
+    assert not any(segment.path.endswith(".swap") for segment in log.segments)
+
+
+def test_a_segment_that_gets_its_name_between_two_looks_is_not_missed(
+    made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listings = iter([1, 2, 4])  # of the names, the first one, one that is not there any more, and so on
+    everything, listdir = sorted(os.listdir(made.place)), os.listdir
+
+    def names(path: str) -> list[str]:
+        at = next(listings, None)
+        logs = [name for name in everything if name.endswith(".log")]
+        return listdir(path) if at is None else [*logs[at:], f"{7:020d}.log"]
+
+    monkeypatch.setattr(os, "listdir", names)
+    log = open_partition(str(made.place))
+    assert [segment.base_offset for segment in log.segments] == made.log.segments.base_offsets
+
+
+def test_a_log_that_is_deleted_in_this_moment_is_none(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(directory, "_names", lambda path: {f"{7:020d}.log"})
+    assert find([str(made.path)]) == []
 
 
 def test_a_compaction_that_was_not_finished_replaces_nothing(made: Made) -> None:

@@ -14,6 +14,7 @@ from kafkalet.pipeline.logs.directory import open_partition
 from kafkalet.pipeline.logs.files import CorruptFile
 from kafkalet.pipeline.logs.indexes import (
     AbortedTransactions,
+    check_positions,
     offset_index_bytes,
     read_offset_index,
     read_time_index,
@@ -48,7 +49,8 @@ def test_indexes_are_those_that_storage_has_written(tmp_path: Path) -> None:
     made.close()
     entries = 0
     for segment, theirs in zip(open_partition(str(made.place)).segments, made.log.segments, strict=True):
-        offsets = read_offset_index(segment.index_path, segment.base_offset, segment.size)
+        offsets = read_offset_index(segment.index_path, segment.base_offset)
+        check_positions(segment.index_path, offsets, segment.size)
         words = struct.iter_unpack(">ii", Path(segment.index_path).read_bytes())
         assert [(o - segment.base_offset, p) for o, p in zip(*map(np.ndarray.tolist, offsets), strict=True)] == list(
             words
@@ -167,9 +169,10 @@ def test_an_entry_that_breaks_a_rule_is_refused_by_position(
 
 def test_an_entry_that_points_behind_the_log_is_refused(path: Path) -> None:
     path.write_bytes(offset_index_bytes(BASE, column(1010, 1020), column(100, 300)))
-    assert read_offset_index(str(path), BASE, 301).offset.size == 2
+    index = read_offset_index(str(path), BASE)
+    check_positions(str(path), index, 301)
     with pytest.raises(CorruptFile, match="byte 8: position 300 is not in the log, which has 300 bytes"):
-        read_offset_index(str(path), BASE, 300)
+        check_positions(str(path), index, 300)
 
 
 def test_an_index_that_is_not_there_is_corrupt_but_a_transaction_index_is_empty(path: Path) -> None:
