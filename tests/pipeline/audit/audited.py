@@ -7,33 +7,25 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from kafkalet.pipeline.audit import AuditOptions, Verdict, audit
 from kafkalet.pipeline.audit.findings import Finding
-from kafkalet.pipeline.audit.job import chosen
-from kafkalet.pipeline.audit.options import AuditOptions
-from kafkalet.pipeline.audit.partition_audit import PartitionFacts, audit_partition
-from kafkalet.pipeline.audit.stretch_audit import HowToLook
-from kafkalet.pipeline.audit.tasks import begin, settled, tasks_of
-from kafkalet.pipeline.audit.verdict import Verdict
+from kafkalet.pipeline.audit.partition_audit import PartitionFacts
 from kafkalet.protocol.records.build import build_batch
 from kafkalet.protocol.records.codecs import Codec
 from kafkalet.protocol.records.control import ControlType, EndMarker, build_end_marker
 from kafkalet.protocol.records.record import Record
 from tests.pipeline.logs.made import CONFIG, T0, Made, records
 
-TINY = HowToLook(chunk_bytes=512)
-"""Chunks that end in the middle of things."""
+from .no_spark import NoSpark
+
+TINY = 512
+"""Chunks that end in the middle of things, in bytes."""
 
 
-def audited(path: Path, options: AuditOptions | None = None, how: HowToLook = TINY) -> Verdict:
-    """The verdict on what lies at `path`, each task run here, one after the other."""
-    options = options or AuditOptions()
-    begun = [begin(log, None) for log in chosen([str(path)], options)]
-    tasks = tasks_of(begun, options.max_bytes_per_task)
-    facts = [
-        audit_partition(each, settled([(task, task.look(how)) for task in tasks if task.log == at], how), options)
-        for at, each in enumerate(begun)
-    ]
-    return Verdict(tuple(facts), None)
+def audited(path: Path, options: AuditOptions | None = None) -> Verdict:
+    """The verdict on what lies at `path`, without Spark."""
+    spark: Any = NoSpark()
+    return audit(spark, [str(path)], options or AuditOptions(chunk_bytes=TINY))
 
 
 def only(verdict: Verdict) -> PartitionFacts:

@@ -8,7 +8,6 @@ import pytest
 
 from kafkalet.pipeline.audit.findings import Finding
 from kafkalet.pipeline.audit.options import AuditOptions
-from kafkalet.pipeline.audit.stretch_audit import HowToLook
 from tests.pipeline.logs.made import CONFIG, T0, Made
 
 from .audited import audited, fill, make, only
@@ -23,7 +22,7 @@ def test_a_sound_log_agrees(tmp_path: Path) -> None:
 @pytest.mark.parametrize("chunk_bytes", [1, 200, 1 << 20])
 def test_chunks_make_no_difference(tmp_path: Path, chunk_bytes: int) -> None:
     made = make(tmp_path)
-    whole, cut = (only(audited(made.path, how=HowToLook(size))) for size in (8 << 20, chunk_bytes))
+    whole, cut = (only(audited(made.path, AuditOptions(chunk_bytes=size))) for size in (8 << 20, chunk_bytes))
     assert whole.findings.total == cut.findings.total == 0
     assert (whole.records, whole.times, whole.last_stable_offset) == (cut.records, cut.times, cut.last_stable_offset)
     assert whole.transactions.tolist() == cut.transactions.tolist()
