@@ -35,7 +35,7 @@ WARM_BYTES = 16 << 20
 
 
 def show(name: str, *figures: str) -> None:
-    print(f"  {name:<26}" + "".join(f"{figure:>15}" for figure in figures), flush=True)
+    print(f"  {name:<36}" + "".join(f"{figure:>15}" for figure in figures), flush=True)
 
 
 COLUMNS = ("s", "records/s", "MB/s", "CPU s", "worker, MiB")
@@ -79,7 +79,8 @@ def write(spark: SparkSession, root: Path, told: argparse.Namespace) -> None:
 
 
 def weigh(spark: SparkSession, root: Path, told: argparse.Namespace) -> None:
-    head(f"memory of a worker, log of {told.size / 2**30:.2f} GiB", "peak, MiB")
+    size = min(told.size, reading.MOST_WEIGHED_BYTES)
+    head(f"memory of a worker, one partition of {size / 2**30:.2f} GiB", "peak, MiB")
     for name, mib in reading.bounded(spark, root, told.size):
         show(name, f"{mib:,.0f}")
 

@@ -59,7 +59,7 @@ class Usage:
 def _family() -> list[Process]:
     """This process and all below it."""
     found = {}
-    for entry in os.listdir("/proc"):
+    for entry in os.listdir("/proc") if os.path.isdir("/proc") else ():
         if entry.isdigit():
             with contextlib.suppress(OSError):
                 name, _, rest = Path(f"/proc/{entry}/stat").read_text().partition("(")[2].rpartition(")")

@@ -6,6 +6,7 @@ of the values, or hand every row to Spark's `noop` sink. What they count has to 
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 TOPIC = "generated"
 PARTITIONS = 4
+LARGER_FETCHES = {"kafka.max.partition.fetch.bytes": str(8 << 20), "kafka.max.poll.records": "10000"}
+"""What one would try who finds the connector slow: by default it is 1 MiB, and 500 records."""
+MOST_WEIGHED_BYTES = 2 << 30
 
 
 class Figure(NamedTuple):
@@ -54,10 +58,12 @@ class Log(NamedTuple):
     size: int
 
 
-def made(spark: SparkSession, directory: Path, size: int, value_bytes: int, **options: object) -> Log:
+def made(
+    spark: SparkSession, directory: Path, size: int, value_bytes: int, partitions: int = PARTITIONS, **options: object
+) -> Log:
     """A log of about `size` bytes."""
     records = generate.count_of(size, value_bytes)
-    generate.write(generate.frame(spark, records, value_bytes, PARTITIONS), TOPIC, PARTITIONS, directory, **options)
+    generate.write(generate.frame(spark, records, value_bytes, partitions), TOPIC, partitions, directory, **options)
     return Log(directory, records, value_bytes, generate.size_of(directory))
 
 
@@ -72,6 +78,7 @@ def readers(spark: SparkSession, log: Log, stack: ExitStack, *, alone: bool) -> 
     if not alone:
         kafka = stack.enter_context(serving.apache_kafka(log.directory, {TOPIC: PARTITIONS}))
         found["connector, Kafka 3.9"] = from_broker(spark, "kafka", kafka)
+        found["the same, larger fetches"] = from_broker(spark, "kafka", kafka, **LARGER_FETCHES)
         found["kafkalog, Kafka 3.9"] = from_broker(spark, "kafkalog", kafka)
     return found
 
@@ -81,9 +88,9 @@ def from_directory(spark: SparkSession, directory: Path, **options: object) -> D
     return spark.read.format("kafkalog").options(**given).load(str(directory))
 
 
-def from_broker(spark: SparkSession, source: str, servers: str) -> DataFrame:
-    options = {"kafka.bootstrap.servers": servers, "subscribe": TOPIC, "includeHeaders": "false"}
-    return spark.read.format(source).options(**options).load()
+def from_broker(spark: SparkSession, source: str, servers: str, **options: str) -> DataFrame:
+    given = {"kafka.bootstrap.servers": servers, "subscribe": TOPIC, "includeHeaders": "false"} | options
+    return spark.read.format(source).options(**given).load()
 
 
 def measured(log: Log, frames: Mapping[str, DataFrame], query: str, runs: int) -> Iterator[Figure]:
@@ -104,12 +111,13 @@ def measured(log: Log, frames: Mapping[str, DataFrame], query: str, runs: int) -
 
 
 def bounded(spark: SparkSession, root: Path, size: int) -> Iterator[tuple[str, float]]:
-    """The peak of a worker that reads a log of `size` bytes, by the size of its segments and of its tasks."""
-    for segment, task in (("16m", "16m"), ("128m", "128m"), ("1g", "128m"), ("1g", "4g")):
+    """The peak of a worker that reads a log of one partition, by the size of its segments and of its tasks."""
+    for segment, tasks in (("16m", ("16m", "4g")), ("1g", ("16m", "128m", "4g"))):
         directory = root / f"segments-{segment}"
-        if not directory.exists():
-            made(spark, directory, size, 100, segmentBytes=segment)
-        rows = from_directory(spark, directory, maxBytesPerTask=task)
-        with Usage() as usage:
-            added(rows)
-        yield f"segments of {segment}, tasks of {task}", usage.worker_mib
+        made(spark, directory, min(size, MOST_WEIGHED_BYTES), 100, 1, segmentBytes=segment)
+        for task in tasks:
+            rows = from_directory(spark, directory, maxBytesPerTask=task)
+            with Usage() as usage:
+                added(rows)
+            yield f"segments of {segment}, tasks of {task}", usage.worker_mib
+        shutil.rmtree(directory)
