@@ -61,7 +61,10 @@ class Keys(NamedTuple):
             return self._replace(records=self.records + len(keys), without_key=self.without_key + without)
         counted = pc.value_counts(keys.drop_null() if without else keys)
         key, count = counted.field("values"), counted.field("counts").to_numpy()
-        smallest = np.unique(hashes(key))[:SMALLEST]
+        hashed = hashes(key)
+        if self.smallest.size == SMALLEST:  # most are not among the smallest any more
+            hashed = hashed[hashed < self.smallest[-1]]
+        smallest = np.unique(hashed)[:SMALLEST]
         return self.and_also(Keys(len(keys), without, key, count, 0, smallest))
 
     def and_also(self, other: Keys) -> Keys:
