@@ -17,7 +17,7 @@ from .live.lookups import EARLIEST, LATEST
 from .live.reading import LiveSplit, read_live
 from .live.refusals import OffsetOutOfRange
 from .options import BadOption, ReadOptions, TopicPartition
-from .origin import Aborted, Part, Range
+from .origin import Part, Range
 
 _log = logging.getLogger(__name__)
 
@@ -79,8 +79,7 @@ def broker_parts(split: LiveSplit, options: ReadOptions) -> Iterator[Part]:
     while next_offset < split.end_offset:
         try:
             for fetched in read_live(split._replace(start_offset=next_offset), bootstrap, properties(options)):
-                aborted = None if fetched.aborted is None else Aborted(*fetched.aborted)
-                yield Part(where, 0, fetched.buffer, fetched.batches, aborted, fetched.problems)
+                yield Part(where, 0, fetched.buffer, fetched.batches, fetched.aborted, fetched.problems)
                 if fetched.batches.position.size:
                     next_offset = int(fetched.batches.last_offset[-1]) + 1
             return

@@ -15,15 +15,15 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from .decoding.chunks import Chunk, read_chunks
+from .decoding.transactions import AbortedTransactions, abort_markers
 from .filters import Pushed
-from .live.markers import abort_markers
 from .logs.directory import PartitionLog, find, open_partition
 from .logs.ends import aborted_transactions, last_stable_offset, log_end, log_end_offset
 from .logs.planning import plan
-from .logs.splits import Piece, Split
+from .logs.splits import Piece, Split, renewed
 from .logs.timestamps import TimestampSearch
 from .options import BadOption, ReadOptions, TopicPartition
-from .origin import Aborted, Part, Range
+from .origin import Part, Range
 
 CHUNK_BYTES = 8 << 20
 """What a task holds of a file at once, unless one batch is larger."""
@@ -102,7 +102,9 @@ class DirectoryOrigin:
 
 
 def file_parts(split: Split, options: ReadOptions) -> Iterator[Part]:
-    """What lies in the files of a split. Raises CorruptFile for a transaction index, if the mode is FAILFAST."""
+    """What lies in the files of a split. Raises CorruptFile for a transaction index, if the mode is FAILFAST;
+    FileNotFoundError where records were deleted since the split was made."""
+    split = renewed(split, lenient=options.mode != "FAILFAST")
     if not split.pieces:
         return
     hiding = Hiding(split, options) if options.committed and split.start_offset < split.end_offset else None
@@ -131,8 +133,9 @@ class Hiding:
         if self._lenient:
             return
         batches = chunk.batches.take(abort_markers(chunk.buffer, chunk.batches))
-        for at in batches.base_offset[~np.isin(batches.base_offset, self.aborted.last_offset)].tolist():
-            self._between(at, at + 1, verify=True)
+        unknown = batches.base_offset[~np.isin(batches.base_offset, self.aborted.last_offset)]
+        if unknown.size:
+            self._between(int(unknown[0]), int(unknown[-1]) + 1, verify=True)
 
-    def _between(self, start: int, end: int, *, verify: bool) -> Aborted:
-        return Aborted(*aborted_transactions(self._log, start, end, lenient=self._lenient, verify=verify))
+    def _between(self, start: int, end: int, *, verify: bool) -> AbortedTransactions:
+        return aborted_transactions(self._log, start, end, lenient=self._lenient, verify=verify)

@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from .decoding.batches import Batches
 from .decoding.chunks import Problem
+from .decoding.transactions import AbortedTransactions
 from .filters import Pushed
 from .live.reading import LiveSplit
 from .logs.splits import Split
@@ -30,14 +28,6 @@ class Range(NamedTuple):
     end: int
 
 
-class Aborted(NamedTuple):
-    """Transactions that were aborted, in columns: whose, and from which offset to which."""
-
-    producer_id: NDArray[np.int64]
-    first_offset: NDArray[np.int64]
-    last_offset: NDArray[np.int64]
-
-
 class Part(NamedTuple):
     """A piece of a log: `buffer` with its batches; `aborted` if they are to be hidden; what could not be read."""
 
@@ -47,7 +37,7 @@ class Part(NamedTuple):
     """Where `buffer` begins in the file."""
     buffer: bytes | bytearray | memoryview
     batches: Batches
-    aborted: Aborted | None
+    aborted: AbortedTransactions | None
     problems: Sequence[Problem]
 
 

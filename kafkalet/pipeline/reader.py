@@ -16,15 +16,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from .columns import Filling, needed
 from .decoding.batches import Batches
 from .decoding.chunks import Problem
 from .decoding.records import Records, decode_each
+from .decoding.transactions import is_aborted
 from .decoding.unreadable import Unreadable
 from .options import ReadOptions
-from .origin import Aborted, Part
+from .origin import Part
 
 _log = logging.getLogger(__name__)
 
@@ -79,21 +79,6 @@ def wanted(part: Part, want: Want, options: ReadOptions) -> Batches:
     if part.aborted is not None and part.aborted.producer_id.size:
         keep &= ~is_aborted(batches, part.aborted)
     return batches if keep.all() else batches.take(keep)
-
-
-def is_aborted(batches: Batches, aborted: Aborted) -> NDArray[np.bool_]:
-    """Which batches hold records of a transaction that was aborted; markers are not among them."""
-    found = np.zeros(batches.position.size, np.bool_)
-    candidates = batches.is_transactional & ~batches.is_control
-    for producer_id in np.intersect1d(aborted.producer_id, batches.producer_id[candidates]):
-        its = aborted.producer_id == producer_id
-        order = np.argsort(aborted.first_offset[its])
-        first, last = aborted.first_offset[its][order], aborted.last_offset[its][order]
-        mine = np.flatnonzero(candidates & (batches.producer_id == producer_id))
-        which = np.searchsorted(first, batches.base_offset[mine], side="right") - 1
-        inside = (which >= 0) & (batches.base_offset[mine] <= last[which])
-        found[mine[inside]] = True
-    return found
 
 
 def _cut(records: Records, want: Want) -> Records:

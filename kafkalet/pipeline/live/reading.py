@@ -31,11 +31,12 @@ import numpy.typing as npt
 from kafkalet.clock import Clock
 from kafkalet.pipeline.decoding.batches import Batches, scan, wrong_checksums
 from kafkalet.pipeline.decoding.chunks import Problem
+from kafkalet.pipeline.decoding.transactions import AbortedTransactions
 from kafkalet.pipeline.decoding.unreadable import Unreadable
 
 from .broker import LiveBroker
 from .fetching import Answer, PartitionFetcher
-from .markers import Aborted, aborted_in
+from .markers import aborted_in
 
 
 class LiveSplit(NamedTuple):
@@ -52,7 +53,7 @@ class Fetched(NamedTuple):
 
     buffer: bytearray
     batches: Batches
-    aborted: Aborted | None
+    aborted: AbortedTransactions | None
     """Which transactions not to show; None under read_uncommitted."""
     problems: tuple[Problem, ...]
     """What could not be read; its `path` names topic, partition and broker, its `position` is one of `buffer`."""

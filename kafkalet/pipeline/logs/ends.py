@@ -12,9 +12,10 @@ Which transactions are open say the newest snapshot of the producers' states, an
 
 from __future__ import annotations
 
+from kafkalet.pipeline.decoding.transactions import AbortedTransactions
+
 from .directory import PartitionLog
 from .indexed import IndexedSegment, floor_segment
-from .indexes import AbortedTransactions
 from .tail import LogEnd, log_end
 from .transactions import OpenTransactions, aborted_transactions, open_transactions
 

@@ -29,6 +29,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kafkalet.pipeline.decoding.transactions import AbortedTransactions
+
 from .files import CorruptFile, read_whole
 
 MAX_RELATIVE_OFFSET = (1 << 31) - 1
@@ -78,18 +80,6 @@ class TimeIndex(NamedTuple):
         """Every record up to this offset is earlier than `timestamp_ms`; -1 where nothing is known."""
         slot = int(np.searchsorted(self.timestamp, timestamp_ms, "left")) - 1
         return int(self.offset[slot]) if slot >= 0 else -1
-
-
-class AbortedTransactions(NamedTuple):
-    """Aborted transactions in the order of their markers, which lie at the last offsets."""
-
-    producer_id: Column
-    first_offset: Column
-    last_offset: Column
-
-    def take(self, rows: Any) -> AbortedTransactions:
-        """Only these rows, by number or mask."""
-        return AbortedTransactions(*(column[rows] for column in self))
 
 
 class TransactionIndex(NamedTuple):

@@ -19,6 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kafkalet.pipeline.decoding.transactions import AbortedTransactions
+
 from .directory import PartitionLog, snapshot_path
 from .files import CorruptFile
 from .heads import Head
@@ -26,7 +28,6 @@ from .indexed import IndexedSegment, floor_segment
 from .indexes import (
     NO_ABORTED,
     TXN_ENTRY_BYTES,
-    AbortedTransactions,
     TransactionIndex,
     read_transaction_index,
 )

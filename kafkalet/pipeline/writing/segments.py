@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kafkalet.pipeline.decoding.transactions import AbortedTransactions
 from kafkalet.pipeline.logs import indexes
 
 from .producers import ProducerState, encode
@@ -184,9 +185,7 @@ class SegmentFiles:
         self._save(segment, BATCHES, np.array(segment.batches, "<i8").tobytes())
         if segment.aborted:
             *aborted, stable = np.array(segment.aborted, np.int64).T
-            self._save(
-                segment, TXN_INDEX, indexes.transaction_index_bytes(indexes.AbortedTransactions(*aborted), stable)
-            )
+            self._save(segment, TXN_INDEX, indexes.transaction_index_bytes(AbortedTransactions(*aborted), stable))
         self._written.append(Written(segment.base_offset, segment.size))
 
     def _save(self, segment: _Segment, suffix: str, data: bytes) -> None:

@@ -21,7 +21,8 @@ from zlib import crc32
 
 import numpy as np
 
-from kafkalet.pipeline.logs.indexes import AbortedTransactions, read_transaction_index, transaction_index_bytes
+from kafkalet.pipeline.decoding.transactions import AbortedTransactions
+from kafkalet.pipeline.logs.indexes import read_transaction_index, transaction_index_bytes
 
 from .ground import Ground, Start
 from .producers import States
