@@ -96,7 +96,7 @@ def _only_zeros(descriptor: int, position: int, end: int) -> bool:
 
 def _cut_off(path: str, descriptor: int, position: int, limit: int, end: int) -> Chunk:
     """The chunk that says so, and has no entries."""
-    head = os.pread(descriptor, min(UP_TO_MAGIC, limit - position), position)
+    head = os.pread(descriptor, max(min(UP_TO_MAGIC, limit - position), 0), position)
     if not head:
         reason = f"truncated: the file ends there, {end - position} bytes too early"
     elif len(head) < UP_TO_MAGIC:

@@ -13,6 +13,7 @@ it: timestamps need not rise, and nothing holds their minimum.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -20,12 +21,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .directory import PartitionLog, Segment
+from .directory import PartitionLog, Segment, open_partition
 from .heads import Head, head_at, heads
 from .indexed import Claim, IndexedSegment, floor_segment
 from .tail import log_end
 from .timestamps import records_of
 
+_NO_BOUND = 1 << 62
 _PLACES_PER_SPLIT = 64
 """So many are enough to cut where it is about even."""
 
@@ -79,6 +81,24 @@ def split(
     that is missing or corrupt, unless `lenient`; ValueError for `max_bytes` below 1.
     """
     return Cutter(log, lenient=lenient).split(start_offset, end_offset, max_bytes, not_before_ms)
+
+
+def renewed(stale: Split, *, lenient: bool = False) -> Split:
+    """The same offsets in the files that are there now: the split itself, unless a compaction has replaced one since.
+
+    Raises FileNotFoundError where records were deleted since; CorruptFile as `split`.
+    """
+    try:
+        if not any(piece.is_replaced for piece in stale.pieces):
+            return stale
+    except FileNotFoundError:
+        pass  # deleted, or merged into the segment before it
+    path = stale.pieces[0].path
+    log = open_partition(os.path.dirname(path), lenient=lenient)
+    if log.log_start_offset > stale.start_offset:
+        raise FileNotFoundError(errno.ENOENT, "its records were deleted before they were read", path)
+    again = split(log, stale.start_offset, stale.end_offset, max_bytes=_NO_BOUND, lenient=lenient)
+    return again[0] if again else stale._replace(pieces=(), size_bytes=0)
 
 
 class Cutter:

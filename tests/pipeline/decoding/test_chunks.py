@@ -50,6 +50,12 @@ def test_a_stretch_of_the_file_is_read_alone(path: str) -> None:
     assert offsets(list(read_chunks(path, start, end, chunk_bytes=150))) == [1, 2, 3, 4, 5]
 
 
+def test_a_stretch_that_begins_behind_the_end_of_the_file_is_truncated(path: str) -> None:
+    [problem] = problems(path, len(LOG) + 90, start=len(LOG) + 40)
+    assert (problem.position, problem.size) == (len(LOG) + 40, 50)
+    assert problem.reason == "truncated: the file ends there, 50 bytes too early"
+
+
 def test_an_empty_stretch_has_no_chunks(path: str) -> None:
     assert list(read_chunks(path, 50, 50)) == []
 

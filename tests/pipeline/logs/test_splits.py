@@ -13,7 +13,7 @@ from kafkalet.pipeline.logs import splits as cutting
 from kafkalet.pipeline.logs.directory import PartitionLog, open_partition
 from kafkalet.pipeline.logs.files import CorruptFile
 from kafkalet.pipeline.logs.indexes import offset_index_bytes, read_offset_index
-from kafkalet.pipeline.logs.splits import Cutter, Piece, Split, split
+from kafkalet.pipeline.logs.splits import Cutter, Piece, Split, renewed, split
 from kafkalet.protocol.records.codecs import Codec
 
 from .made import CONFIG, T0, Made
@@ -268,6 +268,49 @@ def test_a_piece_knows_when_its_file_was_replaced(own: Made) -> None:
     path.unlink()
     with pytest.raises(FileNotFoundError):
         _ = whole.pieces[0].is_replaced
+
+
+def merged(own: Made, count: int) -> None:
+    """What a compaction makes of the first segments that finds nothing to drop: one, without index entries."""
+    first, *others = open_partition(str(own.place)).segments[:count]
+    swap = Path(f"{first.path}.swap")
+    swap.write_bytes(b"".join(Path(segment.path).read_bytes() for segment in (first, *others)))
+    Path(first.index_path).write_bytes(b"")
+    for segment in others:
+        Path(segment.path).rename(f"{segment.path}.deleted")
+    swap.replace(first.path)
+
+
+def test_a_split_is_renewed_where_a_compaction_has_replaced_its_files(own: Made) -> None:
+    splits = split(open_partition(str(own.place)), 3, END - 3, max_bytes=3000)
+    assert [renewed(each) for each in splits] == splits
+    merged(own, 3)
+    again = [renewed(each) for each in splits]
+    assert again[0] != splits[0]
+    assert again[-1] == splits[-1]
+    assert [each[:4] for each in again] == [each[:4] for each in splits]
+    assert seen(again) == list(range(3, END - 3))
+
+
+def test_a_split_of_which_nothing_is_left_is_empty(own: Made) -> None:
+    [first, *_] = split(open_partition(str(own.place)), 0, END, max_bytes=500)
+    path = Path(first.pieces[0].path)
+    other = path.with_suffix(".other")
+    other.write_bytes(path.read_bytes()[first.pieces[0].end :])
+    other.replace(path)
+    path.with_suffix(".index").write_bytes(b"")
+    assert renewed(first) == first._replace(pieces=(), size_bytes=0)
+
+
+def test_records_that_were_deleted_before_they_were_read_are_not_there(own: Made) -> None:
+    splits = split(open_partition(str(own.place)), 0, END, max_bytes=3000)
+    own.open()
+    own.delete_until(100, files=True)
+    own.seen()
+    own.close()
+    with pytest.raises(FileNotFoundError, match="its records were deleted before they were read"):
+        renewed(splits[0])
+    assert renewed(splits[-1]) == splits[-1]
 
 
 def test_a_piece_of_an_unknown_file_is_never_replaced(own: Made) -> None:
