@@ -9,78 +9,45 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from kafkalet.pipeline.live.broker import LiveBroker
-from kafkalet.protocol.errors import KafkaError
 
 from .asking import Answers, search, whole_log
-from .comparing import Bounds, Compared, Comparison, Expected, bounds_of, compare
+from .comparing import Compared, Comparison, Expected, compare
+from .findings import Findings
 from .options import AuditOptions
-from .partition_audit import Begun, PartitionFacts
-from .tasks import Task, begin, packed
+from .partition_audit import PartitionFacts
+from .steadiness import TRIES, Listed, audit_here, listed, live_broker
+from .stretch_audit import HowToLook
+from .tasks import Task, bytes_together, packed, tasks_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def begin_with_broker(begun: Sequence[Begun], options: AuditOptions) -> list[Begun]:
-    """What is known of the logs before they are read, by what the broker says of them now.
-
-    The files have to be listed again afterwards: what lies below this high watermark is in them then.
-    """
-    with _broker(options) as broker:
-        bounds = bounds_of(broker, [(each.log.topic, each.log.partition) for each in begun])
-    result = []
-    for each in begun:
-        told = bounds[each.log.topic, each.log.partition]
-        if isinstance(told, Bounds):
-            result.append(
-                each._replace(
-                    log=each.log._replace(log_start_offset=told.log_start_offset, is_closed=False),
-                    before_offset=told.high_watermark,
-                )
-            )
-        else:
-            each.findings.add("list-offsets", f"the broker does not answer for it: {_reason(told)}", file=each.log.path)
-            result.append(each)
-    return result
-
-
-def listed_again(each: Begun) -> Begun:
-    """With the files that are there now."""
-    from kafkalet.pipeline.logs.directory import open_partition
-
-    log = open_partition(each.log.path, lenient=True)
-    if each.before_offset is None:
-        return begin(log, None)._replace(findings=each.findings)
-    told = log._replace(log_start_offset=each.log.log_start_offset, is_closed=False)
-    return begin(told, each.before_offset)
-
-
 def compare_with_broker(
-    spark: SparkSession,
-    tasks: Sequence[Task],
-    begun: Sequence[Begun],
-    facts: Sequence[PartitionFacts],
-    options: AuditOptions,
-    bytes_each: int,
+    spark: SparkSession, logs: Sequence[Listed], facts: Sequence[PartitionFacts], options: AuditOptions
 ) -> Comparison:
     """Adds what disagrees to the findings of `facts`."""
     context = spark.sparkContext
-    asked = [at for at, each in enumerate(begun) if each.before_offset is not None]
+    asked = {at for at, each in enumerate(logs) if each.is_live}
+    tasks = [task for task in tasks_of([each.begun for each in logs], options.max_bytes_per_task) if task.log in asked]
+    groups = packed(tasks, bytes_together(tasks, context.defaultParallelism, options.max_bytes_per_task))
     queries = context.broadcast({at: facts[at].queries for at in asked})
-    known = context.broadcast({at: _expected(begun[at], facts[at]) for at in asked})
-    groups = packed([task for task in tasks if task.log in asked], bytes_each)
+    known = context.broadcast({at: (logs[at], facts[at].last_stable_offset) for at in asked})
 
     def look(group: list[Task]) -> Iterator[tuple[int, tuple[Task, Answers]]]:
         for task in group:
             yield task.log, (task, search(task.stretch, queries.value[task.log], options.chunk_bytes))
 
-    def ask(logs: Iterable[tuple[int, Iterable[tuple[Task, Answers]]]]) -> Iterator[tuple[int, Compared]]:
-        with _broker(options) as broker:
-            for log, found in logs:
-                ordered = sorted(found, key=lambda each: each[0].number)
-                answers = whole_log([(task.stretch, answers) for task, answers in ordered], queries.value[log])
-                yield log, compare(broker, known.value[log]._replace(answers=answers))
+    def ask(found: Iterable[tuple[int, Iterable[tuple[Task, Answers]]]]) -> Iterator[tuple[int, Compared]]:
+        with live_broker(options) as broker:
+            for log, parts in found:
+                each, stable = known.value[log]
+                answers = _together(parts, queries.value[log])
+                yield log, _compared(broker, each, _expected(each, stable, queries.value[log], answers), options)
 
     compared = {}
     if groups:
@@ -90,7 +57,7 @@ def compare_with_broker(
         broadcast.unpersist()
     for at, one in compared.items():
         facts[at].findings.merge(one.findings)
-    names = {at: begun[at].log.name for at in compared}
+    names = {at: logs[at].begun.log.name for at in compared}
     return Comparison(
         options.bootstrap or "",
         sum(one.lookups for one in compared.values()),
@@ -100,24 +67,39 @@ def compare_with_broker(
     )
 
 
-def _expected(begun: Begun, facts: PartitionFacts) -> Expected:
-    log = begun.log
+def _compared(broker: LiveBroker, each: Listed, expected: Expected, options: AuditOptions) -> Compared:
+    """What the broker answers. If the log changes meanwhile, it is read and asked for again, a few times."""
+    for _ in range(TRIES):
+        compared = compare(broker, expected)
+        if not (each.has_changed() or compared.has_moved):
+            return compared
+        each = listed(each.begun.log, broker)
+        if not each.is_live:
+            return compared
+        facts = audit_here(each, options, HowToLook(options.chunk_bytes))
+        found = (
+            (task, search(task.stretch, expected.queries, options.chunk_bytes))
+            for task in tasks_of([each.begun], options.max_bytes_per_task)
+        )
+        answers = _together(found, expected.queries)
+        expected = _expected(each, facts.last_stable_offset, expected.queries, answers)
+    return Compared(0, Findings(expected.topic, expected.partition), True, None)
+
+
+def _together(parts: Iterable[tuple[Task, Answers]], queries: NDArray[np.int64]) -> Answers:
+    ordered = sorted(parts, key=lambda part: part[0].number)
+    return whole_log([(task.stretch, answers) for task, answers in ordered], queries)
+
+
+def _expected(each: Listed, stable: int, queries: NDArray[np.int64], answers: Answers) -> Expected:
+    log = each.begun.log
     return Expected(
         log.topic,
         log.partition,
         log.path,
         log.log_start_offset,
-        begun.before_offset or 0,
-        facts.last_stable_offset,
-        facts.queries,
-        whole_log([], facts.queries),
+        each.begun.before_offset or 0,
+        stable,
+        queries,
+        answers,
     )
-
-
-def _broker(options: AuditOptions) -> LiveBroker:
-    assert options.bootstrap is not None
-    return LiveBroker(options.bootstrap, options.properties)
-
-
-def _reason(error: KafkaError) -> str:
-    return str(error.message or error)

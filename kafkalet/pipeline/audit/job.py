@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 
 from kafkalet.pipeline.logs.directory import PartitionLog, find
 
-from .broker_job import begin_with_broker, compare_with_broker, listed_again
+from .broker_job import compare_with_broker
 from .facts import SCHEMA, tables
 from .options import AuditOptions
-from .partition_audit import Begun, PartitionFacts, audit_partition
+from .partition_audit import PartitionFacts, audit_partition
 from .report import page
+from .steadiness import Listed, listed, live_broker, steadied
 from .stretch_audit import HowToLook, StretchFacts
-from .tasks import Task, begin, bytes_together, packed, settled, tasks_of
+from .tasks import Task, bytes_together, packed, settled, tasks_of
 from .verdict import Verdict
 
 if TYPE_CHECKING:
@@ -38,19 +40,23 @@ def audit(spark: SparkSession, paths: Sequence[str], options: AuditOptions | Non
     raised, it is in the verdict.
     """
     options = options or AuditOptions()
-    begun = [begin(log, None) for log in chosen(paths, options)]
-    if options.bootstrap is not None:
-        begun = [listed_again(each) for each in begin_with_broker(begun, options)]
-    tasks = tasks_of(begun, options.max_bytes_per_task)
-    bytes_each = bytes_together(tasks, spark.sparkContext.defaultParallelism, options.max_bytes_per_task)
-    facts = _audit_logs(spark, packed(tasks, bytes_each), begun, options)
+    logs = list(_listed(chosen(paths, options), options))
+    audited = _audit_logs(spark, logs, options)
+    logs, facts = [each for each, _ in audited], [found for _, found in audited]
     compared = None
     if options.bootstrap is not None:
-        compared = compare_with_broker(spark, tasks, begun, facts, options, bytes_each)
+        compared = compare_with_broker(spark, logs, facts, options)
     verdict = Verdict(tuple(facts), compared)
     if options.out is not None:
         write(verdict, options.out, options)
     return verdict
+
+
+def _listed(logs: Sequence[PartitionLog], options: AuditOptions) -> Iterator[Listed]:
+    with live_broker(options) if options.bootstrap is not None else nullcontext() as broker:
+        for log in logs:
+            with suppress(FileNotFoundError):  # deleted since
+                yield listed(log, broker)
 
 
 def chosen(paths: Sequence[str], options: AuditOptions) -> list[PartitionLog]:
@@ -62,27 +68,34 @@ def chosen(paths: Sequence[str], options: AuditOptions) -> list[PartitionLog]:
 
 
 def _audit_logs(
-    spark: SparkSession, groups: list[list[Task]], begun: list[Begun], options: AuditOptions
-) -> list[PartitionFacts]:
+    spark: SparkSession, logs: Sequence[Listed], options: AuditOptions
+) -> list[tuple[Listed, PartitionFacts]]:
+    """The facts about each log, and as what it was listed, which may have been done again."""
     context = spark.sparkContext
     sampled = options.timestamps if options.bootstrap is not None else 0
     how = HowToLook(options.chunk_bytes, sampled, options.seed)
-    known = context.broadcast(begun)
+    tasks = tasks_of([each.begun for each in logs], options.max_bytes_per_task)
+    groups = packed(tasks, bytes_together(tasks, context.defaultParallelism, options.max_bytes_per_task))
+    known = context.broadcast(logs)
 
     def look(group: list[Task]) -> Iterator[tuple[int, tuple[Task, StretchFacts]]]:
         for task in group:
             yield task.log, (task, task.look(how))
 
-    def together(one: tuple[int, Iterable[tuple[Task, StretchFacts]]]) -> tuple[int, PartitionFacts]:
-        log, seen = one
-        return log, audit_partition(known.value[log], settled(seen, how), options)
+    def together(one: tuple[int, Iterable[tuple[Task, StretchFacts]]]) -> tuple[int, tuple[Listed, PartitionFacts]]:
+        at, seen = one
+        each = known.value[at]
+        facts = audit_partition(each.begun, settled(seen, how), options)
+        return at, steadied(each, facts, options, how)
 
-    found: dict[int, PartitionFacts] = {}
+    found: dict[int, tuple[Listed, PartitionFacts]] = {}
     if groups:
         by_log = context.parallelize(groups, len(groups)).flatMap(look)
-        found = dict(by_log.groupByKey(min(len(begun), len(groups))).map(together).collect())
+        found = dict(by_log.groupByKey(min(len(logs), len(groups))).map(together).collect())
     known.unpersist()
-    return [found[at] if at in found else audit_partition(each, [], options) for at, each in enumerate(begun)]
+    return [
+        found[at] if at in found else (each, audit_partition(each.begun, [], options)) for at, each in enumerate(logs)
+    ]
 
 
 def write(verdict: Verdict, folder: str, options: AuditOptions) -> None:

@@ -1,53 +1,70 @@
-"""What is known of logs before they are read, by what a live broker says of them."""
+"""A live broker that agrees with its files, and one that does not, without Spark."""
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
 
 import kafkalet
-from kafkalet.pipeline.audit.broker_job import begin_with_broker, listed_again
-from kafkalet.pipeline.audit.options import AuditOptions
-from kafkalet.pipeline.audit.tasks import begin
+from kafkalet.pipeline.audit import AuditOptions
 from kafkalet.pipeline.live.refusals import Unreachable
-from kafkalet.pipeline.logs.directory import find
 
-from .audited import make
+from .audited import audited, cut, entries, make
+
+T0 = 1_700_000_000_000
 
 
-def test_the_log_ends_where_the_broker_says_and_begins_there_too(tmp_path: Path) -> None:
-    with kafkalet.Broker(data_dir=str(tmp_path)) as broker:
-        broker.create_topic("t")
-        from confluent_kafka import Producer
-
-        producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
-        for at in range(10):
-            producer.produce("t", b"%d" % at)
-            producer.flush()
-        logs = [log for log in find([str(tmp_path)]) if log.topic == "t"]
-        (one,) = begin_with_broker([begin(log, None) for log in logs], AuditOptions(bootstrap=broker.bootstrap_servers))
-        assert (one.before_offset, one.log.log_start_offset) == (10, 0)
-        producer.produce("t", b"later")
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[kafkalet.Broker]:
+    with kafkalet.Broker(data_dir=str(tmp_path / "data"), kafka_version="3.9") as broker:
+        broker.create_topic("plain", partitions=2, config={"segment.bytes": "3000", "index.interval.bytes": "300"})
+        producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "enable.idempotence": True})
+        for at in range(200):
+            producer.produce("plain", b"%d" % at, partition=at % 2, timestamp=T0 + at * 7)
+            if at % 20 == 0:
+                producer.flush()
         producer.flush()
-        again = listed_again(one)
-        assert again.before_offset == 10
-        assert again.log.size_bytes > one.log.size_bytes
-        assert again.findings.total == 0
+        yield broker
 
 
-def test_a_log_that_the_broker_does_not_have_is_audited_at_rest(tmp_path: Path) -> None:
-    made = make(tmp_path / "logs")
-    with kafkalet.Broker() as broker:
-        options = AuditOptions(bootstrap=broker.bootstrap_servers)
-        (one,) = begin_with_broker([begin(log, None) for log in find([str(made.path)])], options)
-    assert one.before_offset is None
-    assert listed_again(one).findings.found == one.findings.found
-    assert [finding.check for finding in one.findings.found] == ["list-offsets"]
+@pytest.mark.parametrize("max_bytes", [1000, 1 << 30])
+def test_a_broker_agrees_with_its_files(broker: kafkalet.Broker, tmp_path: Path, max_bytes: int) -> None:
+    options = AuditOptions(bootstrap=broker.bootstrap_servers, timestamps=100, max_bytes_per_task=max_bytes)
+    verdict = audited(tmp_path / "data", options)
+    assert verdict.agrees, list(verdict.lines())
+    assert verdict.compared is not None
+    assert verdict.compared.lookups > 2 * 2 * 90
+
+
+def test_a_file_that_lacks_records_disagrees_with_the_broker(broker: kafkalet.Broker, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(tmp_path / "data", copy)
+    log = max((copy / "plain-0").glob("*.log"))
+    position, _ = entries(log)[-1]
+    cut(log, position)
+    verdict = audited(copy, AuditOptions(bootstrap=broker.bootstrap_servers, timestamps=100))
+    assert {finding.check for finding in verdict.findings} >= {"missing", "list-offsets"}
+    assert {finding.partition for finding in verdict.findings} == {0}
+    assert verdict.compared is not None
+    assert 0 < verdict.compared.disagreements < verdict.compared.lookups
+    (told,) = [
+        finding for finding in verdict.findings if "the largest timestamp under read_committed" in finding.message
+    ]
+    assert "the broker says offset" in told.message
+
+
+def test_a_log_that_the_broker_does_not_have_disagrees(broker: kafkalet.Broker, tmp_path: Path) -> None:
+    verdict = audited(make(tmp_path / "other").path, AuditOptions(bootstrap=broker.bootstrap_servers))
+    (finding,) = verdict.findings
+    assert finding.check == "list-offsets"
+    assert "does not have it" in finding.message
 
 
 def test_a_broker_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    made = make(tmp_path / "logs")
     options = AuditOptions(bootstrap="127.0.0.1:1", properties={"default.api.timeout.ms": "200"})
     with pytest.raises(Unreachable):
-        begin_with_broker([begin(log, None) for log in find([str(made.path)])], options)
+        audited(make(tmp_path).path, options)

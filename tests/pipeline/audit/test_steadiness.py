@@ -1,0 +1,90 @@
+"""What a broker changes while we look is looked at again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+
+import kafkalet
+from kafkalet.pipeline.audit.options import AuditOptions
+from kafkalet.pipeline.audit.steadiness import Listed, audit_here, listed, live_broker, steadied
+from kafkalet.pipeline.audit.stretch_audit import HowToLook
+from kafkalet.pipeline.logs.directory import find
+
+from .audited import make
+
+HOW = HowToLook()
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[kafkalet.Broker]:
+    with kafkalet.Broker(data_dir=str(tmp_path), kafka_version="3.9") as broker:
+        broker.create_topic("t", config={"segment.bytes": "500"})
+        produce(broker, 30)
+        yield broker
+
+
+def produce(broker: kafkalet.Broker, count: int) -> None:
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    for at in range(count):
+        producer.produce("t", b"%d" % at)
+        producer.flush()
+
+
+def seen(broker: kafkalet.Broker, path: Path) -> Listed:
+    (log,) = [log for log in find([str(path)]) if log.topic == "t"]
+    with live_broker(AuditOptions(bootstrap=broker.bootstrap_servers)) as live:
+        return listed(log, live)
+
+
+def test_a_log_begins_and_ends_where_the_broker_says(broker: kafkalet.Broker, tmp_path: Path) -> None:
+    each = seen(broker, tmp_path)
+    assert (each.begun.before_offset, each.begun.log.log_start_offset, each.is_live) == (30, 0, True)
+    assert len(each.inodes) == len(each.begun.log.segments) > 2
+    assert each.begun.findings.total == 0
+
+
+def test_appends_and_new_segments_change_nothing(broker: kafkalet.Broker, tmp_path: Path) -> None:
+    each = seen(broker, tmp_path)
+    produce(broker, 20)
+    assert not each.has_changed()
+    facts = audit_here(each, AuditOptions(), HOW)
+    assert (facts.findings.total, facts.log_end_offset) == (0, 30)
+
+
+def test_segments_that_are_deleted_or_replaced_do(broker: kafkalet.Broker, tmp_path: Path) -> None:
+    each = seen(broker, tmp_path)
+    path = Path(each.begun.log.segments[0].path)
+    data = path.read_bytes()
+    path.rename(path.with_suffix(".log.deleted"))
+    assert each.has_changed()
+    path.write_bytes(data)
+    assert each.has_changed()
+    path.unlink()
+    path.with_suffix(".log.deleted").rename(path)
+    assert not each.has_changed()
+    os.truncate(path, len(data) - 1)
+    assert each.has_changed()
+
+
+def test_a_log_that_has_changed_is_audited_again(broker: kafkalet.Broker, tmp_path: Path) -> None:
+    options = AuditOptions(bootstrap=broker.bootstrap_servers)
+    each = seen(broker, tmp_path)
+    facts = audit_here(each, options, HOW)
+    assert steadied(each, facts, options, HOW) == (each, facts)
+    produce(broker, 5)
+    other, again = steadied(each._replace(inodes=tuple(0 for _ in each.inodes)), facts, options, HOW)
+    assert (again.findings.total, again.log_end_offset) == (0, 35)
+    assert not other.has_changed()
+
+
+def test_a_log_at_rest_is_read_once(tmp_path: Path) -> None:
+    made = make(tmp_path)
+    (log,) = find([str(made.path)])
+    each = listed(log, None)
+    Path(log.segments[0].path).unlink()
+    assert (each.is_live, each.has_changed()) == (False, False)
