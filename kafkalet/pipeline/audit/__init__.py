@@ -3,20 +3,23 @@
 `audit(spark, paths, options)` reads every log in the directories once, in Spark's tasks, and gives a Verdict; `options`
 are in options.py. What counts as wrong is in findings.py, each kind with the module that finds it:
 
-    stretches.py            how logs are dealt out to tasks; stretch_audit.py is what one task does
+    stretches.py            how logs are cut; tasks.py what Spark is handed; stretch_audit.py what one task does
       entries.py            the sound entries of a chunk of a file
       offset_order.py       offsets rise; gaps
       record_checks.py      records against their header
-      offset_index_check.py, time_index_check.py     .index and .timeindex
+      offset_index_check.py, time_index_check.py     .index and .timeindex, as index_files.py reads them
       runs.py, epoch_runs.py                          what producers and leaders did, in runs
-      sizes.py, keys.py, series.py                    sketches and series of bounded size
+      sizes.py, keys.py, series.py                    sums, sketches and series of bounded size
     partition_audit.py      a whole log from its stretches
       offset_chain.py       where it ends; why offsets are left out
       producers.py, transactions.py                   sequences, epochs; what is open, what was aborted
       txn_index_check.py, snapshot_check.py           .txnindex and .snapshot
       surroundings.py, checkpoint_checks.py           the small files beside the segments
-    asking.py               what a broker should answer to ListOffsets; comparing.py: and what it does answer
-    facts.py, verdict.py, report.py                   facts.parquet, verdict.json, report.html; drawings.py, html.py
+    asking.py               what a broker should answer to ListOffsets, for timestamps of timestamp_sample.py
+      comparing.py          what it does answer; broker_job.py is that part of the job
+      steadiness.py         a log that changes while it is read
+    facts.py, verdict.py    facts.parquet, verdict.json
+    report.py               report.html, with the pictures of plots.py; drawings.py, report_style.py
     job.py                  all of it, through Spark
 
 Nothing here has seen the broker's code: logs are read by `kafkalet.pipeline.decoding` and `kafkalet.pipeline.logs`.

@@ -11,7 +11,7 @@
     time           of a piece of time: its begin in ms             records; bytes in `text`
     finding        the check                                       null; what is wrong
 
-Columns that do not apply are null. Offsets are inclusive.
+Columns that do not apply are null. Offsets are inclusive. A timestamp of -1 is none.
 """
 
 from __future__ import annotations
