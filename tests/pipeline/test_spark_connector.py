@@ -28,7 +28,7 @@ pytestmark = pytest.mark.xdist_group("spark")
 
 CONFIG = {"log.retention.ms": "-1", "auto.create.topics.enable": "false"}
 LONG_TRANSACTIONS = {"transaction.timeout.ms": 900_000}
-PATIENCE_S = 30
+PATIENCE_S = 120
 
 EARLY_MS, LATER_MS, NEVER_MS = 1_357_000_000_000, 1_357_100_000_000, 4_000_000_000_000
 EARLY_COUNT, LATER_COUNT, UNCERTAIN_COUNT = 100_000, 10, 5
