@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.xdist_group("spark")
 
-FLIGHTS = "carrier,at,delay\nUA,2013-01-01T05:00:00Z,2\nAA,2013-01-01T04:00:00Z,\nUA,2013-01-01T06:00:00Z,-1\n"
+FLIGHTS = "carrier,at,delay,to\nUA,2013-01-01T05:00:00Z,2,X\nAA,2013-01-01T04:00:00Z,,Y\nUA,2013-01-01T06:00:00Z,-1,Z\n"
 
 
 def job(*arguments: str) -> LoadJob:
@@ -122,7 +122,7 @@ def test_a_plan_shows_what_would_become_of_the_input(spark: "SparkSession", tmp_
     job(*arguments, "--timestamp", "at", "--partitions", "3").dry_run(Running(spark=spark, output=output))
     shown = dict(line.split(maxsplit=1) for line in output.getvalue().splitlines())
     assert shown["input"] == f"csv, 1 files, {path.stat().st_size} B"
-    assert shown["columns"] == "carrier string, at string, delay string"
+    assert shown["columns"] == "carrier string, at string, delay string, to string"
     assert shown["records"] == "key string, value string, timestamp timestamp"
     assert (shown["topic"], shown["partitions"]) == ("flights", "3")
     assert not (tmp_path / "d").exists()
@@ -138,9 +138,9 @@ def test_a_load_can_be_read_again(spark: "SparkSession", tmp_path: Path) -> None
         "offset", "cast(key as string)", "cast(value as string)", "unix_millis(timestamp)"
     )  # fmt: skip
     assert sorted(map(tuple, rows.collect())) == [
-        (0, "AA", '{"delay":null}', 1357012800000),
-        (1, "UA", '{"delay":"2"}', 1357016400000),
-        (2, "UA", '{"delay":"-1"}', 1357020000000),
+        (0, "AA", '{"delay":null,"to":"Y"}', 1357012800000),
+        (1, "UA", '{"delay":"2","to":"X"}', 1357016400000),
+        (2, "UA", '{"delay":"-1","to":"Z"}', 1357020000000),
     ]
 
 
