@@ -8,6 +8,7 @@ and after, and an answer has to fit to either:
     match from the bound after on     none
     in between                        one of the two
     no match in what was audited      none, or something that was written after the audit began
+    the largest timestamp             the same; and if something was written since, none, for it may be hidden
 
 The last stable offset itself has to be the one that the batches tell, unless something was written meanwhile. Where
 the log start offset has moved, records that should be found may be gone: such a partition is counted, and not compared.
@@ -182,12 +183,19 @@ class _Comparing:
         is_right = told.offset == NOTHING and (wanted.offset == NOTHING or not must_be_seen)
         if wanted.offset != NOTHING and may_be_seen:
             is_right |= told[:2] == wanted[:2] and told.leader_epoch in (wanted.leader_epoch, NOTHING)
-        is_newer = self.has_grown and told.offset >= self.expected.end_offset
-        if not (is_right or (is_newer and (wanted.offset == NOTHING or timestamp == MAX_TIMESTAMP))):
+        if not (is_right or self._may_be_newer(timestamp, wanted, told)):
             name = "the largest timestamp" if timestamp == MAX_TIMESTAMP else f"timestamp {timestamp}"
             hidden = "" if wanted.offset == NOTHING or may_be_seen else f", which {level} hides"
             message = f"for {name} under {level} the broker says {_named(told)}, the batches {_named(wanted)}{hidden}"
             self._add(message, wanted.offset if wanted.offset != NOTHING else None)
+
+    def _may_be_newer(self, timestamp: int, wanted: Answer, told: Answer) -> bool:
+        """Whether the broker may have found what was written since; the largest timestamp may be hidden, too."""
+        if not self.has_grown:
+            return False
+        if timestamp == MAX_TIMESTAMP and told.offset == NOTHING:
+            return True
+        return told.offset >= self.expected.end_offset and (wanted.offset == NOTHING or timestamp == MAX_TIMESTAMP)
 
     def _add(self, message: str, offset: int | None) -> None:
         self.findings.add("list-offsets", message, file=self.expected.path, offset=offset)

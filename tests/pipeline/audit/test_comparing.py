@@ -103,7 +103,9 @@ def test_what_was_appended_meanwhile_is_no_disagreement() -> None:
     moving = ((0, 9, 9), (0, 12, 12))
     assert asked({(30, "read_uncommitted"): Found(10, 30, 0)}, *moving)[1] == []
     assert asked({(MAX_TIMESTAMP, "read_uncommitted"): Found(11, 40, 0)}, *moving)[1] == []
+    assert asked({(MAX_TIMESTAMP, "read_committed"): NONE}, *moving)[1] == []
     assert len(asked({(20, "read_uncommitted"): Found(11, 40, 0)}, *moving)[1]) == 1
+    assert len(asked({(20, "read_uncommitted"): NONE}, *moving)[1]) == 1
 
 
 def test_while_the_last_stable_offset_moves_both_answers_are_right() -> None:
