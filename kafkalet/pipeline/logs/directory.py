@@ -13,13 +13,15 @@ and in the directory of a log
     .swap       a finished compaction that replaces the segments whose offsets it covers: there for a moment, or after
                 a crash. It counts from when the first of those has lost its name; until then they do
 
-A directory is listed until two listings agree, so that no segment is missed because it gets its name just now.
+A directory is listed until two listings agree, so that no segment is missed because it gets its name just now. A
+running broker may delete or replace a segment after that: who finds that out while it looks into files lists anew.
 
 A topic may lie in several log directories, a partition only in one of them.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,8 +34,10 @@ from .heads import heads
 
 METADATA_TOPIC = "__cluster_metadata"
 LEFT_ALONE = ("-delete", "-stray", "-future")
+ATTEMPTS = 5
+"""So often a log is listed anew because a segment went away."""
 _SEGMENT = re.compile(r"(\d+)\.log(\.swap)?")
-_ATTEMPTS = 20
+_LISTINGS = 20
 _CLEANED = re.compile(r"(\d+)\.\w+\.cleaned")
 
 
@@ -63,6 +67,17 @@ class Segment(NamedTuple):
     def snapshot_path(self) -> str:
         """Of the producers' state at the base offset."""
         return snapshot_path(os.path.dirname(self.path), self.base_offset)
+
+    @property
+    def is_replaced(self) -> bool:
+        """The file has the name of another one now: a compaction has put a new segment in its place, and positions no
+        longer count. Raises FileNotFoundError where it is gone."""
+        return is_replaced(self.path, self.inode)
+
+    def check_is_there(self) -> None:
+        """Raises FileNotFoundError where the file is gone, or replaced: the log has to be listed again."""
+        if self.is_replaced:
+            raise FileNotFoundError(errno.ENOENT, "a compaction has replaced it", self.path)
 
     def _beside(self, suffix: str) -> str:
         stem, _, swap = self.path.rpartition(".log")
@@ -105,6 +120,11 @@ class PartitionLog(NamedTuple):
 def file_name(offset: int, suffix: str) -> str:
     """How Kafka names a file of a segment, or a snapshot: the offset in twenty digits."""
     return f"{offset:020d}{suffix}"
+
+
+def is_replaced(path: str, inode: int) -> bool:
+    """Whether another file than this one has the name now; 0: it is not known which one had it."""
+    return os.stat(path).st_ino != inode != 0
 
 
 def snapshot_path(directory: str, offset: int) -> str:
@@ -209,7 +229,7 @@ def _open(path: str, around: _Surroundings) -> PartitionLog:
 def _segments(directory: str) -> tuple[Segment, ...]:
     """The segments that lie there; FileNotFoundError where they change too fast to be listed."""
     names = _names(directory)
-    for _ in range(_ATTEMPTS):
+    for _ in range(_LISTINGS):
         with suppress(FileNotFoundError):
             segments = _listed(directory, names)
             if names == _names(directory):

@@ -3,7 +3,8 @@
 An index that is missing, or that breaks its rules, is a `CorruptFile`. Two exceptions: the segment that takes appends
 may lack its indexes while its broker runs or after it was killed, since kafkalet writes them at the next roll, flush
 or close; and Kafka before 0.10.1 knew no .timeindex, so a segment that begins with an entry of formats 0 or 1 may lack
-it. `lenient` makes it one for every segment: what the index would say is then found by walking through the log.
+it. `lenient` makes it one for every segment: what the index would say is then found by walking through the log. Where
+a running broker has deleted or replaced the segment in the meantime, it is a FileNotFoundError.
 
 That an entry of an index points to the wrong place shows only in the log. So the place is looked at before a walk
 begins there.
@@ -93,6 +94,7 @@ class IndexedSegment:
         try:
             return self._read_offsets_strictly()
         except CorruptFile:
+            segment.check_is_there()
             if not self.lenient:
                 raise
             return NO_OFFSETS
@@ -132,6 +134,7 @@ class IndexedSegment:
         try:
             return read_time_index(segment.time_index_path, segment.base_offset)
         except CorruptFile:
+            segment.check_is_there()
             if not self.lenient:
                 raise
             return self._walked_times()
@@ -202,6 +205,7 @@ class Claim(NamedTuple):
         head = next(iter(walk), None)
         if head is not None and self._fits(head):
             return head
+        segment.check_is_there()
         if lenient or (is_last and head is None and (walk.fault or "").startswith("truncated")):
             return None
         raise CorruptFile(

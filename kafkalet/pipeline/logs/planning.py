@@ -45,11 +45,10 @@ def plan(
 
     def cut(to_bytes: int) -> list[Split]:
         cut_up: list[Split] = []
-        cutter: Cutter | None = None
-        for log, start, end in asked:
-            if cutter is None or cutter.log is not log:
-                cutter = Cutter(log, lenient=lenient)
-            cut_up += cutter.split(start, end, to_bytes, not_before_ms)
+        for log, parts in itertools.groupby(asked, key=lambda each: each.log):
+            cutter = Cutter(log, lenient=lenient)
+            for _, start, end in parts:
+                cut_up += cutter.split(start, end, to_bytes, not_before_ms)
         return cut_up
 
     splits = cut(max_bytes)

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .directory import PartitionLog, Segment, open_partition
+from .directory import ATTEMPTS, PartitionLog, Segment, is_replaced, open_partition
 from .heads import Head, head_at, heads
 from .indexed import Claim, IndexedSegment, floor_segment
 from .tail import log_end
@@ -45,9 +45,8 @@ class Piece(NamedTuple):
 
     @property
     def is_replaced(self) -> bool:
-        """The file has the name of another one now: a compaction has put a new segment in its place, and positions no
-        longer count. Raises FileNotFoundError where it is gone."""
-        return self.inode not in (0, os.stat(self.path).st_ino)
+        """As of a segment: positions no longer count. Raises FileNotFoundError where it is gone."""
+        return is_replaced(self.path, self.inode)
 
     @property
     def size_bytes(self) -> int:
@@ -118,6 +117,17 @@ class Cutter:
         """As the function of this name."""
         if max_bytes < 1:
             raise ValueError(f"splits of {max_bytes} bytes")
+        for _ in range(ATTEMPTS):
+            try:
+                return self._split(start_offset, end_offset, max_bytes, not_before_ms)
+            except FileNotFoundError:
+                log = open_partition(self.log.path, lenient=self._lenient)
+                if log.log_start_offset > max(start_offset, self.log.log_start_offset):
+                    raise  # its records were deleted
+                self.log, self._kept, self._end = log, None, None
+        return self._split(start_offset, end_offset, max_bytes, not_before_ms)
+
+    def _split(self, start_offset: int, end_offset: int, max_bytes: int, not_before_ms: int | None) -> list[Split]:
         first = max(start_offset, self.log.log_start_offset)
         if first >= end_offset or not self.log.segments:
             return []

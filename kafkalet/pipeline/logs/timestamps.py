@@ -25,7 +25,7 @@ from kafkalet.pipeline.decoding.batches import Batches, walk
 from kafkalet.pipeline.decoding.records import Records, decode
 from kafkalet.pipeline.decoding.unreadable import Unreadable
 
-from .directory import PartitionLog
+from .directory import ATTEMPTS, PartitionLog, open_partition
 from .ends import log_end_offset
 from .files import CorruptFile
 from .heads import Head
@@ -64,6 +64,15 @@ class TimestampSearch:
 
     def offset_for(self, timestamp_ms: int) -> tuple[int, int] | None:
         """As the function of this name."""
+        for _ in range(ATTEMPTS):
+            try:
+                return self._find(timestamp_ms)
+            except FileNotFoundError:  # a running broker deletes and replaces segments
+                self._log = open_partition(self._log.path, lenient=self._lenient)
+                self._segments, self._peaks = segments_of(self._log, lenient=self._lenient), None
+        return self._find(timestamp_ms)
+
+    def _find(self, timestamp_ms: int) -> tuple[int, int] | None:
         if timestamp_ms >= 0:
             return self._first_as_late_as(timestamp_ms)
         if timestamp_ms == LATEST:

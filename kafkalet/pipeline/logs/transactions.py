@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from kafkalet.pipeline.decoding.transactions import AbortedTransactions
 
-from .directory import PartitionLog, snapshot_path
+from .directory import ATTEMPTS, PartitionLog, open_partition, snapshot_path
 from .files import CorruptFile
 from .heads import Head
 from .indexed import IndexedSegment, floor_segment
@@ -55,6 +55,7 @@ class Ended(NamedTuple):
     first_offset: int
     last_offset: int
     last_stable_offset: int
+    producer_epoch: int
 
 
 class Replay:
@@ -83,7 +84,8 @@ class Replay:
         begun = self.open.pop(head.producer_id, None)
         if begun is None or kind == COMMIT:
             return None
-        return Ended(head.producer_id, begun[0], head.last_offset, self.stable_until(head.last_offset + 1))
+        first, epoch = begun
+        return Ended(head.producer_id, first, head.last_offset, self.stable_until(head.last_offset + 1), epoch)
 
     def stable_until(self, end_offset: int) -> int:
         """The first offset of the oldest open transaction; `end_offset` where there is none."""
@@ -105,11 +107,22 @@ class Replay:
 def open_transactions(log: PartitionLog, *, lenient: bool = False) -> OpenTransactions:
     """What is open at the end of the log. Raises CorruptFile for an index or a marker, unless `lenient`."""
     # A broker that opens the log drops the snapshots outside of it (ProducerStateManager.truncateAndReload).
-    start, replay = _latest_state(log, log.log_start_offset, log_end(log, lenient=lenient).offset)
+    end = log_end(log, lenient=lenient).offset
+    start, replay = _latest_state(log, log.log_start_offset, end)
     for at in range(floor_segment(log, start), len(log.segments)):
-        for _ in _replayed(log, at, start, replay, lenient):
-            pass
+        for ended in _replayed(log, at, start, replay, lenient):
+            if _is_being_aborted(log, at, ended, end, lenient):
+                replay.open[ended.producer_id] = ended.first_offset, ended.producer_epoch
     return replay.columns()
+
+
+def _is_being_aborted(log: PartitionLog, at: int, ended: Ended, end_offset: int, lenient: bool) -> bool:
+    """The marker is there, but not its entry in the .txnindex: a running broker writes that next, before anything else.
+    Until then the transaction counts as open, as what the index does not know would be taken for committed."""
+    if log.is_closed or ended.last_offset + 1 < end_offset:
+        return False
+    known = _transaction_index(log, at, lenient).aborted.last_offset
+    return not np.isin(ended.last_offset, known)
 
 
 def _latest_state(log: PartitionLog, above: int, until: int) -> tuple[int, Replay]:
@@ -151,6 +164,15 @@ def aborted_transactions(
     With `verify` the markers in the segments that are looked at must have their entries. Raises CorruptFile, unless
     `lenient`: then the markers say what a .txnindex does not.
     """
+    for _ in range(ATTEMPTS):
+        try:
+            return _aborted(log, start, end, lenient, verify)
+        except FileNotFoundError:  # a running broker deletes and replaces segments
+            log = open_partition(log.path, lenient=lenient)
+    return _aborted(log, start, end, lenient, verify)
+
+
+def _aborted(log: PartitionLog, start: int, end: int, lenient: bool, verify: bool) -> AbortedTransactions:
     first = floor_segment(log, start)
     expected = _by_markers(log, first, lenient) if verify else None
     found = []
@@ -181,11 +203,15 @@ def verify_transactions(log: PartitionLog) -> None:
 def _transaction_index(log: PartitionLog, at: int, lenient: bool) -> TransactionIndex:
     segment = log.segments[at]
     try:
-        return read_transaction_index(segment.txn_index_path, segment.base_offset)
+        index = read_transaction_index(segment.txn_index_path, segment.base_offset)
     except CorruptFile:
+        segment.check_is_there()
         if not lenient:
             raise
         return next(_by_markers(log, at, lenient)).entries
+    if not index.last_stable_offset.size:  # or has the file gone with its segment?
+        segment.check_is_there()
+    return index
 
 
 class _Told(NamedTuple):
@@ -202,8 +228,10 @@ def _by_markers(log: PartitionLog, first: int, lenient: bool) -> Iterator[_Told]
         return
     start, replay = _latest_state(log, -1, log.segments[first].base_offset)
     for at in range(floor_segment(log, start), len(log.segments)):
-        rows = np.array(list(_replayed(log, at, start, replay, lenient)), np.int64).reshape(-1, 4)
+        rows = np.array(list(_replayed(log, at, start, replay, lenient)), np.int64).reshape(-1, 5)[:, :4]
         next_base = log.next_base_offset(at)
+        if next_base is None and not log.is_closed:  # see _is_being_aborted
+            rows = rows[rows[:, 2] + 1 < log_end(log, lenient=lenient).offset]
         if at >= first:
             yield _Told(_index_of(rows), replay.stable_until(_BEHIND_ALL if next_base is None else next_base))
 
