@@ -29,6 +29,8 @@ class DumpJob:
 
     def dry_run(self, running: Running) -> None:
         found = plan(self._options)
+        for loss in found.losses:
+            running.say(f"lost: {loss}")
         running.say(reading_text(_readings(found)))
         running.say(
             settings_text({"out": self._options.out, **self._options.shape._asdict(), "run": found.manifest.run + 1})

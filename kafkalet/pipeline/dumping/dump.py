@@ -71,7 +71,10 @@ def dump_options(source: Mapping[str, str], out: str, file_format: str, compress
         raise BadOption(f"the compression of {file_format} is one of {', '.join(allowed)}, not {chosen}")
     if read_options(source).mode == "PERMISSIVE":
         raise BadOption("a dump has no place for what cannot be read: mode is FAILFAST or DROPMALFORMED")
-    return DumpOptions(source, os.path.abspath(out), Shape(file_format, chosen))
+    folder = out.removeprefix("file://") if out.startswith("file:///") else out.removeprefix("file:")
+    if "://" in folder:
+        raise BadOption(f"a dump is a folder of a file system, where files can be renamed: not {out}")
+    return DumpOptions(source, os.path.abspath(folder), Shape(file_format, chosen))
 
 
 def plan(told: DumpOptions) -> Plan:
@@ -160,7 +163,11 @@ def _write(spark: SparkSession, told: DumpOptions, found: Plan) -> list[Written]
     if all(part.end == part.start for part in found.covered):
         return []
     table = records(spark, told, found)
-    return write(with_lines(table) if told.shape.format == "jsonl" else table, told.out, told.shape)
+    try:
+        return write(with_lines(table) if told.shape.format == "jsonl" else table, told.out, told.shape)
+    except BaseException:
+        clear_staging(told.out)
+        raise
 
 
 def _file(written: Written, number: int, shape: Shape) -> File:

@@ -29,13 +29,20 @@ def with_lines(records: DataFrame) -> DataFrame:
     """The records with their lines, in the columns that the writing of files asks for."""
     from pyspark.sql import functions
 
-    fields = [functions.col("offset"), functions.col("timestamp"), _timestamp_type(), _text("key"), _text("value")]
+    fields = [functions.col("offset"), _timestamp(), _timestamp_type(), _text("key"), _text("value")]
     if "headers" in records.columns:
         fields.append(_headers())
     fields += [functions.col(name) for name in records.columns if name not in _SHOWN]
     fields.append(_in_base64())
     line = functions.concat(functions.to_json(functions.struct(*fields), _TIMES), functions.lit("\n"))
     return records.select("topic", "partition", "offset", "timestamp", line.alias(LINE))
+
+
+def _timestamp() -> Column:
+    """None where the record has none, which the data source shows as Spark's does: a millisecond before 1970."""
+    from pyspark.sql import functions
+
+    return functions.when(functions.col("timestampType") >= 0, functions.col("timestamp")).alias("timestamp")
 
 
 def _timestamp_type() -> Column:

@@ -1,8 +1,8 @@
 """The files of a dump as a sink of Spark: what tasks answer is gathered, and left for the driver in one file.
 
 Spark takes one answer of each task, however often it was tried, and calls `commit` when it has all of them; that is in
-a process of its own, which has nothing but its arguments. So the answers go into OUT/_staging/answers.json, where the
-job that started the query finds them and makes them count (runs.py). Without that file the query did not end well.
+a process of its own, which has nothing but its arguments. So the answers go into a file in OUT/_staging, where the job
+that started the query finds them and makes them count (runs.py). It has chosen the name, which nobody else knows.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 FORMAT = "kafkalet-dump"
-ANSWERS = os.path.join(STAGING, "answers.json")
 
 
 @dataclass
@@ -43,14 +42,17 @@ class DumpFiles(DataSource):
         return FORMAT
 
     def writer(self, schema: StructType, overwrite: bool) -> FilesWriter:
-        return FilesWriter(self.options["path"], Shape(self.options["files"], self.options["compression"]))
+        return FilesWriter(
+            self.options["path"], self.options["answers"], Shape(self.options["files"], self.options["compression"])
+        )
 
 
 class FilesWriter(DataSourceArrowWriter):
     """Writes rows that have topic, partition, offset and timestamp, and what goes into the files."""
 
-    def __init__(self, out: str, shape: Shape) -> None:
+    def __init__(self, out: str, answers: str, shape: Shape) -> None:
         self._out = out
+        self._answers = answers
         self._shape = shape
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Answer:
@@ -59,12 +61,13 @@ class FilesWriter(DataSourceArrowWriter):
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         files = [file for message in messages if isinstance(message, Answer) for file in message.files]
         os.makedirs(os.path.join(self._out, STAGING), exist_ok=True)
-        write_json(os.path.join(self._out, ANSWERS), {"version": VERSION, "files": files})
+        write_json(os.path.join(self._out, self._answers), {"version": VERSION, "files": files})
 
 
 def write(table: DataFrame, out: str, shape: Shape) -> list[Written]:
     """Let Spark write the rows into files, and give their answers. Raises what Spark raises."""
     table.sparkSession.dataSource.register(DumpFiles)
-    options = {"files": shape.format, "compression": shape.compression}
+    answers = os.path.join(STAGING, f"{os.urandom(8).hex()}.json")
+    options = {"answers": answers, "files": shape.format, "compression": shape.compression}
     table.write.format(FORMAT).mode("append").options(**options).save(out)
-    return [Written(*file) for file in read_json(os.path.join(out, ANSWERS))["files"]]
+    return [Written(*file) for file in read_json(os.path.join(out, answers))["files"]]

@@ -213,6 +213,12 @@ def test_what_cannot_be_is_refused(arguments: tuple[str, ...], words: str) -> No
         dump_options({"path": "/d"}, "/o", *arguments)
 
 
+def test_a_folder_may_be_written_as_an_address_of_a_file_and_is_no_object_store() -> None:
+    assert dump_options({"path": "/d"}, "file:///o", "parquet").out == "/o"
+    with pytest.raises(BadOption, match="not s3a://bucket/o"):
+        dump_options({"path": "/d"}, "s3a://bucket/o", "parquet")
+
+
 def test_rows_that_are_no_records_have_no_place_in_a_dump() -> None:
     with pytest.raises(BadOption, match="mode is FAILFAST or DROPMALFORMED"):
         dump_options({"path": "/d", "mode": "permissive"}, "/o", "parquet")

@@ -7,14 +7,15 @@ import pytest
 from kafkalet.pipeline.dumping.files import Written
 from kafkalet.pipeline.dumping.manifest import read_json
 from kafkalet.pipeline.dumping.shape import Shape
-from kafkalet.pipeline.dumping.sink import ANSWERS, Answer, DumpFiles, FilesWriter
+from kafkalet.pipeline.dumping.sink import Answer, DumpFiles, FilesWriter
 from tests.pipeline.dumping.test_files import rows
 
+ANSWERS = "_staging/answers.json"
 SHAPE = Shape("parquet", "zstd")
 
 
 def test_the_answers_of_tasks_are_gathered_in_one_file(tmp_path: Path) -> None:
-    writer = FilesWriter(str(tmp_path), SHAPE)
+    writer = FilesWriter(str(tmp_path), ANSWERS, SHAPE)
     one, two = writer.write(iter([rows([0, 1], [0, 1])])), writer.write(iter([rows([5], [0])]))
     writer.commit([one, None, two, Answer(())])
     found = [Written(*file) for file in read_json(str(tmp_path / ANSWERS))["files"]]
@@ -23,7 +24,7 @@ def test_the_answers_of_tasks_are_gathered_in_one_file(tmp_path: Path) -> None:
 
 
 def test_an_attempt_that_nobody_heard_of_is_in_no_answer(tmp_path: Path) -> None:
-    writer = FilesWriter(str(tmp_path), SHAPE)
+    writer = FilesWriter(str(tmp_path), ANSWERS, SHAPE)
     lost, kept = (writer.write(iter([rows([0], [0])])) for _ in range(2))
     writer.commit([kept])
     assert [Written(*file) for file in read_json(str(tmp_path / ANSWERS))["files"]] == [*kept.files]
@@ -31,13 +32,13 @@ def test_an_attempt_that_nobody_heard_of_is_in_no_answer(tmp_path: Path) -> None
 
 
 def test_nothing_read_is_nothing_written(tmp_path: Path) -> None:
-    writer = FilesWriter(str(tmp_path), SHAPE)
+    writer = FilesWriter(str(tmp_path), ANSWERS, SHAPE)
     writer.commit([])
     assert read_json(str(tmp_path / ANSWERS))["files"] == []
 
 
 def test_the_format_is_told_what_files_to_write(tmp_path: Path) -> None:
-    source = DumpFiles({"path": str(tmp_path), "files": "parquet", "compression": "none"})
+    source = DumpFiles({"path": str(tmp_path), "answers": ANSWERS, "files": "parquet", "compression": "none"})
     (file,) = source.writer(None, False).write(iter([rows([0], [0])])).files  # type: ignore[arg-type]
     assert (tmp_path / file.staged).read_bytes()[:4] == b"PAR1"
     with pytest.raises(NotImplementedError):
