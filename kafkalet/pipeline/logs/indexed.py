@@ -90,6 +90,7 @@ class IndexedSegment:
     def _read_offsets(self) -> OffsetIndex:
         segment = self.segment
         if self._may_lack_indexes() and not os.path.exists(existing(segment.index_path)):
+            segment.check_is_there()
             return NO_OFFSETS
         try:
             return self._read_offsets_strictly()
@@ -130,6 +131,7 @@ class IndexedSegment:
     def _read_times(self) -> TimeIndex:
         segment = self.segment
         if not os.path.exists(existing(segment.time_index_path)) and (self._may_lack_indexes() or self._is_old()):
+            segment.check_is_there()
             return self._walked_times()
         try:
             return read_time_index(segment.time_index_path, segment.base_offset)

@@ -261,3 +261,12 @@ def test_a_log_is_small_and_can_be_pickled(made: Made) -> None:
 def test_a_segment_knows_which_file_it_was(made: Made) -> None:
     first = open_partition(str(made.place)).segments[0]
     assert first == Segment(0, first.path, Path(first.path).stat().st_size, Path(first.path).stat().st_ino)
+    assert not first.is_replaced
+    first.check_is_there()
+    other = Path(f"{first.path}.other")
+    other.write_bytes(b"")
+    other.replace(first.path)
+    assert first.is_replaced
+    with pytest.raises(FileNotFoundError, match="a compaction has replaced it"):
+        first.check_is_there()
+    assert not first._replace(inode=0).is_replaced

@@ -154,6 +154,19 @@ def test_a_damaged_index_is_refused_and_walked_around_if_lenient(made: Made, dam
     assert every_offset_is_found(first(log, lenient=True))
 
 
+@pytest.mark.parametrize("lenient", [True, False])
+def test_a_segment_that_is_gone_or_replaced_is_not_corrupt(made: Made, lenient: bool) -> None:
+    log = seen(made)
+    path = Path(log.segments[0].path)
+    path.rename(f"{path}.deleted")
+    Path(log.segments[0].index_path).unlink()
+    Path(log.segments[0].time_index_path).write_bytes(b"x")
+    for what in ("offsets", "times"):
+        with pytest.raises(FileNotFoundError):
+            getattr(first(log, lenient=lenient), what)
+        path.write_bytes(b"")  # another one
+
+
 def test_a_damaged_time_index_is_refused_and_walked_around_if_lenient(made: Made) -> None:
     log = seen(made)
     right = first(log).times

@@ -292,6 +292,25 @@ def test_a_split_is_renewed_where_a_compaction_has_replaced_its_files(own: Made)
     assert seen(again) == list(range(3, END - 3))
 
 
+def test_a_log_of_which_segments_were_replaced_is_listed_anew(own: Made) -> None:
+    log = open_partition(str(own.place))
+    merged(own, 3)
+    splits = split(log, 3, END - 3, max_bytes=700)
+    assert seen(splits) == list(range(3, END - 3))
+    assert [renewed(each) for each in splits] == splits
+
+
+def test_a_log_of_which_the_asked_records_were_deleted_is_not_there(own: Made) -> None:
+    log = open_partition(str(own.place))
+    own.open()
+    own.delete_until(100, files=True)
+    own.seen()
+    own.close()
+    assert seen(split(log, 100, END, max_bytes=700)) == list(range(100, END))
+    with pytest.raises(FileNotFoundError):
+        split(log, 3, END, max_bytes=700)
+
+
 def test_a_split_of_which_nothing_is_left_is_empty(own: Made) -> None:
     [first, *_] = split(open_partition(str(own.place)), 0, END, max_bytes=500)
     path = Path(first.pieces[0].path)

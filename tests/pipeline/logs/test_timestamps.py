@@ -147,6 +147,18 @@ def test_a_broken_time_index_is_refused_unless_lenient(tmp_path: Path) -> None:
     assert [offset_for(log, T0 + ms, lenient=True) for ms in range(30)] == [(at, T0 + ms) for at, ms in right]
 
 
+def test_a_log_of_which_segments_were_deleted_is_listed_anew(tmp_path: Path) -> None:
+    made = Made(tmp_path / "data", CONFIG._replace(segment_bytes=500))
+    for at in range(30):
+        made.append(at)
+    before = made.seen()
+    made.delete_until(20, files=True)
+    made.seen()
+    assert offset_for(before, T0) == (20, T0 + 20)
+    assert offset_for(before, MAX_TIMESTAMP) == (29, T0 + 29)
+    made.close()
+
+
 def test_batches_that_may_hold_a_time(made: Made) -> None:
     made.append(5, 9)
     made.append_time(7)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kafkalet.pipeline.logs.directory import PartitionLog, open_partition
+from kafkalet.pipeline.logs.ends import last_stable_offset
 from kafkalet.pipeline.logs.files import CorruptFile
 from kafkalet.pipeline.logs.transactions import aborted_transactions, open_transactions, verify_transactions
 
@@ -156,6 +157,43 @@ def test_markers_are_asked_only_as_far_as_a_transaction_reaches(made: Made) -> N
     Path(log.segments[-1].path).unlink()
     first = log.segments[1].base_offset
     assert aborted(log, 0, first, verify=True) == theirs(made, 0, first)
+
+
+def test_an_abort_counts_from_its_entry_on(tmp_path: Path) -> None:
+    """A broker that is running, or was killed, has written the marker and is about to write the entry."""
+    made = Made(tmp_path / "data")
+    made.append(0)
+    made.transactional(7, 1, 2)
+    made.end(7, commit=False)
+    assert rows(open_transactions(made.seen())) == []
+    index = next(made.place.glob("*.txnindex"))
+    entry = index.read_bytes()
+    index.unlink()
+    log = made.seen()
+    assert (rows(open_transactions(log)), last_stable_offset(log)) == ([(7, 1, 0)], 1)
+    verify_transactions(log)
+    index.write_bytes(entry)
+    assert last_stable_offset(log) == 4
+    index.unlink()
+    made.append(9)
+    with pytest.raises(CorruptFile, match="there is no entry of producer 7"):
+        verify_transactions(made.seen())
+    assert last_stable_offset(made.seen()) == 5
+    made.close()
+
+
+def test_a_log_of_which_segments_were_merged_is_listed_anew(made: Made) -> None:
+    """Their transaction indexes are one then."""
+    made.close()
+    log = open_partition(str(made.place))
+    before = aborted(log, 0, 1 << 40)
+    first, second = log.segments[:2]
+    for path, other in ((first.path, second.path), (first.txn_index_path, second.txn_index_path)):
+        swap = Path(f"{path}.swap")
+        swap.write_bytes(b"".join(Path(each).read_bytes() for each in (path, other) if Path(each).exists()))
+        Path(other).unlink(missing_ok=True)
+        swap.replace(path)
+    assert aborted(log, 0, 1 << 40) == before
 
 
 def test_an_empty_log_has_no_transactions(tmp_path: Path) -> None:
