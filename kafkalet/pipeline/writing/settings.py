@@ -20,6 +20,7 @@ Names are told apart without regard to case. What is not known is refused: a mis
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -137,7 +138,9 @@ def _partitions(text: str | None) -> int | Mapping[str, int] | None:
 
 
 def _local(path: str) -> str:
-    return path.removeprefix("file://") if path.startswith("file:///") else path.removeprefix("file:")
+    """As an absolute path: tasks may run in another directory than the driver."""
+    prefix = "file://" if path.startswith("file:///") else "file:"
+    return os.path.abspath(path.removeprefix(prefix))
 
 
 class _Given:

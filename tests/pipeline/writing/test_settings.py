@@ -1,5 +1,7 @@
 """Options as text, made into values and checked."""
 
+from pathlib import Path
+
 import pytest
 
 from kafkalet.pipeline.options import BadOption
@@ -33,6 +35,11 @@ def test_partitions_may_be_said_for_each_topic() -> None:
 def test_a_file_address_is_a_path() -> None:
     assert write_options({"path": "file:///data"}).path == "/data"
     assert write_options({"path": "file:/data"}).path == "/data"
+
+
+def test_tasks_write_where_the_driver_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert write_options({"path": "logs"}).path == str(tmp_path / "logs")
 
 
 def test_times_have_units() -> None:

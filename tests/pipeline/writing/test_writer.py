@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from kafkalet.pipeline.options import BadOption
-from kafkalet.pipeline.writing import staging
+from kafkalet.pipeline.writing import staging, task
 from kafkalet.pipeline.writing.ground import Ground
 from kafkalet.pipeline.writing.rows import BadRows
 
@@ -40,6 +42,27 @@ def test_an_attempt_that_fails_leaves_nothing_of_itself(tmp_path: Path) -> None:
     assert os.listdir(staging.writing(Ground(str(tmp_path)), job.job)) == ["0-0"]
     job.commit([good])
     assert len(records(tmp_path)) == 1
+
+
+def test_what_a_killed_attempt_had_written_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Killed(BaseException):
+        pass
+
+    def dying() -> Iterator[pa.RecordBatch]:
+        yield numbered(0, 5000)
+        raise Killed
+
+    job = writer(tmp_path, COLUMNS, {"topic": "t"})
+    with monkeypatch.context() as patch:
+        patch.setattr(task, "CHUNK_BYTES", 1000)
+        patch.setattr(shutil, "rmtree", lambda *_, **__: None)  # a killed process does not tidy up
+        with pytest.raises(Killed):
+            job.write_task(dying(), 0, 0)
+    (left,) = Path(staging.writing(Ground(str(tmp_path)), job.job)).rglob("*.log")
+    assert left.stat().st_size > 10_000
+    job.commit([job.write_task(iter([numbered(0, 5000)]), 0, 1)])
+    assert len(records(tmp_path)) == 5000
+    assert not list(tmp_path.glob(".kafkalog-*"))
 
 
 def test_a_job_that_fails_leaves_nothing(tmp_path: Path) -> None:
