@@ -1,5 +1,4 @@
-"""The splits of many logs at once: no more bytes and records than a task may have, and no fewer tasks than are asked
-for.
+"""The splits of many logs at once: no larger than a task may be, and no fewer than are asked for.
 
 As Spark's KafkaOffsetRangeCalculator does it, but by bytes where that counts records:
 
