@@ -27,6 +27,7 @@ from .indexed import Claim, IndexedSegment, floor_segment
 from .tail import log_end
 from .timestamps import records_of
 
+_DELETED = "its records were deleted before they were read"
 _NO_BOUND = 1 << 62
 _PLACES_PER_SPLIT = 64
 """So many are enough to cut where it is about even."""
@@ -77,7 +78,8 @@ def split(
     between two entries of the index, if that is more. They end with the log's last whole entry (`tail.log_end`).
 
     What is left out by `not_before_ms` holds only records with earlier timestamps. Raises CorruptFile for an index
-    that is missing or corrupt, unless `lenient`; ValueError for `max_bytes` below 1.
+    that is missing or corrupt, unless `lenient`; ValueError for `max_bytes` below 1; FileNotFoundError where a running
+    broker has deleted records of the range since the log was listed.
     """
     return Cutter(log, lenient=lenient).split(start_offset, end_offset, max_bytes, not_before_ms)
 
@@ -95,7 +97,7 @@ def renewed(stale: Split, *, lenient: bool = False) -> Split:
     path = stale.pieces[0].path
     log = open_partition(os.path.dirname(path), lenient=lenient)
     if log.log_start_offset > stale.start_offset:
-        raise FileNotFoundError(errno.ENOENT, "its records were deleted before they were read", path)
+        raise FileNotFoundError(errno.ENOENT, _DELETED, path)
     again = split(log, stale.start_offset, stale.end_offset, max_bytes=_NO_BOUND, lenient=lenient)
     return again[0] if again else stale._replace(pieces=(), size_bytes=0)
 
@@ -120,10 +122,10 @@ class Cutter:
         for _ in range(ATTEMPTS):
             try:
                 return self._split(start_offset, end_offset, max_bytes, not_before_ms)
-            except FileNotFoundError:
+            except FileNotFoundError as error:
                 log = open_partition(self.log.path, lenient=self._lenient)
                 if log.log_start_offset > max(start_offset, self.log.log_start_offset):
-                    raise  # its records were deleted
+                    raise FileNotFoundError(errno.ENOENT, _DELETED, error.filename) from None
                 self.log, self._kept, self._end = log, None, None
         return self._split(start_offset, end_offset, max_bytes, not_before_ms)
 

@@ -307,7 +307,7 @@ def test_a_log_of_which_the_asked_records_were_deleted_is_not_there(own: Made) -
     own.seen()
     own.close()
     assert seen(split(log, 100, END, max_bytes=700)) == list(range(100, END))
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match="its records were deleted before they were read"):
         split(log, 3, END, max_bytes=700)
 
 
