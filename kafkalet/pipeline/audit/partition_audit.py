@@ -247,7 +247,8 @@ def _check_ends(log: PartitionLog, chain: OffsetChain, stable: int, findings: Fi
     try:
         end_told, stable_told = end_as_read(log), stable_as_read(log)
     except CorruptFile as error:
-        findings.add("ends", error.reason, file=error.path, position=error.position)
+        if all(finding.file != error.path for finding in findings.found):  # else more has been said of it already
+            findings.add("ends", error.reason, file=error.path, position=error.position)
         return
     if end_told != chain.log_end_offset:
         message = f"the files tell a reader log end offset {end_told}, the batches {chain.log_end_offset}"

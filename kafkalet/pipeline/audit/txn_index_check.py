@@ -93,6 +93,8 @@ def _wrong(
         return None if segment.is_damaged else f"there is no abort marker at offset {entry.last_offset}"
     if entry.producer_id != int(transaction["producer_id"]):
         return f"the marker at {entry.last_offset} is of producer {transaction['producer_id']}, not {entry.producer_id}"
+    if min(entry.first_offset, entry.last_stable_offset) < 0:
+        return f"the first offset is {entry.first_offset}, the last stable offset {entry.last_stable_offset}"
     first = int(transaction["first_offset"])
     may_reach_back = segment.is_damaged or entry.first_offset < max(log_begins_at, compacted_up_to)
     if entry.first_offset != first and not (entry.first_offset < first and may_reach_back):

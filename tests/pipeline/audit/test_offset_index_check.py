@@ -9,7 +9,7 @@ import pytest
 
 from tests.pipeline.logs.made import Made
 
-from .audited import audited, cut, entries, found, insert, make, overwrite, segments
+from .audited import audited, batch, complaints, cut, entries, found, insert, make, overwrite, segments, write_log
 
 ENTRY = Struct(">ii")
 
@@ -95,3 +95,24 @@ def test_fewer_entries_are_no_fault(tmp_path: Path) -> None:
     path, rows = index_of(made)
     cut(path, (len(rows) - 2) * ENTRY.size)
     assert audited(made.path).agrees
+
+
+def test_an_append_of_several_batches_has_one_entry(tmp_path: Path) -> None:
+    """As a follower writes them: the position of the first, the last offset of the last."""
+    batches = [batch(2 * at) for at in range(6)]
+    directory = write_log(tmp_path, (0, batches))
+    size = len(batches[0])
+    path = directory / f"{0:020d}.index"
+    path.write_bytes(ENTRY.pack(3, 0) + ENTRY.pack(9, 2 * size))
+    assert complaints(directory) == []
+    path.write_bytes(ENTRY.pack(5, 0) + ENTRY.pack(9, 2 * size))
+    (finding,) = audited(directory).findings
+    assert (finding.check, finding.position) == ("offset-index", 0)
+    assert "behind the next entry's" in finding.message
+
+
+def test_an_entry_of_a_cleaner_may_name_the_last_record_that_is_left(tmp_path: Path) -> None:
+    directory = write_log(tmp_path, (0, [batch(0), batch(2, 1, last_offset=5), batch(6)]))
+    path = directory / f"{0:020d}.index"
+    path.write_bytes(ENTRY.pack(2, len(batch(0))))
+    assert complaints(directory) == []

@@ -6,10 +6,12 @@ from pathlib import Path
 from struct import Struct
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.pipeline.logs.made import Made
 
-from .audited import audited, entries, found, insert, make, overwrite, remove, segments
+from .audited import audited, entries, flip, found, insert, make, overwrite, remove, segments
 
 ENTRY = Struct(">hqqqq")
 FIELDS = {"version": 0, "producer_id": 1, "first": 2, "last": 3, "stable": 4}
@@ -93,3 +95,22 @@ def test_half_an_entry_is_found(tmp_path: Path) -> None:
     insert(path, len(rows) * ENTRY.size, b"123")
     (finding,) = found(made, "txn-index")
     assert "3 bytes" in finding.message
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    return make(tmp_path_factory.mktemp("flipped"))
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_every_flipped_byte_is_found_with_its_entry(log: Made, data: st.DataObject) -> None:
+    path = data.draw(st.sampled_from(segments(log, ".txnindex")))
+    position = data.draw(st.integers(0, path.stat().st_size - 1))
+    bits = data.draw(st.integers(1, 255))
+    flip(path, position, bits)
+    try:
+        findings = found(log, "txn-index")
+    finally:
+        flip(path, position, bits)
+    assert (str(path), position // ENTRY.size * ENTRY.size) in {(each.file, each.position) for each in findings}
