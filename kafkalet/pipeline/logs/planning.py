@@ -10,6 +10,7 @@ As Spark's KafkaOffsetRangeCalculator does it, but by bytes where that counts re
 
 from __future__ import annotations
 
+import heapq
 import itertools
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -54,10 +55,12 @@ def plan(
     if min_splits is None or len(splits) >= min_splits or not splits:
         return splits
     total = sum(each.size_bytes for each in splits)
-    smaller = min(max_bytes, -(-total // min_splits))
-    while len(splits) < min_splits and smaller > 0 and any(each.size_bytes > smaller for each in splits):
-        splits = cut(smaller)
-        smaller //= 2
+    bound = min(max_bytes, -(-total // min_splits))
+    splits = cut(bound)
+    # What has more bytes than the bound can not be cut any further.
+    while len(splits) < min_splits and bound > 1 and any(each.size_bytes <= bound for each in splits):
+        bound //= 2
+        splits = cut(bound)
     return _shared(splits, min_splits)
 
 
@@ -74,15 +77,16 @@ def _divided(each: Range, parts: int) -> list[Range]:
 
 def _shared(splits: Sequence[Split], min_splits: int) -> list[Split]:
     """Splits of the same bytes with fewer offsets, until there are enough, or each has one offset."""
-    shares = [1] * len(splits)
-    missing = min_splits - len(splits)
     counts = [each.end_offset - each.start_offset for each in splits]
-    while missing > 0:
-        widest = max(range(len(splits)), key=lambda at: counts[at] / shares[at])
-        if counts[widest] <= shares[widest]:
+    shares = [1] * len(splits)
+    widest: list[tuple[float, int]] = [(-count, at) for at, count in enumerate(counts)]
+    heapq.heapify(widest)
+    for _ in range(min_splits - len(splits)):
+        _, at = widest[0]
+        if counts[at] <= shares[at]:
             break
-        shares[widest] += 1
-        missing -= 1
+        shares[at] += 1
+        heapq.heapreplace(widest, (-counts[at] / shares[at], at))
     shared = []
     for each, count, parts in zip(splits, counts, shares, strict=True):
         edges = [each.start_offset + count * part // parts for part in range(parts + 1)]
