@@ -7,6 +7,7 @@
     sink.py        the same as a sink of Spark, and how the driver hears of it
     lines.py       a record as a line of JSON
     manifest.py    up to which offset each partition has been dumped
+    durable.py     small files that are there whole or not at all
     runs.py        what a run wrote, before and after it is in place; the end of a run that died
 
     OUT/_manifest.json

@@ -9,24 +9,20 @@
 are one table. `topicId` is null where the origin knows none (a log of before Kafka 2.8). `records` are fewer than
 the offsets where markers, aborted records and compaction take some.
 
-Written under another name, flushed to the disk, and renamed: there is the old one or the new one, never a part.
+There is the old one or the new one, never a part (durable.py).
 """
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-VERSION = 1
+from .durable import VERSION, NoManifest, read_json, write_json
+
 NAME = "_manifest.json"
 
 TopicPartition = tuple[str, int]
-
-
-class NoManifest(Exception):
-    """A file of the dump that cannot be understood. The text names it and says why."""
 
 
 class Dumped(NamedTuple):
@@ -87,38 +83,3 @@ def read_manifest(out: str) -> Manifest:
 
 def write_manifest(out: str, manifest: Manifest) -> None:
     write_json(os.path.join(out, NAME), manifest.as_json())
-
-
-def read_json(path: str) -> Mapping[str, Any]:
-    """An object of JSON of this version. Raises FileNotFoundError and NoManifest."""
-    with open(path, encoding="utf-8") as file:
-        try:
-            found = json.load(file)
-        except ValueError as error:
-            raise NoManifest(f"{path}: not JSON: {error}") from error
-    version = found.get("version") if isinstance(found, dict) else None
-    if version != VERSION:
-        raise NoManifest(f"{path}: version {version}, where this kafkalet reads and writes {VERSION}")
-    return dict(found)
-
-
-def write_json(path: str, value: object) -> None:
-    """Put `value` at `path`, whole or not at all, and so that it outlives the machine."""
-    temporary = path + ".tmp"
-    with open(temporary, "w", encoding="utf-8") as file:
-        json.dump(value, file, indent=1)
-        file.write("\n")
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
-    flush_directory(os.path.dirname(path))
-
-
-def flush_directory(path: str) -> None:
-    """Let the names in a directory outlive the machine, where the system can be told so."""
-    if os.name == "posix":
-        number = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(number)
-        finally:
-            os.close(number)

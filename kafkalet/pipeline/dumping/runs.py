@@ -20,17 +20,8 @@ import shutil
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .manifest import (
-    VERSION,
-    Dumped,
-    Manifest,
-    NoManifest,
-    TopicPartition,
-    flush_directory,
-    read_json,
-    write_json,
-    write_manifest,
-)
+from .durable import VERSION, NoManifest, flush, read_json, write_json
+from .manifest import Dumped, Manifest, TopicPartition, write_manifest
 
 _LOG = logging.getLogger("kafkalet.pipeline")
 
@@ -157,8 +148,7 @@ def run_path(out: str, number: int) -> str:
 
 def commit(out: str, run: Run) -> None:
     """Make the run count: its files are whole, and here. Raises FileNotFoundError if one of them is not here."""
-    for file in run.files:
-        _flush(os.path.join(out, file.staged))
+    flush(os.path.join(out, file.staged) for file in run.files)
     os.makedirs(os.path.join(out, RUNS), exist_ok=True)
     write_json(run_path(out, run.number), run.as_json())
 
@@ -172,8 +162,7 @@ def finish(out: str, run: Run, before: Manifest) -> Manifest:
             os.replace(staged, path)
         elif not os.path.exists(path):
             raise NoManifest(f"{run_path(out, run.number)}: {file.path} is neither there nor in {STAGING}")
-    for folder in {os.path.dirname(os.path.join(out, file.path)) for file in run.files}:
-        flush_directory(folder)
+    flush({os.path.dirname(os.path.join(out, file.path)) for file in run.files})
     manifest = run.after(before)
     write_manifest(out, manifest)
     return manifest
@@ -202,11 +191,3 @@ def recover(out: str, manifest: Manifest) -> Manifest:
 
 def clear_staging(out: str) -> None:
     shutil.rmtree(os.path.join(out, STAGING), ignore_errors=True)
-
-
-def _flush(path: str) -> None:
-    number = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)

@@ -5,18 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from kafkalet.pipeline.dumping.manifest import (
-    EMPTY,
-    NAME,
-    Dumped,
-    Manifest,
-    NoManifest,
-    flush_directory,
-    read_json,
-    read_manifest,
-    write_json,
-    write_manifest,
-)
+from kafkalet.pipeline.dumping.durable import NoManifest
+from kafkalet.pipeline.dumping.manifest import EMPTY, NAME, Dumped, Manifest, read_manifest, write_manifest
 
 MANIFEST = Manifest(
     7,
@@ -62,23 +52,3 @@ def test_one_that_cannot_be_understood_is_named(tmp_path: Path, text: str, reaso
     with pytest.raises(NoManifest, match=reason) as refused:
         read_manifest(str(tmp_path))
     assert str(tmp_path / NAME) in str(refused.value)
-
-
-def test_a_file_is_replaced_whole_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
-    path = str(tmp_path / "it.json")
-    write_json(path, {"version": 1, "a": 1})
-    write_json(path, {"version": 1, "a": 2})
-    assert read_json(path) == {"version": 1, "a": 2}
-    assert [entry.name for entry in tmp_path.iterdir()] == ["it.json"]
-
-
-def test_what_was_there_stays_when_writing_fails(tmp_path: Path) -> None:
-    path = str(tmp_path / "it.json")
-    write_json(path, {"version": 1})
-    with pytest.raises(TypeError):
-        write_json(path, {"version": object()})
-    assert read_json(path) == {"version": 1}
-
-
-def test_a_directory_can_be_flushed(tmp_path: Path) -> None:
-    flush_directory(str(tmp_path))

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from kafkalet.pipeline.dumping.durable import read_json
 from kafkalet.pipeline.dumping.files import Written
-from kafkalet.pipeline.dumping.manifest import read_json
 from kafkalet.pipeline.dumping.shape import Shape
 from kafkalet.pipeline.dumping.sink import Answer, DumpFiles, FilesWriter
 from tests.pipeline.dumping.test_files import rows
