@@ -2,11 +2,17 @@
 
 The size is that of the batch as it would lie there uncompressed. A record alone may be larger. How many bytes a record
 takes depends on the first record of its batch, from which its timestamp and offset are counted, so batches are cut one
-after the other, each in one go: the records that might fit are weighed together.
+after the other, each in one go:
+
+    in general      the records that might fit are weighed together
+    mostly          timestamps do not fall, and the length of each record takes as many bytes as that of any other. Then
+                    a record takes one byte more from where timestamps or offsets are 64, 8192, ... above the first
+                    ones, and all that has to be found is where that is
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +24,10 @@ from .varints import size, widths, zigzag
 Longs = NDArray[np.int64]
 _LEAST = 3
 """Bytes of a record's length, timestamp and offset, at least."""
+_MOST_OF_DELTAS = 15
+"""Bytes of a timestamp and an offset, at most."""
+_STEPS = tuple(64 << 7 * byte for byte in range(8))
+"""From each of these on, a number takes one byte more."""
 
 
 class Limits(NamedTuple):
@@ -36,21 +46,51 @@ class Cutter:
         self._room = limits.batch_bytes - HEAD_BYTES
         self._most = limits.batch_records
         self._least_until = np.zeros(len(sizes) + 1, np.int64)
-        np.cumsum(sizes + _LEAST, out=self._least_until[1:])
         self._offset_widths = size(np.arange(64, dtype=np.int64))
+        self._length = _common_width(sizes)
+        np.cumsum(sizes + max(self._length + 2, _LEAST), out=self._least_until[1:])
+        self._falls = np.flatnonzero(np.diff(timestamps) < 0)
+        self._until: list[int] = self._least_until.tolist() if self._length else []
+        self._times: list[int] = timestamps.tolist() if self._length else []
 
     def cut(self, start: int, end: int) -> list[int]:
         """The rows in [start, end) with which batches begin."""
         firsts = []
+        count = self._count_steadily if self.is_steady(start, end) else self._count
         while start < end:
             firsts.append(start)
-            start += self._count(start, end)
+            start += count(start, min(end, start + self._most))
         return firsts
 
+    def is_steady(self, start: int, end: int) -> bool:
+        """Whether the rows are cut in the quick way."""
+        first, behind = self._falls.searchsorted((start, end - 1)).tolist()
+        return self._length > 0 and first == behind
+
+    def _count_steadily(self, start: int, end: int) -> int:
+        """How many records the batch holds that begins at `start`: the usual case."""
+        until, times = self._until, self._times
+        room = until[start] + self._room
+        most = bisect_right(until, room, start + 1, end + 1) - 1 - start
+        if most <= 1:
+            return 1
+        first, last = times[start], times[start + most - 1]
+        longer = [step for step in _STEPS if step < most]
+        for step in _STEPS:
+            if last - first < step:
+                break
+            longer.append(bisect_left(times, first + step, start, start + most) - start)
+        if until[start + most] + _more(longer, most) <= room:
+            return most
+        count = bisect_right(until, room - _more(longer, most), start + 1, start + most) - 1 - start
+        while until[start + count + 1] + _more(longer, count + 1) <= room:
+            count += 1
+        return max(1, count)
+
     def _count(self, start: int, end: int) -> int:
-        """How many records the batch holds that begins at `start`."""
+        """The same in general."""
         until = self._least_until
-        end = min(end, start + self._most, int(until.searchsorted(until[start] + self._room, "right")) - 1)
+        end = min(end, int(until.searchsorted(until[start] + self._room, "right")) - 1)
         if end <= start + 1:
             return 1
         count = end - start
@@ -64,3 +104,16 @@ class Cutter:
         if count > len(self._offset_widths):
             self._offset_widths = size(np.arange(2 * count, dtype=np.int64))
         return self._offset_widths[:count]
+
+
+def _more(longer: list[int], count: int) -> int:
+    """How many bytes more `count` records take, each of which takes one more from each number in `longer` on."""
+    return sum(count - at for at in longer if count > at)
+
+
+def _common_width(sizes: Longs) -> int:
+    """How many bytes the length of any of the records takes; 0 where they differ."""
+    if not len(sizes):
+        return 0
+    least, most = size(np.array([sizes.min() + 2, sizes.max() + _MOST_OF_DELTAS], np.int64)).tolist()
+    return int(least) if least == most else 0

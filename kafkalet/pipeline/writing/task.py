@@ -1,6 +1,6 @@
 """What one task writes: for each partition that it meets a fragment of a log, in a staging directory.
 
-Rows are collected until there is enough of them (CHUNK_BYTES, or as much as was left over from before), sorted by
+Rows are collected until there is enough of them (some CHUNK_BYTES, and as much as was left over from before), sorted by
 place, cut into batches and encoded, all in one go. The last batch of each partition, which more rows may still fill,
 waits for the next round. So what is written does not depend on the pieces in which rows come, and a task needs no more
 memory than some chunks and one batch for each partition.
@@ -73,7 +73,7 @@ class TaskLogs:
                 placed = self._sorter.sort(piece)
                 self._waiting.append(placed)
                 self._waiting_bytes += placed.nbytes
-                if self._waiting_bytes >= max(CHUNK_BYTES, self._rest.nbytes):
+                if self._waiting_bytes >= self._enough_bytes:
                     self._write(last=False)
 
     def close(self) -> tuple[Fragment, ...]:
@@ -81,6 +81,12 @@ class TaskLogs:
         self._write(last=True)
         done = [fragment.close() for fragment in self._fragments.values()]
         return tuple(sorted(done, key=lambda fragment: (fragment.topic, fragment.partition)))
+
+    @property
+    def _enough_bytes(self) -> int:
+        """For a round. Many partitions have much that waits, and little new each: they take larger rounds."""
+        left = int(self._rest.nbytes)
+        return max(CHUNK_BYTES, left, min(8 * left, 8 * CHUNK_BYTES))
 
     # -- a round
 

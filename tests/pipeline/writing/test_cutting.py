@@ -32,6 +32,22 @@ def test_a_batch_is_as_full_as_it_may_be(rows: list[tuple[int, int]], batch_size
             assert batch_bytes(rows[start : end + 1]) > batch_size
 
 
+steady = st.lists(
+    st.tuples(st.integers(70, 300), st.integers(0, 300) | st.integers(0, 1 << 30)), min_size=1, max_size=300
+)
+
+
+@given(steady | st.lists(st.tuples(st.integers(0, 40), st.integers(0, 60)), min_size=1, max_size=300))
+def test_the_quick_way_cuts_where_the_exact_one_does(rows: list[tuple[int, int]]) -> None:
+    sizes = np.array([size for size, _ in rows], np.int64)
+    times = np.cumsum(np.array([wait for _, wait in rows], np.int64))
+    quick = Cutter(sizes, times, Limits(2000))
+    exact = Cutter(np.append(sizes, 1 << 20), np.append(times, 0), Limits(2000))
+    assert quick.is_steady(0, len(rows))
+    assert not exact.is_steady(0, len(rows))
+    assert quick.cut(0, len(rows)) == exact.cut(0, len(rows))
+
+
 def test_a_record_that_is_too_large_is_a_batch_alone() -> None:
     assert cut([(10, 0), (5000, 0), (10, 0), (10, 0)], Limits(200)) == [0, 1, 2]
 
@@ -42,3 +58,9 @@ def test_a_batch_may_be_bounded_by_its_records() -> None:
 
 def test_no_rows_are_no_batch() -> None:
     assert Cutter(np.empty(0, np.int64), np.empty(0, np.int64), Limits()).cut(0, 0) == []
+
+
+def test_times_may_fall_where_another_run_begins() -> None:
+    cutter = Cutter(np.full(9, 100, np.int64), np.array([5, 6, 7, 1, 2, 3, 3, 2, 4], np.int64), Limits())
+    assert [cutter.is_steady(start, start + 3) for start in (0, 3, 6)] == [True, True, False]
+    assert not cutter.is_steady(0, 6)
