@@ -23,6 +23,7 @@ from .decoding.chunks import Problem
 from .decoding.records import Records, decode_each
 from .decoding.transactions import is_aborted
 from .decoding.unreadable import Unreadable
+from .logs.timestamps import may_hold
 from .options import ReadOptions
 from .origin import Part
 
@@ -48,6 +49,8 @@ class Want(NamedTuple):
     columns: tuple[str, ...]
     not_before_ms: int | None = None
     """Batches that hold only older records may be left out."""
+    not_after_ms: int | None = None
+    """And those that hold only later ones."""
 
 
 def rows(parts: Iterator[Part], want: Want, options: ReadOptions) -> Iterator[pa.RecordBatch]:
@@ -72,10 +75,9 @@ def wanted(part: Part, want: Want, options: ReadOptions) -> Batches:
     batches = part.batches
     old = batches.magic < 2
     keep = (batches.last_offset >= want.start) & (old | (batches.base_offset < want.end))
+    keep &= may_hold(batches, want.not_before_ms, want.not_after_ms)
     if not options.include_control:
         keep &= ~batches.is_control
-    if want.not_before_ms is not None:
-        keep &= batches.max_timestamp >= want.not_before_ms
     if part.aborted is not None and part.aborted.producer_id.size:
         keep &= ~is_aborted(batches, part.aborted)
     return batches if keep.all() else batches.take(keep)

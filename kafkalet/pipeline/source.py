@@ -119,11 +119,9 @@ class FilteringReader(LogReader):
 
 def tasks(splits: Iterable[AnySplit], names: tuple[str, ...], pushed: Pushed) -> list[InputPartition]:
     """A task for each split."""
+    times = pushed.not_before_ms, pushed.not_after_ms
     return [
-        Task(
-            split,
-            Want(split.topic, split.partition, split.start_offset, split.end_offset, names, pushed.not_before_ms),
-        )
+        Task(split, Want(split.topic, split.partition, split.start_offset, split.end_offset, names, *times))
         for split in splits
     ]
 

@@ -183,3 +183,29 @@ def test_an_index_that_is_not_there_is_refused_by_name(data: Path) -> None:
 def test_or_the_log_is_walked_instead(data: Path) -> None:
     (data / INDEX).unlink()
     assert len(read(data, mode="DROPMALFORMED", maxBytesPerTask="500")) == SENT
+
+
+def test_batches_that_can_hold_no_record_of_a_time_are_not_decoded(tmp_path: Path) -> None:
+    """All records of a batch have the time of its append; of others only the latest time is known."""
+    with kafkalet.Broker(data_dir=tmp_path / "data") as broker:
+        broker.create_topic("appended", config={"message.timestamp.type": "LogAppendTime"})
+        broker.create_topic("created")
+        for topic in ("appended", "created"):
+            producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+            for ms in (5000, 9000):
+                producer.produce(topic, b"x", timestamp=ms)
+                producer.flush()
+    options = read_options({"path": str(tmp_path / "data")})
+    reader = LogReader(default_columns(options), options)
+
+    def times(topic: str, first: int | None, last: int | None) -> list[int]:
+        [task] = [task for task in reader.partitions() if isinstance(task, Task) and task.want.topic == topic]
+        narrowed = Task(task.split, task.want._replace(not_before_ms=first, not_after_ms=last))
+        rows = [row for batch in reader.read(narrowed) for row in batch.to_pylist()]
+        return [int(row["timestamp"].timestamp() * 1000) for row in rows]
+
+    assert times("created", 6000, None) == [9000]
+    assert times("created", None, 6000) == [5000, 9000]
+    first, second = times("appended", None, None)
+    assert times("appended", second + 1, None) == times("appended", None, first - 1) == []
+    assert times("appended", first, second) == [first, second]
