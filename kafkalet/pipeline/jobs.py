@@ -74,6 +74,8 @@ def _run(told: Namespace, spark: SparkSession | None, output: TextIO | None) -> 
 
 def reason_of(error: BaseException) -> str:
     """One line: what the error says; of one that Spark brings from a Python worker, what was raised there."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
     text = str(error)
     _, found, traceback = text.rpartition("Traceback (most recent call last):")
     if found:

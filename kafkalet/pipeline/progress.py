@@ -56,9 +56,15 @@ class Expected(NamedTuple):
 
 
 class Status(Protocol):
-    """Whoever can be asked how far a job is. None: it cannot be told any more."""
+    """Whoever can be asked how far a job is."""
 
-    def seen(self) -> Seen | None: ...
+    def seen(self) -> Seen | None:
+        """None: it cannot be told any more."""
+        ...
+
+    def close(self) -> None:
+        """Nobody will ask again."""
+        ...
 
 
 class SparkStatus:
@@ -71,6 +77,7 @@ class SparkStatus:
         context = spark.sparkContext
         group = f"kafkalet-{os.urandom(8).hex()}"
         context.setJobGroup(group, what)
+        self._context = context
         self._group = group
         self._tracker = context.statusTracker()
         self._queries = spark._jsparkSession.sharedState().statusStore()
@@ -85,6 +92,11 @@ class SparkStatus:
             return Seen(*self._tasks(), self._records())
         except (Py4JError, PySparkException, OSError):  # the session has ended, or this Spark has no such store
             return None
+
+    def close(self) -> None:
+        """What the thread starts from now on is in no group."""
+        for name in ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel"):
+            self._context.setLocalProperty(name, None)  # type: ignore[arg-type]
 
     def _tasks(self) -> tuple[int, int]:
         done = tasks = 0
@@ -247,6 +259,7 @@ class Progress:
                 with suppress(ValueError, OSError):
                     self._stream.write("\r\x1b[K")
                     self._stream.flush()
+        self._status.close()
 
     def _watch(self) -> None:
         while not self._ended.wait(LOOK_EVERY_MS[self._style] / 1000):

@@ -139,6 +139,10 @@ def test_what_a_job_raises_becomes_a_line_and_a_status(
     assert capsys.readouterr().err == f"kafkalet: {error}\n"
 
 
+def test_a_file_that_is_not_there_is_named_as_other_commands_do() -> None:
+    assert reason_of(FileNotFoundError(2, "No such file or directory", "/logs")) == "/logs: No such file or directory"
+
+
 def test_an_interrupted_job_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

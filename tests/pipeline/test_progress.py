@@ -39,11 +39,15 @@ class Told:
     def __init__(self, *seen: Seen | None) -> None:
         self.left = list(seen)
         self.asked = threading.Event()
+        self.is_closed = False
 
     def seen(self) -> Seen | None:
         found = self.left.pop(0) if len(self.left) > 1 else self.left[0]
         self.asked.set()
         return found
+
+    def close(self) -> None:
+        self.is_closed = True
 
 
 def paced(*seen: tuple[int, Seen], expected: Expected = Expected()) -> Pace:  # noqa: B008
@@ -141,9 +145,10 @@ def test_nothing_is_shown_before_there_are_tasks() -> None:
 
 
 def test_with_none_no_thread_is_started() -> None:
-    before = threading.active_count()
-    with Progress(Told(Seen(1, 2, 0)), "dump", "none"):
+    before, status = threading.active_count(), Told(Seen(1, 2, 0))
+    with Progress(status, "dump", "none"):
         assert threading.active_count() == before
+    assert status.is_closed
 
 
 @pytest.mark.parametrize("answer", [Seen(1, 2, 0), None])
@@ -186,3 +191,11 @@ def test_spark_tells_the_tasks_and_the_records_of_a_job(spark: "SparkSession") -
     assert (seen.done, seen.tasks) == (4, 4)
     assert seen.records == 1000
     assert SparkStatus(spark, "the next").seen() == Seen(0, 0, 0)
+
+
+@pytest.mark.xdist_group("spark")
+def test_a_thread_is_in_no_group_afterwards(spark: "SparkSession") -> None:
+    status = SparkStatus(spark, "counting")
+    assert spark.sparkContext.getLocalProperty("spark.jobGroup.id") == status._group
+    status.close()
+    assert spark.sparkContext.getLocalProperty("spark.jobGroup.id") is None
