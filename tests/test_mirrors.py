@@ -56,6 +56,7 @@ ELSEWHERE: dict[str, str] = {
     "pipeline.directory_origin": "pipeline/test_source.py",
     "pipeline.origin": "pipeline/test_source.py",
     "pipeline.places": "pipeline/test_source.py",
+    "pipeline.tasks": "pipeline/test_source.py",
     "storage.acceptance": "storage/test_validation.py",
     "storage.producer_append": "storage/test_producers.py",
     "storage.producer_entry": "storage/test_producers.py",

@@ -19,10 +19,9 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from . import columns
 from .filters import Pushed, pushed
 from .options import BadOption, ReadOptions, read_options
-from .origin import AnySplit
-from .places import origin_of, parts
+from .places import origin_of
 from .positions import ranges
-from .reader import Want, rows
+from .tasks import read_task, tasks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -77,17 +76,6 @@ def chosen(schema: StructType) -> tuple[str, ...]:
     return tuple(schema.fieldNames())
 
 
-class Task(InputPartition):
-    """What one task reads."""
-
-    def __init__(self, split: AnySplit, want: Want) -> None:
-        self.split = split
-        self.want = want
-
-    def __repr__(self) -> str:
-        return f"Task({self.want.topic}-{self.want.partition}, {self.want.start} to {self.want.end})"
-
-
 class LogReader(DataSourceReader):
     """A batch: planned once, read by as many tasks as there are splits."""
 
@@ -115,18 +103,3 @@ class FilteringReader(LogReader):
         """Narrow what is read; each filter stays for Spark to evaluate."""
         self._pushed = pushed(filters)
         return filters
-
-
-def tasks(splits: Iterable[AnySplit], names: tuple[str, ...], pushed: Pushed) -> list[InputPartition]:
-    """A task for each split."""
-    times = pushed.not_before_ms, pushed.not_after_ms
-    return [
-        Task(split, Want(split.topic, split.partition, split.start_offset, split.end_offset, names, *times))
-        for split in splits
-    ]
-
-
-def read_task(partition: InputPartition, options: ReadOptions) -> Iterator[pa.RecordBatch]:
-    """The rows of a task; none where Spark made up a partition because there was no split."""
-    if isinstance(partition, Task):
-        yield from rows(parts(partition.split, options), partition.want, options)

@@ -22,7 +22,7 @@ from .options import ReadOptions, TopicPartition
 from .origin import Origin, Range
 from .places import origin_of
 from .positions import DataLoss, resolved
-from .source import read_task, tasks
+from .tasks import read_task, tasks
 
 if TYPE_CHECKING:
     import pyarrow as pa

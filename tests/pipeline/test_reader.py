@@ -18,7 +18,8 @@ from kafkalet.pipeline.decoding.batches import walk
 from kafkalet.pipeline.logs.files import CorruptFile
 from kafkalet.pipeline.options import read_options
 from kafkalet.pipeline.reader import CorruptLog
-from kafkalet.pipeline.source import LogReader, Task, default_columns
+from kafkalet.pipeline.source import LogReader, default_columns
+from kafkalet.pipeline.tasks import Task
 
 SENT = 200
 LOG = Path("t-0") / "00000000000000000000.log"

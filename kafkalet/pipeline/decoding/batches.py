@@ -47,7 +47,7 @@ Bytes = npt.NDArray[np.uint8]
 _LENGTH = Struct(">i")
 _SMALLEST = np.array([LOG_OVERHEAD + OVERHEAD[0], LOG_OVERHEAD + OVERHEAD[1], HEADER_SIZE])
 
-_HEADER = np.dtype(
+HEADER = np.dtype(
     [
         ("base_offset", ">i8"),
         ("length", ">i4"),
@@ -64,6 +64,7 @@ _HEADER = np.dtype(
         ("count", ">i4"),
     ]
 )
+"""The fixed part of a batch of format 2 (DefaultRecordBatch)."""
 _MESSAGE = np.dtype(
     [("offset", ">i8"), ("length", ">i4"), ("crc", ">u4"), ("magic", "i1"), ("attributes", "i1"), ("timestamp", ">i8")]
 )
@@ -234,7 +235,7 @@ def _gathered(data: Bytes, position: Int64s, header: np.dtype[Any]) -> npt.NDArr
 
 
 def _of_batches(data: Bytes, position: Int64s, size: Int64s) -> Batches:
-    header = _gathered(data, position, _HEADER)
+    header = _gathered(data, position, HEADER)
     base_offset = header["base_offset"].astype(np.int64)
     return Batches(
         position,

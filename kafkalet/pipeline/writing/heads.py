@@ -11,26 +11,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from kafkalet.pipeline.decoding.batches import HEADER
 from kafkalet.protocol.records.crc32c import crc32c
 
-HEAD = np.dtype(
-    [
-        ("base_offset", ">i8"),
-        ("length", ">i4"),
-        ("leader_epoch", ">i4"),
-        ("magic", "i1"),
-        ("crc", ">u4"),
-        ("attributes", ">i2"),
-        ("last_offset_delta", ">i4"),
-        ("base_timestamp", ">i8"),
-        ("max_timestamp", ">i8"),
-        ("producer_id", ">i8"),
-        ("producer_epoch", ">i2"),
-        ("base_sequence", ">i4"),
-        ("count", ">i4"),
-    ]
-)
-HEAD_BYTES = HEAD.itemsize
+HEAD_BYTES = HEADER.itemsize
 _UNCOUNTED = 12
 """Base offset and length itself do not count in `length`."""
 _CRC_FROM = 21
@@ -38,7 +22,7 @@ _CRC_FROM = 21
 
 def new_heads(count: int, leader_epoch: int) -> NDArray[np.void]:
     """Heads of so many batches without a producer, to be filled in."""
-    heads = np.zeros(count, HEAD)
+    heads = np.zeros(count, HEADER)
     heads["leader_epoch"] = leader_epoch
     heads["magic"] = 2
     heads["producer_id"] = -1

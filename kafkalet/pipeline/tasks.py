@@ -1,0 +1,43 @@
+"""What Spark hands to a task of `kafkalog`, and what the task does with it; the same for batches and for streams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import InputPartition
+
+from .filters import Pushed
+from .options import ReadOptions
+from .origin import AnySplit
+from .places import parts
+from .reader import Want, rows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Task(InputPartition):
+    """What one task reads."""
+
+    def __init__(self, split: AnySplit, want: Want) -> None:
+        self.split = split
+        self.want = want
+
+    def __repr__(self) -> str:
+        return f"Task({self.want.topic}-{self.want.partition}, {self.want.start} to {self.want.end})"
+
+
+def tasks(splits: Iterable[AnySplit], names: tuple[str, ...], pushed: Pushed) -> list[InputPartition]:
+    """A task for each split."""
+    times = pushed.not_before_ms, pushed.not_after_ms
+    return [
+        Task(split, Want(split.topic, split.partition, split.start_offset, split.end_offset, names, *times))
+        for split in splits
+    ]
+
+
+def read_task(partition: InputPartition, options: ReadOptions) -> Iterator[pa.RecordBatch]:
+    """The rows of a task; none where Spark made up a partition because there was no split."""
+    if isinstance(partition, Task):
+        yield from rows(parts(partition.split, options), partition.want, options)
