@@ -63,6 +63,7 @@ class TaskLogs:
         self._origin_of = origin_of
         self._fragments: dict[int, FragmentLog] = {}
         self._rest = SCHEMA.empty_table()
+        self._rest_bytes = 0
         self._waiting: list[pa.RecordBatch] = []
         self._waiting_bytes = 0
 
@@ -85,8 +86,8 @@ class TaskLogs:
     @property
     def _enough_bytes(self) -> int:
         """For a round. Many partitions have much that waits, and little new each: they take larger rounds."""
-        left = int(self._rest.nbytes)
-        return max(CHUNK_BYTES, left, min(8 * left, 8 * CHUNK_BYTES))
+        left = self._rest_bytes
+        return max(CHUNK_BYTES, left, min(4 * left, 4 * CHUNK_BYTES))
 
     # -- a round
 
@@ -115,6 +116,7 @@ class TaskLogs:
                 cuts.append(_Cut(stretch, firsts))
         if rests:
             self._rest = pa.concat_tables(rests)
+            self._rest_bytes = int(self._rest.nbytes)
         if cuts:
             self._append(cuts, *_chosen(rows, fields, sizes, cuts), last=last)
 
