@@ -13,7 +13,7 @@ from kafkalet.pipeline.plan import megabytes, settings_text, table
 from kafkalet.pipeline.progress import Expected
 
 from .running import Running
-from .settings import UsageError, pairs
+from .settings import UsageError, absolute, pairs
 
 LEVELS = 2
 """A broker is asked under both isolation levels."""
@@ -43,7 +43,7 @@ def prepare(told: Namespace) -> AuditJob:
         compacted=tuple(told.compacted),
         **{name: number for name, number in numbers.items() if number is not None},
     )
-    return AuditJob(told.directories, options)
+    return AuditJob([*map(absolute, told.directories)], options)
 
 
 class AuditJob:

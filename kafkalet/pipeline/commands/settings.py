@@ -9,6 +9,7 @@ Nothing here needs Spark: help is to be had without it.
 from __future__ import annotations
 
 import json
+import os
 import re
 from argparse import ArgumentParser, Namespace, _ArgumentGroup
 from collections.abc import Iterable
@@ -131,8 +132,13 @@ def source_options(told: Namespace) -> dict[str, str]:
     if told.bootstrap is not None:
         found["kafka.bootstrap.servers"] = told.bootstrap
     if told.directories:
-        found["paths"] = json.dumps(told.directories)
+        found["paths"] = json.dumps([*map(absolute, told.directories)])
     return found
+
+
+def absolute(path: str) -> str:
+    """The path from the root: a task may run in another directory, or on another machine that has it too."""
+    return path if path.startswith("file:") else os.path.abspath(path)
 
 
 def conf(told: Namespace) -> dict[str, str]:

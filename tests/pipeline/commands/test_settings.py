@@ -1,6 +1,7 @@
 """`kafkalet.pipeline.commands.settings`: options of the data source as a command line has them."""
 
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,7 @@ from kafkalet.pipeline.commands.settings import (
     WRITE_OPTIONS,
     FormatOption,
     UsageError,
+    absolute,
     add_common,
     add_format,
     conf,
@@ -83,6 +85,11 @@ def test_the_source_is_told_where_to_read() -> None:
     arguments.directories = ["/a", "/b,c"]
     assert source_options(arguments) == {"isolationLevel": "read_committed", "paths": '["/a", "/b,c"]'}
     assert read_options(source_options(arguments)).paths == ("/a", "/b,c")
+
+
+def test_paths_are_told_from_the_root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert [absolute(path) for path in ("logs", "/a/../b", "file:/c")] == [str(tmp_path / "logs"), "/b", "file:/c"]
 
 
 def test_the_source_is_told_of_a_broker_and_its_client() -> None:
