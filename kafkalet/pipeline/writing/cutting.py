@@ -50,16 +50,16 @@ class Cutter:
         self._length = _common_width(sizes)
         np.cumsum(sizes + max(self._length + 2, _LEAST), out=self._least_until[1:])
         self._falls = np.flatnonzero(np.diff(timestamps) < 0)
-        self._until: list[int] = self._least_until.tolist() if self._length else []
-        self._times: list[int] = timestamps.tolist() if self._length else []
 
     def cut(self, start: int, end: int) -> list[int]:
         """The rows in [start, end) with which batches begin."""
+        if self.is_steady(start, end):
+            run = _SteadyRun(self._least_until[start : end + 1].tolist(), self._timestamps[start:end].tolist())
+            return [start + first for first in run.cut(self._room, self._most)]
         firsts = []
-        count = self._count_steadily if self.is_steady(start, end) else self._count
         while start < end:
             firsts.append(start)
-            start += count(start, min(end, start + self._most))
+            start += self._count(start, min(end, start + self._most))
         return firsts
 
     def is_steady(self, start: int, end: int) -> bool:
@@ -67,28 +67,8 @@ class Cutter:
         first, behind = self._falls.searchsorted((start, end - 1)).tolist()
         return self._length > 0 and first == behind
 
-    def _count_steadily(self, start: int, end: int) -> int:
-        """How many records the batch holds that begins at `start`: the usual case."""
-        until, times = self._until, self._times
-        room = until[start] + self._room
-        most = bisect_right(until, room, start + 1, end + 1) - 1 - start
-        if most <= 1:
-            return 1
-        first, last = times[start], times[start + most - 1]
-        longer = [step for step in _STEPS if step < most]
-        for step in _STEPS:
-            if last - first < step:
-                break
-            longer.append(bisect_left(times, first + step, start, start + most) - start)
-        if until[start + most] + _more(longer, most) <= room:
-            return most
-        count = bisect_right(until, room - _more(longer, most), start + 1, start + most) - 1 - start
-        while until[start + count + 1] + _more(longer, count + 1) <= room:
-            count += 1
-        return max(1, count)
-
     def _count(self, start: int, end: int) -> int:
-        """The same in general."""
+        """How many records the batch holds that begins at `start`."""
         until = self._least_until
         end = min(end, int(until.searchsorted(until[start] + self._room, "right")) - 1)
         if end <= start + 1:
@@ -104,6 +84,44 @@ class Cutter:
         if count > len(self._offset_widths):
             self._offset_widths = size(np.arange(2 * count, dtype=np.int64))
         return self._offset_widths[:count]
+
+
+class _SteadyRun:
+    """The usual case. `until`: bytes of the records before each, if timestamps and offsets took one byte."""
+
+    __slots__ = ("_times", "_until")
+
+    def __init__(self, until: list[int], times: list[int]) -> None:
+        self._until = until
+        self._times = times
+
+    def cut(self, room: int, most: int) -> list[int]:
+        """The records with which batches begin that hold `room` bytes, and at `most` so many records."""
+        firsts = []
+        start, end = 0, len(self._times)
+        while start < end:
+            firsts.append(start)
+            start += self._count(start, min(end, start + most), room)
+        return firsts
+
+    def _count(self, start: int, end: int, room: int) -> int:
+        until, times = self._until, self._times
+        room += until[start]
+        most = bisect_right(until, room, start + 1, end + 1) - 1 - start
+        if most <= 1:
+            return 1
+        first, last = times[start], times[start + most - 1]
+        longer = [step for step in _STEPS if step < most]
+        for step in _STEPS:
+            if last - first < step:
+                break
+            longer.append(bisect_left(times, first + step, start, start + most) - start)
+        if until[start + most] + _more(longer, most) <= room:
+            return most
+        count = bisect_right(until, room - _more(longer, most), start + 1, start + most) - 1 - start
+        while until[start + count + 1] + _more(longer, count + 1) <= room:
+            count += 1
+        return max(1, count)
 
 
 def _more(longer: list[int], count: int) -> int:
