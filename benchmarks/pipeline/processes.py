@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
 
-INTERVAL_S = 0.05
+INTERVAL_S = 0.2
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -23,16 +23,15 @@ class Process(NamedTuple):
     name: str
     parent: int
     ticks: int
-    """Of itself and of the children that have ended."""
 
 
 class Usage:
     """Processor time of all processes, and the largest resident size of a Python worker, between `with` and its end."""
 
     def __init__(self) -> None:
-        self.cpu_s = 0.0
         self.worker_mib = 0.0
-        self._begun = 0
+        self._before: dict[int, int] = {}
+        self._now: dict[int, int] = {}
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
@@ -40,19 +39,26 @@ class Usage:
         for worker in _workers():
             with contextlib.suppress(OSError):
                 Path(f"/proc/{worker}/clear_refs").write_text("5")  # forget the peak so far
-        self._begun = sum(process.ticks for process in _family())
+        self._before = {process.number: process.ticks for process in _family()}
         self._thread.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.cpu_s = (sum(process.ticks for process in _family()) - self._begun) / _TICKS
         self._ended.set()
         self._thread.join()
 
+    @property
+    def cpu_s(self) -> float:
+        """Of all processes, also of those that have ended since."""
+        return sum(ticks - self._before.get(number, 0) for number, ticks in self._now.items()) / _TICKS
+
     def _watch(self) -> None:
-        while not self._ended.wait(INTERVAL_S):
+        ended = False
+        while not ended:
+            ended = self._ended.wait(INTERVAL_S)
+            self._now |= {process.number: process.ticks for process in _family()}
             self.worker_mib = max([self.worker_mib, *map(_peak_mib, _workers())])
 
 
@@ -64,7 +70,7 @@ def _family() -> list[Process]:
             with contextlib.suppress(OSError):
                 name, _, rest = Path(f"/proc/{entry}/stat").read_text().partition("(")[2].rpartition(")")
                 fields = rest.split()
-                found[int(entry)] = Process(int(entry), name, int(fields[1]), sum(map(int, fields[11:15])))
+                found[int(entry)] = Process(int(entry), name, int(fields[1]), sum(map(int, fields[11:13])))
     family = {os.getpid()}
     while more := {each.number for each in found.values() if each.parent in family} - family:
         family |= more
