@@ -63,7 +63,9 @@ def _plain(bootstrap: str) -> None:
 def _transactions(bootstrap: str) -> None:
     producers = {}
     for name in ("one", "two", "open"):
-        producers[name] = Producer({"bootstrap.servers": bootstrap, "transactional.id": name})
+        # Tests may take a while, and a broker that serves the log later ends what is open for too long.
+        patience = {"transaction.timeout.ms": 900_000}
+        producers[name] = Producer({"bootstrap.servers": bootstrap, "transactional.id": name, **patience})
         producers[name].init_transactions()
     plain = Producer({"bootstrap.servers": bootstrap})
 
