@@ -32,11 +32,12 @@ def compare_with_broker(
 ) -> Comparison:
     """Adds what disagrees to the findings of `facts`."""
     context = spark.sparkContext
-    asked = {at for at, each in enumerate(logs) if each.is_live}
+    left_out = {at: reason for at, each in enumerate(logs) if (reason := _incomparable(each, facts[at]))}
+    asked = {at for at, each in enumerate(logs) if each.is_live} - left_out.keys()
     tasks = [task for task in tasks_of([each.begun for each in logs], options.max_bytes_per_task) if task.log in asked]
     groups = packed(tasks, bytes_together(tasks, context.defaultParallelism, options.max_bytes_per_task))
     queries = context.broadcast({at: facts[at].queries for at in asked})
-    known = context.broadcast({at: (logs[at], facts[at].last_stable_offset) for at in asked})
+    known = context.broadcast({at: (logs[at], facts[at].last_stable_offset, facts[at].log_end_offset) for at in asked})
 
     def look(group: list[Task]) -> Iterator[tuple[int, tuple[Task, Answers]]]:
         for task in group:
@@ -45,9 +46,9 @@ def compare_with_broker(
     def ask(found: Iterable[tuple[int, Iterable[tuple[Task, Answers]]]]) -> Iterator[tuple[int, Compared]]:
         with live_broker(options) as broker:
             for log, parts in found:
-                each, stable = known.value[log]
+                each, stable, end = known.value[log]
                 answers = _together(parts, queries.value[log])
-                yield log, _compared(broker, each, _expected(each, stable, queries.value[log], answers), options)
+                yield log, _compared(broker, each, _expected(each, stable, end, queries.value[log], answers), options)
 
     compared = {}
     if groups:
@@ -57,21 +58,31 @@ def compare_with_broker(
         broadcast.unpersist()
     for at, one in compared.items():
         facts[at].findings.merge(one.findings)
-    names = {at: logs[at].begun.log.name for at in compared}
+    left_out |= {at: one.not_compared for at, one in compared.items() if one.not_compared is not None}
     return Comparison(
         options.bootstrap or "",
         sum(one.lookups for one in compared.values()),
         sum(one.findings.total for one in compared.values()),
-        tuple(names[at] for at, one in sorted(compared.items()) if one.has_moved),
+        tuple(f"{logs[at].begun.log.name} ({reason})" for at, reason in sorted(left_out.items())),
         tuple(one.is_refused for _, one in sorted(compared.items()) if one.is_refused is not None),
     )
+
+
+def _incomparable(each: Listed, facts: PartitionFacts) -> str | None:
+    """Why another replica may rightly answer otherwise than these files."""
+    if each.begun.is_followers:
+        if facts.chain.compacted_up_to:
+            return "a follower's copy, compacted on its own"
+        if each.begun.log.log_start_offset > facts.chain.log_begins_at:
+            return "a follower's copy, whose segments end elsewhere than the leader's"
+    return None
 
 
 def _compared(broker: LiveBroker, each: Listed, expected: Expected, options: AuditOptions) -> Compared:
     """What the broker answers. If the log changes meanwhile, it is read and asked for again, a few times."""
     for _ in range(TRIES):
         compared = compare(broker, expected)
-        if not (each.has_changed() or compared.has_moved):
+        if not each.has_changed() and compared.not_compared is None:
             return compared
         each = listed(each.begun.log, broker)
         if not each.is_live:
@@ -82,8 +93,8 @@ def _compared(broker: LiveBroker, each: Listed, expected: Expected, options: Aud
             for task in tasks_of([each.begun], options.max_bytes_per_task)
         )
         answers = _together(found, expected.queries)
-        expected = _expected(each, facts.last_stable_offset, expected.queries, answers)
-    return Compared(0, Findings(expected.topic, expected.partition), True, None)
+        expected = _expected(each, facts.last_stable_offset, facts.log_end_offset, expected.queries, answers)
+    return Compared(0, Findings(expected.topic, expected.partition), "it kept changing")
 
 
 def _together(parts: Iterable[tuple[Task, Answers]], queries: NDArray[np.int64]) -> Answers:
@@ -91,14 +102,15 @@ def _together(parts: Iterable[tuple[Task, Answers]], queries: NDArray[np.int64])
     return whole_log([(task.stretch, answers) for task, answers in ordered], queries)
 
 
-def _expected(each: Listed, stable: int, queries: NDArray[np.int64], answers: Answers) -> Expected:
+def _expected(each: Listed, stable: int, end: int, queries: NDArray[np.int64], answers: Answers) -> Expected:
     log = each.begun.log
     return Expected(
         log.topic,
         log.partition,
         log.path,
+        log.segments[0].base_offset if log.segments else 0,
         log.log_start_offset,
-        each.begun.before_offset or 0,
+        end,
         stable,
         queries,
         answers,

@@ -32,6 +32,7 @@ from .findings import Findings
 
 READ_UNCOMMITTED, READ_COMMITTED = "read_uncommitted", "read_committed"
 ISOLATION_LEVELS = (READ_UNCOMMITTED, READ_COMMITTED)
+MOVED = "its log start moved"
 TopicPartition = tuple[str, int]
 
 
@@ -53,6 +54,8 @@ class Expected(NamedTuple):
     topic: str
     partition: int
     path: str
+    log_begins_at: int
+    """The base offset of the first segment."""
     log_start_offset: int
     end_offset: int
     """What lies behind was not audited."""
@@ -66,10 +69,10 @@ class Compared(NamedTuple):
 
     lookups: int
     findings: Findings
-    has_moved: bool
-    """Its log start offset has moved, so that nothing could be compared."""
-    is_refused: str | None
-    """Why the broker does not answer."""
+    not_compared: str | None = None
+    """Why nothing was compared."""
+    is_refused: str | None = None
+    """What the broker does not answer, and why."""
 
 
 class Comparison(NamedTuple):
@@ -78,15 +81,15 @@ class Comparison(NamedTuple):
     broker: str
     lookups: int
     disagreements: int
-    moved: tuple[str, ...]
-    """The partitions whose log start offset moved meanwhile."""
+    not_compared: tuple[str, ...]
+    """Partitions, each with the reason."""
     refused: tuple[str, ...]
     """What the broker does not answer, and why."""
 
     def __str__(self) -> str:
         told = f"{self.broker} was asked {self.lookups:,} times, {self.disagreements:,} answers disagree"
-        if self.moved:
-            told += f"; not compared, because their log start moved: {', '.join(self.moved)}"
+        if self.not_compared:
+            told += f"; not compared: {', '.join(self.not_compared)}"
         if self.refused:
             told += f"; not answered: {', '.join(self.refused)}"
         return told
@@ -121,14 +124,15 @@ def compare(broker: LiveBroker, expected: Expected) -> Compared:
     key = expected.topic, expected.partition
     before = bounds_of(broker, [key])[key]
     if isinstance(before, KafkaError):
-        return Compared(0, findings, False, str(before))
+        return Compared(0, findings, is_refused=str(before))
     asked = {level: list(_ask(broker, expected, level)) for level in ISOLATION_LEVELS}
     after = bounds_of(broker, [key])[key]
     if isinstance(after, KafkaError):
-        return Compared(0, findings, False, str(after))
+        return Compared(0, findings, is_refused=str(after))
     if {before.log_start_offset, after.log_start_offset} != {expected.log_start_offset}:
-        return Compared(0, findings, True, None)
+        return Compared(0, findings, MOVED)
     comparing = _Comparing(expected, before, after, findings)
+    comparing.compare_start()
     refused = None
     lookups = 0
     for level, answers in asked.items():
@@ -139,7 +143,7 @@ def compare(broker: LiveBroker, expected: Expected) -> Compared:
                 continue
             lookups += 1
             comparing.compare(level, timestamp, wanted, answer)
-    return Compared(lookups, findings, False, refused)
+    return Compared(lookups, findings, is_refused=refused)
 
 
 def _ask(broker: LiveBroker, expected: Expected, level: str) -> Iterator[tuple[int, Answer, Found | PartitionRefused]]:
@@ -163,6 +167,12 @@ class _Comparing:
         self.after = after
         self.findings = findings
         self.has_grown = after.high_watermark > expected.end_offset
+
+    def compare_start(self) -> None:
+        told = self.after.log_start_offset
+        if not self.expected.log_begins_at <= told <= self.after.high_watermark:
+            span = f"{self.expected.log_begins_at} to {self.expected.end_offset}"
+            self._add(f"the log starts at {told}, its segments hold {span}", told)
 
     def compare_bounds(self, level: str) -> None:
         told = self.after.of(level)

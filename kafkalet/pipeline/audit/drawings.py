@@ -87,7 +87,7 @@ def moment(ms: float) -> str:
 
 def linear(low: float, high: float, title: str, form: Format = number, count: int = 5) -> Axis:
     """An axis with about `count` round numbers."""
-    if high <= low:
+    if high - low < 1e-9:
         high = low + 1
     step = 10 ** math.floor(math.log10((high - low) / count))
     step *= next(factor for factor in (1, 2, 5, 10) if (high - low) / (step * factor) <= count)
@@ -120,7 +120,7 @@ def times(low: int, high: int, count: int = 5) -> Axis:
     if high > LAST_MOMENT_MS:
         return linear(low, high, "time (ms)")
     high = max(high, low + 1)
-    step = next((step for step in _STEPS_MS if high - low <= step * count), _STEPS_MS[-1] * 30)
+    step = next((step for step in _STEPS_MS if high - low <= step * count), -((low - high) // count))
     ticks: list[Tick] = []
     day = ""
     for at in range(-(-low // step), high // step + 1):

@@ -3,6 +3,7 @@
     kind           name                  value                     text
     partition      log_start_offset ...  the number                  its path, for `log_begins_at`
     codec          the codec             bytes                     "entries 12, records 3400"
+    batch          1, 2, 4, 8, ...       how many batches have up to so many records, and more than half of that
     segment        size, entries, records, bytes, largest_timestamp, damaged_bytes (first_offset, last_offset, file)
     transaction    open, aborted, committed, ended                 records; bytes in `text`
                    (producer_id, producer_epoch, first_offset, last_offset: of the marker, null while it is open)
@@ -114,6 +115,9 @@ def _about(facts: PartitionFacts) -> Iterator[Row]:
         yield {"kind": "partition", "name": name, "value": value, "text": facts.log.path if "begins" in name else None}
     for name, (entries, records, size) in facts.sizes.codecs().items():
         yield {"kind": "codec", "name": name, "value": size, "text": f"entries {entries}, records {records}"}
+    for power, entries in enumerate(facts.sizes.entries_by_records.tolist()):
+        if entries:
+            yield {"kind": "batch", "name": str(1 << power), "value": entries}
     for finding in facts.findings.found:
         place = {"file": finding.file, "position": finding.position, "first_offset": finding.offset}
         yield {"kind": "finding", "name": finding.check, "text": finding.message, **place}

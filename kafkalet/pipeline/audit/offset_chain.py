@@ -56,9 +56,17 @@ SHOWN = 1000
 
 
 def follow_offsets(
-    facts: Sequence[StretchFacts], cleaned_up_to: int | None, is_compacted: bool, findings: Findings
+    facts: Sequence[StretchFacts],
+    cleaned_up_to: int | None,
+    is_compacted: bool,
+    findings: Findings,
+    *,
+    reaches_at_least: int = 0,
 ) -> OffsetChain:
-    """The stretches of a log in order. `is_compacted`: every gap is taken as a cleaner's."""
+    """The stretches of a log in order, whose end is known to be at or behind `reaches_at_least`.
+
+    `is_compacted`: every gap is taken as a cleaner's.
+    """
     compacted_up_to = max([cleaned_up_to or 0, *(part.extent.compacted_up_to for part in facts)])
     if is_compacted:
         compacted_up_to = EVERYTHING
@@ -66,7 +74,7 @@ def follow_offsets(
     for part in facts:
         chain.take(part)
     if facts:
-        chain.close(facts[-1])
+        chain.close(facts[-1], reaches_at_least)
     return OffsetChain(
         facts[0].stretch.base_offset if facts else 0,
         max(chain.expected, 0),
@@ -110,10 +118,10 @@ class _Chain:
         self.expected = max(self.expected, extent.last_offset + 1)
         self.is_damaged = part.has_damaged_tail
 
-    def close(self, last: StretchFacts) -> None:
+    def close(self, last: StretchFacts, reaches_at_least: int) -> None:
         """What should be there behind the last entry."""
         stretch = last.stretch
-        end = max(stretch.base_offset, stretch.before_offset or 0)
+        end = max(stretch.base_offset, reaches_at_least)
         if end > self.expected:
             self._note(np.array([(self.expected, end, last.extent.end_position, self.is_damaged)], GAP), stretch.path)
             self.expected = end

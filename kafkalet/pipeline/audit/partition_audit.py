@@ -88,6 +88,8 @@ class Begun(NamedTuple):
     findings: Findings
     before_offset: int | None
     """The high watermark that a live broker told; None: nobody was asked."""
+    is_followers: bool = False
+    """These are the files of a replica that does not lead: it may be behind, and it is compacted on its own."""
 
 
 def audit_partition(begun: Begun, facts: Sequence[StretchFacts], options: AuditOptions) -> PartitionFacts:
@@ -98,7 +100,9 @@ def audit_partition(begun: Begun, facts: Sequence[StretchFacts], options: AuditO
         if part.is_gone:
             findings.add("file", "was deleted while the log was audited", file=part.stretch.path)
     paths = stretch_paths(facts)
-    chain = follow_offsets(facts, around.cleaned_up_to, log.topic in options.compacted, findings)
+    reaches = 0 if begun.is_followers else begun.before_offset or 0
+    is_compacted = log.topic in options.compacted
+    chain = follow_offsets(facts, around.cleaned_up_to, is_compacted, findings, reaches_at_least=reaches)
     check_epochs(np.concatenate([NO_EPOCH_RUNS, *(part.epochs for part in facts)]), paths, around.epochs, findings)
     _check_time_indexes(facts, findings)
     runs = _sorted(np.concatenate([NO_RUNS, *(part.runs for part in facts)]))

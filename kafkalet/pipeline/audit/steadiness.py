@@ -3,11 +3,15 @@
 Appends do no harm, for they lie behind the high watermark that was told at first. But retention deletes segments, and
 a cleaner puts others in their place: then what was read belongs to no one log. So after the reading all files must
 still be those that were listed: the same inodes, and of segments that take no more appends the same sizes.
+
+The files should be those of the broker that leads the partition. A follower's are the same records, in segments that
+end elsewhere, compacted at other times, and may lack the last ones; so less can be asked of them.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from typing import NamedTuple
 
 from kafkalet.pipeline.live.broker import LiveBroker
@@ -69,7 +73,20 @@ def listed(log: PartitionLog, broker: LiveBroker | None) -> Listed:
     except FileNotFoundError:  # deleted since: list once more
         return listed(log, broker)
     log = log._replace(log_start_offset=told.log_start_offset, is_closed=False)
-    return Listed(begin(log, told.high_watermark), inodes)
+    leader = broker.leaders([key]).get(key)
+    owner = node_of(os.path.dirname(log.path))
+    is_followers = leader is not None and owner is not None and leader.node_id != owner
+    return Listed(begin(log, told.high_watermark)._replace(is_followers=is_followers), inodes)
+
+
+def node_of(directory: str) -> int | None:
+    """Which broker the log directory belongs to, as meta.properties says; None where it does not."""
+    try:
+        with open(os.path.join(directory, "meta.properties"), encoding="utf-8", errors="replace") as file:
+            found = re.search(r"^(?:node|broker)\.id=(\d+)\s*$", file.read(), re.MULTILINE)
+    except FileNotFoundError:
+        return None
+    return int(found[1]) if found else None
 
 
 def audit_here(each: Listed, options: AuditOptions, how: HowToLook) -> PartitionFacts:

@@ -57,6 +57,19 @@ def test_a_file_that_lacks_records_disagrees_with_the_broker(broker: kafkalet.Br
     assert "the broker says offset" in told.message
 
 
+def test_a_followers_copy_is_compared_unless_it_was_cut_on_its_own(broker: kafkalet.Broker, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(tmp_path / "data", copy)
+    (copy / "meta.properties").write_text("version=1\nnode.id=2\n")
+    cleaned = copy / "cleaner-offset-checkpoint"
+    cleaned.write_text("0\n1\nplain 0 50\n")
+    verdict = audited(copy, AuditOptions(bootstrap=broker.bootstrap_servers, timestamps=100))
+    assert verdict.agrees, list(verdict.lines())
+    assert verdict.compared is not None
+    assert verdict.compared.not_compared == ("plain-0 (a follower's copy, compacted on its own)",)
+    assert 2 * 90 < verdict.compared.lookups < 2 * 2 * 90
+
+
 def test_a_log_that_the_broker_does_not_have_disagrees(broker: kafkalet.Broker, tmp_path: Path) -> None:
     verdict = audited(make(tmp_path / "other").path, AuditOptions(bootstrap=broker.bootstrap_servers))
     (finding,) = verdict.findings

@@ -55,7 +55,7 @@ def asked(
     stable: int = 9,
 ) -> tuple[Any, list[str]]:
     found = np.array([[offset, at, 0 if offset >= 0 else -1] for offset, at in QUERIES.values()]).T
-    expected = Expected("t", 0, "/t-0", 0, 9, stable, np.array(list(QUERIES)), Answers(found, Answer(7, 25, 0)))
+    expected = Expected("t", 0, "/t-0", 0, 0, 9, stable, np.array(list(QUERIES)), Answers(found, Answer(7, 25, 0)))
     broker: Any = Scripted(list(bounds) or [(0, stable, 9)], answers or {})
     compared = compare(broker, expected)
     return compared, [finding.message for finding in compared.findings.found]
@@ -116,13 +116,13 @@ def test_while_the_last_stable_offset_moves_both_answers_are_right() -> None:
 
 def test_a_log_start_that_moves_leaves_nothing_to_compare() -> None:
     compared, messages = asked({(20, "read_uncommitted"): NONE}, (0, 9, 9), (4, 9, 9))
-    assert (compared.has_moved, compared.lookups, messages) == (True, 0, [])
+    assert (compared.not_compared, compared.lookups, messages) == ("its log start moved", 0, [])
 
 
 def test_a_last_stable_offset_may_be_lifted_to_the_log_start() -> None:
     """Kafka 3 does, where a transaction began below it."""
     found = np.full((3, 0), -1)
-    expected = Expected("t", 0, "/t-0", 4, 9, 2, np.array([], np.int64), Answers(found, Answer(7, 25, 0)))
+    expected = Expected("t", 0, "/t-0", 0, 4, 9, 2, np.array([], np.int64), Answers(found, Answer(7, 25, 0)))
     for stable in (2, 4):
         broker: Any = Scripted([(4, stable, 9)], {(MAX_TIMESTAMP, "read_committed"): NONE})
         assert compare(broker, expected).findings.total == 0
@@ -140,7 +140,15 @@ def test_a_refusal_is_told() -> None:
     assert "UNSUPPORTED_FOR_MESSAGE_FORMAT" in compared.is_refused or "ListOffsets of t-0" in compared.is_refused
 
 
+def test_a_log_start_below_the_first_segment_is_found() -> None:
+    nothing = Answers(np.full((3, 0), -1), Answer(7, 25, 0))
+    expected = Expected("t", 0, "/t-0", 3, 2, 9, 9, np.array([], np.int64), nothing)
+    broker: Any = Scripted([(2, 9, 9)], {})
+    (finding,) = compare(broker, expected).findings.found
+    assert finding.message == "the log starts at 2, its segments hold 3 to 9"
+
+
 def test_a_comparison_is_told_in_a_line() -> None:
-    told = str(Comparison("b:1", 1200, 0, ("t-0",), ("no",)))
-    assert told.startswith("b:1 was asked 1,200 times, 0 answers disagree; not compared")
+    told = str(Comparison("b:1", 1200, 0, ("t-0 (moved)",), ("no",)))
+    assert told.startswith("b:1 was asked 1,200 times, 0 answers disagree; not compared: t-0 (moved)")
     assert told.endswith("not answered: no")

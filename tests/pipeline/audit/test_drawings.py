@@ -25,11 +25,19 @@ from kafkalet.pipeline.audit.drawings import (
 )
 
 
-@given(st.floats(0, 1e15), st.floats(0, 1e15))
-def test_linear_axes_have_few_ticks_inside(low: float, span: float) -> None:
+@given(st.integers(0, 10**15), st.integers(0, 10**15))
+def test_linear_axes_have_few_ticks_inside(low: int, span: int) -> None:
     axis = linear(low, low + span, "x")
     assert len(axis.ticks) <= 7
     assert all(axis.low * (1 - 1e-6) <= tick.value <= axis.high * (1 + 1e-6) for tick in axis.ticks)
+
+
+@given(st.floats(0, 1e15))
+def test_axes_of_rates_begin_at_0(high: float) -> None:
+    axis = linear(0, high, "x")
+    assert axis.ticks[0].value == 0
+    assert 1 <= len(axis.ticks) <= 7
+    assert axis.low < axis.high
 
 
 @given(st.integers(0, 1 << 62), st.integers(0, 1 << 50))

@@ -57,6 +57,9 @@ def test_codecs_times_and_keys_have_rows(tmp_path: Path) -> None:
     facts = only(audited(tmp_path))
     codecs = {row["name"]: row["value"] for row in found if row["kind"] == "codec"}
     assert codecs == {name: size for name, (_, _, size) in facts.sizes.codecs().items()}
+    batches = {row["name"]: row["value"] for row in found if row["kind"] == "batch"}
+    assert sum(batches.values()) == facts.sizes.entries
+    assert batches["4"] == 5 + 10
     assert sum(row["value"] for row in found if row["kind"] == "time") == facts.records - facts.markers
     assert [(row["name"], row["value"]) for row in found if row["kind"] == "key"] == heaviest(facts, 3)
 

@@ -11,7 +11,7 @@ from confluent_kafka import Producer
 
 import kafkalet
 from kafkalet.pipeline.audit.options import AuditOptions
-from kafkalet.pipeline.audit.steadiness import Listed, audit_here, listed, live_broker, steadied
+from kafkalet.pipeline.audit.steadiness import Listed, audit_here, listed, live_broker, node_of, steadied
 from kafkalet.pipeline.audit.stretch_audit import HowToLook
 from kafkalet.pipeline.logs.directory import find
 
@@ -88,3 +88,24 @@ def test_a_log_at_rest_is_read_once(tmp_path: Path) -> None:
     each = listed(log, None)
     Path(log.segments[0].path).unlink()
     assert (each.is_live, each.has_changed()) == (False, False)
+
+
+def test_whose_files_they_are_is_known(broker: kafkalet.Broker, tmp_path: Path) -> None:
+    assert node_of(str(tmp_path)) == 1
+    assert not seen(broker, tmp_path).begun.is_followers
+    path = tmp_path / "meta.properties"
+    path.write_text("version=0\nbroker.id=7\n")
+    assert node_of(str(tmp_path)) == 7
+    assert seen(broker, tmp_path).begun.is_followers
+    path.unlink()
+    assert node_of(str(tmp_path)) is None
+    assert not seen(broker, tmp_path).begun.is_followers
+
+
+def test_a_follower_may_be_behind(broker: kafkalet.Broker, tmp_path: Path) -> None:
+    each = seen(broker, tmp_path)
+    behind = each._replace(begun=each.begun._replace(before_offset=40))
+    assert [finding.check for finding in audit_here(behind, AuditOptions(), HOW).findings.found] == ["missing"]
+    behind = seen(broker, tmp_path)
+    behind = behind._replace(begun=behind.begun._replace(before_offset=40, is_followers=True))
+    assert audit_here(behind, AuditOptions(), HOW).findings.total == 0
