@@ -3,14 +3,14 @@
     directory.py     which logs there are, and their segments
     checkpoints.py   the small text files beside them
     indexes.py       .index, .timeindex and .txnindex in columns; snapshots.py: the producers' .snapshot
-    heads.py         the headers of the entries of a file, without the rest
+    heads.py         the headers of the entries of a file, without the rest; markers.py: what ends a transaction
     indexed.py       a segment with its indexes, and what to do where they are missing
-    ends.py          where a log ends, and where read_committed does
+    ends.py          where a log ends, and where read_committed does; tail.py: its last entries
     transactions.py  what is open, and what was aborted
     timestamps.py    which offset belongs to a time
-    splits.py        how a log is cut into tasks; planning.py: many logs at once
+    splits.py        how a log is cut into tasks; stretches.py: a segment; planning.py: many logs at once
 
 Directories of every Apache Kafka since 0.8.2 are read, whether the broker that writes them runs, has stopped or was
 killed. Nothing is written, and nothing is kept open. What is listed once is a view of that moment: a log is as long as
-its files were then, whatever is appended later.
+its files were then, whatever is appended later. What the broker deletes or compacts meanwhile is looked for anew.
 """

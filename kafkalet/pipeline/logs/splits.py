@@ -21,16 +21,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .directory import ATTEMPTS, PartitionLog, Segment, is_replaced, open_partition
-from .heads import Head, head_at, heads
-from .indexed import Claim, IndexedSegment, floor_segment
+from .directory import ATTEMPTS, PartitionLog, is_replaced, open_partition
+from .heads import Head, head_at
+from .indexed import IndexedSegment, floor_segment
+from .stretches import Stretch, stretch_of
 from .tail import log_end
 from .timestamps import records_of
 
 _DELETED = "its records were deleted before they were read"
 _NO_BOUND = 1 << 62
-_PLACES_PER_SPLIT = 64
-"""So many are enough to cut where it is about even."""
 
 
 class Piece(NamedTuple):
@@ -152,110 +151,17 @@ class Cutter:
             segment = self._segment(at)
             if segment.segment.base_offset >= end_offset:
                 return
-            size = segment.segment.size
-            start = _position_of_first(segment, start_offset)
-            if not_before_ms is not None and start < size:
-                start = max(start, _position_of_later(segment, not_before_ms))
             next_base = self.log.next_base_offset(at)
-            end = size if next_base is not None and next_base <= end_offset else _position_behind(segment, end_offset)
-            if start < end:
-                places = _places(segment, start, end, max_bytes)
-                yield Stretch(segment.segment, segment.is_last, start, end, places)
+            until = None if next_base is not None and next_base <= end_offset else end_offset
+            stretch = stretch_of(segment, start_offset, until, max_bytes, not_before_ms)
+            if stretch is not None:
+                yield stretch
 
     def _segment(self, at: int) -> IndexedSegment:
         segment = self.log.segments[at]
         if self._kept is None or self._kept.segment is not segment:
             self._kept = IndexedSegment(self.log, segment, lenient=self._lenient)
         return self._kept
-
-
-class Places(NamedTuple):
-    """Where entries begin inside a stretch, in columns as `Claim` has them; slot -1: seen in the log itself."""
-
-    slot: NDArray[np.int64]
-    position: NDArray[np.int64]
-    offset: NDArray[np.int64]
-    offset_before: NDArray[np.int64]
-
-    def claim(self, at: int) -> Claim:
-        return Claim(*(int(column[at]) for column in self))
-
-
-class Stretch(NamedTuple):
-    """Bytes of one segment that are to be read."""
-
-    segment: Segment
-    is_last: bool
-    start: int
-    end: int
-    places: Places
-
-    @property
-    def size_bytes(self) -> int:
-        return self.end - self.start
-
-
-# -- what is to be read
-
-
-def _position_of_first(segment: IndexedSegment, start_offset: int) -> int:
-    """Where the entry begins that holds the offset, or the first one behind it."""
-    if start_offset <= segment.segment.base_offset:
-        return 0
-    walk = segment.heads_from(start_offset)
-    for head in walk:
-        if head.last_offset >= start_offset:
-            return head.position
-    return walk.position
-
-
-def _position_behind(segment: IndexedSegment, end_offset: int) -> int:
-    """Where the last entry ends that holds anything below the offset; the end of the file where that is the last."""
-    for head in segment.heads_from(end_offset - 1):
-        if head.last_offset >= end_offset - 1:
-            # A wrapper shows only its last offset; lower ones lie in there, too.
-            return head.position if head.base_offset >= end_offset and not head.is_wrapper else head.end
-    return segment.segment.size
-
-
-def _position_of_later(segment: IndexedSegment, not_before_ms: int) -> int:
-    """Up to this position all records are earlier."""
-    largest = segment.largest_timestamp
-    if largest is not None and largest < not_before_ms:
-        return segment.segment.size
-    offset = segment.times.last_offset_before(not_before_ms)
-    head = segment.entry_with(offset) if offset >= 0 else None
-    return 0 if head is None else head.end
-
-
-# -- where it can be cut
-
-
-def _places(segment: IndexedSegment, start: int, end: int, max_bytes: int) -> Places:
-    """Where the stretch may be cut: not more places than it takes to cut it evenly."""
-    offset, position = segment.offsets
-    slots = np.flatnonzero((position > start) & (position < end))
-    grain = max(max_bytes // _PLACES_PER_SPLIT, 1)
-    slots = slots[np.diff(position[slots] // grain, prepend=-1) != 0]
-    before = np.where(slots > 0, offset[np.maximum(slots - 1, 0)], -1) if slots.size else slots
-    known = Places(slots, position[slots], offset[slots], before)
-    edges = np.concatenate([[start], known.position, [end]])
-    gaps = np.flatnonzero(np.diff(edges) > max_bytes)
-    if not gaps.size:
-        return known
-    path = segment.segment.path
-    walked = [head.position for gap in gaps for head in heads(path, int(edges[gap]), int(edges[gap + 1]))]
-    return _with_walked(known, np.setdiff1d(walked, edges))
-
-
-def _with_walked(known: Places, walked: NDArray[np.int64]) -> Places:
-    nothing = np.full(walked.size, -1, np.int64)
-    columns = [np.concatenate(pair) for pair in zip(known, (nothing, walked, nothing, nothing), strict=True)]
-    order = np.argsort(columns[1])
-    return Places(*(column[order] for column in columns))
-
-
-# -- cutting
 
 
 def _cut(
