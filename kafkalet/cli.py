@@ -69,7 +69,8 @@ SERVE_OPTIONS = (
 HELP = """usage: kafkalet serve [OPTION]...
        kafkalet pipeline load|dump|audit [OPTION]...
 
-A Kafka broker that fits inside a test; and its logs at any size, through Spark (kafkalet pipeline --help).
+A Kafka broker that fits inside a test.
+Its logs at any size, through Spark: kafkalet pipeline --help. The options of serve:
 
 {options}
   --help             show this and exit
