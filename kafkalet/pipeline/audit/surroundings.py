@@ -10,7 +10,7 @@ import re
 from typing import NamedTuple
 
 from kafkalet.pipeline.logs import checkpoints
-from kafkalet.pipeline.logs.directory import PartitionLog
+from kafkalet.pipeline.logs.directory import METADATA_TOPIC, PartitionLog
 from kafkalet.pipeline.logs.files import CorruptFile
 from kafkalet.pipeline.logs.snapshots import snapshot_offsets
 
@@ -21,6 +21,8 @@ CLEANED_UP_TO = "cleaner-offset-checkpoint"
 _KNOWN = re.compile(r"\d{20}\.(log|index|timeindex|txnindex|snapshot)(\.swap)?")
 _PASSING = re.compile(r".*\.(deleted|cleaned|tmp|swap)|\.lock")
 _BESIDE = {checkpoints.LEADER_EPOCHS, checkpoints.PARTITION_METADATA}
+_OF_CONTROLLERS = re.compile(r"quorum-state|\d{20}-\d{10}\.checkpoint(\.part)?")
+"""What lies in the log of a KRaft quorum besides."""
 
 
 class Surroundings(NamedTuple):
@@ -82,6 +84,8 @@ def _check_names(log: PartitionLog, findings: Findings) -> None:
     for name in sorted(names):
         path = os.path.join(log.path, name)
         if name in _BESIDE or _PASSING.fullmatch(name):
+            continue
+        if log.topic == METADATA_TOPIC and _OF_CONTROLLERS.fullmatch(name):
             continue
         if not _KNOWN.fullmatch(name):
             findings.add("file", "no file of a log is called so", file=path)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from kafkalet.pipeline.logs.directory import PartitionLog
+from kafkalet.pipeline.logs.directory import METADATA_TOPIC, PartitionLog
 
 from .findings import Findings
 from .partition_audit import Begun
@@ -34,6 +34,8 @@ class Task(NamedTuple):
 
 def begin(log: PartitionLog, before_offset: int | None) -> Begun:
     """Look at what lies around a log."""
+    if log.topic == METADATA_TOPIC:  # of the controller, which a clean stop of the broker says nothing about
+        log = log._replace(is_closed=False)
     findings = Findings(log.topic, log.partition)
     return Begun(log, look_around(log, findings), findings, before_offset)
 

@@ -57,3 +57,12 @@ def test_a_topic_id_that_cannot_be_read_is_found(tmp_path: Path) -> None:
     (made.place / "partition.metadata").write_text("version: 0\ntopic_id: none\n")
     (finding,) = found(made, "file")
     assert finding.file == str(made.place / "partition.metadata")
+
+
+def test_a_quorum_has_files_of_its_own(tmp_path: Path) -> None:
+    names = ("quorum-state", f"{7:020d}-{1:010d}.checkpoint")
+    for topic, expected in (("__cluster_metadata", []), ("raw", ["file", "file"])):
+        directory = write_log(tmp_path, (0, [batch(0)]), name=f"{topic}-0")
+        for name in names:
+            (directory / name).write_bytes(b"")
+        assert [finding.check for finding in audited(directory).findings] == expected
