@@ -11,7 +11,7 @@
     segmentBytes, segmentMs, indexIntervalBytes    1g, 7 days, 4096: the topic's segment.bytes and so on
     leaderEpoch          0, or the one that the log has come to
     durable              true: forced to the disk before it counts
-    transactionalShare, abortedShare, openTransactions, transactionSize, producers, producerId, seed
+    transactionalShare, abortedShare, openTransactions, openShare, transactionSize, producers, producerId, seed
                          see transactions.py
 
 Names are told apart without regard to case. What is not known is refused: a misspelled option would change nothing.
@@ -107,6 +107,7 @@ def _shape(given: _Given) -> Shape | None:
         transactional_share=given.share("transactionalShare"),
         aborted_share=given.share("abortedShare"),
         open_transactions=given.number("openTransactions", 0),
+        open_share=given.share("openShare"),
         transaction_records=given.number("transactionSize", 100, least=1),
         producers=given.number("producers", 0),
         first_producer_id=given.number_or_none("producerId", least=0),

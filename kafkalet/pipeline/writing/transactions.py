@@ -8,6 +8,8 @@
     openTransactions       so many transactions have no end: in each partition the last batches, one each, belong to
                            producers of their own that never said how it ended. Transactions that were under way
                            before them are ended behind them, so that committed, aborted and open ones cross
+    openShare              of the transactions under way at the end of a partition, this share has no end either;
+                           they are longer, and reach further back
     producerId             of the first producer; by default far above those that a broker gives away, and above those
                            that the log knows
     seed                   which batch is whose, and which transaction is aborted
@@ -42,6 +44,7 @@ class Shape(NamedTuple):
     transactional_share: float = 0.0
     aborted_share: float = 0.0
     open_transactions: int = 0
+    open_share: float = 0.0
     transaction_records: int = 100
     producers: int = 0
     first_producer_id: int | None = None
@@ -147,7 +150,9 @@ class Shaping:
     def end_all(self, next_offset: int) -> list[Marker]:
         """The markers of the transactions that are under way, but for those that are to stay open."""
         begun = [lane for lane in self._lanes if lane.records]
-        return [self._end(lane, next_offset + number) for number, lane in enumerate(begun)]
+        left = round(len(begun) * self._shape.open_share)
+        ended = sorted(self._chance.permutation(len(begun))[left:].tolist())
+        return [self._end(begun[which], next_offset + number) for number, which in enumerate(ended)]
 
     def _data(
         self, lane: _Lane, offset: int, count: int, timestamp: int, fate: float, *, transactional: bool | None = None

@@ -86,6 +86,14 @@ def test_transactions_stay_open_at_the_end(tmp_path: Path, count: int) -> None:
     assert last.base_offset == found.first_offset[-1]
 
 
+@pytest.mark.parametrize(("share", "expected"), [(0, 0), (0.5, 4), (1, 8)])
+def test_a_share_of_what_is_under_way_stays_open(tmp_path: Path, share: float, expected: int) -> None:
+    shape = {"transactionalShare": 1, "producers": 8, "transactionSize": 1000, "batchRecords": 10}
+    load(tmp_path, [numbered(0, 1000)], **shape, openShare=share)
+    assert len(open_transactions(log(tmp_path)).first_offset) == expected
+    verify_transactions(log(tmp_path))
+
+
 def test_no_more_transactions_stay_open_than_there_are_records(tmp_path: Path) -> None:
     load(tmp_path, [numbered(0, 3)], openTransactions=5)
     assert open_transactions(log(tmp_path)).first_offset.tolist() == [0, 1, 2]
