@@ -9,8 +9,10 @@ An index that is missing or corrupt is refused in the mode FAILFAST; in the othe
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -24,6 +26,9 @@ from .logs.splits import Piece, Split, renewed
 from .logs.timestamps import TimestampSearch
 from .options import BadOption, ReadOptions, TopicPartition
 from .origin import Part, Range
+from .positions import DataLoss
+
+_log = logging.getLogger(__name__)
 
 CHUNK_BYTES = 8 << 20
 """What a task holds of a file at once, unless one batch is larger."""
@@ -102,18 +107,38 @@ class DirectoryOrigin:
 
 
 def file_parts(split: Split, options: ReadOptions) -> Iterator[Part]:
-    """What lies in the files of a split. Raises CorruptFile for a transaction index, if the mode is FAILFAST;
-    FileNotFoundError where records were deleted since the split was made."""
-    split = renewed(split, lenient=options.mode != "FAILFAST")
-    if not split.pieces:
-        return
-    hiding = Hiding(split, options) if options.committed and split.start_offset < split.end_offset else None
+    """What lies in the files of a split.
+
+    Raises CorruptFile for a transaction index, if the mode is FAILFAST; DataLoss where segments were deleted since
+    the split was made, unless that is put up with.
+    """
+    with _loss(split, options):
+        split = renewed(split, lenient=options.mode != "FAILFAST")
+    hiding = None
+    if options.committed and split.pieces and split.start_offset < split.end_offset:
+        with _loss(split, options):
+            hiding = Hiding(split, options)
+        if hiding is None:  # the whole log is gone
+            return
     for piece in split.pieces:
-        for chunk in read_chunks(piece.path, piece.start, piece.end, chunk_bytes=CHUNK_BYTES):
-            if hiding is not None:
-                hiding.check(chunk)
-            aborted = None if hiding is None else hiding.aborted
-            yield Part(chunk.path, chunk.position, chunk.buffer, chunk.batches, aborted, chunk.problems)
+        with _loss(split, options):
+            for chunk in read_chunks(piece.path, piece.start, piece.end, chunk_bytes=CHUNK_BYTES):
+                if hiding is not None:
+                    hiding.check(chunk)
+                aborted = None if hiding is None else hiding.aborted
+                yield Part(chunk.path, chunk.position, chunk.buffer, chunk.batches, aborted, chunk.problems)
+
+
+@contextmanager
+def _loss(split: Split, options: ReadOptions) -> Iterator[None]:
+    """A file that is gone is a loss of data, which may be put up with: what is left is read."""
+    try:
+        yield
+    except FileNotFoundError as gone:
+        loss = f"{gone.filename} is gone; offsets of {split.start_offset} to {split.end_offset} were to be read"
+        if options.fail_on_data_loss:
+            raise DataLoss(f"{loss}; with failOnDataLoss=false what is left is read") from gone
+        _log.warning("%s", loss)
 
 
 class Hiding:

@@ -17,6 +17,7 @@ import kafkalet
 from kafkalet.pipeline.decoding.batches import walk
 from kafkalet.pipeline.logs.files import CorruptFile
 from kafkalet.pipeline.options import read_options
+from kafkalet.pipeline.positions import DataLoss
 from kafkalet.pipeline.reader import CorruptLog
 from kafkalet.pipeline.source import LogReader, default_columns
 from kafkalet.pipeline.tasks import Task
@@ -210,3 +211,16 @@ def test_batches_that_can_hold_no_record_of_a_time_are_not_decoded(tmp_path: Pat
     first, second = times("appended", None, None)
     assert times("appended", second + 1, None) == times("appended", None, first - 1) == []
     assert times("appended", first, second) == [first, second]
+
+
+@pytest.mark.parametrize("put_up_with", [False, True])
+def test_a_segment_that_was_deleted_in_the_meantime_is_a_loss(data: Path, put_up_with: bool) -> None:
+    options = read_options({"path": str(data), "failOnDataLoss": str(not put_up_with).lower()})
+    reader = LogReader(default_columns(options), options)
+    (task,) = reader.partitions()
+    shutil.rmtree(data / "t-0")
+    if put_up_with:
+        assert list(reader.read(task)) == []
+    else:
+        with pytest.raises(DataLoss, match=f"{data}.* is gone; offsets of 0 to {SENT} were to be read"):
+            list(reader.read(task))
