@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from types import TracebackType
 
 import numpy as np
 
@@ -112,16 +112,16 @@ def file_parts(split: Split, options: ReadOptions) -> Iterator[Part]:
     Raises CorruptFile for a transaction index, if the mode is FAILFAST; DataLoss where segments were deleted since
     the split was made, unless that is put up with.
     """
-    with _loss(split, options):
+    with _Loss(split, options):
         split = renewed(split, lenient=options.mode != "FAILFAST")
     hiding = None
     if options.committed and split.pieces and split.start_offset < split.end_offset:
-        with _loss(split, options):
+        with _Loss(split, options):
             hiding = Hiding(split, options)
         if hiding is None:  # the whole log is gone
             return
     for piece in split.pieces:
-        with _loss(split, options):
+        with _Loss(split, options):
             for chunk in read_chunks(piece.path, piece.start, piece.end, chunk_bytes=CHUNK_BYTES):
                 if hiding is not None:
                     hiding.check(chunk)
@@ -129,16 +129,26 @@ def file_parts(split: Split, options: ReadOptions) -> Iterator[Part]:
                 yield Part(chunk.path, chunk.position, chunk.buffer, chunk.batches, aborted, chunk.problems)
 
 
-@contextmanager
-def _loss(split: Split, options: ReadOptions) -> Iterator[None]:
-    """A file that is gone is a loss of data, which may be put up with: what is left is read."""
-    try:
-        yield
-    except FileNotFoundError as gone:
-        loss = f"{gone.filename} is gone; offsets of {split.start_offset} to {split.end_offset} were to be read"
-        if options.fail_on_data_loss:
-            raise DataLoss(f"{loss}; with failOnDataLoss=false what is left is read") from gone
+class _Loss:
+    """Around what may find a file gone: a loss of data, which may be put up with, and then what is left is read."""
+
+    def __init__(self, split: Split, options: ReadOptions) -> None:
+        self._offsets = f"offsets of {split.start_offset} to {split.end_offset}"
+        self._fails = options.fail_on_data_loss
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if not isinstance(error, FileNotFoundError):
+            return False
+        loss = f"{error.filename} is gone; {self._offsets} were to be read"
+        if self._fails:
+            raise DataLoss(f"{loss}; with failOnDataLoss=false what is left is read") from error
         _log.warning("%s", loss)
+        return True
 
 
 class Hiding:
