@@ -60,8 +60,11 @@ def _listed(logs: Sequence[PartitionLog], options: AuditOptions) -> Iterator[Lis
 
 
 def chosen(paths: Sequence[str], options: AuditOptions) -> list[PartitionLog]:
-    """The logs to be audited. Raises ValueError for a topic that is not there."""
+    """The logs to be audited. Raises ValueError for a topic that is not there, and where there is no log at all: that
+    nothing was looked at must not pass for all being well."""
     logs = find(paths, lenient=True)
+    if not logs:
+        raise ValueError(f"there are no logs in {', '.join(paths)}")
     if missing := set(options.topics) - {log.topic for log in logs}:
         raise ValueError(f"there is no topic {min(missing)} in {', '.join(paths)}")
     return [log for log in logs if not options.topics or log.topic in options.topics]

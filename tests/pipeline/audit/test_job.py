@@ -62,10 +62,9 @@ def test_results_are_written(spark: SparkSession, tmp_path: Path) -> None:
     assert "<b>other" not in page
 
 
-def test_a_directory_without_logs_agrees(spark: SparkSession, tmp_path: Path) -> None:
-    verdict = audit(spark, [str(tmp_path)], AuditOptions(out=str(tmp_path / "out")))
-    assert verdict.agrees
-    assert verdict.partitions == ()
+def test_a_directory_without_logs_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="there are no logs in"):
+        chosen([str(tmp_path)], AuditOptions())
 
 
 def test_topics_may_be_chosen(tmp_path: Path) -> None:
