@@ -78,6 +78,7 @@ WRITE_OPTIONS = (
     FormatOption("transactionalShare", "SHARE", "of the batches, 0 to 1, that belong to transactions (0)"),
     FormatOption("abortedShare", "SHARE", "of the transactions that are aborted (0)"),
     FormatOption("openTransactions", "N", "left open at the end of each partition (0)"),
+    FormatOption("openShare", "SHARE", "of the transactions under way at the end, left open too (0)"),
     FormatOption("transactionSize", "N", "records after which a transaction ends (100)"),
     FormatOption("producers", "N", "idempotent producers that take turns"),
     FormatOption("producerId", "N", "of the first of them"),
