@@ -34,6 +34,7 @@ VALUES = {
     "upTo": "highWatermark",
     "mode": "DROPMALFORMED",
     "partitionBy": "column",
+    "openShare": "0.5",
     "compression": "zstd",
     "timestampType": "LogAppendTime",
     "transactionalShare": "0.5",
