@@ -70,7 +70,9 @@ class Filling:
 
     def producer(self, **properties: Any) -> Producer:
         told = {name.replace("_", "."): value for name, value in properties.items()}
-        return Producer({"bootstrap.servers": self.bootstrap, "linger.ms": 5, "batch.size": 15000} | told)
+        return Producer(
+            {"bootstrap.servers": self.bootstrap, "linger.ms": 5, "batch.size": 15000, "log_level": 0} | told
+        )
 
     def send(
         self, producer: Producer, topic: str, count: int, *, keys: int = 50, size: int = 120, spread: int = 0
