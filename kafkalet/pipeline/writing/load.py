@@ -8,9 +8,9 @@
                 logs, however often a task is tried
     written     by df.write.format("kafkalog")
 
-With `sort=none`, or without timestamps, rows are written where they are, and nothing is moved or read twice: each task
-leaves a fragment of each partition that it meets, which follow one another in the order of their first timestamps. That
-is right, and fastest, for input that is sorted already.
+Input that is in the order of time already (order.py), that has no timestamps, or that is not to be sorted, is written
+where it is, and nothing is moved: each task leaves a fragment of each partition that it meets, which follow one another
+in the order of their first timestamps. That is fastest; it is not done where the fragments would be many and small.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from pyspark.sql.types import IntegerType
 from kafkalet.pipeline.options import BadOption
 
 from .ground import Ground
+from .order import is_in_order
 from .placement import partitions_of
 from .rows import check_columns
 from .settings import WriteOptions, write_options
@@ -38,6 +39,8 @@ TASKS_PER_CORE = 2
 """So that one task that takes longer than others does not leave cores idle."""
 TASK_BYTES = 256 << 20
 """What a task should sort, so that it can do so in memory."""
+FRAGMENT_BYTES = 16 << 20
+"""Smaller ones are worth being put together."""
 SAMPLE_EVERY = 1009
 """One row of so many tells where stretches of time end."""
 _NUMBER = "__number"
@@ -75,11 +78,26 @@ def arranged(spark: SparkSession, frame: DataFrame, options: LoadOptions) -> Dat
         return frame
     there = Ground(writing.path).partitions()
     counts = {topic: numbers[-1] + 1 for topic, numbers in there.items()}
+    if _may_stay(spark, frame, writing, counts) and is_in_order(frame):
+        return frame
     numbered = frame.withColumn(_NUMBER, functions.monotonically_increasing_id())
     placed = numbered.withColumn("partition", _partition(frame.columns, writing, counts))
     moved, order = _moved(spark, frame, placed, writing, counts)
     ordered = moved.sortWithinPartitions(*order, functions.col("timestamp").asc_nulls_last(), _NUMBER)
     return ordered.select(*dict.fromkeys([*frame.columns, "partition"]))
+
+
+def _may_stay(spark: SparkSession, frame: DataFrame, writing: WriteOptions, counts: Mapping[str, int]) -> bool:
+    """Whether the tasks that read the rows would leave few fragments, or large ones.
+
+    Transactions want each partition in one task.
+    """
+    if writing.shape or writing.topic is None or getattr(frame, "_jdf", None) is None:
+        return False
+    tasks = int(frame._jdf.queryExecution().toRdd().getNumPartitions())
+    partitions = writing.partitions_of(writing.topic) or counts.get(writing.topic, 1)
+    few = tasks <= TASKS_PER_CORE * spark.sparkContext.defaultParallelism
+    return few or _size_bytes(frame) // (tasks * partitions) >= FRAGMENT_BYTES
 
 
 def _moved(
@@ -104,10 +122,14 @@ def _moved(
 
 def _tasks(spark: SparkSession, frame: DataFrame) -> int:
     """How many tasks are to write: enough for the cores, and for what Spark thinks is the size of it all."""
-    plan = getattr(frame, "_jdf", None)  # none with Spark Connect
-    size_bytes = 0 if plan is None else int(plan.queryExecution().optimizedPlan().stats().sizeInBytes())
     most = int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
-    return max(TASKS_PER_CORE * spark.sparkContext.defaultParallelism, min(-(-size_bytes // TASK_BYTES), most))
+    return max(TASKS_PER_CORE * spark.sparkContext.defaultParallelism, min(-(-_size_bytes(frame) // TASK_BYTES), most))
+
+
+def _size_bytes(frame: DataFrame) -> int:
+    """What Spark thinks it is; 0 where it is not asked (Spark Connect)."""
+    plan = getattr(frame, "_jdf", None)
+    return 0 if plan is None else int(plan.queryExecution().optimizedPlan().stats().sizeInBytes())
 
 
 def _stretch(frame: DataFrame, stretches: int) -> Column:
