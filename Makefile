@@ -14,7 +14,7 @@ $(BIN)/.ready: pyproject.toml
 	touch $@
 
 test: $(BIN)/.ready
-	$(BIN)/python -m pytest -n 4 --dist loadgroup $(ARGS)
+	$(BIN)/python -m pytest -n 4 $(ARGS)
 
 check: $(BIN)/.ready
 	$(BIN)/ruff check kafkalet tests benchmarks examples

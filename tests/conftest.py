@@ -4,7 +4,10 @@
 Apache Kafka of that release; without it they are left out, and where Java or Maven is missing they say so.
 """
 
+import re
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,8 +16,13 @@ from hypothesis import settings
 import kafkalet
 
 if TYPE_CHECKING:
+    from xdist.remote import Producer
+    from xdist.scheduler import LoadScopeScheduling
+
     from tests.behaviour.client import Client
     from tests.golden.scenario import Server
+
+ROOT = Path(__file__).parent.parent
 
 # How long an example takes says more about what else the machine does than about us.
 settings.register_profile("kafkalet", deadline=None)
@@ -32,6 +40,28 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = [item for item in items if item.get_closest_marker("oracle")]
         items[:] = [item for item in items if not item.get_closest_marker("oracle")]
         config.hook.pytest_deselected(items=left_out)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "LoadScopeScheduling":
+    """Send tests of one `xdist_group` to one worker: Spark is started once. All others go where there is room.
+
+    That is what `--dist loadgroup` is for, which loses the groups with pytest 9.2 (pytest-xdist 3.8).
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByGroup(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return _group_of(nodeid.partition("::")[0]) or nodeid
+
+    return ByGroup(config, log)
+
+
+@cache
+def _group_of(file: str) -> str | None:
+    """The group that a file says all its tests are of."""
+    named = re.search(r'xdist_group\("(\w+)"\)', (ROOT / file).read_text())
+    return named[1] if named else None
 
 
 @pytest.fixture(scope="session", params=BROKERS)
