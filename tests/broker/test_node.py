@@ -1,8 +1,10 @@
 """A node: the replicas it holds, and what it says of those it does not."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
 
 import kafkalet
 from kafkalet.broker.apis import SERVED
@@ -83,3 +85,14 @@ def test_two_nodes_have_sessions_and_waiters_of_their_own(cluster: kafkalet.Clus
     )
     cluster.produce("t", 0, batch(b"a"))
     wire.close()
+
+
+def test_a_log_of_another_broker_goes_on_in_its_leader_epoch(tmp_path: Path) -> None:
+    with kafkalet.Broker(data_dir=tmp_path) as broker:
+        producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+        producer.produce("t", b"one")
+        producer.flush()
+    (tmp_path / "t-0" / "leader-epoch-checkpoint").write_text("0\n1\n5 0\n")
+    (tmp_path / "kafkalet.json").unlink()
+    with kafkalet.Broker(data_dir=tmp_path) as broker:
+        assert broker.nodes[1].partition("t", 0).leader_epoch == 5
