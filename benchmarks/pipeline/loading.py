@@ -64,7 +64,8 @@ class Bench:
 
     def _writers(self, stack: ExitStack, *, alone: bool) -> dict[str, Callable[[str], None]]:
         found: dict[str, Callable[[str], None]] = {
-            "load, sorted by time": self._load,
+            "load, in order already": lambda topic: self._load(topic, self.rows),
+            "load, to be sorted": lambda topic: self._load(topic, self._disordered()),
             "kafkalog, as it comes": self._sink,
         }
         brokers = {"connector, kafkalet": serving.kafkalet()}
@@ -75,11 +76,18 @@ class Bench:
             found[name] = lambda topic, servers=servers: self._connector(topic, servers)  # type: ignore[misc]
         return found
 
-    def _load(self, topic: str) -> None:
+    def _disordered(self) -> DataFrame:
+        """The same rows, at times that have nothing to do with their order."""
+        from pyspark.sql import functions
+
+        time = f"timestamp_millis({generate.FIRST_MS} + pmod(hash(key), {self.records}))"
+        return self.rows.withColumn("timestamp", functions.expr(time))
+
+    def _load(self, topic: str, rows: DataFrame) -> None:
         from kafkalet.pipeline.writing.load import LoadOptions, load
 
         options = {"topic": topic, "partitions": str(PARTITIONS), "segmentMs": "3650d"}
-        load(self.spark, self.rows, LoadOptions(str(self.root / "loaded"), options))
+        load(self.spark, rows, LoadOptions(str(self.root / "loaded"), options))
 
     def _sink(self, topic: str) -> None:
         generate.write(self.rows, topic, PARTITIONS, self.root / "loaded", durable=True)
