@@ -1,8 +1,9 @@
 """Whether input has to be brought into the order of time, or lies in it already, as files of events mostly do.
 
-One look at the timestamps alone tells: within each task no row may be earlier than one before it, and no task may begin
-earlier than the one before it ended. The look counts for the write that follows only if both see the same rows in the
-same tasks: what went through a shuffle is not looked at, for another run may deal it out otherwise.
+One look at the timestamps alone tells: within each task no row may be earlier than one before it, and the times of no
+two tasks may overlap. (The order of the tasks says nothing: Spark numbers those that read files by size, and what they
+leave is put in the order of time in the end.) The look counts for the write that follows only if both see the same rows
+in the same tasks: what went through a shuffle is not looked at, for another run may deal it out otherwise.
 """
 
 from __future__ import annotations
@@ -25,17 +26,19 @@ def is_in_order(frame: DataFrame) -> bool:
     """Whether the rows are in the order of their timestamps, task by task. A row without one is not."""
     if _is_shuffled(frame):
         return False
-    found = arrow_udf(falls, BooleanType())  # type: ignore[call-overload]
+    falling = arrow_udf(falls, BooleanType())  # type: ignore[call-overload]
     milliseconds = functions.unix_millis("timestamp")
     looked = frame.select(
-        functions.spark_partition_id().alias("task"), milliseconds.alias("t"), found(milliseconds).alias("falls")
+        functions.spark_partition_id().alias("task"), milliseconds.alias("t"), falling(milliseconds).alias("falls")
     )
     tasks = looked.groupBy("task").agg(
         functions.min("t").alias("first"), functions.max("t").alias("last"), functions.bool_or("falls").alias("falls")
     )
-    by_task = sorted(tasks.collect(), key=lambda row: row["task"])
-    rising = all(before["last"] <= after["first"] for before, after in pairwise(by_task) if not before["falls"])
-    return rising and not any(row["falls"] for row in by_task)
+    found = tasks.collect()
+    if any(row["falls"] for row in found):
+        return False
+    in_time = sorted((row["first"], row["last"]) for row in found)
+    return all(before[1] <= after[0] for before, after in pairwise(in_time))
 
 
 def falls(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
