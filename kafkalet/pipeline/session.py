@@ -81,6 +81,9 @@ def spark_session(
         settings.setIfMissing(key, value)
     for key, value in (conf or {}).items():
         settings.set(key, value)
+    if chosen.startswith("local"):
+        # The setting spark.pyspark.python counts for spark-submit only; workers need what this process has.
+        os.environ.setdefault("PYSPARK_PYTHON", settings.get("spark.pyspark.python", None) or sys.executable)
     spark = SparkSession.builder.config(conf=settings).getOrCreate()
     if ship and not chosen.startswith("local"):
         spark.sparkContext.addPyFile(packed())
@@ -114,8 +117,6 @@ def _defaults(master: str) -> dict[str, str]:
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.ui.enabled": "false",
             "spark.executorEnv.PYTHONPATH": os.pathsep.join(dict.fromkeys([str(PACKAGE.parent), *_python_path()])),
-            "spark.pyspark.python": sys.executable,
-            "spark.pyspark.driver.python": sys.executable,
         }
     return settings
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -81,6 +82,10 @@ def test_spark_shows_what_is_committed(spark: SparkSession, written: History) ->
     assert [
         as_seen(row) for row in reading.load(str(written.directory)).orderBy("offset").collect()
     ] == written.committed
+
+
+def test_workers_run_in_the_python_of_the_caller(spark: SparkSession) -> None:
+    assert spark.sparkContext.pythonExec == sys.executable
 
 
 def test_spark_reads_a_live_broker(spark: SparkSession, written: History, serving: str) -> None:
