@@ -118,7 +118,7 @@ def logarithmic(high: float, title: str, form: Format) -> Axis:
 def times(low: int, high: int, count: int = 5) -> Axis:
     """A time axis, in UTC. The date stands where it changes. Beyond the calendar it is one of milliseconds."""
     if high > LAST_MOMENT_MS:
-        return linear(low, high, "time (ms)")
+        return linear(low, max(high, low + (low >> 40)), "time (ms)")  # numbers that a float tells apart
     high = max(high, low + 1)
     step = next((step for step in _STEPS_MS if high - low <= step * count), -((low - high) // count))
     ticks: list[Tick] = []
