@@ -113,6 +113,7 @@ def txn_other_order(ask: Asking) -> None:
     second.end(False, 5)  # 4
     stable(ask, t, "the second ended")
     third.end(False, 6)  # 5
+    ask.step("sleep", ms=5)  # the next marker has a later time
     second.begin()
     second.send(50)  # 6
     first.end(False, 8)  # 7
