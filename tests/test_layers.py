@@ -4,7 +4,7 @@ clock, properties, version    import nothing of ours
 protocol                      nothing but itself
 storage                       protocol.records, protocol.errors, and the ground
 broker                        protocol, storage, and the ground
-pipeline                      protocol, storage, and the ground; not the broker, whose logs it audits
+pipeline                      protocol and the ground; neither storage nor the broker, whose logs it audits
 testing, cli                  everything below
 """
 
@@ -59,6 +59,13 @@ def test_storage_knows_of_the_protocol_only_records_and_errors(path: Path) -> No
     if room_of(name_of(path)) == "storage":
         foreign = {module for module in ours(path) if room_of(module) != "storage"}
         assert not {module for module in foreign if not module.startswith(STORAGE_MAY_IMPORT)}
+
+
+@by_name
+def test_the_pipeline_reads_logs_by_itself(path: Path) -> None:
+    """Decision 7: an audit that used the code of storage would repeat its mistakes."""
+    if room_of(name_of(path)) == "pipeline":
+        assert "storage" not in {room_of(module) for module in ours(path)}
 
 
 @by_name
