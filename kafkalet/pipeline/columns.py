@@ -15,9 +15,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .decoding.batches import Batches
+from .decoding.headers import HEADERS
 from .decoding.records import Records
 
-HEADERS = pa.list_(pa.field("element", pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])))
 CORRUPT = pa.struct(
     [
         pa.field("file", pa.string()),
@@ -104,15 +104,10 @@ class Filling:
             [self._column(name, records, batches, count) for name in self.columns], schema=self.schema
         )
 
-    def corrupt(self, rows: Sequence[tuple[int | None, dict[str, Any]]]) -> pa.RecordBatch:
-        """What could not be read, each with the offset where it begins if that is known; all else is null."""
-        known = {
-            "topic": pa.array([self._topic] * len(rows)),
-            "partition": pa.array([self._partition] * len(rows), pa.int32()),
-            "offset": pa.array([offset for offset, _ in rows], pa.int64()),
-            CORRUPT_COLUMN: pa.array([what for _, what in rows], CORRUPT),
-        }
-        columns = [known.get(name, pa.nulls(len(rows), ALL[name].arrow)) for name in self.columns]
+    def corrupt(self, offset: int | None, what: dict[str, Any]) -> pa.RecordBatch:
+        """A row of what could not be read, with the offset where it begins if that is known; all else is null."""
+        known = {"topic": self._topic, "partition": self._partition, "offset": offset, CORRUPT_COLUMN: what}
+        columns = [pa.array([known.get(name)], ALL[name].arrow) for name in self.columns]
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
     def _column(self, name: str, records: Records, batches: Batches, count: int) -> pa.Array:

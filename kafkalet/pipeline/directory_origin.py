@@ -98,9 +98,7 @@ class DirectoryOrigin:
                 yield Split(log.topic, log.partition, end.offset, end.offset, (tail,), size - end.position)
 
     def _end(self, log: PartitionLog) -> int:
-        end = log_end_offset(log, lenient=self._lenient)
-        if self._options.committed:
-            end = min(end, last_stable_offset(log, lenient=self._lenient))
+        end = (last_stable_offset if self._options.committed else log_end_offset)(log, lenient=self._lenient)
         if self._options.up_to == "highWatermark":
             end = min(end, max(log.high_watermark or 0, log.log_start_offset))
         return end

@@ -25,6 +25,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
+from .quantities import duration_ms, local_path, size_bytes
+
 TopicPartition = tuple[str, int]
 
 LATEST = -1
@@ -33,11 +35,6 @@ MODES = ("FAILFAST", "PERMISSIVE", "DROPMALFORMED")
 ISOLATION_LEVELS = ("read_uncommitted", "read_committed")
 STRATEGIES = ("assign", "subscribe", "subscribepattern")
 DEFAULT_TASK_BYTES = 128 << 20
-
-_SIZE = re.compile(r"(\d+)\s*([kmgt]?)i?b?", re.IGNORECASE)
-_UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
-_DURATION = re.compile(r"(\d+)\s*(ms|s|m|min|h)?", re.IGNORECASE)
-_MILLISECONDS = {None: 1, "ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000}
 
 
 class BadOption(ValueError):
@@ -170,11 +167,7 @@ def _paths(texts: Mapping[str, str]) -> tuple[str, ...]:
     text = texts.get("paths") or texts.get("path") or ""
     if text.startswith("["):
         return tuple(_json(text, "paths"))
-    return tuple(_local(part) for part in (text,) if part)
-
-
-def _local(path: str) -> str:
-    return path.removeprefix("file://") if path.startswith("file:///") else path.removeprefix("file:")
+    return tuple(local_path(part) for part in (text,) if part)
 
 
 def _topics(texts: Mapping[str, str], *, needed: bool) -> Topics:
@@ -270,20 +263,18 @@ def _size(texts: Mapping[str, str], option: str, default: int) -> int:
     text = texts.get(option.lower())
     if text is None:
         return default
-    match = _SIZE.fullmatch(text.strip())
-    if match is None or int(match[1]) == 0:
+    if not (size := size_bytes(text, "t")):
         raise BadOption(f"{option} is a size in bytes, or as 64m, not {text}")
-    return int(match[1]) << _UNITS[match[2].lower()]
+    return size
 
 
 def _duration_ms(texts: Mapping[str, str], option: str, default: int) -> int:
     text = texts.get(option.lower())
     if text is None:
         return default
-    match = _DURATION.fullmatch(text.strip())
-    if match is None:
+    if (found := duration_ms(text, "h")) is None:
         raise BadOption(f"{option} is a time as 500ms, 30s or 15m, not {text}")
-    return int(match[1]) * _MILLISECONDS[match[2] and match[2].lower()]
+    return found
 
 
 def _json(text: str, option: str) -> Any:

@@ -127,7 +127,7 @@ class Faults:
             return
         for position, piece in _bytes_of(problem, part):
             what = {"file": problem.path, "position": position, "size": len(piece), "reason": problem.reason}
-            yield self._filling.corrupt([(problem.base_offset, {**what, "bytes": piece})])
+            yield self._filling.corrupt(problem.base_offset, {**what, "bytes": piece})
 
     def report(self, folder: str | None) -> None:
         """Say what was dropped: a line in the log, and a file of JSON Lines in `folder`, of this task alone."""
@@ -141,9 +141,7 @@ class Faults:
         )  # fmt: skip
         if folder is not None:
             os.makedirs(folder, exist_ok=True)
-            name = (
-                f"{os.path.basename(os.path.dirname(first.path)) or 'log'}-{first.position}-{os.urandom(8).hex()}.jsonl"
-            )
+            name = f"{self._filling.name}-{first.position}-{os.urandom(8).hex()}.jsonl"
             with open(os.path.join(folder, name), "x", encoding="utf-8") as file:
                 file.writelines(json.dumps(problem._asdict()) + "\n" for problem in self._dropped)
 

@@ -63,7 +63,7 @@ def test_only_what_is_shown_is_decoded() -> None:
 
 def test_what_is_corrupt_has_its_place_and_nothing_else() -> None:
     what = {"file": "f", "position": 1, "size": 2, "reason": "r", "bytes": b"xy"}
-    found = Filling("t", 7, list(ALL)).corrupt([(4, what)])
+    found = Filling("t", 7, list(ALL)).corrupt(4, what)
     (row,) = found.to_pylist()
     assert {name: value for name, value in row.items() if value is not None} == {
         "topic": "t",

@@ -24,16 +24,16 @@ from numpy.typing import NDArray
 
 from kafkalet.pipeline.live.broker import LiveBroker
 from kafkalet.pipeline.live.lookups import EARLIEST, LATEST, MAX_TIMESTAMP, Found, Lookup
+from kafkalet.pipeline.live.metadata import TopicPartition
 from kafkalet.pipeline.live.refusals import PartitionRefused
+from kafkalet.pipeline.live.settings import ISOLATION_LEVELS
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .asking import NOTHING, Answer, Answers
 from .findings import Findings
 
-READ_UNCOMMITTED, READ_COMMITTED = "read_uncommitted", "read_committed"
-ISOLATION_LEVELS = (READ_UNCOMMITTED, READ_COMMITTED)
+READ_UNCOMMITTED, READ_COMMITTED = ISOLATION_LEVELS
 MOVED = "its log start moved"
-TopicPartition = tuple[str, int]
 
 
 class Bounds(NamedTuple):

@@ -13,6 +13,7 @@ from kafkalet.clock import Clock, SystemClock
 from kafkalet.pipeline.options import BadOption, ReadOptions, read_options
 from kafkalet.pipeline.origin import Range
 from kafkalet.pipeline.places import origin_of
+from kafkalet.pipeline.quantities import local_path
 from kafkalet.pipeline.source import FORMAT
 
 from .files import Written
@@ -71,7 +72,7 @@ def dump_options(source: Mapping[str, str], out: str, file_format: str, compress
         raise BadOption(f"the compression of {file_format} is one of {', '.join(allowed)}, not {chosen}")
     if read_options(source).mode == "PERMISSIVE":
         raise BadOption("a dump has no place for what cannot be read: mode is FAILFAST or DROPMALFORMED")
-    folder = out.removeprefix("file://") if out.startswith("file:///") else out.removeprefix("file:")
+    folder = local_path(out)
     if "://" in folder:
         raise BadOption(f"a dump is a folder of a file system, where files can be renamed: not {out}")
     return DumpOptions(source, os.path.abspath(folder), Shape(file_format, chosen))

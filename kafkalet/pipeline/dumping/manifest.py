@@ -18,11 +18,11 @@ import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from kafkalet.pipeline.options import TopicPartition
+
 from .durable import VERSION, NoManifest, read_json, write_json
 
 NAME = "_manifest.json"
-
-TopicPartition = tuple[str, int]
 
 
 class Dumped(NamedTuple):

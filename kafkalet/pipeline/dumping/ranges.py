@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from kafkalet.pipeline.options import Limit, ReadOptions
+from kafkalet.pipeline.options import Limit, ReadOptions, TopicPartition
 from kafkalet.pipeline.origin import Origin
 from kafkalet.pipeline.positions import DataLoss, resolved
 
-from .manifest import Manifest, TopicPartition
+from .manifest import Manifest
 from .runs import Covered
 
 SHOWN = 5

@@ -20,8 +20,10 @@ import shutil
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from kafkalet.pipeline.options import TopicPartition
+
 from .durable import VERSION, NoManifest, flush, read_json, write_json
-from .manifest import Dumped, Manifest, TopicPartition, write_manifest
+from .manifest import Dumped, Manifest, write_manifest
 
 _LOG = logging.getLogger("kafkalet.pipeline")
 

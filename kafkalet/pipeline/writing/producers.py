@@ -68,17 +68,14 @@ def moved(states: Iterable[ProducerState], offsets: int) -> dict[int, ProducerSt
 def at_end(log: PartitionLog) -> dict[int, ProducerState]:
     """The producers at the end of a log. Raises CorruptFile for a marker that cannot be read."""
     start, states = _latest(log)
-    for segment in log.segments:
-        if segment.base_offset < start and not log.is_last(segment) and _next_base(log, segment.base_offset) <= start:
+    for at, segment in enumerate(log.segments):
+        next_base = log.next_base_offset(at)
+        if next_base is not None and next_base <= start:
             continue
         for head in heads(segment.path, 0, segment.size):
             if head.base_offset >= start and head.producer_id >= 0:
                 states[head.producer_id] = _after(states.get(head.producer_id), segment.path, head)
     return states
-
-
-def _next_base(log: PartitionLog, base_offset: int) -> int:
-    return min(segment.base_offset for segment in log.segments if segment.base_offset > base_offset)
 
 
 def _latest(log: PartitionLog) -> tuple[int, dict[int, ProducerState]]:

@@ -25,10 +25,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from kafkalet.pipeline.decoding.headers import HEADERS
+
 from .placement import partitions_of
 from .settings import check_topic
 
-HEADERS = pa.list_(pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())]))
 _BYTES = ("string", "binary")
 _TYPES = {
     "value": _BYTES,

@@ -26,16 +26,13 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from kafkalet.pipeline.options import BadOption
+from kafkalet.pipeline.quantities import duration_ms, local_path, size_bytes
 from kafkalet.protocol.records.codecs import Codec
 
 from .cutting import Limits
 from .segments import SegmentLimits
 from .transactions import Shape
 
-_SIZE = re.compile(r"(\d+)\s*([kmg]?)i?b?", re.IGNORECASE)
-_UNITS = {"": 0, "k": 10, "m": 20, "g": 30}
-_DURATION = re.compile(r"(\d+)\s*(ms|s|min|m|h|d)?", re.IGNORECASE)
-_MILLISECONDS = {"ms": 1, "s": 1000, "min": 60_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
@@ -75,7 +72,7 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
     by = given.choice("partitionBy", ("murmur2", "column"))
     shape = _shape(given)
     found = WriteOptions(
-        path=_local(path),
+        path=os.path.abspath(local_path(path)),  # tasks may run in another directory than the driver
         topic=topic,
         partitions=_partitions(given.take("partitions")),
         by_column=None if by is None else by == "column",
@@ -138,12 +135,6 @@ def _partitions(text: str | None) -> int | Mapping[str, int] | None:
     return checked
 
 
-def _local(path: str) -> str:
-    """As an absolute path: tasks may run in another directory than the driver."""
-    prefix = "file://" if path.startswith("file:///") else "file:"
-    return os.path.abspath(path.removeprefix(prefix))
-
-
 class _Given:
     """The options as they came; what is asked for is taken out."""
 
@@ -202,10 +193,9 @@ class _Given:
         text = self.take(name)
         if text is None:
             return default
-        match = _SIZE.fullmatch(text.strip())
-        if match is None:
+        number = size_bytes(text, "g")
+        if number is None:
             raise BadOption(f"{name} is a size in bytes, or as 64k, 16m, 1g, not {text}")
-        number = int(match[1]) << _UNITS[match[2].lower()]
         if number < least or (most is not None and number > most):
             bounds = f"at least {least}" if most is None else f"between {least} and {most}"
             raise BadOption(f"{name} is {bounds} bytes, not {number}")
@@ -215,7 +205,6 @@ class _Given:
         text = self.take(name)
         if text is None:
             return default
-        match = _DURATION.fullmatch(text.strip())
-        if match is None or not int(match[1]):
+        if not (found := duration_ms(text, "d")):
             raise BadOption(f"{name} is a time in milliseconds, or as 30s, 12h, 7d, not {text}")
-        return int(match[1]) * _MILLISECONDS[(match[2] or "ms").lower()]
+        return found
