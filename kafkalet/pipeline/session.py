@@ -18,6 +18,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -125,6 +126,7 @@ def _python_path() -> list[str]:
     return [path for path in sys.path if path and os.path.isdir(path) and "site-packages" not in path]
 
 
+@cache
 def _java_release(java: str) -> int | None:
     """17 of `openjdk version "17.0.15"`, 8 of "1.8.0_402"."""
     try:

@@ -12,12 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-OFFSET_ENTRY = np.dtype([("offset", ">i4"), ("position", ">i4")])
-TIME_ENTRY = np.dtype([("timestamp", ">i8"), ("offset", ">i4")])
-TXN_ENTRY = np.dtype(
-    [("version", ">i2"), ("producer_id", ">i8"), ("first", ">i8"), ("last", ">i8"), ("last_stable", ">i8")]
-)
-
 
 def read_entries(path: str, entry: np.dtype[Any], *, is_padded: bool = True) -> NDArray[Any]:
     """The whole entries, up to the zeros that may be allocated ahead. Raises FileNotFoundError.

@@ -12,7 +12,6 @@ from kafkalet.protocol.records.codecs import Codec
 from .entries import Entries
 
 CODECS = {int(codec): codec.name.lower() for codec in Codec}
-COUNTED = ("entries", "records", "bytes")
 CLASSES = 32
 """Entries of up to 1, 2, 4, ... records."""
 

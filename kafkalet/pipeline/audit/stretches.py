@@ -14,9 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from kafkalet.pipeline.decoding.chunks import read_chunks
-from kafkalet.pipeline.logs.directory import PartitionLog, Segment
+from kafkalet.pipeline.logs.directory import PartitionLog, Segment, beside
+from kafkalet.pipeline.logs.indexes import OFFSET_ENTRY
 
-from .index_files import OFFSET_ENTRY, read_entries
+from .index_files import read_entries
 from .surroundings import Surroundings
 
 
@@ -56,8 +57,7 @@ class Stretch(NamedTuple):
 
     def beside(self, suffix: str) -> str:
         """The name of a file that belongs to the segment."""
-        stem, _, swap = self.path.rpartition(".log")
-        return f"{stem}{suffix}{swap}"
+        return beside(self.path, suffix)
 
 
 def stretches(log: PartitionLog, around: Surroundings, before_offset: int | None, max_bytes: int) -> Iterator[Stretch]:

@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from kafkalet.pipeline.logs.indexes import TIME_ENTRY
+
 from .entries import Entries
 from .findings import Findings
-from .index_files import TIME_ENTRY, read_entries, torn_bytes
+from .index_files import read_entries, torn_bytes
 from .stretches import Stretch
 
 UNSEEN = -2

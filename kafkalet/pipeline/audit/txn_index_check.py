@@ -11,8 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kafkalet.pipeline.logs.indexes import TXN_ENTRY
+
 from .findings import Findings
-from .index_files import TXN_ENTRY, read_entries, torn_bytes
+from .index_files import read_entries, torn_bytes
 from .transactions import ABORTED, Transactions, has_data
 
 

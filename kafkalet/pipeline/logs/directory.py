@@ -53,15 +53,15 @@ class Segment(NamedTuple):
 
     @property
     def index_path(self) -> str:
-        return self._beside(".index")
+        return beside(self.path, ".index")
 
     @property
     def time_index_path(self) -> str:
-        return self._beside(".timeindex")
+        return beside(self.path, ".timeindex")
 
     @property
     def txn_index_path(self) -> str:
-        return self._beside(".txnindex")
+        return beside(self.path, ".txnindex")
 
     @property
     def snapshot_path(self) -> str:
@@ -78,10 +78,6 @@ class Segment(NamedTuple):
         """Raises FileNotFoundError where the file is gone, or replaced: the log has to be listed again."""
         if self.is_replaced:
             raise FileNotFoundError(errno.ENOENT, "a compaction has replaced it", self.path)
-
-    def _beside(self, suffix: str) -> str:
-        stem, _, swap = self.path.rpartition(".log")
-        return f"{stem}{suffix}{swap}"
 
 
 class PartitionLog(NamedTuple):
@@ -125,6 +121,12 @@ def file_name(offset: int, suffix: str) -> str:
 def is_replaced(path: str, inode: int) -> bool:
     """Whether another file than this one has the name now; 0: it is not known which one had it."""
     return os.stat(path).st_ino != inode != 0
+
+
+def beside(path: str, suffix: str) -> str:
+    """Path of the file with `suffix` that belongs to the .log at `path`; a trailing `.swap` is kept."""
+    stem, _, swap = path.rpartition(".log")
+    return f"{stem}{suffix}{swap}"
 
 
 def snapshot_path(directory: str, offset: int) -> str:

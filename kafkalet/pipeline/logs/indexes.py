@@ -36,13 +36,13 @@ from .files import CorruptFile, read_whole
 MAX_RELATIVE_OFFSET = (1 << 31) - 1
 TXN_INDEX_VERSION = 0
 
-_OFFSET_ENTRY = np.dtype([("offset", ">i4"), ("position", ">i4")])
-_TIME_ENTRY = np.dtype([("timestamp", ">i8"), ("offset", ">i4")])
-_TXN_ENTRY = np.dtype(
+OFFSET_ENTRY = np.dtype([("offset", ">i4"), ("position", ">i4")])
+TIME_ENTRY = np.dtype([("timestamp", ">i8"), ("offset", ">i4")])
+TXN_ENTRY = np.dtype(
     [("version", ">i2"), ("producer_id", ">i8"), ("first", ">i8"), ("last", ">i8"), ("last_stable", ">i8")]
 )
-OFFSET_ENTRY_BYTES = _OFFSET_ENTRY.itemsize
-TXN_ENTRY_BYTES = _TXN_ENTRY.itemsize
+OFFSET_ENTRY_BYTES = OFFSET_ENTRY.itemsize
+TXN_ENTRY_BYTES = TXN_ENTRY.itemsize
 
 Column = NDArray[np.int64]
 
@@ -101,13 +101,13 @@ NO_TRANSACTIONS = TransactionIndex(NO_ABORTED, np.empty(0, np.int64))
 
 def read_offset_index(path: str, base_offset: int) -> OffsetIndex:
     """The entries of an .index. Raises CorruptFile, also where there is no file."""
-    entries = _read_padded(path, _OFFSET_ENTRY)
+    entries = _read_padded(path, OFFSET_ENTRY)
     offset = entries["offset"].astype(np.int64)
     position = entries["position"].astype(np.int64)
-    _refuse(path, _OFFSET_ENTRY, offset < 0, "the offset {} relative to the base is below it", offset)
-    _refuse(path, _OFFSET_ENTRY, position < 0, "the position {} can not be", position)
-    _refuse(path, _OFFSET_ENTRY, _falls(offset, strictly=True), "offset {} is not above the one before", offset)
-    _refuse(path, _OFFSET_ENTRY, _falls(position, strictly=True), "position {} is not behind the one before", position)
+    _refuse(path, OFFSET_ENTRY, offset < 0, "the offset {} relative to the base is below it", offset)
+    _refuse(path, OFFSET_ENTRY, position < 0, "the position {} can not be", position)
+    _refuse(path, OFFSET_ENTRY, _falls(offset, strictly=True), "offset {} is not above the one before", offset)
+    _refuse(path, OFFSET_ENTRY, _falls(position, strictly=True), "position {} is not behind the one before", position)
     return OffsetIndex(offset + base_offset, position)
 
 
@@ -117,18 +117,18 @@ def check_positions(path: str, index: OffsetIndex, log_bytes: int) -> None:
     Raises CorruptFile.
     """
     reason = f"position {{}} is not in the log, which has {log_bytes} bytes"
-    _refuse(path, _OFFSET_ENTRY, index.position >= log_bytes, reason, index.position)
+    _refuse(path, OFFSET_ENTRY, index.position >= log_bytes, reason, index.position)
 
 
 def read_time_index(path: str, base_offset: int) -> TimeIndex:
     """The entries of a .timeindex. Raises CorruptFile, also where there is no file."""
-    entries = _read_padded(path, _TIME_ENTRY)
+    entries = _read_padded(path, TIME_ENTRY)
     timestamp = entries["timestamp"].astype(np.int64)
     offset = entries["offset"].astype(np.int64)
-    _refuse(path, _TIME_ENTRY, timestamp < 0, "the timestamp {} can not be", timestamp)
-    _refuse(path, _TIME_ENTRY, offset < 0, "the offset {} relative to the base is below it", offset)
-    _refuse(path, _TIME_ENTRY, _falls(timestamp, strictly=True), "timestamp {} is not after the last", timestamp)
-    _refuse(path, _TIME_ENTRY, _falls(offset, strictly=False), "offset {} is below the one before", offset)
+    _refuse(path, TIME_ENTRY, timestamp < 0, "the timestamp {} can not be", timestamp)
+    _refuse(path, TIME_ENTRY, offset < 0, "the offset {} relative to the base is below it", offset)
+    _refuse(path, TIME_ENTRY, _falls(timestamp, strictly=True), "timestamp {} is not after the last", timestamp)
+    _refuse(path, TIME_ENTRY, _falls(offset, strictly=False), "offset {} is below the one before", offset)
     return TimeIndex(timestamp, offset + base_offset)
 
 
@@ -138,13 +138,13 @@ def read_transaction_index(path: str, base_offset: int) -> TransactionIndex:
         data = read_whole(existing(path))
     except FileNotFoundError:
         return NO_TRANSACTIONS
-    entries = _whole_entries(path, data, _TXN_ENTRY)
+    entries = _whole_entries(path, data, TXN_ENTRY)
     first, last = entries["first"].astype(np.int64), entries["last"].astype(np.int64)
     version = entries["version"]
-    _refuse(path, _TXN_ENTRY, version != TXN_INDEX_VERSION, "version {} is not known", version)
-    _refuse(path, _TXN_ENTRY, last < base_offset, f"the marker at {{}} lies below the segment at {base_offset}", last)
-    _refuse(path, _TXN_ENTRY, (first < 0) | (first >= last), "the first offset {} is not before the marker", first)
-    _refuse(path, _TXN_ENTRY, _falls(last, strictly=True), "the marker at {} is not behind the one before", last)
+    _refuse(path, TXN_ENTRY, version != TXN_INDEX_VERSION, "version {} is not known", version)
+    _refuse(path, TXN_ENTRY, last < base_offset, f"the marker at {{}} lies below the segment at {base_offset}", last)
+    _refuse(path, TXN_ENTRY, (first < 0) | (first >= last), "the first offset {} is not before the marker", first)
+    _refuse(path, TXN_ENTRY, _falls(last, strictly=True), "the marker at {} is not behind the one before", last)
     aborted = AbortedTransactions(entries["producer_id"].astype(np.int64), first, last)
     return TransactionIndex(aborted, entries["last_stable"].astype(np.int64))
 
@@ -211,7 +211,7 @@ def _refuse(path: str, entry: np.dtype[Any], wrong: NDArray[Any], reason: str, c
 
 def offset_index_bytes(base_offset: int, offset: Column, position: Column) -> bytes:
     """The content of an .index. ValueError for an offset that is too far from the base, or a position from 2 GiB on."""
-    entries = np.empty(offset.size, _OFFSET_ENTRY)
+    entries = np.empty(offset.size, OFFSET_ENTRY)
     entries["offset"] = _relative(offset, base_offset)
     entries["position"] = _relative(position, 0)
     return entries.tobytes()
@@ -219,7 +219,7 @@ def offset_index_bytes(base_offset: int, offset: Column, position: Column) -> by
 
 def time_index_bytes(base_offset: int, timestamp_ms: Column, offset: Column) -> bytes:
     """The content of a .timeindex. ValueError for an offset that is too far from the base."""
-    entries = np.empty(offset.size, _TIME_ENTRY)
+    entries = np.empty(offset.size, TIME_ENTRY)
     entries["timestamp"] = timestamp_ms
     entries["offset"] = _relative(offset, base_offset)
     return entries.tobytes()
@@ -227,7 +227,7 @@ def time_index_bytes(base_offset: int, timestamp_ms: Column, offset: Column) -> 
 
 def transaction_index_bytes(aborted: AbortedTransactions, last_stable_offset: Column) -> bytes:
     """The content of a .txnindex."""
-    entries = np.empty(aborted.last_offset.size, _TXN_ENTRY)
+    entries = np.empty(aborted.last_offset.size, TXN_ENTRY)
     entries["version"] = TXN_INDEX_VERSION
     entries["producer_id"], entries["first"], entries["last"] = aborted
     entries["last_stable"] = last_stable_offset

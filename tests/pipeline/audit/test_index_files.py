@@ -7,7 +7,8 @@ from struct import pack
 
 import pytest
 
-from kafkalet.pipeline.audit.index_files import OFFSET_ENTRY, TIME_ENTRY, TXN_ENTRY, read_entries, torn_bytes
+from kafkalet.pipeline.audit.index_files import read_entries, torn_bytes
+from kafkalet.pipeline.logs.indexes import OFFSET_ENTRY, TIME_ENTRY, TXN_ENTRY
 
 
 @pytest.mark.parametrize("padding", [0, 8, 8000, 3])
