@@ -36,7 +36,9 @@ from .receiving import ReceiveBuffer
 from .release import Release
 from .state_topics import StateTopic
 from .transactions.verification import Transactions
+from .turns import Turns
 from .upkeep import Upkeep
+from .work import Workers
 
 if TYPE_CHECKING:
     from .partition import Partition
@@ -91,6 +93,8 @@ class Cluster(Looking):
         self._new_topics = [topic if isinstance(topic, NewTopic) else NewTopic(topic) for topic in topics]
         self._home: Home | None = None
         self._buffer = ReceiveBuffer()
+        self._turns: Turns | None = None
+        self._workers: Workers | None = None
         self._upkeep: Upkeep | None = None
         self._saved_producer_id = 0
         self.producer_ids = ProducerIds(0, self._reserve_producer_ids)
@@ -256,6 +260,8 @@ class Cluster(Looking):
     # Life
 
     def _open(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._turns = Turns(loop.call_soon)
+        self._workers = Workers(loop.call_soon_threadsafe)
         self._home = Home(self._data_dir)
         saved = self._home.load()
         self.metadata, next_producer_id = saved if saved is not None else (MetadataImage(""), 0)
@@ -292,7 +298,21 @@ class Cluster(Looking):
             node_id=node_id,
         )
         config = self._configure(node_id, self.config.for_broker(self._facts_of(node_id)))
-        node = Node(node_id, self, self.metadata, config, self.release, directory, self.clock, loop, self._buffer)
+        assert self._turns is not None
+        assert self._workers is not None
+        node = Node(
+            node_id,
+            self,
+            self.metadata,
+            config,
+            self.release,
+            directory,
+            self.clock,
+            loop,
+            self._buffer,
+            self._turns,
+            self._workers,
+        )
         self.nodes[node_id] = node
         self.metadata.away.discard(node_id)
         self.metadata.endpoints[node_id] = self._addresses.take(node_id, node.listener, config.broker_rack)
@@ -361,6 +381,8 @@ class Cluster(Looking):
                 self.save()
         for node in self.nodes.values():
             node.close()
+        if self._workers is not None:
+            self._workers.close()
         self.nodes.clear()
         self.metadata.endpoints.clear()
         self.metadata.away.clear()

@@ -12,7 +12,7 @@ A connection is *blocked* while the next request may not be served:
 * an answer waits (`Delayed`);
 * answers could not be sent yet, because the client does not read them;
 * the client has been muted (quotas, KIP-219);
-* it has had its turn (TURN_REQUESTS), and others come first.
+* it has had its turn (TURN_REQUESTS or the time in turns.py), and others come first.
 
 What arrives meanwhile is kept up to PENDING_BYTES; then nothing is read any more and TCP holds the client back. So a
 client that sends and never reads costs a bounded amount of memory, and one that goes away while its answer waits is
@@ -40,7 +40,7 @@ from .surroundings import Surroundings
 _LOG = logging.getLogger(__name__)
 
 TURN_REQUESTS = 32
-"""So many requests of one connection are served before others get their turn."""
+"""So many requests of one connection are served before others get their turn, however little time they take."""
 TURN_BYTES = 2 * 1024 * 1024
 """So many bytes are sent to one connection before others get their turn."""
 PENDING_BYTES = 64 * 1024
@@ -55,7 +55,7 @@ class Connection:
 
     __slots__ = (
         *("_around", "_blocked", "_context", "_delayed", "_ended", "_ending", "_fd", "_mute", "_outbox", "_partial"),
-        *("_reading", "_rest", "_resuming", "_socket", "_writing", "is_closed", "last_active_ms", "peer"),
+        *("_reading", "_rest", "_resuming", "_socket", "_writing", "is_closed", "last_active_ms", "peer", "virtual_s"),
     )
 
     def __init__(self, around: Surroundings, sock: socket.socket, peer: tuple[str, int]) -> None:
@@ -71,7 +71,8 @@ class Connection:
         self._delayed: Delayed[Response] | None = None
         self._mute: Timer | None = None
         self._blocked = False
-        self._resuming = False  # it will go on in a later turn
+        self._resuming = False  # it is in the queue for a turn
+        self.virtual_s = 0.0  # its account there: see turns.py
         self._reading = True
         self._writing = False
         self._ended: str | None = None  # the client sends no more: the reason, "" for an orderly end
@@ -108,6 +109,25 @@ class Connection:
     # In.
 
     def _on_readable(self) -> None:
+        turns = self._around.turns
+        if self._blocked:  # nothing is served now, only kept
+            self._receive_guarded()
+        elif turns.is_congested:
+            self._resume_soon()
+        else:
+            turns.begin()
+            self._receive_guarded()
+            turns.end(self)
+
+    def take_turn(self) -> None:
+        """Serve what has come (called by Turns)."""
+        if self._blocked:
+            self._resume()
+        else:
+            self._resuming = False
+            self._receive_guarded()
+
+    def _receive_guarded(self) -> None:
         try:
             self._receive()
         except _BROKEN_PEER as problem:
@@ -168,6 +188,7 @@ class Connection:
         around = self._around
         data, frame_at = around.buffer.data, around.buffer.frame
         limit = around.limits.socket_request_max_bytes
+        turns = around.turns
         out: list[Chunk] = []
         out_bytes = at = served = size = 0
         try:
@@ -184,7 +205,7 @@ class Connection:
                 if out_bytes > JOIN_BYTES:
                     self._send(out, out_bytes)
                     out, out_bytes = [], 0
-                if served == TURN_REQUESTS and at < end:
+                if at < end and (served == TURN_REQUESTS or turns.is_over()):
                     self._blocked = True
         finally:
             if out:
@@ -244,7 +265,7 @@ class Connection:
     def _resume_soon(self) -> None:
         if not self._resuming:
             self._resuming = True
-            self._around.loop.call_soon(self._resume)
+            self._around.turns.queue(self)
 
     def _resume(self) -> None:
         self._resuming = False
@@ -273,7 +294,8 @@ class Connection:
     def _sends_no_more(self, reason: str) -> None:
         """The client has closed its side, or is gone. What it sent before that is still served."""
         self._ended = reason
-        if self._delayed is not None or not self._blocked:
+        delayed = self._delayed
+        if not self._blocked or (delayed is not None and not delayed.is_working):
             self._close_after_end()
         else:
             self._set_reading(False)

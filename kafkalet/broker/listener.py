@@ -25,6 +25,7 @@ from .connection import Connection
 from .receiving import ReceiveBuffer
 from .router import Router
 from .surroundings import Limits, Surroundings
+from .turns import Turns
 
 _LOG = logging.getLogger(__name__)
 
@@ -48,13 +49,15 @@ class Listener:
         *,
         name: str = "PLAINTEXT",
         buffer: ReceiveBuffer | None = None,
+        turns: Turns | None = None,
     ) -> None:
-        """`buffer` may be shared by all listeners of one event loop."""
+        """All listeners of one event loop should share `buffer` and `turns`."""
         self.name = name
         self.limits = limits or Limits()
         self._router = router
         self._clock = clock
         self._buffer = buffer
+        self._turns = turns
         self._socket: socket.socket | None = None
         self._loop: AbstractEventLoop | None = None
         self._around: Surroundings | None = None
@@ -108,7 +111,14 @@ class Listener:
         assert self._socket is not None, "bind comes before start"
         self._loop = loop
         self._around = Surroundings(
-            loop, self._router, self.limits, self._clock, self._buffer or ReceiveBuffer(), self.name, self._forget
+            loop,
+            self._router,
+            self.limits,
+            self._clock,
+            self._buffer or ReceiveBuffer(),
+            self._turns or Turns(loop.call_soon),
+            self.name,
+            self._forget,
         )
         try:
             self._set_accepting(True)

@@ -29,6 +29,8 @@ from .receiving import ReceiveBuffer
 from .release import Release
 from .router import Router
 from .surroundings import Limits
+from .turns import Turns
+from .work import Workers
 
 if TYPE_CHECKING:  # a broker starts before it holds a partition, and without what partitions are made of
     from .partition import Partition
@@ -50,6 +52,8 @@ class Node:
         clock: Clock,
         loop: AbstractEventLoop,
         buffer: ReceiveBuffer,
+        turns: Turns,
+        workers: Workers,
     ) -> None:
         self.node_id = node_id
         self.cluster = cluster
@@ -63,6 +67,8 @@ class Node:
         }
         """The APIs that are served, with their lowest and highest version."""
         self.call_soon = loop.call_soon
+        self.turns = turns
+        self.workers = workers
         self.purgatory = Purgatory(clock, loop.call_soon)
         self.coordinators = Coordinators(self)
         slots = config.max_incremental_fetch_session_cache_slots
@@ -74,7 +80,7 @@ class Node:
         )
         self.partitions: dict[tuple[str, int], Partition] = {}
         self.router = Router(self, cluster.unimplemented_calls)
-        self.listener = Listener(self.router, clock, Limits(), buffer=buffer)
+        self.listener = Listener(self.router, clock, Limits(), buffer=buffer, turns=turns)
         self.throttling: Throttling | None = None
         """Who may ask for how much; None while there has been no quota."""
         self._spent_s = loop.time
@@ -120,6 +126,7 @@ class Node:
     def close(self) -> None:
         """Cut off the clients, write what is not written yet, and close the data directory."""
         self.listener.close()
+        self.router.close()
         self.coordinators.close()
         self.directory.close(discard=not self.directory.ground.files.durable)
         self.partitions.clear()

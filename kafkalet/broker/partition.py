@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import batches
+from kafkalet.storage.acceptance import Accepted
 from kafkalet.storage.log import Log
 from kafkalet.storage.lookup import EARLIEST, EARLIEST_LOCAL, LATEST, find, find_time, legacy_offsets_before
 from kafkalet.storage.values import Appended, Isolation, LogOffsetMetadata, Origin, ReadResult, TimestampOffset
@@ -154,10 +155,13 @@ class Partition:
         """
         log = self.log_for(None)
         appended = log.append_as_leader(records, self.leader_epoch, origin, transaction_version=transaction_version)
+        self._note(appended)
+        return appended
+
+    def _note(self, appended: Appended) -> None:
         if not appended.duplicate:
             self.advance_high_watermark()
             self.changed(self)
-        return appended
 
     def append_built(self, records: bytes, transaction_version: int = 0) -> Appended:
         """Append a batch as the leader that a coordinator here has built as it is to lie in the log."""
@@ -264,6 +268,23 @@ class Partition:
         if guard is not None:
             self.check_verified(next(batches(records)).producer_id, guard)
         return self.append(records, Origin.CLIENT)
+
+    def validation(self, records: bytearray | memoryview | bytes, guard: Guard | None = None) -> Callable[[], Accepted]:
+        """Return the part of `produce` that may take long: a call for another thread, whose result goes to
+        `produce_validated`."""
+        if guard is not None:
+            self.check_verified(next(batches(records)).producer_id, guard)
+        return self.log_for(None).validation(records, self.leader_epoch)
+
+    def produce_validated(self, accepted: Accepted, guard: Guard | None = None) -> Appended | None:
+        """Append what a producer sent and `validation` accepted. None if the records have to be produced anew."""
+        log = self.log_for(None)
+        if guard is not None and accepted.batches:
+            self.check_verified(accepted.batches[0].producer_id, guard)
+        appended = log.append_validated(accepted, self.leader_epoch)
+        if appended is not None:
+            self._note(appended)
+        return appended
 
     def check_verified(self, producer_id: int, guard: Guard) -> None:
         """Raise INVALID_TXN_STATE where the question that `guard` stands for is no longer open, and nothing of the

@@ -48,6 +48,11 @@ class Delayed(Generic[T]):
         return self._state is _WAITING
 
     @property
+    def is_working(self) -> bool:
+        """The request is being served and will be answered without anything else happening (see work.py)."""
+        return False
+
+    @property
     def is_cancelled(self) -> bool:
         return self._state is _CANCELLED
 

@@ -22,8 +22,9 @@ Three hooks are None until somebody needs them: `gate` (authentication), `interc
 
 import logging
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from importlib import import_module
+from inspect import iscoroutinefunction
 from typing import Any, Protocol
 
 from kafkalet.protocol.api import BY_KEY, Api
@@ -37,6 +38,8 @@ from kafkalet.protocol.wire import Chunk
 from .apis import SERVED
 from .context import Client, Context
 from .purgatory import Delayed
+from .turns import Turns
+from .work import Work, Workers, answered, start
 
 _LOG = logging.getLogger(__name__)
 
@@ -44,8 +47,9 @@ _HEADER = struct.Struct(">iih")  # API key and version in one, correlation id, l
 _SIZE_AND_ID = struct.Struct(">ii")
 _SIZE_ID_AND_TAGS = struct.Struct(">iix")
 
-Answer = Response | Delayed[Response] | None
+Answer = Response | Delayed[Any] | None
 Handler = Callable[[Any, Context], Answer]
+CoroutineHandler = Callable[[Any, Context], Coroutine[Any, Any, Answer]]
 Refusal = Callable[[Any, Context, KafkaError], Answer]
 
 
@@ -55,6 +59,9 @@ class CloseConnection(ProtocolError):
 
 class Routed(Protocol):
     """What the router asks of a broker."""
+
+    turns: Turns
+    workers: Workers
 
     @property
     def api_versions(self) -> Mapping[Any, tuple[int, int]]:
@@ -117,6 +124,13 @@ class Router:
         self.route: Callable[[bytes | bytearray, Context, list[Chunk]], int | Delayed[Response]] = self._serve
         """Serve a request: see `_serve`."""
         self._routes: dict[int, _Route] = {}
+        self._working: set[Work[Any]] = set()
+        """Requests whose handlers are coroutines that have not come to their end."""
+
+    def close(self) -> None:
+        """End the handlers that are still working."""
+        for work in list(self._working):
+            work.stop()
 
     def context(self, client: Client, peer: tuple[str, int], listener: str) -> Context:
         """What the requests of a new connection are served with."""
@@ -220,8 +234,27 @@ class Router:
             raise CloseConnection(f"{api} v{version} is not served, only v{lowest} to v{highest}")
         module = import_module(f"{__package__}.apis.{api.module}")
         refuse = getattr(module, "refuse", None)
-        route = self._routes[number] = _Route(api, version, request_type(api).decode, module.handle, refuse)
+        handle = self._in_turns(module.handle, refuse) if iscoroutinefunction(module.handle) else module.handle
+        route = self._routes[number] = _Route(api, version, request_type(api).decode, handle, refuse)
         return route
+
+    def _in_turns(self, handle: CoroutineHandler, refuse: Refusal | None) -> Handler:
+        """A handler that is a coroutine, as one that gives an answer or a `Delayed`."""
+        node, working = self.node, self._working
+
+        async def run(request: Any, context: Context) -> Response | None:
+            try:
+                answer = await handle(request, context)
+            except KafkaError as refused:
+                if refuse is None:
+                    raise
+                answer = refuse(request, context, refused)
+            return await answered(answer) if isinstance(answer, Delayed) else answer
+
+        def begin(request: Any, context: Context) -> Answer:
+            return start(run(request, context), node.turns, node.workers, working)
+
+        return begin
 
     def _lament(self, api: Api) -> None:
         """A client needs what nobody has written yet: say so once, in a way that is seen, and count."""

@@ -11,6 +11,7 @@ from kafkalet.clock import Clock
 
 from .receiving import ReceiveBuffer
 from .router import Router
+from .turns import Turns
 
 MAX_INT = 2**31 - 1
 
@@ -51,7 +52,7 @@ class Limits:
 class Surroundings:
     """What all connections of a listener have in common."""
 
-    __slots__ = ("buffer", "clock", "forget", "limits", "listener", "loop", "router")
+    __slots__ = ("buffer", "clock", "forget", "limits", "listener", "loop", "router", "turns")
 
     def __init__(
         self,
@@ -60,6 +61,7 @@ class Surroundings:
         limits: Limits,
         clock: Clock,
         buffer: ReceiveBuffer,
+        turns: Turns,
         listener: str,
         forget: Callable[[int], None],
     ) -> None:
@@ -68,5 +70,6 @@ class Surroundings:
         self.limits = limits
         self.clock = clock
         self.buffer = buffer
+        self.turns = turns
         self.listener = listener  # its name
         self.forget = forget  # called with the descriptor of a connection that ends

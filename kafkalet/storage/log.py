@@ -13,7 +13,8 @@ Kafka.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import Batch
@@ -32,7 +33,7 @@ from .producers import ProducerStates
 from .replay import rebuild_producers
 from .replicated import accept_replicated
 from .segment import Segment
-from .validation import validate
+from .validation import relocate, validate
 from .values import UNKNOWN_OFFSET, Appended, Isolation, Origin, ReadResult
 from .verification import Guard
 
@@ -91,8 +92,17 @@ class Log(LogOffsets):
         `ProducerStates.prepare` wants to know.
         """
         self.write_topic_id()
+        accepted = self.validation(records, leader_epoch, origin)()
+        return self._append(accepted, origin, guard, transaction_version)
+
+    def validation(self, records: Buffer, leader_epoch: int, origin: Origin = Origin.CLIENT) -> Callable[[], Accepted]:
+        """Return the part of `append_as_leader` that looks at the records, as a call for `append_validated`.
+
+        The call does not touch the log, so another thread may make it. It raises AppendRefused.
+        """
         local = self.local
-        accepted = validate(
+        return partial(
+            validate,
             records,
             local.config,
             next_offset=local.end.offset,
@@ -101,7 +111,20 @@ class Log(LogOffsets):
             now_ms=local.ground.clock.now_ms(),
             partition=self.name,
         )
-        return self._append(accepted, origin, guard, transaction_version)
+
+    def append_validated(
+        self, accepted: Accepted, leader_epoch: int, origin: Origin = Origin.CLIENT, *, guard: Guard | None = None
+    ) -> Appended | None:
+        """Put entries at the end that `validation` has accepted, also if others were appended since.
+
+        None, and nothing is appended, if they would have to be validated again for that (see `relocate`). Raises
+        AppendRefused.
+        """
+        placed = relocate(accepted, self.log_end_offset, leader_epoch)
+        if placed is None:
+            return None
+        self.write_topic_id()
+        return self._append(placed, origin, guard, 0)
 
     def append_built(self, records: bytes, transaction_version: int = 0) -> Appended:
         """Put one batch at the end that a coordinator of this broker has built for just there, in the topic's format.

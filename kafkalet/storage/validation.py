@@ -28,6 +28,7 @@ Produce v0 to v2; v3 and later refuse them. Null records are the broker's busine
 """
 
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.records import legacy
 from kafkalet.protocol.records.batch import (
     ATTRIBUTES_AT,
     CODEC_MASK,
@@ -38,6 +39,7 @@ from kafkalet.protocol.records.batch import (
     LOG_OVERHEAD,
     MAGIC_AT,
     MIN_LENGTH,
+    NO_LEADER_EPOCH,
     PRODUCER_ID_AT,
     TRANSACTIONAL,
     Batch,
@@ -120,6 +122,36 @@ def validate(
         raise
     except KafkaError as error:
         raise refusal(error.code, error.message or error.code.name) from error
+
+
+def relocate(accepted: Accepted, next_offset: int, leader_epoch: int) -> Accepted | None:
+    """Give accepted entries offsets from `next_offset` on and another leader epoch.
+
+    None if that would need the records to be written anew: in a wrapper of format 0 each message has its own offset.
+    """
+    distance = next_offset - accepted.first_offset
+    if not accepted.batches or (not distance and accepted.batches[0].leader_epoch in (leader_epoch, NO_LEADER_EPOCH)):
+        return accepted
+    if any(batch.magic == 0 and batch.codec for batch in accepted.batches):
+        return None
+    buffer = accepted.batches[0].buffer
+    if isinstance(buffer, bytes):
+        buffer = bytearray(buffer)
+    moved: list[Batch] = []
+    for batch in accepted.batches:
+        if batch.magic == FORMAT:
+            assign(buffer, batch.position, batch.base_offset + distance, leader_epoch)
+        else:
+            legacy.set_offset(buffer, batch.position, batch.base_offset + distance)
+        moved.append(Batch(buffer, batch.position))
+    of_max_timestamp = accepted.offset_of_max_timestamp
+    return accepted._replace(
+        records=memoryview(buffer)[moved[0].position : moved[-1].end],
+        batches=moved,
+        first_offset=next_offset,
+        last_offset=accepted.last_offset + distance,
+        offset_of_max_timestamp=of_max_timestamp if of_max_timestamp == NO_OFFSET else of_max_timestamp + distance,
+    )
 
 
 def _analyze(records: Buffer, config: LogConfig, origin: Origin) -> tuple[list[Batch], Codec]:

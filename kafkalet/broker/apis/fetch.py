@@ -25,6 +25,7 @@ from kafkalet.broker.fetch_sessions import NAMELESS, NO_SESSION, Asked, FetchCon
 from kafkalet.broker.partition import Partition, Read
 from kafkalet.broker.purgatory import Delayed
 from kafkalet.broker.quotas.fetching import refuses
+from kafkalet.broker.work import answered, pause
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafkalet.protocol.wire import ZERO_UUID
@@ -71,8 +72,8 @@ class Found(NamedTuple):
     answer_now: bool
 
 
-def handle(request: FetchRequest, context: Context) -> FetchResponse | Delayed[FetchResponse]:
-    return _Fetch(request, context).serve()
+async def handle(request: FetchRequest, context: Context) -> FetchResponse:
+    return await _Fetch(request, context).serve()
 
 
 class _Fetch:
@@ -96,7 +97,7 @@ class _Fetch:
         self.readable: list[tuple[Key, Asked]] = []
         self.refused: dict[Key, Code] = {}
 
-    def serve(self) -> FetchResponse | Delayed[FetchResponse]:
+    async def serve(self) -> FetchResponse:
         for key, asked in self.session.asked:
             refusal = self._refusal(key)
             if refusal is None:
@@ -106,20 +107,21 @@ class _Fetch:
         if self.replica_id < 0:  # of what a consumer may read the ids are looked up first; the sort keeps the rest
             self.refused = dict(sorted(self.refused.items(), key=lambda one: one[1] != Code.UNKNOWN_TOPIC_ID))
         if not self.readable:
-            return self._respond({})
+            return await self._respond({})
         level = ISOLATION_LEVELS.get(self.request.isolation_level)
         if level is None:
             return self._refuse_all(Code.UNKNOWN_SERVER_ERROR)
         limits = self._limits(level)
-        found, answer_now = self._read(limits, first_time=True)
-        if (
+        found, answer_now = await self._read(limits, first_time=True)
+        if not (
             answer_now
             or limits.max_wait_ms <= 0
             or sum(one.size for one in found.values()) >= limits.min_bytes
             or self._enough(limits, found)
         ):
-            return self._respond(found)
-        return self._wait(limits, found)
+            await answered(self._wait(limits, found))
+            found, _ = await self._read(limits, first_time=False)
+        return await self._respond(found)
 
     # What is asked
 
@@ -177,13 +179,15 @@ class _Fetch:
 
     # What is found
 
-    def _read(self, limits: Limits, first_time: bool) -> tuple[dict[Key, Found], bool]:
+    async def _read(self, limits: Limits, first_time: bool) -> tuple[dict[Key, Found], bool]:
         """Read every partition in order; say also whether something in it has to be answered at once."""
         found: dict[Key, Found] = {}
         at_least_one = limits.first_batch_whole
         left = limits.max_bytes
         answer_now = False
         for key, asked in self.readable:
+            if found:
+                await pause()
             one = self._read_partition(key, asked, limits, min(asked.max_bytes, left), at_least_one, first_time)
             found[key] = one
             answer_now = answer_now or one.answer_now
@@ -293,15 +297,13 @@ class _Fetch:
 
     # Waiting
 
-    def _wait(self, limits: Limits, found: dict[Key, Found]) -> Delayed[FetchResponse]:
-        def again() -> FetchResponse:
-            return self._respond(self._read(limits, first_time=False)[0])
-
-        waiting: Delayed[FetchResponse] = self.context.node.purgatory.park(
+    def _wait(self, limits: Limits, found: dict[Key, Found]) -> Delayed[bool]:
+        """Wait until the answer is due; say whether that is because of what is there by now."""
+        waiting: Delayed[bool] = self.context.node.purgatory.park(
             [(name, index) for (name, _, index), _ in self.readable],
             limits.max_wait_ms,
-            lambda: again() if self._enough(limits, found) else None,
-            again,
+            lambda: True if self._enough(limits, found) else None,
+            lambda: False,
         )
         return waiting
 
@@ -330,7 +332,7 @@ class _Fetch:
 
     # What is told
 
-    def _respond(self, found: dict[Key, Found]) -> FetchResponse:
+    async def _respond(self, found: dict[Key, Found]) -> FetchResponse:
         answers = {key: one.answer for key, one in found.items()}
         for key, code in self.refused.items():
             answers[key] = refused(key[2], code)
@@ -343,7 +345,7 @@ class _Fetch:
         for key in keys:
             answer = answers[key]
             if key in offsets:
-                answer = convert(answer, key[0], offsets[key], self.context, from_follower=self.replica_id >= 0)
+                answer = await convert(answer, key[0], offsets[key], self.context, from_follower=self.replica_id >= 0)
             if last == NAMELESS:
                 return self._refuse_all(Code.UNKNOWN_SERVER_ERROR)  # nothing may come behind it
             if last != key[:2]:

@@ -13,10 +13,12 @@ from typing import cast
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.release import Release
+from kafkalet.broker.work import in_thread, pause
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.fetch import FetchResponse
 from kafkalet.protocol.records.batch import batches
 from kafkalet.protocol.records.convert import down_converted
+from kafkalet.protocol.records.effort import batch_takes_long
 from kafkalet.protocol.wire import Buffer
 from kafkalet.storage.config import LogConfig
 from kafkalet.storage.files import FileRange
@@ -25,6 +27,10 @@ Answer = FetchResponse.Topic.Partition
 
 UNKNOWN = -1
 ZSTD_SINCE = 10
+READ_BYTES = 4 * 1024 * 1024
+"""So much of a file is read before others get their turn."""
+CONVERTED_AT_ONCE = 64 * 1024
+"""More than so many bytes are converted in a thread."""
 
 
 def refused(index: int, code: Code, records: bytes | None = b"") -> Answer:
@@ -40,7 +46,7 @@ def refused(index: int, code: Code, records: bytes | None = b"") -> Answer:
     )
 
 
-def convert(answer: Answer, topic: str, fetch_offset: int, context: Context, *, from_follower: bool) -> Answer:
+async def convert(answer: Answer, topic: str, fetch_offset: int, context: Context, *, from_follower: bool) -> Answer:
     """The answer in what the version of the request can read."""
     partition = context.node.partitions.get((topic, answer.partition_index))
     if partition is None:
@@ -51,14 +57,17 @@ def convert(answer: Answer, topic: str, fetch_offset: int, context: Context, *, 
     to_format = _format_for(version, config)
     if to_format is None:
         return answer
-    data = _bytes(answer)
+    data = await _bytes(answer)
     if release.converts_only_what_is_newer and all(batch.magic <= to_format for batch in batches(data)):
         return answer
     if not config.message_downconversion_enable and not from_follower:
         return _not_converted(answer, Code.UNSUPPORTED_VERSION, release)
     if data:
         try:
-            answer.records = down_converted(data, to_format, fetch_offset)
+            if len(data) > CONVERTED_AT_ONCE or any(batch_takes_long(batch) for batch in batches(data)):
+                answer.records = await in_thread(lambda: down_converted(data, to_format, fetch_offset))
+            else:
+                answer.records = down_converted(data, to_format, fetch_offset)
         except KafkaError as error:
             return _not_converted(answer, error.code, release)
     return answer
@@ -72,11 +81,15 @@ def _not_converted(answer: Answer, code: Code, release: Release) -> Answer:
     return refusal
 
 
-def _bytes(answer: Answer) -> bytes:
+async def _bytes(answer: Answer) -> bytes:
     records = answer.records
-    if isinstance(records, FileRange):
-        return records.read()
-    return b"" if records is None else bytes(cast(Buffer, records))
+    if not isinstance(records, FileRange):
+        return b"" if records is None else bytes(cast(Buffer, records))
+    pieces = [records.slice(0, READ_BYTES).read()]
+    for start in range(READ_BYTES, len(records), READ_BYTES):
+        await pause()
+        pieces.append(records.slice(start, READ_BYTES).read())
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 def _format_for(version: int, config: LogConfig) -> int | None:

@@ -23,8 +23,10 @@ from kafkalet.broker.metadata import INTERNAL_TOPICS
 from kafkalet.broker.purgatory import Delayed
 from kafkalet.broker.transactions.verification import Operation
 from kafkalet.broker.transactions.vouching import NOTHING_ASKED, Vouched, vouch
+from kafkalet.broker.work import answered, in_thread, pause
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.produce import ProduceRequest, ProduceResponse
+from kafkalet.protocol.records.effort import takes_long
 from kafkalet.protocol.wire import Buffer
 from kafkalet.storage.refusals import RecordsRefused, ValidationFailed
 from kafkalet.storage.validation import check_first_header, check_produced, is_transactional
@@ -46,7 +48,7 @@ class Pending(NamedTuple):
     required_offset: int
 
 
-def handle(request: ProduceRequest, context: Context) -> ProduceResponse | Delayed[ProduceResponse | None] | None:
+async def handle(request: ProduceRequest, context: Context) -> ProduceResponse | Delayed[ProduceResponse | None] | None:
     given = list(_records(request, context))
     metadata = context.cluster.metadata
     if request.transactional_id is None and any(is_transactional(chunk) for _, chunk in given if chunk):
@@ -56,27 +58,17 @@ def handle(request: ProduceRequest, context: Context) -> ProduceResponse | Delay
     if any(chunk is None and metadata.partition(key[0], key[2]) for key, chunk in given):
         return Delayed()  # null records break Kafka's handler: it never answers, and serves that connection no more
     sound, refused = _sift(given, context)
-    if request.transactional_id is None or not context.release.verifies_transactions:
-        return _append_all(sound, refused, NOTHING_ASKED, request, context)
-    chunks = {(name, index): chunk for (name, _, index), chunk in sound.items()}
-    answer: Delayed[ProduceResponse | None] = Delayed()
-
-    def vouched(vouched: Vouched) -> None:
-        try:
-            appended = _append_all(sound, refused, vouched, request, context)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it belongs to the connection that waits
-            answer.fail(error)
-            return
-        if isinstance(appended, Delayed):
-            appended.then(answer.complete, answer.fail)
-        else:
-            answer.complete(appended)
-
-    vouch(chunks, request.transactional_id, Operation.of_produce(context.version), context.node, vouched)
-    return answer if answer.is_waiting else answer.result()
+    vouched = NOTHING_ASKED
+    if request.transactional_id is not None and context.release.verifies_transactions:
+        chunks = {(name, index): chunk for (name, _, index), chunk in sound.items()}
+        asked: Delayed[Vouched] = Delayed()
+        operation = Operation.of_produce(context.version)
+        vouch(chunks, request.transactional_id, operation, context.node, asked.complete)
+        vouched = await answered(asked)
+    return await _append_all(sound, refused, vouched, request, context)
 
 
-def _append_all(
+async def _append_all(
     sound: dict[Key, Buffer],
     refused: dict[Key, Answer],
     vouched: Vouched,
@@ -84,7 +76,12 @@ def _append_all(
     context: Context,
 ) -> ProduceResponse | Delayed[ProduceResponse | None] | None:
     pending: dict[Key, Pending] = {}
-    answers = {key: _append(key, chunk, vouched, request, context, pending) for key, chunk in sound.items()} | refused
+    answers: dict[Key, Answer] = {}
+    for key, chunk in sound.items():
+        if answers:
+            await pause()
+        answers[key] = await _append(key, chunk, vouched, request, context, pending)
+    answers |= refused
     if not pending:
         return _answer(answers, request, context)
     waiting: Delayed[ProduceResponse | None] = context.node.purgatory.park(
@@ -139,7 +136,7 @@ def refuse(request: ProduceRequest, context: Context, error: KafkaError) -> Prod
     return _answer({key: _refused(key, error.code, error.message) for key in keys}, request, context)
 
 
-def _append(
+async def _append(
     key: Key,
     chunk: Buffer,
     vouched: Vouched,
@@ -159,7 +156,14 @@ def _append(
         log = partition.log_for(None)
         if request.acks == ALL_IN_SYNC and not partition.has_enough_replicas:
             return _refused(key, Code.NOT_ENOUGH_REPLICAS, log_start_offset=log.log_start_offset)
-        appended = partition.produce(chunk, vouched.guards.get((name, index)))
+        guard = vouched.guards.get((name, index))
+        appended = None
+        if takes_long(chunk):
+            accepted = await in_thread(partition.validation(chunk, guard))
+            partition = context.node.partition(name, index)  # anew: the topic may have been deleted
+            appended = partition.produce_validated(accepted, guard)
+        if appended is None:
+            appended = partition.produce(chunk, guard)
     except RecordsRefused as refusal:
         return _records_refused(key, refusal, partition.log.log_start_offset)
     except ValidationFailed as refusal:

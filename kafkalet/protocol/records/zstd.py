@@ -52,6 +52,11 @@ def decompress(data: Buffer, limit: int) -> bytes:
     return zstd_frames.decompress(data[:end], limit)
 
 
+def most_bytes(data: bytes) -> int:
+    """Return how many bytes the frames of `data` hold at most, by their headers. Raises Corrupt."""
+    return _measure(data)[1]
+
+
 def library_or_none() -> ModuleType | None:
     """The module of the standard library, from Python 3.14 on, where it was built with it."""
     if sys.version_info >= (3, 14):
