@@ -126,7 +126,7 @@ def small_records(address: Address) -> Load:
 
 
 def down_conversion(address: Address) -> Load:
-    """Three Fetch v1 of a batch of 100 MiB."""
+    """Three Fetch v3 of a batch of 100 MiB."""
     _create(address, "fair-down", max_message_bytes=str(200 * MIB))
     now_ms = _now_ms()
     batch = build_batch([Record(index, now_ms, None, bytes(1000), ()) for index in range(98_000)])
@@ -136,13 +136,13 @@ def down_conversion(address: Address) -> Load:
     fetch = _types(Api.FETCH)
     partition = fetch.Topic.Partition(partition=0, fetch_offset=0, partition_max_bytes=200 * MIB)
     topic = fetch.Topic(topic="fair-down", partitions=[partition])
-    request = frame(fetch(max_wait_ms=0, min_bytes=0, max_bytes=200 * MIB, topics=[topic]), Api.FETCH, 1)
+    request = frame(fetch(max_wait_ms=0, min_bytes=0, max_bytes=200 * MIB, topics=[topic]), Api.FETCH, 3)
     return Load([(request, 1)] * 3)
 
 
 def lookups(address: Address) -> Load:
     """50 ListOffsets by time that end at the last record of a compressed batch of a million."""
-    _create(address, "fair-lookup")
+    _create(address, "fair-lookup", max_message_bytes=str(16 * MIB))
     now_ms = _now_ms()
     rows = [Record(index, now_ms + index // 1000, None, None, ()) for index in range(1_000_000)]
     batch = build_batch(rows, codec=Codec.GZIP)

@@ -18,7 +18,7 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import batches
 from kafkalet.storage.acceptance import Accepted
 from kafkalet.storage.log import Log
-from kafkalet.storage.lookup import EARLIEST, EARLIEST_LOCAL, LATEST, find, find_time, legacy_offsets_before
+from kafkalet.storage.lookup import EARLIEST, EARLIEST_LOCAL, LATEST, Known, find, find_time, legacy_offsets_before
 from kafkalet.storage.values import Appended, Isolation, LogOffsetMetadata, Origin, ReadResult, TimestampOffset
 from kafkalet.storage.verification import Guard
 
@@ -356,12 +356,18 @@ class Partition:
         return log.log_end_metadata()
 
     def offset_for(
-        self, timestamp: int, isolation: Isolation | None, current_leader_epoch: int | None, only_leader: bool
+        self,
+        timestamp: int,
+        isolation: Isolation | None,
+        current_leader_epoch: int | None,
+        only_leader: bool,
+        known: Known | None = None,
     ) -> TimestampOffset | None:
         """An offset by time or by one of the special times; None: nothing found (Partition.fetchOffsetForTimestamp).
 
         `isolation` is None for everybody but consumers: they see the whole log. What is found at or past the end of
-        what the asker may read counts as not found; the search does not go on.
+        what the asker may read counts as not found; the search does not go on. Raises LongSearch if `known` is given
+        (see lookup.py).
         """
         log = self.log_for(current_leader_epoch, only_leader)
         by_time = timestamp < EARLIEST and self.release.searches_unknown_timestamps
@@ -376,7 +382,7 @@ class Partition:
         if timestamp == LATEST:
             found: TimestampOffset | None = TimestampOffset(-1, last_fetchable, self.leader_epoch)
         else:
-            found = find_time(log, timestamp) if by_time else find(log, timestamp)
+            found = find_time(log, timestamp, known) if by_time else find(log, timestamp, known)
             lagging = lagging and (found is None or found.offset >= last_fetchable)
             if found is not None and found.offset >= last_fetchable:
                 found = None

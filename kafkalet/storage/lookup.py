@@ -8,14 +8,22 @@ A timestamp of 0 or more asks for the first record, in the order of offsets, tha
 3. in that entry, decompressed where need be, the first record that is late enough and not below the log start offset;
    where there is none, the entries behind it.
 
+To look through the records of one entry may take seconds. A caller that cannot spend them passes a dictionary for what
+is `known`, catches `LongSearch`, has its `call` made in another thread, notes the result in the dictionary, and asks
+again.
+
 Negative timestamps have names (ListOffsetsRequest). Sources: UnifiedLog.fetchOffsetByTimestamp and
 legacyFetchOffsetsBefore, LogSegment.findOffsetByTimestamp, FileRecords.searchForTimestamp.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import Batch
+from kafkalet.protocol.records.effort import batch_takes_long
 
 from .log import Log
 from .segment import Segment
@@ -37,15 +45,32 @@ EARLIEST_PENDING_UPLOAD = -6
 _NOT_TIERED = TimestampOffset(NO_TIMESTAMP, UNKNOWN_OFFSET, NO_LEADER_EPOCH)
 
 
-def find(log: Log, timestamp: int) -> TimestampOffset | None:
+EntryKey = tuple[int, int]
+"""Base offset and checksum of an entry."""
+Known = dict[EntryKey, TimestampOffset | None]
+
+
+class LongSearch(Exception):
+    """The records of an entry have to be looked through, and they are many.
+
+    `call` does that, without touching the log; its result belongs under `key`.
+    """
+
+    def __init__(self, key: EntryKey, call: Callable[[], TimestampOffset | None]) -> None:
+        super().__init__(key)
+        self.key = key
+        self.call = call
+
+
+def find(log: Log, timestamp: int, known: Known | None = None) -> TimestampOffset | None:
     """The offset for `timestamp`, a time or one of the names above; None where no record is late enough.
 
     The timestamp of the answer is that of the record found; -1 where none was looked for. Raises KafkaError:
     UNSUPPORTED_FOR_MESSAGE_FORMAT where a time is asked of a log of format 0, which has none; UNSUPPORTED_VERSION for a
-    negative timestamp without a name.
+    negative timestamp without a name. Raises LongSearch if `known` is given and has to be added to.
     """
     if timestamp >= 0:
-        return find_time(log, timestamp)
+        return find_time(log, timestamp, known)
     if timestamp not in (EARLIEST, LATEST):
         _check_format(log)
     if timestamp == LATEST:
@@ -56,17 +81,17 @@ def find(log: Log, timestamp: int) -> TimestampOffset | None:
         epoch = first.epoch if first is not None and first.start_offset <= log.log_start_offset else NO_LEADER_EPOCH
         return TimestampOffset(NO_TIMESTAMP, log.log_start_offset, epoch)
     if timestamp == MAX_TIMESTAMP:
-        return _latest_record(log)
+        return _latest_record(log, known)
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return _NOT_TIERED
     raise KafkaError(Code.UNSUPPORTED_VERSION, f"there is no special timestamp {timestamp}")
 
 
-def find_time(log: Log, timestamp: int) -> TimestampOffset | None:
+def find_time(log: Log, timestamp: int, known: Known | None = None) -> TimestampOffset | None:
     """The first record, in the order of offsets, that is as late as `timestamp` or later, whatever its sign."""
     _check_format(log)
     segment = log.segments.first_reaching(timestamp)
-    return None if segment is None else _search(segment, timestamp, log.log_start_offset)
+    return None if segment is None else _search(segment, timestamp, log.log_start_offset, known)
 
 
 def _check_format(log: Log) -> None:
@@ -100,22 +125,41 @@ def legacy_offsets_before(log: Log, timestamp: int, max_num_offsets: int, now_ms
     return sorted(chosen, reverse=True)
 
 
-def _search(segment: Segment, timestamp: int, log_start_offset: int) -> TimestampOffset | None:
+def _search(segment: Segment, timestamp: int, log_start_offset: int, known: Known | None) -> TimestampOffset | None:
     """Steps 2 and 3."""
     for at, head in segment.heads(segment.position_before(timestamp, log_start_offset)):
         if head.max_timestamp >= timestamp and head.last_offset >= log_start_offset:
-            for record in segment.entry(at, head.size).records():
-                if record.timestamp >= timestamp and record.offset >= log_start_offset:
-                    return TimestampOffset(record.timestamp, record.offset, head.leader_epoch)
+            entry = segment.entry(at, head.size)
+            found = _look(entry, partial(_first_reaching, entry, timestamp, log_start_offset), known)
+            if found is not None:
+                return found
     return None
 
 
-def _latest_record(log: Log) -> TimestampOffset | None:
+def _look(entry: Batch, search: Callable[[], TimestampOffset | None], known: Known | None) -> TimestampOffset | None:
+    """What `search` finds in `entry`, or has found there."""
+    if known is None or not batch_takes_long(entry):
+        return search()
+    key = (entry.base_offset, entry.crc)
+    if key not in known:
+        raise LongSearch(key, search)
+    return known[key]
+
+
+def _first_reaching(entry: Batch, timestamp: int, log_start_offset: int) -> TimestampOffset | None:
+    for record in entry.iterate():
+        if record.timestamp >= timestamp and record.offset >= log_start_offset:
+            return TimestampOffset(record.timestamp, record.offset, entry.leader_epoch)
+    return None
+
+
+def _latest_record(log: Log, known: Known | None) -> TimestampOffset | None:
     segment = log.segments.with_largest_timestamp()
     largest = segment.largest
     for at, head in segment.heads(segment.offset_index.lookup(largest.offset)):
         if head.max_timestamp == largest.timestamp:
-            return _first_with(segment.entry(at, head.size), largest.timestamp)
+            entry = segment.entry(at, head.size)
+            return _look(entry, partial(_first_with, entry, largest.timestamp), known)
     return None
 
 
@@ -123,7 +167,7 @@ def _first_with(batch: Batch, timestamp: int) -> TimestampOffset | None:
     """The first record of `batch` that has its largest timestamp (RecordBatch.offsetOfMaxTimestamp)."""
     if batch.magic == 0:
         return None
-    for record in batch.records():
+    for record in batch.iterate():
         if record.timestamp == timestamp:
             return TimestampOffset(timestamp, record.offset, batch.leader_epoch)
     return None

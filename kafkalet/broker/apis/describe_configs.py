@@ -16,6 +16,7 @@ from kafkalet.broker.config_entries import Entry, broker_entries, cluster_entrie
 from kafkalet.broker.context import Context
 from kafkalet.broker.metadata import check_topic_name
 from kafkalet.broker.reconfiguration import ResourceType, is_number
+from kafkalet.broker.work import pause
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
 
@@ -28,8 +29,12 @@ LOGGER_SOURCE = 6
 LEVELS = {"CRITICAL": "FATAL", "WARNING": "WARN"}
 
 
-def handle(request: DescribeConfigsRequest, context: Context) -> DescribeConfigsResponse:
-    return DescribeConfigsResponse(results=[_describe(resource, request, context) for resource in request.resources])
+async def handle(request: DescribeConfigsRequest, context: Context) -> DescribeConfigsResponse:
+    results: list[Answer] = []
+    for resource in request.resources:
+        await pause()
+        results.append(_describe(resource, request, context))
+    return DescribeConfigsResponse(results=results)
 
 
 def _describe(resource: Resource, request: DescribeConfigsRequest, context: Context) -> Answer:

@@ -13,6 +13,7 @@ Source: kafka.server.KafkaApis.handleListOffsetRequest, ReplicaManager.fetchOffs
 """
 
 from kafkalet.broker.context import Context
+from kafkalet.broker.work import in_thread, pause
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from kafkalet.storage.lookup import (
@@ -22,6 +23,8 @@ from kafkalet.storage.lookup import (
     LATEST,
     LATEST_TIERED,
     MAX_TIMESTAMP,
+    Known,
+    LongSearch,
 )
 from kafkalet.storage.values import Isolation
 
@@ -39,9 +42,9 @@ SINCE = {LATEST: 1, EARLIEST: 1, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIE
 NEVER = 0x7FFF
 
 
-def handle(request: ListOffsetsRequest, context: Context) -> ListOffsetsResponse:
+async def handle(request: ListOffsetsRequest, context: Context) -> ListOffsetsResponse:
     if context.version == 0:
-        return ListOffsetsResponse(topics=[_list_segments(topic, request, context) for topic in request.topics])
+        return ListOffsetsResponse(topics=[await _list_segments(topic, request, context) for topic in request.topics])
     release = context.release
     consumer = request.replica_id == CONSUMER
     isolation = ISOLATION_LEVELS.get(request.isolation_level)
@@ -50,17 +53,20 @@ def handle(request: ListOffsetsRequest, context: Context) -> ListOffsetsResponse
     twice = _named_twice(request)
     topics = []
     for topic in request.topics:
-        answers = [
-            _list_partition(topic.name, asked, twice, isolation, consumer, request.replica_id, context)
-            for asked in topic.partitions
-        ]
+        answers: list[Answer] = []
+        for asked in topic.partitions:
+            if answers:
+                await pause()
+            answers.append(
+                await _list_partition(topic.name, asked, twice, isolation, consumer, request.replica_id, context)
+            )
         topics.append(AnswerTopic(name=topic.name, partitions=answers))
     if not release.answers_every_duplicate and (twice or len(topics) > 1 or not all(t.partitions for t in topics)):
         topics = _one_answer_each(topics)
     return ListOffsetsResponse(topics=topics)
 
 
-def _list_partition(
+async def _list_partition(
     topic: str,
     asked: Asked,
     twice: set[tuple[str, int]],
@@ -80,13 +86,20 @@ def _list_partition(
         return Answer(partition_index=index, error_code=Code.UNKNOWN_SERVER_ERROR)
     epoch = asked.current_leader_epoch
     try:
-        partition = context.node.partition(topic, index)
-        found = partition.offset_for(
-            timestamp,
-            isolation if consumer else None,
-            None if epoch == NO_EPOCH else epoch,
-            replica_id != DEBUGGING,
-        )
+        known: Known = {}
+        while True:
+            partition = context.node.partition(topic, index)
+            try:
+                found = partition.offset_for(
+                    timestamp,
+                    isolation if consumer else None,
+                    None if epoch == NO_EPOCH else epoch,
+                    replica_id != DEBUGGING,
+                    known,
+                )
+                break
+            except LongSearch as search:
+                known[search.key] = await in_thread(search.call)
     except KafkaError as error:
         code = error.code
         if code == Code.OFFSET_NOT_AVAILABLE and context.version < 5:  # clients older than KIP-207 do not know it
@@ -136,11 +149,13 @@ def _refuse_all(request: ListOffsetsRequest, code: Code) -> ListOffsetsResponse:
     )
 
 
-def _list_segments(topic: ListOffsetsRequest.Topic, request: ListOffsetsRequest, context: Context) -> AnswerTopic:
+async def _list_segments(topic: ListOffsetsRequest.Topic, request: ListOffsetsRequest, context: Context) -> AnswerTopic:
     """Version 0 answers each entry on its own, also one that is named twice."""
-    return AnswerTopic(
-        name=topic.name, partitions=[_list_segment(topic.name, asked, request, context) for asked in topic.partitions]
-    )
+    answers: list[Answer] = []
+    for asked in topic.partitions:
+        await pause()
+        answers.append(_list_segment(topic.name, asked, request, context))
+    return AnswerTopic(name=topic.name, partitions=answers)
 
 
 def _list_segment(topic: str, asked: Asked, request: ListOffsetsRequest, context: Context) -> Answer:

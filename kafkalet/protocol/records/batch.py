@@ -32,7 +32,7 @@ from kafkalet.protocol.wire import Buffer
 from . import legacy
 from .codecs import LIMIT, Codec, decompress
 from .crc32c import PATCH_FROM, crc32c, crc32c_patch
-from .record import Record, decode_records
+from .record import Record, decode_records, iterate_records
 from .walk import Walked, walk_records
 
 HEADER = Struct(">qiibIhiqqqhii")
@@ -246,6 +246,16 @@ class Batch:
             return []
         append_time = self.max_timestamp if self.attributes & LOG_APPEND_TIME else None
         return decode_records(self.payload(limit), self.count, self.base_offset, self.base_timestamp, append_time)
+
+    def iterate(self, limit: int = LIMIT) -> Iterator[Record]:
+        """The same records one by one. A batch of format 2 is decoded only as far as the caller reads."""
+        if self.magic < 2:
+            yield from legacy.decode_message(self.view(), limit)
+        elif self.count > 0:
+            append_time = self.max_timestamp if self.attributes & LOG_APPEND_TIME else None
+            yield from iterate_records(
+                self.payload(limit), self.count, self.base_offset, self.base_timestamp, append_time
+            )
 
     def walk(
         self,

@@ -20,7 +20,7 @@ fast one reads integers of one or two bytes in line, and runs of records of one 
 whatever looks unusual to it, it leaves to the slow one. `walk.py` does the same without decoding.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import repeat
 from typing import NamedTuple
@@ -64,6 +64,36 @@ def decode_records(
     if append_time is not None:
         return [record._replace(timestamp=append_time) for record in records]
     return records
+
+
+LAZY_RECORDS = 1000
+
+
+def iterate_records(
+    payload: bytes, count: int, base_offset: int, base_timestamp: int, append_time: int | None = None
+) -> Iterator[Record]:
+    """The same records, decoded LAZY_RECORDS at a time: for a caller that may stop before the last one.
+
+    Raises KafkaError when it comes to a record that is not well-formed.
+    """
+    position = 0
+    for first in range(0, count, LAZY_RECORDS):
+        until = min(count, first + LAZY_RECORDS)
+        decoding = _Decoding(payload, base_offset, base_timestamp)
+        try:
+            if not -1 << 62 < base_timestamp < 1 << 62:
+                raise Unusual
+            position = decoding.one_by_one(position, first, until)
+            records = list(map(_make_record, decoding.rows))
+        except (Unusual, IndexError):
+            records = []
+            for _ in range(first, until):
+                record, position = read_record(payload, position, base_offset, base_timestamp)
+                records.append(record)
+        if append_time is not None:
+            records = [record._replace(timestamp=append_time) for record in records]
+        yield from records
+    check_nothing_left(payload, position)
 
 
 _make_record = partial(tuple.__new__, Record)  # Record(...) without its Python __new__
