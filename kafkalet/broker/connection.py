@@ -233,7 +233,7 @@ class Connection:
         if not isinstance(answer, int):
             self._delayed = answer
             self._blocked = True
-            answer.then(self._answered, self._bug)
+            answer.then(self._answered, self._failed)
             return 0
         return answer
 
@@ -250,6 +250,14 @@ class Connection:
             return
         self._send(out, size)
         self._go_on()
+
+    def _failed(self, problem: Exception) -> None:
+        """There will be no answer to the request that this connection waits for."""
+        self._delayed = None
+        if isinstance(problem, _BROKEN_PEER):
+            self.close(str(problem))
+        else:
+            self._bug(problem)
 
     # Blocked, and on again.
 

@@ -23,9 +23,10 @@ Three hooks are None until somebody needs them: `gate` (authentication), `interc
 import logging
 import struct
 from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
 from importlib import import_module
 from inspect import iscoroutinefunction
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from kafkalet.protocol.api import BY_KEY, Api
 from kafkalet.protocol.errors import Code, DecodeError, KafkaError, ProtocolError
@@ -39,13 +40,18 @@ from .apis import SERVED
 from .context import Client, Context
 from .purgatory import Delayed
 from .turns import Turns
-from .work import Work, Workers, answered, start
+from .work import Work, Workers, answered, has_given_way, in_thread, start
 
 _LOG = logging.getLogger(__name__)
 
 _HEADER = struct.Struct(">iih")  # API key and version in one, correlation id, length of the client id
 _SIZE_AND_ID = struct.Struct(">ii")
 _SIZE_ID_AND_TAGS = struct.Struct(">iix")
+
+DECODED_AT_ONCE = 256 * 1024
+"""Larger requests are decoded in a thread: they may name many things."""
+PRODUCE_DECODED_AT_ONCE = 1024 * 1024
+"""The same for Produce, of which most bytes are records, that are not decoded."""
 
 Answer = Response | Delayed[Any] | None
 Handler = Callable[[Any, Context], Answer]
@@ -79,6 +85,19 @@ class Throttle(Protocol):
 
     def end(self, answer: Response | None, context: Context) -> None:
         """It is answered; None where its client expects no answer. May set `throttle_time_ms` and mute the client."""
+
+
+class Encoded(NamedTuple):
+    """An answer that was encoded already, in a thread, because it is long."""
+
+    pieces: list[Chunk]
+    size: int
+
+
+def _encode(answer: Response, version: int) -> Encoded:
+    pieces: list[Chunk] = [b""]
+    answer.encode_into(pieces, version)
+    return Encoded(pieces, sum(map(len, pieces)))
 
 
 class _Route:
@@ -184,34 +203,48 @@ class Router:
         context.correlation_id = correlation_id
         if self.gate is not None:
             self.gate(route.api, context)
-        request = route.decode(frame, route.version, end)
-        try:
-            if self.intercept is None:
-                answer = route.handle(request, context)
-            else:
-                answer = self.intercept(request, context, route.handle)
-        except KafkaError as refused:
-            if route.refuse is None:
-                raise
-            answer = route.refuse(request, context, refused)
+        if len(frame) > DECODED_AT_ONCE and (route.api is not Api.PRODUCE or len(frame) > PRODUCE_DECODED_AT_ONCE):
+            answer = self._begin(self._decode_and_handle(frame, end, route, context))
+        else:
+            answer = self._handle(route.decode(frame, route.version, end), route, context)
         if isinstance(answer, Delayed):
             if answer.is_waiting:
                 return answer
             answer = answer.result()
         return self._finish(answer, route, context, out)
 
-    def finish(self, answer: Response | None, context: Context, out: list[Chunk]) -> int:
+    def _handle(self, request: Any, route: _Route, context: Context) -> Answer:
+        try:
+            if self.intercept is None:
+                return route.handle(request, context)
+            return self.intercept(request, context, route.handle)
+        except KafkaError as refused:
+            if route.refuse is None:
+                raise
+            return route.refuse(request, context, refused)
+
+    async def _decode_and_handle(
+        self, frame: bytes | bytearray, start: int, route: _Route, context: Context
+    ) -> Response | Encoded | None:
+        with memoryview(frame):  # keeps its memory from being used for another frame (ReceiveBuffer.give_back)
+            request = await in_thread(partial(route.decode, frame, route.version, start))
+        answer = self._handle(request, route, context)
+        return await answered(answer) if isinstance(answer, Delayed) else answer
+
+    def finish(self, answer: Response | Encoded | None, context: Context, out: list[Chunk]) -> int:
         """Append the answer to the request that waited last on this connection; give its size."""
         return self._finish(answer, context.route, context, out)
 
-    def _finish(self, answer: Response | None, route: _Route, context: Context, out: list[Chunk]) -> int:
-        if self._throttle is not None:
-            self._throttle.end(answer, context)
-        if answer is None:
-            return 0
-        pieces: list[Chunk] = [b""]
-        answer.encode_into(pieces, route.version)
-        size = sum(map(len, pieces)) + route.header_size
+    def _finish(self, answer: Response | Encoded | None, route: _Route, context: Context, out: list[Chunk]) -> int:
+        if isinstance(answer, Encoded):
+            pieces, size = answer
+        else:
+            if self._throttle is not None:
+                self._throttle.end(answer, context)
+            if answer is None:
+                return 0
+            pieces, size = _encode(answer, route.version)
+        size += route.header_size
         pieces[0] = route.close_frame(size, context.correlation_id)
         out += pieces
         return size + 4
@@ -240,21 +273,26 @@ class Router:
 
     def _in_turns(self, handle: CoroutineHandler, refuse: Refusal | None) -> Handler:
         """A handler that is a coroutine, as one that gives an answer or a `Delayed`."""
-        node, working = self.node, self._working
 
-        async def run(request: Any, context: Context) -> Response | None:
+        async def run(request: Any, context: Context) -> Response | Encoded | None:
             try:
                 answer = await handle(request, context)
             except KafkaError as refused:
                 if refuse is None:
                     raise
                 answer = refuse(request, context, refused)
-            return await answered(answer) if isinstance(answer, Delayed) else answer
+            if isinstance(answer, Delayed):
+                return await answered(answer)
+            if answer is None or not await has_given_way():
+                return answer
+            if self._throttle is not None:
+                self._throttle.end(answer, context)
+            return await in_thread(partial(_encode, answer, context.version))
 
-        def begin(request: Any, context: Context) -> Answer:
-            return start(run(request, context), node.turns, node.workers, working)
+        return lambda request, context: self._begin(run(request, context))
 
-        return begin
+    def _begin(self, work: Coroutine[Any, Any, Any]) -> Answer:
+        return start(work, self.node.turns, self.node.workers, self._working)
 
     def _lament(self, api: Api) -> None:
         """A client needs what nobody has written yet: say so once, in a way that is seen, and count."""

@@ -9,9 +9,9 @@ of one iteration of the event loop take longer than ROUND_S together, the loop i
 connection queues, and the queue is served for ROUND_S at a time, between which the loop looks at sockets and timers.
 
 The queue is start-time fair queueing (Goyal, Vin and Cheng, 1996). Virtual time is the time for which a task has been
-served. A task joins at the larger of its own virtual time and that of the task served last, and the smallest goes
-first. So a client that asks for little passes those that ask for much, and they share what is left equally, whatever
-each of their requests costs. Time that a task did not use is not saved up.
+served. A task joins at its own virtual time, but not more than CREDIT_S before that of the tasks that are being
+served, and the smallest goes first. So a client that asks for little passes those that ask for much. These share what
+is left equally, whatever each of their requests costs, and no client saves up time by being idle.
 
 Kafka gets the same effect from its request handler threads (`num.io.threads`) and the processors of the socket server.
 """
@@ -26,6 +26,8 @@ SLICE_S = 0.005
 """A turn that takes longer ends at the next opportunity: after a request, or where a long request gives way."""
 ROUND_S = 0.010
 """The turns of one iteration of the event loop may take this long together, in seconds."""
+CREDIT_S = 0.010
+"""How much of its share a task may take in advance of others when it comes back from being idle."""
 
 
 class Task(Protocol):
@@ -42,7 +44,8 @@ class Turns:
     """The turns of all connections on one event loop. `now_s` is a clock in seconds that only moves forward."""
 
     __slots__ = (
-        *("_began_s", "_call_soon", "_is_marked", "_is_scheduled", "_order", "_queue", "_used_s", "_virtual_s"),
+        *("_began_s", "_call_soon", "_is_marked", "_is_scheduled", "_order", "_queue", "_start_s", "_used_s"),
+        "_virtual_s",
         *("deadline_s", "is_congested", "now_s"),
     )
 
@@ -53,8 +56,11 @@ class Turns:
         self._order = count()
         """Breaks ties: tasks with the same virtual time are served in the order in which they joined."""
         self._virtual_s = 0.0
-        """The virtual time at which the current turn began."""
+        """The largest virtual time at which a turn began."""
+        self._start_s = 0.0
+        """The virtual time at which the current turn began, ..."""
         self._began_s = 0.0
+        """... and the time on the clock."""
         self._used_s = 0.0
         """The time that was spent on turns since the last mark."""
         self._is_marked = False
@@ -66,13 +72,14 @@ class Turns:
 
     def begin(self) -> None:
         """Begin a turn without queueing."""
+        self._start_s = self._virtual_s
         self._began_s = self.now_s()
         self.deadline_s = self._began_s + SLICE_S
 
     def end(self, task: Task) -> None:
         """End the turn of `task`, which `begin` began."""
         used_s = self.now_s() - self._began_s
-        task.virtual_s = self._virtual_s + used_s
+        task.virtual_s = self._start_s + used_s
         self._used_s += used_s
         if self._used_s > ROUND_S / 2:
             self._mark()
@@ -83,12 +90,12 @@ class Turns:
 
     def queue(self, task: Task) -> None:
         """Let `task`, whose turn this is not, take a turn in a later iteration of the event loop."""
-        heappush(self._queue, (max(task.virtual_s, self._virtual_s), next(self._order), task))
+        heappush(self._queue, (max(task.virtual_s, self._virtual_s - CREDIT_S), next(self._order), task))
         self._schedule()
 
     def queue_again(self, task: Task) -> None:
         """Let `task`, whose turn this is, or which this turn has begun, take another turn after it."""
-        task.virtual_s = self._virtual_s + self.now_s() - self._began_s
+        task.virtual_s = self._start_s + self.now_s() - self._began_s
         self.queue(task)
 
     def _mark(self) -> None:
@@ -120,12 +127,13 @@ class Turns:
         now_s = self.now_s()
         until_s = now_s + ROUND_S
         while self._queue and now_s < until_s:
-            self._virtual_s, _, task = heappop(self._queue)
+            self._start_s, _, task = heappop(self._queue)
+            self._virtual_s = max(self._virtual_s, self._start_s)
             self._began_s = now_s
             self.deadline_s = now_s + SLICE_S
             task.take_turn()
             now_s = self.now_s()
-            task.virtual_s = self._virtual_s + now_s - self._began_s
+            task.virtual_s = self._start_s + now_s - self._began_s
         self.is_congested = bool(self._queue)
         if self._queue:
             self._schedule()

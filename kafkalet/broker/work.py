@@ -50,7 +50,12 @@ class _Call(Generic[T]):
         self.function = function
 
 
-_Step = _Call[Any] | Delayed[Any] | None
+class _Question:
+    """Asks whether the coroutine has given way to others."""
+
+
+_Step = _Call[Any] | Delayed[Any] | _Question | None
+_HAS_GIVEN_WAY = _Question()
 
 
 class _Ended:
@@ -80,6 +85,11 @@ async def answered(delayed: Delayed[T]) -> T:
     return cast(T, await _give(delayed)) if delayed.is_waiting else delayed.result()
 
 
+async def has_given_way() -> bool:
+    """Return whether the request has taken more than one turn so far, so that what is left may be long, too."""
+    return cast(bool, await _give(_HAS_GIVEN_WAY))
+
+
 def finish(work: Coroutine[_Step, Any, T]) -> T:
     """Run a coroutine to its end here and now, without giving way. For callers outside of the broker, such as tests.
 
@@ -94,7 +104,7 @@ def finish(work: Coroutine[_Step, Any, T]) -> T:
             try:
                 if isinstance(step, _Call):
                     value = step.function()
-                elif step is not None:
+                elif isinstance(step, Delayed):
                     value = step.result()
             except Exception as problem:  # noqa: BLE001 - the coroutine may expect it
                 error = problem
@@ -181,7 +191,10 @@ class Work(Delayed[T]):
     Made by `start`, in the first turn of the coroutine.
     """
 
-    __slots__ = ("_awaited", "_coroutine", "_problem", "_result", "_running", "_turns", "_workers", "virtual_s")
+    __slots__ = (
+        *("_awaited", "_coroutine", "_has_given_way", "_problem", "_result", "_running", "_turns", "_workers"),
+        "virtual_s",
+    )
 
     def __init__(
         self, work: Coroutine[_Step, Any, T], turns: Turns, workers: Workers, running: set[Work[Any]] | None = None
@@ -193,6 +206,7 @@ class Work(Delayed[T]):
         self._running = running
         self._awaited: Delayed[Any] | None = None
         """What the coroutine waits for, unless that is a call in a thread."""
+        self._has_given_way = False
         self._result: Any = None
         """What the coroutine gets in its next turn, ..."""
         self._problem: Exception | None = None
@@ -203,16 +217,21 @@ class Work(Delayed[T]):
 
     @property
     def is_working(self) -> bool:
-        return self.is_waiting and self._awaited is None
+        return self.is_waiting and (self._awaited is None or self._awaited.is_working)
 
     def take_turn(self) -> None:
         self.obey(self._resume())
 
     def obey(self, step: _Step | _Ended) -> None:
         """Do what the coroutine asks for, and let it go on when that is done."""
-        while step is None and not self._turns.is_over():
+        while True:
+            if isinstance(step, _Question):
+                self._result = self._has_given_way
+            elif step is not None or self._turns.is_over():
+                break
             step = self._resume()
         if step is None:
+            self._has_given_way = True
             self._turns.queue_again(self)
         elif isinstance(step, _Call):
             self._workers.submit(step.function).then(self._go_on, self._go_on_with_problem)
@@ -248,8 +267,9 @@ class Work(Delayed[T]):
 
     def cancel(self) -> None:
         """The client has gone away. A coroutine that waits for a `Delayed` ends; any other goes on to its end."""
+        ends = not self.is_working
         super().cancel()
-        if self._awaited is not None:
+        if ends and self._awaited is not None:
             self._awaited.cancel()
             self.stop()
 
@@ -281,6 +301,8 @@ def start(
     """
     try:
         step = work.send(None)
+        while isinstance(step, _Question):
+            step = work.send(False)
     except StopIteration as end:
         return cast(T, end.value)
     waiting = Work(work, turns, workers, running)

@@ -1,0 +1,80 @@
+"""What reading the records of an entry may cost, told from its header."""
+
+import gzip
+
+import cramjam
+import pytest
+
+from kafkalet.protocol.records import streams
+from kafkalet.protocol.records.build import build_batch, build_message_set, frame_batch, numbered
+from kafkalet.protocol.records.codecs import Codec
+from kafkalet.protocol.records.effort import MANY_BYTES, MANY_RECORDS, takes_long
+
+
+def rows(count: int, value: bytes = b"v") -> list[tuple[int, None, bytes, tuple[()]]]:
+    return [(1000, None, value, ())] * count
+
+
+def framed(payload: bytes, codec: Codec, count: int = 1) -> bytes:
+    return frame_batch(
+        payload,
+        count,
+        attributes=codec,
+        base_offset=0,
+        last_offset_delta=count - 1,
+        leader_epoch=-1,
+        base_timestamp=0,
+        max_timestamp=0,
+    )
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+def test_an_ordinary_batch_does_not_take_long(codec: Codec) -> None:
+    assert not takes_long(build_batch(numbered(rows(100, b"x" * 100)), codec=codec))
+
+
+@pytest.mark.parametrize(("count", "long"), [(MANY_RECORDS, False), (MANY_RECORDS + 1, True)])
+def test_many_records_take_long(count: int, long: bool) -> None:
+    assert takes_long(build_batch(numbered(rows(count, b"")))) is long
+
+
+def test_many_bytes_take_long() -> None:
+    assert takes_long(build_batch(numbered(rows(1, bytes(MANY_BYTES)))))
+
+
+@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.ZSTD])
+def test_a_small_batch_that_holds_much_takes_long(codec: Codec) -> None:
+    content = bytes(64 << 20)
+    payload = {
+        Codec.GZIP: lambda: gzip.compress(content),
+        Codec.SNAPPY: lambda: bytes(cramjam.snappy.compress_raw(content)),
+        Codec.ZSTD: lambda: bytes(cramjam.zstd.compress(content)),
+    }[codec]()
+    assert takes_long(framed(payload, codec))
+
+
+def test_zstd_that_is_read_in_python_always_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = build_batch(numbered(rows(1)), codec=Codec.ZSTD)
+    monkeypatch.setattr("kafkalet.protocol.records.effort.cramjam_or_none", lambda: None)
+    assert takes_long(batch)
+
+
+def test_gzip_is_native_without_any_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = build_batch(numbered(rows(100, b"x" * 100)), codec=Codec.GZIP)
+    monkeypatch.setattr("kafkalet.protocol.records.effort.cramjam_or_none", lambda: None)
+    assert streams.cramjam_or_none() is not None
+    assert not takes_long(batch)
+
+
+@pytest.mark.parametrize(("count", "long"), [(100, False), (3000, True)])
+def test_a_set_of_many_old_messages_takes_long(count: int, long: bool) -> None:
+    assert takes_long(build_message_set(1, numbered(rows(count)))) is long
+
+
+def test_a_wrapper_of_an_old_format_takes_long() -> None:
+    assert takes_long(build_message_set(1, numbered(rows(10, b"x" * 100)), codec=Codec.GZIP))
+
+
+@pytest.mark.parametrize("data", [b"", b"x", bytes(60), b"\x09" * 100, framed(b"\x01\x02", Codec.ZSTD)])
+def test_what_cannot_be_read_does_not_take_long(data: bytes) -> None:
+    assert not takes_long(data)
