@@ -260,7 +260,7 @@ class Cluster(Looking):
     # Life
 
     def _open(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._turns = Turns(loop.call_soon)
+        self._turns = Turns(loop.call_soon, loop.time)
         self._workers = Workers(loop.call_soon_threadsafe)
         self._home = Home(self._data_dir)
         saved = self._home.load()

@@ -116,7 +116,7 @@ class Listener:
             self.limits,
             self._clock,
             self._buffer or ReceiveBuffer(),
-            self._turns or Turns(loop.call_soon),
+            self._turns or Turns(loop.call_soon, loop.time),
             self.name,
             self._forget,
         )

@@ -19,7 +19,6 @@ Kafka gets the same effect from its request handler threads (`num.io.threads`) a
 from collections.abc import Callable
 from heapq import heappop, heappush
 from itertools import count
-from time import perf_counter
 from typing import Protocol
 
 SLICE_S = 0.005
@@ -41,7 +40,7 @@ class Task(Protocol):
 
 
 class Turns:
-    """The turns of all connections on one event loop. `now_s` is a clock in seconds that only moves forward."""
+    """The turns of all connections on one event loop. `call_soon` and `now_s` (monotonic, in seconds) are those of the loop."""
 
     __slots__ = (
         *("_began_s", "_call_soon", "_is_marked", "_is_scheduled", "_order", "_queue", "_start_s", "_used_s"),
@@ -49,7 +48,7 @@ class Turns:
         *("deadline_s", "is_congested", "now_s"),
     )
 
-    def __init__(self, call_soon: Callable[[Callable[[], None]], object], now_s: Callable[[], float] = perf_counter):
+    def __init__(self, call_soon: Callable[[Callable[[], None]], object], now_s: Callable[[], float]) -> None:
         self._call_soon = call_soon
         self.now_s = now_s
         self._queue: list[tuple[float, int, Task]] = []
