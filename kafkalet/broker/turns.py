@@ -40,7 +40,7 @@ class Task(Protocol):
 
 
 class Turns:
-    """The turns of all connections on one event loop. `call_soon` and `now_s` (monotonic, in seconds) are those of the loop."""
+    """The turns of all connections on one event loop, with its `call_soon` and its monotonic clock in seconds."""
 
     __slots__ = (
         *("_began_s", "_call_soon", "_is_marked", "_is_scheduled", "_order", "_queue", "_start_s", "_used_s"),
