@@ -19,9 +19,12 @@ Three rules keep it simple:
 """
 
 from collections.abc import Callable, Hashable, Iterable
+from itertools import islice
 from typing import Any, Generic, TypeVar
 
 from kafkalet.clock import Clock, Timer
+
+from .turns import SLICE_S
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -185,12 +188,19 @@ class _Parked(Delayed[T]):
 class Purgatory:
     """The waiting requests of a broker, by the keys that may change their answer.
 
-    `call_soon` is the event loop's: it runs what it is given after the code that runs now.
+    `call_soon` is the event loop's: it runs what it is given after the code that runs now. `now_s` is its clock. If the
+    waiters that have to look again need longer than a turn (turns.py), the rest of them look in the next iteration.
     """
 
-    def __init__(self, clock: Clock, call_soon: Callable[[Callable[[], None]], object]) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        call_soon: Callable[[Callable[[], None]], object],
+        now_s: Callable[[], float] = lambda: 0.0,
+    ) -> None:
         self._clock = clock
         self._call_soon = call_soon
+        self._now_s = now_s
         self._waiters: dict[Hashable, dict[_Parked[Any], None]] = {}  # dicts, because they keep their order
         self._touched: dict[_Parked[Any], None] = {}
 
@@ -231,8 +241,17 @@ class Purgatory:
 
     def _look_again(self) -> None:
         touched, self._touched = self._touched, {}
-        for waiter in touched:
+        until_s = self._now_s() + SLICE_S
+        for number, waiter in enumerate(touched):
+            if self._now_s() > until_s:
+                self._go_on_later(dict.fromkeys(islice(touched, number, None)))
+                return
             waiter.look_again()
+
+    def _go_on_later(self, left: dict[_Parked[Any], None]) -> None:
+        if not self._touched:
+            self._call_soon(self._look_again)
+        self._touched = left | self._touched
 
     def forget(self, waiter: _Parked[Any]) -> None:
         """Take a waiter out from under its keys. What is forgotten twice stays forgotten."""

@@ -302,3 +302,24 @@ def test_whatever_happens_each_waiter_is_answered_at_most_once_and_none_is_left_
     assert len(purgatory) == len(waiting)
     for waiter, given_answers in zip(delayed, answers, strict=True):
         assert len(given_answers) == (0 if waiter.is_waiting or waiter.is_cancelled else 1)
+
+
+def test_waiters_that_take_long_to_look_let_the_loop_go_on_in_between() -> None:
+    clock, loop, now = ManualClock(), Loop(), [0.0]
+    purgatory = Purgatory(clock, loop.call_soon, lambda: now[0])
+    looked: list[int] = []
+
+    def look(number: int) -> bool | None:
+        now[0] += 0.004
+        looked.append(number)
+        return True
+
+    for number in range(5):
+        purgatory.park(["k"], None, lambda number=number: look(number), lambda: False).then(lambda _: None)
+    purgatory.touch("k")
+    rounds = []
+    while loop.calls:
+        loop.turn()
+        rounds.append(len(looked))
+    assert looked == [0, 1, 2, 3, 4]
+    assert rounds == [2, 4, 5]
