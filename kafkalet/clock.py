@@ -11,6 +11,9 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
+elapsed_s = time.perf_counter
+"""Seconds on a clock that only moves forward, for measuring how long something takes; never for what a client sees."""
+
 
 class Timer(Protocol):
     """A call that has been promised and can be taken back."""

@@ -18,7 +18,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from kafkalet.clock import Clock, SystemClock
+from kafkalet.clock import Clock, SystemClock, elapsed_s
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.releases import NEWEST
 from kafkalet.storage.directory import LogDirectory
@@ -260,7 +260,7 @@ class Cluster(Looking):
     # Life
 
     def _open(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._turns = Turns(loop.call_soon, loop.time)
+        self._turns = Turns(loop.call_soon, elapsed_s)
         self._workers = Workers(loop.call_soon_threadsafe)
         self._home = Home(self._data_dir)
         saved = self._home.load()

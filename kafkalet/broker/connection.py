@@ -116,7 +116,12 @@ class Connection:
             self._resume_soon()
         else:
             turns.begin()
-            self._receive_guarded()
+            try:
+                self._receive()
+            except _BROKEN_PEER as problem:
+                self.close(str(problem))
+            except Exception:  # noqa: BLE001 - a bug costs this connection, not the others
+                self._bug()
             turns.end(self)
 
     def take_turn(self) -> None:

@@ -19,7 +19,7 @@ import socket
 from asyncio import AbstractEventLoop, TimerHandle
 from collections.abc import Callable
 
-from kafkalet.clock import Clock, Timer
+from kafkalet.clock import Clock, Timer, elapsed_s
 
 from .connection import Connection
 from .receiving import ReceiveBuffer
@@ -116,7 +116,7 @@ class Listener:
             self.limits,
             self._clock,
             self._buffer or ReceiveBuffer(),
-            self._turns or Turns(loop.call_soon, loop.time),
+            self._turns or Turns(loop.call_soon, elapsed_s),
             self.name,
             self._forget,
         )

@@ -69,7 +69,7 @@ class Node:
         self.call_soon = loop.call_soon
         self.turns = turns
         self.workers = workers
-        self.purgatory = Purgatory(clock, loop.call_soon, loop.time)
+        self.purgatory = Purgatory(clock, loop.call_soon, turns.now_s)
         self.coordinators = Coordinators(self)
         slots = config.max_incremental_fetch_session_cache_slots
         self.fetch_sessions = FetchSessions(

@@ -25,8 +25,8 @@ import struct
 from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from importlib import import_module
-from inspect import iscoroutinefunction
-from typing import Any, NamedTuple, Protocol
+from types import CoroutineType
+from typing import Any, NamedTuple, Protocol, cast
 
 from kafkalet.protocol.api import BY_KEY, Api
 from kafkalet.protocol.errors import Code, DecodeError, KafkaError, ProtocolError
@@ -54,8 +54,8 @@ PRODUCE_DECODED_AT_ONCE = 1024 * 1024
 """The same for Produce, of which most bytes are records, that are not decoded."""
 
 Answer = Response | Delayed[Any] | None
-Handler = Callable[[Any, Context], Answer]
-CoroutineHandler = Callable[[Any, Context], Coroutine[Any, Any, Answer]]
+Handler = Callable[[Any, Context], Any]
+"""Gives an `Answer`, or a coroutine that gives one (work.py)."""
 Refusal = Callable[[Any, Context, KafkaError], Answer]
 
 
@@ -213,15 +213,19 @@ class Router:
             answer = answer.result()
         return self._finish(answer, route, context, out)
 
-    def _handle(self, request: Any, route: _Route, context: Context) -> Answer:
+    def _handle(self, request: Any, route: _Route, context: Context) -> Any:
         try:
             if self.intercept is None:
-                return route.handle(request, context)
-            return self.intercept(request, context, route.handle)
+                answer = route.handle(request, context)
+            else:
+                answer = self.intercept(request, context, route.handle)
         except KafkaError as refused:
             if route.refuse is None:
                 raise
-            return route.refuse(request, context, refused)
+            answer = route.refuse(request, context, refused)
+        if answer.__class__ is CoroutineType:
+            answer = self._begin(self._in_turns(answer, request, route, context))
+        return answer
 
     async def _decode_and_handle(
         self, frame: bytes | bytearray, start: int, route: _Route, context: Context
@@ -267,31 +271,28 @@ class Router:
             raise CloseConnection(f"{api} v{version} is not served, only v{lowest} to v{highest}")
         module = import_module(f"{__package__}.apis.{api.module}")
         refuse = getattr(module, "refuse", None)
-        handle = self._in_turns(module.handle, refuse) if iscoroutinefunction(module.handle) else module.handle
-        route = self._routes[number] = _Route(api, version, request_type(api).decode, handle, refuse)
+        route = self._routes[number] = _Route(api, version, request_type(api).decode, module.handle, refuse)
         return route
 
-    def _in_turns(self, handle: CoroutineHandler, refuse: Refusal | None) -> Handler:
-        """A handler that is a coroutine, as one that gives an answer or a `Delayed`."""
+    async def _in_turns(
+        self, work: Coroutine[Any, Any, Any], request: Any, route: _Route, context: Context
+    ) -> Response | Encoded | None:
+        """Do the work of a handler. An answer that took more than one turn is encoded in a thread."""
+        try:
+            answer = await work
+        except KafkaError as refused:
+            if route.refuse is None:
+                raise
+            answer = route.refuse(request, context, refused)
+        if isinstance(answer, Delayed):
+            return cast(Response | None, await answered(answer))
+        if answer is None or not await has_given_way():
+            return cast(Response | None, answer)
+        if self._throttle is not None:
+            self._throttle.end(answer, context)
+        return await in_thread(partial(_encode, answer, route.version))
 
-        async def run(request: Any, context: Context) -> Response | Encoded | None:
-            try:
-                answer = await handle(request, context)
-            except KafkaError as refused:
-                if refuse is None:
-                    raise
-                answer = refuse(request, context, refused)
-            if isinstance(answer, Delayed):
-                return await answered(answer)
-            if answer is None or not await has_given_way():
-                return answer
-            if self._throttle is not None:
-                self._throttle.end(answer, context)
-            return await in_thread(partial(_encode, answer, context.version))
-
-        return lambda request, context: self._begin(run(request, context))
-
-    def _begin(self, work: Coroutine[Any, Any, Any]) -> Answer:
+    def _begin(self, work: Coroutine[Any, Any, Any]) -> Any:
         return start(work, self.node.turns, self.node.workers, self._working)
 
     def _lament(self, api: Api) -> None:

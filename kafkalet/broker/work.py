@@ -1,7 +1,7 @@
 """Handlers that take long: they give way to other clients, and leave what cannot be cut up to a thread.
 
-A handler may be a coroutine (`async def handle`). There is no asyncio task behind it: the broker runs it in turns
-(turns.py), and its connection serves no other request meanwhile. Inside it may
+A handler may be a coroutine (`async def handle`), or return one for the requests that need it. There is no asyncio task
+behind it: the broker runs it in turns (turns.py), and its connection serves no other request meanwhile. Inside it may
 
     await pause()              give way to other clients if this turn has lasted long enough
     await in_thread(call)      have a function called in a worker thread, and get what it returns or raises

@@ -17,8 +17,8 @@ read failed, or a reader has diverged. Else the request waits for its partitions
 Source: kafka.server.KafkaApis.handleFetchRequest, ReplicaManager.fetchMessages and readFromLog, DelayedFetch.
 """
 
-from collections.abc import Collection
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Coroutine, Iterator
+from typing import Any, NamedTuple, TypeVar
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.fetch_sessions import NAMELESS, NO_SESSION, Asked, FetchContext, Key, Told
@@ -37,10 +37,16 @@ from .fetch_conversion import convert, refused
 AnswerTopic = FetchResponse.Topic
 Answer = FetchResponse.Topic.Partition
 
+T = TypeVar("T")
+
 FUTURE_REPLICA = -3
 UNKNOWN = -1
 READ_BYTES = 16 * 1024
 """Up to so many bytes of records are read with the answer; more of them go out as a range of their file."""
+READ_AT_ONCE = 100
+"""More partitions are read in turns."""
+CONVERTS_BEFORE = 10
+"""The first version whose answers are never converted."""
 ISOLATION_LEVELS = {0: Isolation.HIGH_WATERMARK, 1: Isolation.LAST_STABLE}
 
 
@@ -72,8 +78,10 @@ class Found(NamedTuple):
     answer_now: bool
 
 
-async def handle(request: FetchRequest, context: Context) -> FetchResponse:
-    return await _Fetch(request, context).serve()
+def handle(
+    request: FetchRequest, context: Context
+) -> FetchResponse | Delayed[FetchResponse] | Coroutine[Any, Any, FetchResponse]:
+    return _Fetch(request, context).serve()
 
 
 class _Fetch:
@@ -97,7 +105,7 @@ class _Fetch:
         self.readable: list[tuple[Key, Asked]] = []
         self.refused: dict[Key, Code] = {}
 
-    async def serve(self) -> FetchResponse:
+    def serve(self) -> FetchResponse | Delayed[FetchResponse] | Coroutine[Any, Any, FetchResponse]:
         for key, asked in self.session.asked:
             refusal = self._refusal(key)
             if refusal is None:
@@ -107,21 +115,31 @@ class _Fetch:
         if self.replica_id < 0:  # of what a consumer may read the ids are looked up first; the sort keeps the rest
             self.refused = dict(sorted(self.refused.items(), key=lambda one: one[1] != Code.UNKNOWN_TOPIC_ID))
         if not self.readable:
-            return await self._respond({})
+            return self._respond({})
         level = ISOLATION_LEVELS.get(self.request.isolation_level)
         if level is None:
             return self._refuse_all(Code.UNKNOWN_SERVER_ERROR)
         limits = self._limits(level)
-        found, answer_now = await self._read(limits, first_time=True)
-        if not (
-            answer_now
-            or limits.max_wait_ms <= 0
-            or sum(one.size for one in found.values()) >= limits.min_bytes
-            or self._enough(limits, found)
-        ):
-            await answered(self._wait(limits, found))
-            found, _ = await self._read(limits, first_time=False)
-        return await self._respond(found)
+        if len(self.readable) > READ_AT_ONCE or self.context.version < CONVERTS_BEFORE:
+            return self._serve_in_turns(limits)
+        found = self._read(limits, first_time=True)
+        if self._is_due(limits, found):
+            return self._respond(found)
+        return self._wait(limits, found, lambda: self._respond(self._read(limits, first_time=False)))
+
+    async def _serve_in_turns(self, limits: Limits) -> FetchResponse:
+        """The same for requests that may take long."""
+        found = await self._read_in_turns(limits, first_time=True)
+        if not self._is_due(limits, found):
+            await answered(self._wait(limits, found, lambda: True))
+            found = await self._read_in_turns(limits, first_time=False)
+        answers = self._answers(found)
+        if self._is_refused(answers):
+            return self._empty()
+        settled = self._settle(answers)
+        if self.context.version < CONVERTS_BEFORE:
+            await self._convert(answers)
+        return self._tell(answers, *settled)
 
     # What is asked
 
@@ -179,21 +197,34 @@ class _Fetch:
 
     # What is found
 
-    async def _read(self, limits: Limits, first_time: bool) -> tuple[dict[Key, Found], bool]:
-        """Read every partition in order; say also whether something in it has to be answered at once."""
+    def _read(self, limits: Limits, first_time: bool) -> dict[Key, Found]:
+        return dict(self._reading(limits, first_time))
+
+    async def _read_in_turns(self, limits: Limits, first_time: bool) -> dict[Key, Found]:
         found: dict[Key, Found] = {}
+        for key, one in self._reading(limits, first_time):
+            found[key] = one
+            await pause()
+        return found
+
+    def _reading(self, limits: Limits, first_time: bool) -> Iterator[tuple[Key, Found]]:
+        """Read every partition, in order."""
         at_least_one = limits.first_batch_whole
         left = limits.max_bytes
-        answer_now = False
         for key, asked in self.readable:
-            if found:
-                await pause()
             one = self._read_partition(key, asked, limits, min(asked.max_bytes, left), at_least_one, first_time)
-            found[key] = one
-            answer_now = answer_now or one.answer_now
+            yield key, one
             at_least_one = at_least_one and one.size == 0
             left = max(0, left - one.size)  # also where nothing was read: a negative limit is one only for the first
-        return found, answer_now
+
+    def _is_due(self, limits: Limits, found: dict[Key, Found]) -> bool:
+        """Whether the answer leaves at once."""
+        return (
+            any(one.answer_now for one in found.values())
+            or limits.max_wait_ms <= 0
+            or sum(one.size for one in found.values()) >= limits.min_bytes
+            or self._enough(limits, found)
+        )
 
     def _read_partition(
         self, key: Key, asked: Asked, limits: Limits, max_bytes: int, at_least_one: bool, first_time: bool
@@ -297,13 +328,13 @@ class _Fetch:
 
     # Waiting
 
-    def _wait(self, limits: Limits, found: dict[Key, Found]) -> Delayed[bool]:
-        """Wait until the answer is due; say whether that is because of what is there by now."""
-        waiting: Delayed[bool] = self.context.node.purgatory.park(
+    def _wait(self, limits: Limits, found: dict[Key, Found], then: Callable[[], T]) -> Delayed[T]:
+        """Wait until the answer is due; give what `then` returns."""
+        waiting: Delayed[T] = self.context.node.purgatory.park(
             [(name, index) for (name, _, index), _ in self.readable],
             limits.max_wait_ms,
-            lambda: True if self._enough(limits, found) else None,
-            lambda: False,
+            lambda: then() if self._enough(limits, found) else None,
+            then,
         )
         return waiting
 
@@ -332,20 +363,37 @@ class _Fetch:
 
     # What is told
 
-    async def _respond(self, found: dict[Key, Found]) -> FetchResponse:
+    def _respond(self, found: dict[Key, Found]) -> FetchResponse:
+        answers = self._answers(found)
+        return self._empty() if self._is_refused(answers) else self._tell(answers, *self._settle(answers))
+
+    def _answers(self, found: dict[Key, Found]) -> dict[Key, Answer]:
         answers = {key: one.answer for key, one in found.items()}
         for key, code in self.refused.items():
             answers[key] = refused(key[2], code)
-        if self.replica_id < 0 and refuses(answers, self.context):
-            return FetchResponse(session_id=self.session.kept_id, responses=[])  # it rests, and asks again
-        error, session_id, keys = self._settle(answers)
-        offsets = {key: asked.fetch_offset for key, asked in self.readable} if self.context.version < 10 else {}
+        return answers
+
+    def _is_refused(self, answers: dict[Key, Answer]) -> bool:
+        """Whether the answer would be more than the client's quota has room for: it is muted then, and asks again."""
+        return self.replica_id < 0 and refuses(answers, self.context)
+
+    def _empty(self) -> FetchResponse:
+        return FetchResponse(session_id=self.session.kept_id, responses=[])
+
+    async def _convert(self, answers: dict[Key, Answer]) -> None:
+        """Put what was read into a format that the version of the request knows."""
+        for key, asked in self.readable:
+            from_follower = self.replica_id >= 0
+            answers[key] = await convert(
+                answers[key], key[0], asked.fetch_offset, self.context, from_follower=from_follower
+            )
+
+    def _tell(self, answers: dict[Key, Answer], error: Code, session_id: int, keys: Collection[Key]) -> FetchResponse:
+        """The answers for `keys`, by topic."""
         topics: list[AnswerTopic] = []
         last: tuple[str, bytes | None] | None = None
         for key in keys:
             answer = answers[key]
-            if key in offsets:
-                answer = await convert(answer, key[0], offsets[key], self.context, from_follower=self.replica_id >= 0)
             if last == NAMELESS:
                 return self._refuse_all(Code.UNKNOWN_SERVER_ERROR)  # nothing may come behind it
             if last != key[:2]:

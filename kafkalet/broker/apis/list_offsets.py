@@ -12,6 +12,9 @@ ask for.
 Source: kafka.server.KafkaApis.handleListOffsetRequest, ReplicaManager.fetchOffset.
 """
 
+from collections.abc import Coroutine
+from typing import Any
+
 from kafkalet.broker.context import Context
 from kafkalet.broker.work import in_thread, pause
 from kafkalet.protocol.errors import Code, KafkaError
@@ -40,41 +43,74 @@ ISOLATION_LEVELS = {0: Isolation.HIGH_WATERMARK, 1: Isolation.LAST_STABLE}
 # The first version that knows each special time; any other negative one is in no version.
 SINCE = {LATEST: 1, EARLIEST: 1, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 NEVER = 0x7FFF
+LISTED_AT_ONCE = 100
+"""More partitions are looked up in turns."""
 
 
-async def handle(request: ListOffsetsRequest, context: Context) -> ListOffsetsResponse:
+def handle(
+    request: ListOffsetsRequest, context: Context
+) -> ListOffsetsResponse | Coroutine[Any, Any, ListOffsetsResponse]:
     if context.version == 0:
-        return ListOffsetsResponse(topics=[await _list_segments(topic, request, context) for topic in request.topics])
-    release = context.release
-    consumer = request.replica_id == CONSUMER
+        return _list_all_segments(request, context)
     isolation = ISOLATION_LEVELS.get(request.isolation_level)
-    if isolation is None and not release.ignores_isolation_of_replicas:
+    if isolation is None and not context.release.ignores_isolation_of_replicas:
         return _refuse_all(request, Code.UNKNOWN_SERVER_ERROR)
     twice = _named_twice(request)
+    left = LISTED_AT_ONCE
+    topics = []
+    try:
+        for topic in request.topics:
+            left -= len(topic.partitions)
+            if left < 0:
+                return _list_in_turns(request, twice, isolation, context)
+            answers = [
+                _list_partition(topic.name, asked, twice, isolation, request.replica_id, context, {})
+                for asked in topic.partitions
+            ]
+            topics.append(AnswerTopic(name=topic.name, partitions=answers))
+    except LongSearch:
+        return _list_in_turns(request, twice, isolation, context)
+    return _answer(topics, twice, context)
+
+
+async def _list_in_turns(
+    request: ListOffsetsRequest, twice: set[tuple[str, int]], isolation: Isolation | None, context: Context
+) -> ListOffsetsResponse:
     topics = []
     for topic in request.topics:
-        answers: list[Answer] = []
+        answers = []
         for asked in topic.partitions:
-            if answers:
-                await pause()
-            answers.append(
-                await _list_partition(topic.name, asked, twice, isolation, consumer, request.replica_id, context)
-            )
+            await pause()
+            known: Known = {}
+            answer = None
+            while answer is None:
+                try:
+                    answer = _list_partition(topic.name, asked, twice, isolation, request.replica_id, context, known)
+                except LongSearch as search:
+                    known[search.key] = await in_thread(search.call)
+            answers.append(answer)
         topics.append(AnswerTopic(name=topic.name, partitions=answers))
-    if not release.answers_every_duplicate and (twice or len(topics) > 1 or not all(t.partitions for t in topics)):
+    return _answer(topics, twice, context)
+
+
+def _answer(topics: list[AnswerTopic], twice: set[tuple[str, int]], context: Context) -> ListOffsetsResponse:
+    if not context.release.answers_every_duplicate and (
+        twice or len(topics) > 1 or not all(topic.partitions for topic in topics)
+    ):
         topics = _one_answer_each(topics)
     return ListOffsetsResponse(topics=topics)
 
 
-async def _list_partition(
+def _list_partition(
     topic: str,
     asked: Asked,
     twice: set[tuple[str, int]],
     isolation: Isolation | None,
-    consumer: bool,
     replica_id: int,
     context: Context,
+    known: Known,
 ) -> Answer:
+    """Look up one partition. Raises LongSearch (see lookup.py)."""
     index = asked.partition_index
     timestamp = asked.timestamp
     if twice and (topic, index) in twice:
@@ -82,24 +118,19 @@ async def _list_partition(
     release = context.release
     if timestamp < 0 and not release.searches_unknown_timestamps and SINCE.get(timestamp, NEVER) > context.version:
         return Answer(partition_index=index, error_code=Code.UNSUPPORTED_VERSION)
+    consumer = replica_id == CONSUMER
     if consumer and isolation is None:
         return Answer(partition_index=index, error_code=Code.UNKNOWN_SERVER_ERROR)
     epoch = asked.current_leader_epoch
     try:
-        known: Known = {}
-        while True:
-            partition = context.node.partition(topic, index)
-            try:
-                found = partition.offset_for(
-                    timestamp,
-                    isolation if consumer else None,
-                    None if epoch == NO_EPOCH else epoch,
-                    replica_id != DEBUGGING,
-                    known,
-                )
-                break
-            except LongSearch as search:
-                known[search.key] = await in_thread(search.call)
+        partition = context.node.partition(topic, index)
+        found = partition.offset_for(
+            timestamp,
+            isolation if consumer else None,
+            None if epoch == NO_EPOCH else epoch,
+            replica_id != DEBUGGING,
+            known,
+        )
     except KafkaError as error:
         code = error.code
         if code == Code.OFFSET_NOT_AVAILABLE and context.version < 5:  # clients older than KIP-207 do not know it
@@ -149,13 +180,16 @@ def _refuse_all(request: ListOffsetsRequest, code: Code) -> ListOffsetsResponse:
     )
 
 
-async def _list_segments(topic: ListOffsetsRequest.Topic, request: ListOffsetsRequest, context: Context) -> AnswerTopic:
+async def _list_all_segments(request: ListOffsetsRequest, context: Context) -> ListOffsetsResponse:
     """Version 0 answers each entry on its own, also one that is named twice."""
-    answers: list[Answer] = []
-    for asked in topic.partitions:
-        await pause()
-        answers.append(_list_segment(topic.name, asked, request, context))
-    return AnswerTopic(name=topic.name, partitions=answers)
+    topics = []
+    for topic in request.topics:
+        answers: list[Answer] = []
+        for asked in topic.partitions:
+            await pause()
+            answers.append(_list_segment(topic.name, asked, request, context))
+        topics.append(AnswerTopic(name=topic.name, partitions=answers))
+    return ListOffsetsResponse(topics=topics)
 
 
 def _list_segment(topic: str, asked: Asked, request: ListOffsetsRequest, context: Context) -> Answer:

@@ -15,8 +15,9 @@ Topics that brokers keep for themselves are closed to all but Kafka's own tools.
 Source: kafka.server.KafkaApis.handleProduceRequest, ReplicaManager.appendRecords, DelayedProduce.
 """
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Coroutine, Iterator
+from functools import partial
+from typing import Any, NamedTuple
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.metadata import INTERNAL_TOPICS
@@ -28,6 +29,7 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kafkalet.protocol.records.effort import takes_long
 from kafkalet.protocol.wire import Buffer
+from kafkalet.storage.acceptance import Accepted
 from kafkalet.storage.refusals import RecordsRefused, ValidationFailed
 from kafkalet.storage.validation import check_first_header, check_produced, is_transactional
 
@@ -37,6 +39,8 @@ Key = tuple[str, bytes, int]
 ALL_IN_SYNC = -1
 LEADER = 1
 NO_ANSWER = 0
+APPENDED_AT_ONCE = 20
+"""More partitions are appended to in turns."""
 UNKNOWN = -1
 ADMIN_CLIENT = "__admin_client"
 
@@ -48,7 +52,10 @@ class Pending(NamedTuple):
     required_offset: int
 
 
-async def handle(request: ProduceRequest, context: Context) -> ProduceResponse | Delayed[ProduceResponse | None] | None:
+Answered = ProduceResponse | Delayed[ProduceResponse | None] | None
+
+
+def handle(request: ProduceRequest, context: Context) -> Answered | Coroutine[Any, Any, Answered]:
     given = list(_records(request, context))
     metadata = context.cluster.metadata
     if request.transactional_id is None and any(is_transactional(chunk) for _, chunk in given if chunk):
@@ -58,30 +65,60 @@ async def handle(request: ProduceRequest, context: Context) -> ProduceResponse |
     if any(chunk is None and metadata.partition(key[0], key[2]) for key, chunk in given):
         return Delayed()  # null records break Kafka's handler: it never answers, and serves that connection no more
     sound, refused = _sift(given, context)
+    is_verified = request.transactional_id is not None and context.release.verifies_transactions
+    if is_verified or len(sound) > APPENDED_AT_ONCE or any(map(takes_long, sound.values())):
+        return _append_in_turns(sound, refused, request, context)
+    pending: dict[Key, Pending] = {}
+    answers = {key: _append(key, chunk, NOTHING_ASKED, request, context, pending) for key, chunk in sound.items()}
+    return _answer_or_wait(answers | refused, pending, request, context)
+
+
+async def _append_in_turns(
+    sound: dict[Key, Buffer], refused: dict[Key, Answer], request: ProduceRequest, context: Context
+) -> Answered:
+    """Append what may take long, or waits for the coordinator of a transaction first."""
     vouched = NOTHING_ASKED
     if request.transactional_id is not None and context.release.verifies_transactions:
         chunks = {(name, index): chunk for (name, _, index), chunk in sound.items()}
         asked: Delayed[Vouched] = Delayed()
-        operation = Operation.of_produce(context.version)
-        vouch(chunks, request.transactional_id, operation, context.node, asked.complete)
+        vouch(chunks, request.transactional_id, Operation.of_produce(context.version), context.node, asked.complete)
         vouched = await answered(asked)
-    return await _append_all(sound, refused, vouched, request, context)
-
-
-async def _append_all(
-    sound: dict[Key, Buffer],
-    refused: dict[Key, Answer],
-    vouched: Vouched,
-    request: ProduceRequest,
-    context: Context,
-) -> ProduceResponse | Delayed[ProduceResponse | None] | None:
     pending: dict[Key, Pending] = {}
     answers: dict[Key, Answer] = {}
     for key, chunk in sound.items():
-        if answers:
-            await pause()
-        answers[key] = await _append(key, chunk, vouched, request, context, pending)
-    answers |= refused
+        await pause()
+        outcome = await _validate_in_thread(key, chunk, vouched, context) if takes_long(chunk) else None
+        answers[key] = _append(key, chunk, vouched, request, context, pending, outcome)
+    return _answer_or_wait(answers | refused, pending, request, context)
+
+
+async def _validate_in_thread(
+    key: Key, chunk: Buffer, vouched: Vouched, context: Context
+) -> Callable[[], Accepted] | None:
+    """Return what gives the accepted entries, or raises why they are refused; None if the partition refuses them."""
+    name, _, index = key
+    try:
+        validation = context.node.partition(name, index).validation(chunk, vouched.guards.get((name, index)))
+    except KafkaError:
+        return None  # for a reason that `_append` will find, too
+
+    def outcome() -> Callable[[], Accepted]:
+        try:
+            accepted = validation()
+        except KafkaError as refusal:
+            return partial(_raise, refusal)
+        return lambda: accepted
+
+    return await in_thread(outcome)
+
+
+def _raise(refusal: KafkaError) -> Accepted:
+    raise refusal
+
+
+def _answer_or_wait(
+    answers: dict[Key, Answer], pending: dict[Key, Pending], request: ProduceRequest, context: Context
+) -> Answered:
     if not pending:
         return _answer(answers, request, context)
     waiting: Delayed[ProduceResponse | None] = context.node.purgatory.park(
@@ -136,14 +173,16 @@ def refuse(request: ProduceRequest, context: Context, error: KafkaError) -> Prod
     return _answer({key: _refused(key, error.code, error.message) for key in keys}, request, context)
 
 
-async def _append(
+def _append(
     key: Key,
     chunk: Buffer,
     vouched: Vouched,
     request: ProduceRequest,
     context: Context,
     pending: dict[Key, Pending],
+    outcome: Callable[[], Accepted] | None = None,
 ) -> Answer:
+    """Append to one partition; `outcome` is that of the validation, if it is known already."""
     name, _, index = key
     if (not_vouched := vouched.refusals.get((name, index))) is not None:
         return _refused_by(not_vouched, key, context)
@@ -157,11 +196,7 @@ async def _append(
         if request.acks == ALL_IN_SYNC and not partition.has_enough_replicas:
             return _refused(key, Code.NOT_ENOUGH_REPLICAS, log_start_offset=log.log_start_offset)
         guard = vouched.guards.get((name, index))
-        appended = None
-        if takes_long(chunk):
-            accepted = await in_thread(partition.validation(chunk, guard))
-            partition = context.node.partition(name, index)  # anew: the topic may have been deleted
-            appended = partition.produce_validated(accepted, guard)
+        appended = None if outcome is None else partition.produce_validated(outcome(), guard)
         if appended is None:
             appended = partition.produce(chunk, guard)
     except RecordsRefused as refusal:

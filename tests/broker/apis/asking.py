@@ -1,12 +1,14 @@
 """Ask the handler of an API directly: no socket, but with the answer encoded and decoded in the version that asks."""
 
 import importlib
+import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from kafkalet.broker.cluster import Cluster
 from kafkalet.broker.context import Context
+from kafkalet.broker.work import finish
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.messages import request_type, response_type
 
@@ -36,7 +38,8 @@ class Asking:
         def handle() -> Any:
             context = Context(self.cluster.nodes[node], NoClient(), ("127.0.0.1", 1), "PLAINTEXT")
             context.api, context.version, context.client_id, context.correlation_id = api, version, "tester", 1
-            return importlib.import_module(f"kafkalet.broker.apis.{api.module}").handle(sent, context)
+            answer = importlib.import_module(f"kafkalet.broker.apis.{api.module}").handle(sent, context)
+            return finish(answer) if inspect.iscoroutine(answer) else answer
 
         answer = self.cluster.call(handle)
         return as_told(api, version, answer)
