@@ -242,11 +242,11 @@ class Purgatory:
     def _look_again(self) -> None:
         touched, self._touched = self._touched, {}
         until_s = self._now_s() + SLICE_S
-        for number, waiter in enumerate(touched):
-            if self._now_s() > until_s:
+        for number, waiter in enumerate(touched, 1):
+            waiter.look_again()
+            if self._now_s() > until_s and number < len(touched):
                 self._go_on_later(dict.fromkeys(islice(touched, number, None)))
                 return
-            waiter.look_again()
 
     def _go_on_later(self, left: dict[_Parked[Any], None]) -> None:
         if not self._touched:

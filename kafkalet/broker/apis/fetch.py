@@ -123,7 +123,7 @@ class _Fetch:
         if len(self.readable) > READ_AT_ONCE or self.context.version < CONVERTS_BEFORE:
             return self._serve_in_turns(limits)
         found = self._read(limits, first_time=True)
-        if self._is_due(limits, found):
+        if self._is_due(limits, found) or self._enough(limits, found):
             return self._respond(found)
         return self._wait(limits, found, lambda: self._respond(self._read(limits, first_time=False)))
 
@@ -131,7 +131,8 @@ class _Fetch:
         """The same for requests that may take long."""
         found = await self._read_in_turns(limits, first_time=True)
         if not self._is_due(limits, found):
-            await answered(self._wait(limits, found, lambda: True))
+            if not self._enough(limits, found):  # by now: others may have appended in between
+                await answered(self._wait(limits, found, lambda: True))
             found = await self._read_in_turns(limits, first_time=False)
         answers = self._answers(found)
         if self._is_refused(answers):
@@ -218,12 +219,11 @@ class _Fetch:
             left = max(0, left - one.size)  # also where nothing was read: a negative limit is one only for the first
 
     def _is_due(self, limits: Limits, found: dict[Key, Found]) -> bool:
-        """Whether the answer leaves at once."""
+        """Whether what was read is the answer, without a look at what came since."""
         return (
             any(one.answer_now for one in found.values())
             or limits.max_wait_ms <= 0
             or sum(one.size for one in found.values()) >= limits.min_bytes
-            or self._enough(limits, found)
         )
 
     def _read_partition(
