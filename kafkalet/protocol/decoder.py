@@ -3,7 +3,9 @@
 The source reads on at `p` in `data`; lengths and counts go through `n`. Fixed reads and single bytes raise by
 themselves where the data ends, slices are checked once at the very end, and no count allocates before its elements
 are read. Where Kafka's own readers are lenient, so is this: any length below zero is null where null is allowed, bad
-UTF-8 is replaced, and what follows the message is not looked at.
+UTF-8 is replaced (see `text`), tags that are not declared are skipped, and what follows the message is not looked at.
+
+A string has at most 32,767 bytes also where its compact length could say more, as in Kafka's generated readers.
 """
 
 from collections.abc import Callable, Generator
@@ -15,6 +17,8 @@ from .errors import DecodeError
 from .fields import Field
 from .source import Codec, layout
 from .tags import RUNTIME, Frame
+from .text import MAX_STRING_BYTES, REPLACE
+from .wire import Wire
 
 Decode: TypeAlias = Callable[[Frame, int], tuple[Any, int]]
 
@@ -54,6 +58,21 @@ class _Decoder(Codec):
             self.read("n", code)
             self.flush()
 
+    def read_size(self, field: Field, wire: Wire) -> None:
+        """Leave the length of a string, of bytes or of records in `n`."""
+        if not (self.flexible and wire.name == "string"):
+            self.read_length(wire.length)
+            return
+        self.read("n", "B")
+        self.flush()
+        with self.source.block("if n > 127:"):  # most strings are shorter and cost no further comparison
+            self.source("n, p = read_uvarint(data, p - 1)")
+            self.source(
+                f"if n > {MAX_STRING_BYTES + 1}: raise DecodeError(f'{field.name} of length {{n - 1}}; "
+                f"at most {MAX_STRING_BYTES} is allowed')"
+            )
+        self.source("n -= 1")
+
     @contextmanager
     def unless_null(self, field: Field, target: str) -> Generator[None, None, None]:
         if self.version in field.nullable:
@@ -89,7 +108,7 @@ class _Decoder(Codec):
         elif field.wire and field.wire.code:
             self.read(target, field.wire.code)
         elif field.wire:
-            self.read_length(field.wire.length)
+            self.read_size(field, field.wire)
             with self.unless_null(field, target):
                 self.sized(field.wire.name, target)
 
@@ -97,7 +116,7 @@ class _Decoder(Codec):
         match kind:
             case "string":
                 # as Java reads it; many strings are empty, and that is quicker seen than decoded
-                self.source(f"{target} = data[p:(p := p + n)].decode('utf-8', 'replace') if n else ''")
+                self.source(f"{target} = data[p:(p := p + n)].decode('utf-8', {REPLACE!r}) if n else ''")
             case "bytes":
                 self.source(f"{target} = bytes(data[p:(p := p + n)])")
             case _:  # records
@@ -130,7 +149,7 @@ class _Decoder(Codec):
             if field.struct:
                 self.struct(field.struct, element)
             elif field.wire:
-                self.read_length(field.wire.length)
+                self.read_size(field, field.wire)
                 self.refuse_negative(field)
                 self.sized(field.wire.name, element)
             self.source(f"a{self.level}.append({element})")
@@ -149,7 +168,7 @@ class _Decoder(Codec):
         self.flush()
         with self.source.block("if n:"):
             if not fields:
-                self.source(f"p = keep_tags({target}, data, p - 1)")
+                self.source("p = skip_tags(data, p - 1)")
                 return
             end = f"end{self.level}"
             self.source("n, p = read_uvarint(data, p - 1)")
@@ -163,4 +182,4 @@ class _Decoder(Codec):
                         self.source(f"check_tag({field.tag}, p, {end})")
                     word = "elif"
                 with self.source.block("else:"):
-                    self.source(f"keep_tag({target}, tag, data[p:{end}]); p = {end}")
+                    self.source(f"p = {end}")

@@ -1,9 +1,10 @@
 """Writes `encode(o, out)` for one version of a message.
 
-The source appends pieces to a list with `w`; lengths and counts go through `n`. There are two ways to write it. The
-usual one knows that no struct has tags beyond its declaration, so empty tag sections are pad bytes of the `struct` call
-before them, for free. The *keeping* one looks at each struct for tags that a decoder kept; it is not needed before some
-peer has sent such tags.
+The source appends pieces to a list with `w`; lengths and counts go through `n`. A struct has no tags beyond its
+declaration, so an empty tag section is a pad byte of the `struct` call before it, at no cost.
+
+A string of more than 32,767 bytes is an EncodeError also where its compact length could say more: Kafka's generated
+writers refuse it, and its readers would.
 """
 
 from collections.abc import Callable
@@ -13,20 +14,19 @@ from typing import Any, TypeAlias
 from .fields import Field
 from .source import Codec, layout
 from .tags import ONE_BYTE, RUNTIME
-from .wire import Chunk
+from .wire import Chunk, Wire
 
 Encode: TypeAlias = Callable[[Any, list[Chunk]], None]
 
 
-def encoder(cls: Any, version: int, keeping: bool) -> Encode:
+def encoder(cls: Any, version: int) -> Encode:
     """Write the function that encodes `version` of the message `cls`."""
-    codec = (_KeepingEncoder if keeping else _Encoder)(version, version in cls.FLEXIBLE)
+    codec = _Encoder(version, version in cls.FLEXIBLE)
     codec.source("w = out.append")
     codec.struct(cls, "o")
     codec.flush()
     codec.source.values |= RUNTIME | {"ONE_BYTE": ONE_BYTE, "pack": pack}
-    title = f"{cls.__name__} v{version} encode"
-    built: Encode = codec.source.build("encode(o, out)", f"{title} keeping tags" if keeping else title)
+    built: Encode = codec.source.build("encode(o, out)", f"{cls.__name__} v{version} encode")
     return built
 
 
@@ -73,17 +73,21 @@ class _Encoder(Codec):
         elif field.wire and field.wire.code:
             self.write(expression, field.wire.code)
         elif field.wire:
-            encode = ".encode()" if field.wire.name == "string" else ""
-            self.sized(expression, encode, self.version in field.nullable, field.wire.length)
+            self.sized(expression, field.wire, self.version in field.nullable)
 
-    def sized(self, expression: str, encode: str, nullable: bool, code: str) -> None:
+    def sized(self, expression: str, wire: Wire, nullable: bool) -> None:
+        encode = ".encode()" if wire.name == "string" else ""
         if nullable:
             self.source(f"b = {expression}")
             self.source("if b is None: b = b''; n = -1")
             self.source(f"else: b = b{encode}; n = len(b)" if encode else "else: n = len(b)")
         else:
             self.source(f"b = {expression}{encode}; n = len(b)")
-        self.write_length(code)
+        if wire.name == "string" and self.flexible:  # the other encoding has no room for a longer one
+            self.flush()
+            self.source(f"{self.append}(ONE_BYTE[n + 1] if n < 127 else write_string_length(n))")
+        else:
+            self.write_length(wire.length)
         self.source(f"{self.append}(b)")
 
     def nested(self, field: Field, cls: type[Any], expression: str) -> None:
@@ -119,7 +123,7 @@ class _Encoder(Codec):
                 if field.struct:
                     self.struct(field.struct, item)
                 elif field.wire:
-                    self.sized(item, ".encode()" if field.wire.name == "string" else "", False, field.wire.length)
+                    self.sized(item, field.wire, nullable=False)
                 self.flush()
         self.level -= 1
 
@@ -142,7 +146,7 @@ class _Encoder(Codec):
         with self.source.block("else:"):
             self.level += 1
             tags = self.tag_values(fields, expression)
-            self.source(f"{self.append}(tag_section({tags}, {{}}))")
+            self.source(f"{self.append}(tag_section({tags}))")
             self.level -= 1
 
     def given(self, field: Field, expression: str) -> str:
@@ -166,12 +170,3 @@ class _Encoder(Codec):
                 self.source(f"{tags}.append(({field.tag}, b''.join({pieces})))")
         self.append, self.list = outer
         return tags
-
-
-class _KeepingEncoder(_Encoder):
-    def tags(self, fields: list[Field], expression: str) -> None:
-        self.flush()
-        self.level += 1
-        tags = self.tag_values(fields, expression)
-        self.source(f"{self.append}(tag_section({tags}, {expression}.unknown_tags))")
-        self.level -= 1

@@ -23,6 +23,7 @@ from .api import BY_KEY, Api
 from .errors import DecodeError
 from .schema import Request, Response
 from .tags import Frame, skip_tags
+from .text import REPLACE
 from .wire import Chunk
 
 _FIXED = Struct(">hhih")
@@ -46,7 +47,7 @@ class RequestHeader(NamedTuple):
             if (api := BY_KEY.get(key)) is None:
                 raise DecodeError(f"no API has the key {key}")
             end = 10 + max(length, 0)
-            client_id = None if length < 0 else str(frame[10:end], "utf-8", "replace")
+            client_id = None if length < 0 else str(frame[10:end], "utf-8", REPLACE)
             if version in api.flexible:
                 end = skip_tags(frame, end)
         except (error, IndexError) as problem:

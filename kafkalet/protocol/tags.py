@@ -2,14 +2,14 @@
 
     section     count | count x (tag | size | value)        count, tag and size are varints; tags ascend
 
-A field that only some clients know travels as a tag. Whoever does not know it keeps its bytes with the struct and
-writes them again where they were: so a proxy loses nothing, and a broker need not care.
+A field that only some clients know travels as a tag. A reader skips the tags that its declaration does not have.
 """
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from .errors import DecodeError, EncodeError
+from .text import MAX_STRING_BYTES
 
 Frame: TypeAlias = bytes | bytearray
 """What messages are decoded from. Records stay views of it; a bytearray lets them be patched in place."""
@@ -43,6 +43,13 @@ def read_uvarint(data: Frame, at: int) -> tuple[int, int]:
     raise DecodeError("a varint of more than five bytes")
 
 
+def write_string_length(n: int) -> bytes:
+    """Write the compact length of a string of `n` bytes. Raises EncodeError if it is too long."""
+    if n > MAX_STRING_BYTES:
+        raise EncodeError(f"a string of {n} bytes; at most {MAX_STRING_BYTES} is allowed")
+    return write_uvarint(n + 1)
+
+
 def read_tag(data: Frame, at: int) -> tuple[int, int, int]:
     """Read a tag and the size of its value: the tag, where the value begins, and where it ends."""
     tag, at = read_uvarint(data, at)
@@ -53,30 +60,11 @@ def read_tag(data: Frame, at: int) -> tuple[int, int, int]:
 
 
 def skip_tags(data: Frame, at: int) -> int:
-    """Go over a tag section and give its end."""
+    """Skip a tag section and return where it ends."""
     count, at = read_uvarint(data, at)
     for _ in range(count):
         _, _, at = read_tag(data, at)
     return at
-
-
-def keep_tags(struct: Any, data: Frame, at: int) -> int:
-    """Keep a whole tag section with a struct that knows none of its tags; give its end."""
-    count, at = read_uvarint(data, at)
-    tags = {}
-    for _ in range(count):
-        tag, start, at = read_tag(data, at)
-        tags[tag] = bytes(data[start:at])
-    struct.unknown_tags = tags
-    return at
-
-
-def keep_tag(struct: Any, tag: int, value: Frame) -> None:
-    """Keep one tag with a struct that knows others."""
-    if tags := struct.unknown_tags:
-        tags[tag] = bytes(value)
-    else:
-        struct.unknown_tags = {tag: bytes(value)}
 
 
 def check_tag(tag: int, at: int, end: int) -> None:
@@ -85,24 +73,20 @@ def check_tag(tag: int, at: int, end: int) -> None:
         raise DecodeError(f"tag {tag} ends {abs(end - at)} bytes {'after' if end > at else 'before'} its value")
 
 
-def tag_section(known: list[tuple[int, bytes]], unknown: dict[int, bytes]) -> bytes:
-    """The section of a struct that may have tags which it does not know."""
-    tags = dict(known)
-    if both := tags.keys() & unknown.keys():
-        raise EncodeError(f"tags {sorted(both)} have a meaning in this version and cannot be carried over from another")
-    tags |= unknown
+def tag_section(tags: list[tuple[int, bytes]]) -> bytes:
+    """Write a tag section; the tags have to be in ascending order."""
     pieces = [write_uvarint(len(tags))]
-    for tag in sorted(tags):
-        pieces += (write_uvarint(tag), write_uvarint(len(tags[tag])), tags[tag])
+    for tag, value in tags:
+        pieces += (write_uvarint(tag), write_uvarint(len(value)), value)
     return b"".join(pieces)
 
 
 RUNTIME: dict[str, Callable[..., Any]] = {
     "read_uvarint": read_uvarint,
+    "write_string_length": write_string_length,
     "write_uvarint": write_uvarint,
     "read_tag": read_tag,
-    "keep_tags": keep_tags,
-    "keep_tag": keep_tag,
+    "skip_tags": skip_tags,
     "check_tag": check_tag,
     "tag_section": tag_section,
 }

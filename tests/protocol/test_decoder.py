@@ -186,9 +186,32 @@ def test_a_malformed_tag_section_is_refused(data: str) -> None:
         Tagged.decode(bytes.fromhex(data), 0)
 
 
-def test_tags_of_both_kinds_are_written_in_order() -> None:
-    message = Tagged(a="x", b=[7])
-    message.unknown_tags = {0: b"u", 2: b"v", 9: b"w"}
-    data = "050001750102027802017603050200000007090177"
-    assert message.encode(0).hex() == data
-    assert Tagged.decode(bytes.fromhex(data), 0) == message
+def test_unknown_tags_between_known_ones_are_skipped() -> None:
+    data = bytes.fromhex("050001750102027802017603050200000007090177")
+    assert Tagged.decode(data, 0) == Tagged(a="x", b=[7])
+
+
+class Texts(Message, versions="0", flexible="0+"):
+    text: String
+    maybe: String | None
+    texts: list[String]
+    tag: String = field(tag=0, default="")
+    raw: Bytes = field(tag=1, default=b"")
+
+
+LONGEST = {"text": "a" * 32_767, "maybe": "b" * 32_767, "texts": ["c" * 32_767], "tag": "d" * 32_767}
+
+
+def test_strings_of_32767_bytes_are_read() -> None:
+    message = Texts(**LONGEST, raw=b"e" * 40_000)
+    assert Texts.decode(message.encode(0), 0) == message
+
+
+@pytest.mark.parametrize("name", LONGEST)
+def test_longer_string_in_compact_encoding_is_refused(name: str) -> None:
+    data = bytearray(Texts(**LONGEST).encode(0))
+    letter = LONGEST[name][0][:1].encode()
+    at = data.index(b"\x80\x80\2" + letter)
+    data[at : at + 3] = b"\x81\x80\2" + letter  # a length of 32,768
+    with pytest.raises(DecodeError, match=f"{name} of length 32768; at most 32767"):
+        Texts.decode(bytes(data), 0)

@@ -3,13 +3,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafkalet.protocol.errors import DecodeError, EncodeError
-from kafkalet.protocol.schema import Struct
-from kafkalet.protocol.tags import keep_tag, keep_tags, read_tag, read_uvarint, skip_tags, tag_section, write_uvarint
-from kafkalet.protocol.wire import Int32
-
-
-class Thing(Struct):
-    number: Int32 = 0
+from kafkalet.protocol.tags import (
+    read_tag,
+    read_uvarint,
+    skip_tags,
+    tag_section,
+    write_string_length,
+    write_uvarint,
+)
 
 
 @given(st.integers(0, (1 << 35) - 1), st.binary(max_size=3))
@@ -59,32 +60,22 @@ TAGS = st.dictionaries(st.integers(0, 1000), st.binary(max_size=200), max_size=4
 
 @given(TAGS)
 def test_a_section_is_skipped_to_its_end(tags: dict[int, bytes]) -> None:
-    section = tag_section([], tags)
+    section = tag_section(sorted(tags.items()))
     assert skip_tags(section + b"more", 0) == len(section)
 
 
-@given(TAGS)
-def test_a_section_is_kept_whole(tags: dict[int, bytes]) -> None:
-    thing = Thing()
-    section = tag_section([], tags)
-    assert keep_tags(thing, bytearray(section), 0) == len(section)
-    assert thing.unknown_tags == tags
+def test_a_section_is_written_as_count_and_tags() -> None:
+    assert tag_section([(1, b"a"), (300, b"bc")]) == b"\2\1\1a\xac\2\2bc"
 
 
-def test_a_tag_more_is_kept_with_the_others() -> None:
-    thing = Thing()
-    keep_tag(thing, 7, b"x")
-    keep_tag(thing, 9, bytearray(b"y"))
-    assert thing.unknown_tags == {7: b"x", 9: b"y"}
+def test_string_length_is_one_more_than_its_bytes() -> None:
+    assert write_string_length(300) == write_uvarint(301)
 
 
-def test_sections_are_written_in_the_order_of_the_tags() -> None:
-    assert tag_section([(8, b"b"), (1, b"a")], {5: b"c"}) == b"\3\1\1a\5\1c\x08\1b"
-
-
-def test_a_tag_cannot_mean_two_things() -> None:
-    with pytest.raises(EncodeError, match="8"):
-        tag_section([(8, b"b")], {8: b"c"})
+def test_length_of_a_string_that_is_too_long_is_refused() -> None:
+    assert write_string_length(32_767) == b"\x80\x80\2"
+    with pytest.raises(EncodeError, match="32768 bytes; at most 32767"):
+        write_string_length(32_768)
 
 
 def test_a_count_that_outruns_the_data_is_noticed_at_its_end() -> None:

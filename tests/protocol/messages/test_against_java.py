@@ -46,10 +46,11 @@ def test_recorded_keys_and_values_are_encoded_byte_for_byte_as_they_were(name: s
         assert vector.message.decode(vector.data, vector.version).encode(vector.version) == vector.data, vector
 
 
-def test_tags_that_nobody_declared_are_written_again() -> None:
-    kept = 0
+def test_undeclared_tags_are_skipped() -> None:
+    with_tags = 0
     for vector in recorded("unknown_tags.json"):
         message = vector.message.decode(vector.data, vector.version)
-        kept += "unknown_tags" in repr(message)
-        assert message.encode(vector.version) == vector.data, vector
-    assert kept > 100
+        without = message.encode(vector.version)
+        with_tags += len(without) < len(vector.data)
+        assert vector.message.decode(without, vector.version) == message, vector
+    assert with_tags > 100
