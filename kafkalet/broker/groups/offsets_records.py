@@ -28,7 +28,9 @@ NO_EPOCH = -1
 NEVER = -1
 NOT_WRITTEN = -1
 REMEMBERED = 1000
-MAX_STRING_BYTES = 0x7FFF
+"""So many of the heads of keys are kept, for groups and topics whose names together have at most
+REMEMBERED_CHARACTERS: clients choose them, and a group id may have 32,767."""
+REMEMBERED_CHARACTERS = 512
 
 _INT16 = Struct(">h")
 _INT32 = Struct(">i")
@@ -73,22 +75,18 @@ Commit = tuple[str, int, CommittedOffset]
 """Topic and partition, and what is committed there."""
 
 
-@lru_cache(maxsize=REMEMBERED)
 def key_head(group_id: str, topic: str) -> bytes:
-    """The key of a record up to the partition, which is the same for all partitions of a topic, and for all commits.
+    """The key of a record up to the partition, which is the same for all partitions of a topic, and for all commits."""
+    is_short = len(group_id) + len(topic) <= REMEMBERED_CHARACTERS
+    return _remembered_key_head(group_id, topic) if is_short else _key_head(group_id, topic)
 
-    Raises DecodeError for a group id that no client can send.
-    """
-    group, name = _encoded(group_id), _encoded(topic)
+
+def _key_head(group_id: str, topic: str) -> bytes:
+    group, name = group_id.encode(), topic.encode()
     return b"".join((b"\0\1", _INT16.pack(len(group)), group, _INT16.pack(len(name)), name))
 
 
-def _encoded(text: str) -> bytes:
-    """A string as it lies in records. One that is too long comes from a client that Kafka does not listen to."""
-    encoded = text.encode("utf-8", "surrogatepass")
-    if len(encoded) > MAX_STRING_BYTES:
-        raise DecodeError(f"a string of {len(encoded)} bytes; there are none above {MAX_STRING_BYTES}")
-    return encoded
+_remembered_key_head = lru_cache(maxsize=REMEMBERED)(_key_head)
 
 
 def encode_key(head: bytes, partition: int) -> bytes:
@@ -96,26 +94,23 @@ def encode_key(head: bytes, partition: int) -> bytes:
 
 
 def encode_value(committed: CommittedOffset, version: int) -> bytes:
-    """The value of a record with its version, which is `version` (3 or 4) unless it has a time to expire.
-
-    Raises DecodeError for metadata that no client can send.
-    """
+    """The value of a record with its version, which is `version` (3 or 4) unless it has a time to expire."""
     offset, leader_epoch, metadata, commit_timestamp_ms, expire_timestamp_ms, topic_id, _ = committed
     if expire_timestamp_ms != NEVER:
-        text = _encoded(metadata)
+        text = metadata.encode()
         tail = _V1_TAIL.pack(commit_timestamp_ms, expire_timestamp_ms)
         return b"".join((_V1_HEAD.pack(1, offset, len(text)), text, tail))
     if version == 3:
         if not metadata:
             return _V3_PLAIN.pack(3, offset, leader_epoch, 0, commit_timestamp_ms)
-        text = _encoded(metadata)
+        text = metadata.encode()
         head = _V3_HEAD.pack(3, offset, leader_epoch, len(text))
         return b"".join((head, text, _INT64.pack(commit_timestamp_ms)))
     if not metadata:
         if topic_id == ZERO_UUID:
             return _V4_PLAIN.pack(4, offset, leader_epoch, 1, commit_timestamp_ms, 0)
         return _V4_WITH_ID.pack(4, offset, leader_epoch, 1, commit_timestamp_ms, *_ID_TAG, topic_id)
-    text = _encoded(metadata)
+    text = metadata.encode()
     return b"".join(
         (
             _V4_HEAD.pack(4, offset, leader_epoch),
@@ -136,7 +131,8 @@ def encode_commits(group_id: str, commits: Sequence[Commit], version: int) -> by
     topic, plain = None, None
     for delta, (name, partition, committed) in enumerate(commits):
         if name != topic:
-            topic, plain = name, _plain(group_id, name, version)
+            is_short = len(group_id) + len(name) <= REMEMBERED_CHARACTERS
+            topic, plain = name, _plain(group_id, name, version) if is_short else None
         offset, leader_epoch, metadata, commit_timestamp_ms, expire_timestamp_ms, topic_id, _ = committed
         if metadata or expire_timestamp_ms != NEVER or delta >= ONE_BYTE_DELTAS or plain is None:
             pieces.append(_encode_commit(group_id, name, partition, committed, version, delta))

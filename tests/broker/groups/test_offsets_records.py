@@ -8,9 +8,12 @@ from hypothesis import strategies as st
 
 from kafkalet.broker.groups.offsets_records import (
     NEVER,
+    REMEMBERED_CHARACTERS,
     Commit,
     CommittedOffset,
     OffsetKey,
+    _plain,
+    _remembered_key_head,
     decode_key,
     decode_value,
     encode_commits,
@@ -112,11 +115,20 @@ def test_a_value_that_cannot_be_read_is_refused(value: bytes) -> None:
 
 
 @pytest.mark.parametrize("version", [3, 4])
-def test_strings_that_kafka_does_not_listen_to_are_refused(version: int) -> None:
-    longest, too_long = "x" * 32767, "x" * 32768
+def test_longest_strings_of_requests_fit_in_records(version: int) -> None:
+    longest = "x" * 32767
     assert decode_value(encode_value(CommittedOffset(5, metadata=longest), version), 0).metadata == longest
     assert decode_key(encode_key(key_head(longest, "t"), 1), 2).group_id == longest
-    with pytest.raises(ProtocolError):
-        encode_value(CommittedOffset(5, metadata=too_long), version)
-    with pytest.raises(ProtocolError):
-        key_head(too_long, "t")
+
+
+@pytest.mark.parametrize("length", [REMEMBERED_CHARACTERS, 32767])
+def test_names_of_any_length_make_the_same_records(length: int) -> None:
+    group, committed = "g" * length, CommittedOffset(7, topic_id=TOPIC_ID)
+    record = Record(0, 0, encode_key(key_head(group, "t"), 3), encode_value(committed, 4))
+    assert encode_commits(group, [("t", 3, committed)], 4) == encode_records([record], 0, 0)
+
+
+def test_heads_of_long_keys_are_not_remembered() -> None:
+    before = _remembered_key_head.cache_info().currsize, _plain.cache_info().currsize
+    encode_commits("l" * 32767, [("t", 3, CommittedOffset(7))], 4)
+    assert (_remembered_key_head.cache_info().currsize, _plain.cache_info().currsize) == before

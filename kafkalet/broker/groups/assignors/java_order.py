@@ -21,13 +21,16 @@ from kafkalet.broker.state_topics import java_hash
 T = TypeVar("T")
 
 _SMALLEST = 16
+_REMEMBERED_CHARACTERS = 256  # a member id may have 32,767
 _MULTIPLIER = 0x9E3779B97F4A7C15  # of BaseHashTable.findSlot
 
 
-@lru_cache(maxsize=4096)
 def string_hash(text: str) -> int:
-    """String.hashCode, as an unsigned number."""
-    return java_hash(text)
+    """String.hashCode, as an unsigned number. Those of short strings are kept."""
+    return _remembered_hash(text) if len(text) <= _REMEMBERED_CHARACTERS else java_hash(text)
+
+
+_remembered_hash = lru_cache(maxsize=4096)(java_hash)
 
 
 @lru_cache(maxsize=4096)

@@ -3,6 +3,7 @@
 import pytest
 
 from kafkalet.broker.groups.assignors.java_order import (
+    _remembered_hash,
     grown,
     order_of_numbers,
     order_of_strings,
@@ -12,12 +13,19 @@ from kafkalet.broker.groups.assignors.java_order import (
     uuid_hash,
     with_capacity,
 )
+from kafkalet.broker.state_topics import java_hash
 
 
 def test_strings_hash_as_in_java() -> None:
     assert string_hash("") == 0
     assert string_hash("uniform") == 4008040884
     assert string_hash("\U0001f600") == 1772899  # two characters there
+
+
+def test_hashes_of_long_strings_are_not_remembered() -> None:
+    before = _remembered_hash.cache_info().currsize
+    assert string_hash("a" * 32767) == java_hash("a" * 32767)
+    assert _remembered_hash.cache_info().currsize == before
 
 
 def test_uuids_hash_as_in_kafka() -> None:
