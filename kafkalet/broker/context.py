@@ -39,6 +39,7 @@ class Context:
         "peer",
         "principal",
         "release",
+        "request",
         "request_bytes",
         "route",
         "session",
@@ -60,6 +61,7 @@ class Context:
         self.peer = peer  # host and port of the client
         self.client_id = ""  # "" also where the client gave null, as in Kafka
         self.route: Any = None  # the router's own: how the answer will be written
+        self.request: Any = None  # likewise, until it is answered: what is refused if the answer cannot be written
         self.listener = listener  # the name of the listener it came through
         self.principal = "User:ANONYMOUS"
         self.session: Any = None  # what the authentication gate remembers of this connection

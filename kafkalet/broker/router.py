@@ -13,6 +13,7 @@ What Kafka does where it cannot answer (SocketServer, RequestHeader.parse, Reque
   (since 2.4, KIP-511) the versions of ApiVersions; its body is not looked at.
 * Any other unknown API, unserved version, or message that cannot be read closes the connection.
 * Bytes after a complete message are ignored.
+* An answer that cannot be written is UNKNOWN_SERVER_ERROR: a string of it has more than 32,767 bytes.
 * A refusal that fits no single part of the answer refuses all of it (KafkaApis.handleError, getErrorResponse): a
   KafkaError that leaves a handler goes to `refuse` of the same module. Where there is none it is a bug.
 
@@ -29,11 +30,12 @@ from types import CoroutineType
 from typing import Any, NamedTuple, Protocol, cast
 
 from kafkalet.protocol.api import BY_KEY, Api
-from kafkalet.protocol.errors import Code, DecodeError, KafkaError, ProtocolError
+from kafkalet.protocol.errors import Code, DecodeError, EncodeError, KafkaError, ProtocolError
 from kafkalet.protocol.frame import has_response_tags
 from kafkalet.protocol.messages import request_type
 from kafkalet.protocol.schema import Request, Response
 from kafkalet.protocol.tags import skip_tags
+from kafkalet.protocol.text import REPLACE
 from kafkalet.protocol.wire import Chunk
 
 from .apis import SERVED
@@ -190,7 +192,7 @@ class Router:
             route = self._resolve(number)
         try:
             end = 10 + length if length > 0 else 10  # below zero is null; -1 by the protocol, any other in Kafka too
-            context.client_id = str(frame[10:end], "utf-8", "replace")  # as Java reads it
+            context.client_id = str(frame[10:end], "utf-8", REPLACE)
             if route.flexible:
                 end = skip_tags(frame, end) if frame[end] else end + 1
             if end > len(frame):
@@ -209,11 +211,14 @@ class Router:
             answer = self._handle(route.decode(frame, route.version, end), route, context)
         if isinstance(answer, Delayed):
             if answer.is_waiting:
+                if route.api is Api.PRODUCE:
+                    context.request = None  # its records would keep the memory of the frame
                 return answer
             answer = answer.result()
         return self._finish(answer, route, context, out)
 
     def _handle(self, request: Any, route: _Route, context: Context) -> Any:
+        context.request = request
         try:
             if self.intercept is None:
                 answer = route.handle(request, context)
@@ -246,12 +251,33 @@ class Router:
             if self._throttle is not None:
                 self._throttle.end(answer, context)
             if answer is None:
+                context.request = None
                 return 0
-            pieces, size = _encode(answer, route.version)
+            try:
+                pieces, size = _encode(answer, route.version)
+            except EncodeError as problem:
+                pieces, size = self._refuse_unwritable(problem, route, context)
+        context.request = None
         size += route.header_size
         pieces[0] = route.close_frame(size, context.correlation_id)
         out += pieces
         return size + 4
+
+    def _refuse_unwritable(self, problem: EncodeError, route: _Route, context: Context) -> Encoded:
+        """UNKNOWN_SERVER_ERROR in place of an answer that does not fit its message.
+
+        Such an answer repeats what the client sent in an error message, which then is too long. CloseConnection if
+        the refusal cannot be written either.
+        """
+        _LOG.error("%s: the answer cannot be written: %s", route, problem)
+        try:
+            if route.refuse is None or context.request is None:
+                raise problem
+            refusal = route.refuse(context.request, context, KafkaError(Code.UNKNOWN_SERVER_ERROR))
+            assert isinstance(refusal, Response)
+            return _encode(refusal, route.version)
+        except EncodeError as again:
+            raise CloseConnection(f"the answer to {route} cannot be written: {again}") from again
 
     def _resolve(self, number: int) -> _Route:
         """Find the way of a version that was not asked for before."""
@@ -290,7 +316,10 @@ class Router:
             return cast(Response | None, answer)
         if self._throttle is not None:
             self._throttle.end(answer, context)
-        return await in_thread(partial(_encode, answer, route.version))
+        try:
+            return await in_thread(partial(_encode, answer, route.version))
+        except EncodeError as problem:
+            return self._refuse_unwritable(problem, route, context)
 
     def _begin(self, work: Coroutine[Any, Any, Any]) -> Any:
         return start(work, self.node.turns, self.node.workers, self._working)

@@ -394,3 +394,36 @@ def test_the_header_agrees_with_the_protocols_own(routing: Routing) -> None:
         frame = RequestHeader(Api.LIST_OFFSETS, version, 9, "x").encode()
         routing.route(frame + ListOffsetsRequest(replica_id=-1, topics=[]).encode(version))
     assert [asked[3] for asked in routing.asked] == [9, 9]
+
+
+# Answers that cannot be written
+
+
+def unwritable(*_: Any) -> ListOffsetsResponse:
+    return ListOffsetsResponse(topics=[ListOffsetsResponse.Topic(name="x" * 32_768, partitions=[])])
+
+
+def refused(request: Any, context: Context, error: KafkaError) -> ListOffsetsResponse:
+    return ListOffsetsResponse(throttle_time_ms=error.code, topics=[])
+
+
+@pytest.mark.parametrize("version", [5, 7])
+def test_answer_that_cannot_be_written_is_unknown_server_error(routing: Routing, version: int) -> None:
+    routing.handlers["list_offsets"], routing.refuse = unwritable, refused
+    size, wire = routing.route(ask(version))
+    assert size == len(wire)
+    _, at = decode_response_header(Api.LIST_OFFSETS, version, wire[4:])
+    assert ListOffsetsResponse.decode(wire[4:], version, at).throttle_time_ms == Code.UNKNOWN_SERVER_ERROR
+
+
+@pytest.mark.parametrize("refuse", [None, unwritable])
+def test_refusal_that_cannot_be_written_closes_the_connection(routing: Routing, refuse: Any) -> None:
+    routing.handlers["list_offsets"], routing.refuse = unwritable, refuse
+    with pytest.raises(CloseConnection, match="the answer to ListOffsets v5 cannot be written"):
+        routing.route(ask(5))
+
+
+def test_client_id_that_does_not_fit_after_replacement_closes_the_connection(routing: Routing) -> None:
+    frame = ask(5, client_id="y" * 32_767)
+    with pytest.raises(CloseConnection, match="98301 bytes after replacing"):
+        routing.route(frame.replace(b"y" * 32_767, b"\xff" * 32_767))

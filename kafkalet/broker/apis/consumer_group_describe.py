@@ -27,19 +27,27 @@ def handle(request: ConsumerGroupDescribeRequest, context: Context) -> ConsumerG
     return ConsumerGroupDescribeResponse(groups=groups)
 
 
+def refuse(request: ConsumerGroupDescribeRequest, context: Context, error: KafkaError) -> ConsumerGroupDescribeResponse:
+    return ConsumerGroupDescribeResponse(groups=[_refused(group_id, error.code) for group_id in request.group_ids])
+
+
 def _describe(group_id: str, context: Context) -> ConsumerGroupDescribeResponse.Group:
     try:
         if not runs_consumer_groups(context.node):
             raise KafkaError(Code.UNSUPPORTED_VERSION)
         return describe(consumer_group(context.node.coordinators.groups.shard_of(group_id), group_id))
     except KafkaError as error:
-        return ConsumerGroupDescribeResponse.Group(
-            group_id=group_id,
-            error_code=error.code,
-            error_message=error.message if error.code == Code.GROUP_ID_NOT_FOUND else None,
-            group_state="",
-            group_epoch=0,
-            assignment_epoch=0,
-            assignor_name="",
-            members=[],
-        )
+        return _refused(group_id, error.code, error.message if error.code == Code.GROUP_ID_NOT_FOUND else None)
+
+
+def _refused(group_id: str, code: Code, message: str | None = None) -> ConsumerGroupDescribeResponse.Group:
+    return ConsumerGroupDescribeResponse.Group(
+        group_id=group_id,
+        error_code=code,
+        error_message=message,
+        group_state="",
+        group_epoch=0,
+        assignment_epoch=0,
+        assignor_name="",
+        members=[],
+    )

@@ -25,6 +25,7 @@ Answer = DescribeConfigsResponse.Resource
 Config = DescribeConfigsResponse.Resource.Config
 
 LOGGER_SOURCE = 6
+SERVER_ERROR = "The server experienced an unexpected error when processing the request."
 # Python's levels by the names that Kafka's loggers have.
 LEVELS = {"CRITICAL": "FATAL", "WARNING": "WARN"}
 
@@ -35,6 +36,22 @@ async def handle(request: DescribeConfigsRequest, context: Context) -> DescribeC
         await pause()
         results.append(_describe(resource, request, context))
     return DescribeConfigsResponse(results=results)
+
+
+def refuse(request: DescribeConfigsRequest, context: Context, error: KafkaError) -> DescribeConfigsResponse:
+    message = SERVER_ERROR if error.code is Code.UNKNOWN_SERVER_ERROR else error.message
+    return DescribeConfigsResponse(
+        results=[
+            Answer(
+                error_code=error.code,
+                error_message=message,
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+                configs=[],
+            )
+            for resource in request.resources
+        ]
+    )
 
 
 def _describe(resource: Resource, request: DescribeConfigsRequest, context: Context) -> Answer:

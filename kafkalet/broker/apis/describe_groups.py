@@ -26,6 +26,10 @@ def handle(request: DescribeGroupsRequest, context: Context) -> DescribeGroupsRe
     return DescribeGroupsResponse(groups=described)
 
 
+def refuse(request: DescribeGroupsRequest, context: Context, error: KafkaError) -> DescribeGroupsResponse:
+    return DescribeGroupsResponse(groups=[_without_members(group_id, "", error.code) for group_id in request.groups])
+
+
 def _describe(group_id: str, context: Context) -> Described:
     try:
         shard = context.node.coordinators.groups.shard_for_offsets(group_id)

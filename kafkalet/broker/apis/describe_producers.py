@@ -26,6 +26,17 @@ def handle(request: DescribeProducersRequest, context: Context) -> DescribeProdu
     )
 
 
+def refuse(request: DescribeProducersRequest, context: Context, error: KafkaError) -> DescribeProducersResponse:
+    return DescribeProducersResponse(
+        topics=[
+            DescribeProducersResponse.Topic(
+                name=topic.name, partitions=[_refused(index, error.code, None) for index in topic.partition_indexes]
+            )
+            for topic in request.topics
+        ],
+    )
+
+
 def _describe(topic: str, index: int, context: Context) -> Answer:
     try:
         check_topic_name(topic)

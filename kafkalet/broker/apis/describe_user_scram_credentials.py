@@ -9,7 +9,7 @@ Source: org.apache.kafka.image.ScramImage.describe; what 2.8, 3.9 and 4.4 answer
 from collections import Counter
 
 from kafkalet.broker.context import Context
-from kafkalet.protocol.errors import Code
+from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsRequest,
     DescribeUserScramCredentialsResponse,
@@ -22,6 +22,15 @@ def handle(request: DescribeUserScramCredentialsRequest, context: Context) -> De
     asked = Counter(user.name for user in request.users or [])
     results = [_refusal(name, count, context) for name, count in asked.items()]
     return DescribeUserScramCredentialsResponse(error_message=None, results=results)
+
+
+def refuse(
+    request: DescribeUserScramCredentialsRequest, context: Context, error: KafkaError
+) -> DescribeUserScramCredentialsResponse:
+    refused = Result(user="", error_code=error.code, error_message=error.message, credential_infos=[])
+    return DescribeUserScramCredentialsResponse(
+        error_code=error.code, error_message=error.message, results=[refused for _ in request.users or []]
+    )
 
 
 def _refusal(name: str, count: int, context: Context) -> Result:

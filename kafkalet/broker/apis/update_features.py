@@ -43,6 +43,10 @@ def handle(request: UpdateFeaturesRequest, context: Context) -> UpdateFeaturesRe
     return UpdateFeaturesResponse(error_message=None, results=answers)
 
 
+def refuse(request: UpdateFeaturesRequest, context: Context, error: KafkaError) -> UpdateFeaturesResponse:
+    return UpdateFeaturesResponse(error_code=error.code, error_message=error.message)
+
+
 def _keep_min_isr_in_cluster(context: Context) -> None:
     """Eligible leaders need one min.insync.replicas for the whole cluster (KIP-966,
     ConfigurationControlManager.maybeGenerateElrSafetyRecords)."""

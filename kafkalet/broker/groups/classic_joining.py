@@ -14,6 +14,7 @@ from kafkalet.broker.metadata import random_uuid
 from kafkalet.broker.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from kafkalet.protocol.text import MAX_STRING_BYTES
 
 from .classic_generations import NEW_MEMBER_JOIN_TIMEOUT_MS, Generations, State, refused
 from .classic_member import ClassicMember
@@ -80,6 +81,9 @@ class Joining:
     def _as_new_member(self) -> Answer:
         group = self.group
         member_id = f"{self.caller.client_id if self.instance_id is None else self.instance_id}-{_uuid_text()}"
+        if len(member_id.encode()) > MAX_STRING_BYTES:
+            # Kafka answers the same, because it cannot write the id; but by then the member is in the group.
+            raise KafkaError(Code.UNKNOWN_SERVER_ERROR, f"member id of {len(member_id.encode())} bytes")
         known_as = group.members.static_id(self.instance_id)
         if known_as is not None:
             return self._replace(known_as, member_id)
