@@ -42,7 +42,7 @@ class Type(Enum):
 
     def parse(self, name: str, text: str) -> Value:
         """The value that `text` stands for; raises InvalidProperty."""
-        text = text.strip()
+        text = text.strip(_TRIMMED)
         if self in _BOUNDS:
             return _integer(self, name, text)
         if self is Type.BOOLEAN:
@@ -52,20 +52,39 @@ class Type(Enum):
         if self is Type.DOUBLE:
             return _double(name, text)
         if self is Type.LIST:
-            return tuple(part.strip() for part in text.split(",")) if text else ()
+            return tuple(part.strip(_AROUND_COMMAS) for part in text.split(",")) if text else ()
         return text
 
 
+_TRIMMED = "".join(map(chr, range(33)))  # String.trim
+_AROUND_COMMAS = " \t\n\v\f\r"  # the pattern \\s
+
 # Java's bounds of the whole numbers.
 _BOUNDS = {Type.INT: 1 << 31, Type.SHORT: 1 << 15, Type.LONG: 1 << 63}
+_MOST_DIGITS = 19
+
+
+def whole_number(text: str, type_: Type = Type.INT) -> int | None:
+    """The number that Integer.parseInt, or the parser of another type, reads from `text`; None where it fails.
+
+    A text may have any length: Python's `int` would refuse one of more than 4,300 digits with a ValueError.
+    """
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if not digits.isdecimal():
+        return None
+    if len(digits) > _MOST_DIGITS:
+        zeros = next((place for place, digit in enumerate(digits) if int(digit)), len(digits) - 1)
+        digits = digits[zeros:]
+    bound = _BOUNDS[type_]
+    value = -int(digits[: _MOST_DIGITS + 1]) if text[0] == "-" else int(digits[: _MOST_DIGITS + 1])
+    return value if -bound <= value < bound else None
 
 
 def _integer(type_: Type, name: str, text: str) -> int:
-    digits = text[1:] if text[:1] in ("+", "-") else text
-    bound = _BOUNDS[type_]
-    if digits.isdecimal() and -bound <= (value := int(text)) < bound:
-        return value
-    raise InvalidProperty(name, text, f"Not a number of type {type_.name}")
+    value = whole_number(text, type_)
+    if value is None:
+        raise InvalidProperty(name, text, f"Not a number of type {type_.name}")
+    return value
 
 
 _DOUBLE = re.compile(r"[+-]?(?:NaN|Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFdD]?)", re.ASCII)
@@ -77,8 +96,34 @@ def _double(name: str, text: str) -> float:
     if _DOUBLE.fullmatch(text):
         return float(text if text[-1] in "Ny" else text.rstrip("fFdD"))
     if found := _HEX_DOUBLE.fullmatch(text):
-        return float.fromhex(found[1])
+        try:
+            return float.fromhex(found[1])
+        except OverflowError:
+            return float("-inf" if text[0] == "-" else "inf")
     raise InvalidProperty(name, text, "Not a number of type DOUBLE")
+
+
+def as_text(value: Value) -> str:
+    """A value as Java writes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return _java_double(value)
+    return ",".join(value) if isinstance(value, tuple) else str(value)
+
+
+def _java_double(value: float) -> str:
+    """`0.5`, `1.0E-4`, `1.7976931348623157E308` (Double.toString)."""
+    if value == 0 or 1e-3 <= abs(value) < 1e7 or value != value or abs(value) == float("inf"):
+        return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(str(value), str(value))
+    mantissa, _, exponent = f"{value!r}".partition("e")
+    if not exponent:  # Python goes on without an exponent for longer than Java does
+        digits = f"{value:.17e}"
+        for precision in range(17):
+            if float(digits := f"{value:.{precision}e}") == value:
+                break
+        mantissa, _, exponent = digits.partition("e")
+    return f"{mantissa if '.' in mantissa else mantissa + '.0'}E{int(exponent)}"
 
 
 Check = Callable[[str, Value], None]
@@ -96,9 +141,9 @@ def between(low: float, high: float) -> Check:
     def check(name: str, value: Value) -> None:
         assert isinstance(value, (int, float))
         if value < low:
-            raise InvalidProperty(name, str(value), f"Value must be at least {low}")
+            raise InvalidProperty(name, as_text(value), f"Value must be at least {low}")
         if value > high:
-            raise InvalidProperty(name, str(value), f"Value must be no more than {high}")
+            raise InvalidProperty(name, as_text(value), f"Value must be no more than {high}")
 
     return check
 
@@ -168,6 +213,7 @@ def read_properties(text: str) -> dict[str, str]:
 
     A line is `name=value`, `name: value` or `name value`; `#` and `!` begin comments; a backslash at the end of a line
     continues it, elsewhere it takes the next character as it is (or as in \\t, \\n, \\u0041). A later line wins.
+    ValueError for a \\u that four hexadecimal digits do not follow.
     """
     properties = {}
     for line in _logical_lines(text):
@@ -207,6 +253,9 @@ def _unescaped(line: str) -> Iterator[tuple[int, str]]:
         at += 1
 
 
+_FOUR_HEX_DIGITS = re.compile(r"[\da-fA-F]{4}", re.ASCII)
+
+
 def _unescape(text: str) -> str:
     parts = text.split("\\")
     out = parts[0]
@@ -215,7 +264,9 @@ def _unescape(text: str) -> str:
         if not part:  # two backslashes are one
             out += "\\" + next(rest, "")
         elif part[0] == "u":
+            if not _FOUR_HEX_DIGITS.match(part, 1):
+                raise ValueError(f"malformed \\uxxxx escape: \\{part[:5]}; four hexadecimal digits have to follow \\u")
             out += chr(int(part[1:5], 16)) + part[5:]
         else:
             out += {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}.get(part[0], part[0]) + part[1:]
-    return out
+    return out.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # two escapes may make one character

@@ -13,6 +13,7 @@ from kafkalet.properties import (
     between,
     one_of,
     read_properties,
+    whole_number,
 )
 
 
@@ -26,6 +27,11 @@ from kafkalet.properties import (
         (Type.INT, " -2147483648", -(1 << 31)),
         (Type.LONG, "9223372036854775807", (1 << 63) - 1),
         (Type.SHORT, "32767", 32767),
+        (Type.INT, "0" * 5000 + "7", 7),
+        (Type.LONG, "-" + "0" * 5000, 0),
+        (Type.INT, "\u0660" * 30 + "\u0663", 3),
+        (Type.DOUBLE, "0x1p99999", float("inf")),
+        (Type.DOUBLE, "-0x1p99999", float("-inf")),
         (Type.DOUBLE, "1e-1", 0.1),
         (Type.DOUBLE, "1d", 1.0),
         (Type.DOUBLE, "+.5F", 0.5),
@@ -52,6 +58,11 @@ def test_texts_are_read_as_kafka_reads_them(type_: Type, text: str, value: objec
         (Type.INT, "1_000", "Not a number of type INT"),
         (Type.INT, "x", "Not a number of type INT"),
         (Type.SHORT, "32768", "Not a number of type SHORT"),
+        (Type.INT, "9" * 5000, "Not a number of type INT"),
+        (Type.LONG, "-" + "9" * 5000, "Not a number of type LONG"),
+        (Type.LONG, "1" + "0" * 20, "Not a number of type LONG"),
+        (Type.INT, "+", "Not a number of type INT"),
+        (Type.INT, "\u00a05", "Not a number of type INT"),
         (Type.LONG, "9223372036854775808", "Not a number of type LONG"),
         (Type.DOUBLE, "x", "Not a number of type DOUBLE"),
         (Type.DOUBLE, "", "Not a number of type DOUBLE"),
@@ -143,3 +154,28 @@ def test_any_text_is_a_properties_file_or_a_value_error(text: str) -> None:
         read_properties(text)
     except ValueError:
         assert "\\u" in text
+
+
+@pytest.mark.parametrize(("text", "number"), [("+1", 1), ("-1", -1), ("0" * 5000 + "1", 1), ("\u0661", 1)])
+def test_whole_numbers_are_read_as_java_reads_them(text: str, number: int) -> None:
+    assert whole_number(text) == number
+
+
+@pytest.mark.parametrize("text", ["", "+", " 1", "1 ", "1.0", "2147483648", "9" * 5000, "--1"])
+def test_text_that_java_does_not_parse_is_no_whole_number(text: str) -> None:
+    assert whole_number(text) is None
+
+
+def test_bound_of_a_double_is_told_as_java_writes_it() -> None:
+    with pytest.raises(InvalidProperty, match="Invalid value Infinity for configuration ratio"):
+        Property("ratio", Type.DOUBLE, "0.5", between(0, 1)).parse("9" * 5000)
+
+
+@pytest.mark.parametrize("text", ["a=\\u12", "a=\\u", "a=\\uzzzz", "a=\\u+041"])
+def test_malformed_unicode_escape_in_a_file_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="four hexadecimal digits"):
+        read_properties(text)
+
+
+def test_two_unicode_escapes_make_one_character() -> None:
+    assert read_properties("a=\\ud83d\\ude00") == {"a": "\U0001f600"}

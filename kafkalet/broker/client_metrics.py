@@ -13,10 +13,9 @@ Source: org.apache.kafka.server.metrics.ClientMetricsConfigs.
 import re
 from collections.abc import Iterator, Mapping
 
-from kafkalet.properties import InvalidProperty, Property, Type
+from kafkalet.properties import InvalidProperty, Property, Type, as_text
 from kafkalet.protocol.errors import Code, KafkaError
 
-from .config import as_text
 from .config_entries import UNKNOWN_TYPE, Entry, Source, SynonymEntry
 from .release import Release
 

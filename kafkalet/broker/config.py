@@ -17,7 +17,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any, Generic, NamedTuple, Self, TypeVar, cast, overload
 
-from kafkalet.properties import InvalidProperty, Property, Type, Value, at_least
+from kafkalet.properties import InvalidProperty, Property, Type, Value, as_text, at_least
 from kafkalet.storage.config import LogConfig
 from kafkalet.storage.topic_properties import DAY_MS, HOUR_MS, topic_properties
 
@@ -268,6 +268,7 @@ class BrokerConfig:
             self.unknown.append(name)
             _LOG.warning("property %s is not one of Kafka %s; it is ignored", name, self.release.name)
         else:
+            known.declared.parse(self.static[name])
             self.without_effect.append(name)
             _LOG.info("property %s is known and has no effect here", name)
 
@@ -358,26 +359,3 @@ def _topic_defaults(values: Mapping[str, Value], version: Version) -> dict[str, 
         name = next(synonym.name for synonym in SYNONYMS["retention.ms"] if synonym.name in values)
         raise InvalidProperty(name, "0", "must be unlimited (-1) or, greater than or equal to 1")
     return defaults
-
-
-def as_text(value: Value) -> str:
-    """A value as Java writes it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return _java_double(value)
-    return ",".join(value) if isinstance(value, tuple) else str(value)
-
-
-def _java_double(value: float) -> str:
-    """`0.5`, `1.0E-4`, `1.7976931348623157E308` (Double.toString)."""
-    if value == 0 or 1e-3 <= abs(value) < 1e7 or value != value or abs(value) == float("inf"):
-        return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(str(value), str(value))
-    mantissa, _, exponent = f"{value!r}".partition("e")
-    if not exponent:  # Python goes on without an exponent for longer than Java does
-        digits = f"{value:.17e}"
-        for precision in range(17):
-            if float(digits := f"{value:.{precision}e}") == value:
-                break
-        mantissa, _, exponent = digits.partition("e")
-    return f"{mantissa if '.' in mantissa else mantissa + '.0'}E{int(exponent)}"

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
-from kafkalet.properties import InvalidProperty, Property
+from kafkalet.properties import InvalidProperty, Property, as_text
 from kafkalet.storage.topic_properties import topic_properties
 
 from .catalog import Known, catalog, known_property
-from .config import SYNONYMS, BrokerConfig, as_text
+from .config import SYNONYMS, BrokerConfig
 
 UNKNOWN_TYPE = 0
 

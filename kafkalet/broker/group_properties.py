@@ -11,11 +11,22 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, cast
 
-from kafkalet.properties import Check, InvalidProperty, Property, Type, Value, at_least, between, one_of
+from kafkalet.properties import (
+    Check,
+    InvalidProperty,
+    Property,
+    Type,
+    Value,
+    as_text,
+    at_least,
+    between,
+    one_of,
+    whole_number,
+)
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .catalog import known_property
-from .config import BrokerConfig, as_text
+from .config import BrokerConfig
 from .config_entries import UNKNOWN_TYPE, Entry, Source, SynonymEntry
 from .metadata import MetadataImage
 
@@ -178,4 +189,4 @@ def _broker_text(name: str, config: BrokerConfig) -> str | None:
 
 
 def _broker_number(name: str, config: BrokerConfig) -> int:
-    return int(_broker_text(name, config) or 0)
+    return whole_number((_broker_text(name, config) or "0").strip()) or 0

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from enum import IntEnum
 from typing import Any
 
-from kafkalet.properties import InvalidProperty
+from kafkalet.properties import InvalidProperty, whole_number
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.storage.config import UnknownProperty, check
 
@@ -140,16 +140,13 @@ def _keep(
 
 def _node_id(name: str, context: Context) -> int:
     expected = context.node.node_id
-    if not is_number(name):
-        raise _invalid(f"Node id must be an integer, but it is: {name}")
-    if int(name) != expected:
+    node_id = whole_number(name)
+    if node_id is None:
+        kind = "Node" if context.release.runs_without_zookeeper else "Broker"
+        raise _invalid(f"{kind} id must be an integer, but it is: {name}")
+    if node_id != expected:
         raise _invalid(f"Unexpected broker id, expected {expected}, but received {name}")
-    return int(name)
-
-
-def is_number(text: str) -> bool:
-    """Whether Java would read it as a whole number."""
-    return text.removeprefix("-").isdecimal() and text.isascii()
+    return node_id
 
 
 def _check_broker(texts: Mapping[str, str], node_id: int | None, config: BrokerConfig) -> None:

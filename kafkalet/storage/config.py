@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 
 from kafkalet.properties import InvalidProperty, Value
 
-from .topic_properties import DAY_MS, HOUR_MS, MAX_ARRAY, MAX_LONG, WEEK_MS, topic_properties
+from .topic_properties import DAY_MS, HOUR_MS, MAX_ARRAY, MAX_LONG, WEEK_MS, format_line, topic_properties
 
 
 class LogRules(NamedTuple):
@@ -151,7 +151,7 @@ def attribute_of(name: str) -> str:
 
 def record_version(format_version: str) -> int:
     """The record format, 0 to 2, of a `message.format.version` such as `0.9.0` or `2.8-IV1`."""
-    numbers = [int(part) for part in format_version.partition("-")[0].split(".")]
+    numbers = [int(part) for part in format_line(format_version).partition("-")[0].split(".")]
     if numbers < [0, 10]:
         return 0
     return 1 if numbers < [0, 11] else 2

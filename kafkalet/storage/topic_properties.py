@@ -39,17 +39,24 @@ def _numbers(line: str) -> tuple[int, ...]:
 
 
 def format_version_check(version: tuple[int, ...]) -> Check:
-    """`0.10.2`, `2.8`, `2.8-IV1`, and patch releases of them (Kafka's `ApiVersion`)."""
-    known = format_versions(version)
+    """`0.10.2`, `2.8`, `2.8-IV1`, and patch releases of them (`ApiVersion`, later `MetadataVersion`)."""
+    known = set[str]()
+    for line, last in format_versions(version).items():
+        known.add(line)
+        if internal := last.partition("-IV")[2]:
+            known |= {f"{line}-IV{number}" for number in range(int(internal) + 1)}
 
     def check(name: str, value: Value) -> None:
-        line, _, internal = str(value).partition("-IV")
-        numbers = line.split(".")
-        last = known.get(".".join(numbers[: 3 if numbers[0] == "0" else 2]), "").partition("-IV")
-        if not last[0] or (internal and not (internal.isdecimal() and last[2] and int(internal) <= int(last[2]))):
-            raise InvalidProperty(name, str(value), f"Version {value} is not a valid version")
+        if format_line(str(value)) not in known:
+            quoted = f"`{value}`" if version < (3, 3) else value
+            raise InvalidProperty(name, str(value), f"Version {quoted} is not a valid version")
 
     return check
+
+
+def format_line(format_version: str) -> str:
+    """The part of a message.format.version that counts: `2.8` of `2.8.1`, `0.10.2-IV0` as it is."""
+    return ".".join(format_version.split(".")[: 3 if format_version.startswith("0.") else 2])
 
 
 def check_tiered_storage(name: str, value: Value) -> None:
@@ -68,7 +75,7 @@ def check_throttled_replicas(name: str, value: Value) -> None:
     assert isinstance(value, tuple)
     for entry in value if value != ("*",) and any(value) else ():
         partition, _, broker = entry.partition(":")
-        if not (partition.isdecimal() and broker.isdecimal()):
+        if not (entry.isascii() and partition.isdecimal() and broker.isdecimal()):
             wanted = "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
             reason = f"{name} must be the literal '*' or a list of replicas in the following format: {wanted}"
             raise InvalidProperty(name, f"[{', '.join(value)}]", reason)

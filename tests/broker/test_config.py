@@ -111,6 +111,14 @@ def test_every_topic_property_with_a_default_of_the_broker_exists_in_some_releas
             {"log.retention.hours": "x"},
             "Invalid value x for configuration log.retention.hours: Not a number of type INT",
         ),
+        (
+            {"num.partitions": "9" * 5000},
+            f"Invalid value {'9' * 5000} for configuration num.partitions: Not a number of type INT",
+        ),
+        (
+            {"num.io.threads": "many"},
+            "Invalid value many for configuration num.io.threads: Not a number of type INT",
+        ),
     ],
 )
 def test_a_bad_value_is_refused_by_name_value_and_what_is_allowed(given: dict[str, str], message: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kafkalet.properties import InvalidProperty
+from kafkalet.storage.config import LogConfig, LogRules
 from kafkalet.storage.topic_properties import topic_properties
 
 with open(os.path.join(os.path.dirname(__file__), "recorded_topic_properties.json"), encoding="utf-8") as file:
@@ -86,3 +87,20 @@ def test_a_release_refuses_the_format_of_a_later_one() -> None:
 def test_segments_smaller_than_a_mebibyte_have_a_property_of_their_own_since_4_1() -> None:
     assert HIDDEN not in topic_properties((4, 0))
     assert topic_properties((4, 1))[HIDDEN].parse("100") == 100
+
+
+@pytest.mark.parametrize("value", ["2.8.x", "2.8-IV1.x", "2.8." + "9" * 5000, "0.9.0.1", "0.10.2-IV0", "2.8-IV0"])
+def test_format_version_is_judged_by_its_first_numbers(value: str) -> None:
+    assert topic_properties((2, 8))["message.format.version"].parse(value) == value
+    assert LogConfig.of({"message.format.version": value}, LogRules(version=(2, 8), honours_message_format=True))
+
+
+@pytest.mark.parametrize("value", ["2.8-IV01", "0.10", "2.8-IV2", "2.8-IV" + "9" * 5000, "\u0662.8"])
+def test_unknown_format_version_is_refused(value: str) -> None:
+    with pytest.raises(InvalidProperty, match="` is not a valid version"):
+        topic_properties((2, 8))["message.format.version"].parse(value)
+
+
+def test_throttled_replicas_are_ascii_digits() -> None:
+    with pytest.raises(InvalidProperty, match="must be the literal"):
+        topic_properties((3, 9))["leader.replication.throttled.replicas"].parse("\u0663:1")

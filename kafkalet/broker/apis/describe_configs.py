@@ -15,8 +15,9 @@ from collections.abc import Iterable, Iterator
 from kafkalet.broker.config_entries import Entry, broker_entries, cluster_entries, topic_entries
 from kafkalet.broker.context import Context
 from kafkalet.broker.metadata import check_topic_name
-from kafkalet.broker.reconfiguration import ResourceType, is_number
+from kafkalet.broker.reconfiguration import ResourceType
 from kafkalet.broker.work import pause
+from kafkalet.properties import whole_number
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
 
@@ -152,9 +153,10 @@ def _loggers(name: str, context: Context) -> Iterator[Config]:
 
 
 def _node_id(name: str) -> int:
-    if not is_number(name):
+    node_id = whole_number(name)
+    if node_id is None:
         raise _invalid(f"Broker id must be an integer, but it is: {name}")
-    return int(name)
+    return node_id
 
 
 def _invalid(message: str) -> KafkaError:

@@ -5,6 +5,8 @@ Source: org.apache.kafka.coordinator.group.GroupConfigManager, GroupCoordinatorC
 
 from typing import Any
 
+from kafkalet.properties import whole_number
+
 from .assignors import ASSIGNORS
 from .consumer_state import ConsumerState
 
@@ -64,4 +66,5 @@ def may_migrate(node: Any, way: str) -> bool:
 
 def _of_group(group: ConsumerState, name: str, default: int) -> int:
     own = group.shard.node.metadata.group_config.get(group.group_id)
-    return int(own[name]) if own and name in own else default
+    value = whole_number(own[name].strip()) if own and name in own else None
+    return default if value is None else value

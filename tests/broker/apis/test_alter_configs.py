@@ -3,6 +3,7 @@
 from typing import Any
 
 from kafkalet.protocol.api import Api
+from kafkalet.protocol.errors import Code
 
 from .asking import Asking, asking
 
@@ -52,3 +53,17 @@ def test_a_resource_that_is_named_twice_is_refused_each_time() -> None:
         resource = {"resource_type": TOPIC, "resource_name": "t", "configs": []}
         answer = ask(Api.ALTER_CONFIGS, 1, resources=[resource, resource], validate_only=False)
         assert [result["error_code"] for result in answer["responses"]] == [42, 42]
+
+
+def test_number_of_5000_digits_answers_invalid_request_for_brokers_and_invalid_config_for_topics() -> None:
+    with asking() as ask:
+        ask.cluster.create_topic("t")
+        assert alter(ask, TOPIC, "t", retention_ms="9" * 5000)["error_code"] == Code.INVALID_CONFIG
+        assert alter(ask, BROKER, "", log_retention_ms="9" * 5000)["error_code"] == Code.INVALID_REQUEST
+        assert alter(ask, BROKER, "9" * 5000, log_retention_ms="5")["error_code"] == Code.INVALID_REQUEST
+
+
+def test_broker_name_is_read_as_java_reads_numbers() -> None:
+    with asking() as ask:
+        for name in ("+1", "0" * 5000 + "1"):
+            assert alter(ask, BROKER, name, log_retention_ms="600000")["error_code"] == Code.NONE

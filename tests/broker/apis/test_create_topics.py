@@ -89,3 +89,13 @@ def test_without_time_nothing_is_created() -> None:
             ask(Api.CREATE_TOPICS, 5, topics=wanted, timeout_ms=0, validate_only=False)
         assert refused.value.code == Code.REQUEST_TIMED_OUT
         assert not ask.cluster.metadata.topics
+
+
+@pytest.mark.parametrize("digits", ["9" * 5000, "-" + "9" * 5000])
+def test_number_of_5000_digits_answers_invalid_config(digits: str) -> None:
+    with asking() as ask:
+        config = {"name": "retention.ms", "value": digits}
+        wanted = {"name": "t", "num_partitions": 1, "replication_factor": 1, "assignments": [], "configs": [config]}
+        [topic] = create(ask, wanted)
+        assert topic["error_code"] == Code.INVALID_CONFIG
+        assert topic["error_message"].endswith("for configuration retention.ms: Not a number of type LONG")

@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import pytest
+
 from kafkalet.broker.catalog import catalog
 from kafkalet.broker.documentation import NO_EFFECT
 from kafkalet.protocol.api import Api
+from kafkalet.protocol.errors import Code
 
 from .asking import Asking, asking
 
@@ -95,3 +98,18 @@ def test_loggers_are_told_with_their_levels() -> None:
         loggers = describe(ask, LOGGER, "1")
         assert {"root", "kafkalet.broker.config"} <= loggers.keys()
         assert {logger["value"] for logger in loggers.values()} <= {"FATAL", "ERROR", "WARN", "INFO", "DEBUG", "NOTSET"}
+
+
+@pytest.mark.parametrize("kind", [BROKER, LOGGER])
+def test_broker_name_of_5000_digits_answers_invalid_request(kind: int) -> None:
+    with asking() as ask:
+        resource = {"resource_type": kind, "resource_name": "9" * 5000, "configuration_keys": None}
+        [result] = ask(Api.DESCRIBE_CONFIGS, 4, resources=[resource])["results"]
+        assert result["error_code"] == Code.INVALID_REQUEST
+        assert result["error_message"] == f"Broker id must be an integer, but it is: {'9' * 5000}"
+
+
+@pytest.mark.parametrize("name", ["+1", "0" * 5000 + "1", "\u0661"])
+def test_broker_name_is_read_as_java_reads_numbers(name: str) -> None:
+    with asking() as ask:
+        assert describe(ask, BROKER, name, "num.partitions")
