@@ -34,7 +34,7 @@ from .node import Node
 from .producer_ids import ProducerIds
 from .receiving import ReceiveBuffer
 from .release import Release
-from .state_topics import StateTopic
+from .state_topics import STATE_TOPICS, StateTopic
 from .transactions.verification import Transactions
 from .turns import Turns
 from .upkeep import Upkeep
@@ -190,8 +190,13 @@ class Cluster(Looking):
         return self.config.auto_create_topics_enable
 
     def auto_create_topic(self, name: str) -> None:
-        """Make a topic that a client asked for, with the brokers' defaults."""
-        self._create_topic(name, -1, -1, {}, None)
+        """Create a topic that a client asked for: an internal one as its coordinator would, others with the brokers'
+        defaults (AutoTopicCreationManager.creatableTopic)."""
+        internal = STATE_TOPICS.get(name)
+        if internal is not None:
+            self.state_topic(internal)
+        else:
+            self._create_topic(name, -1, -1, {}, None)
 
     def apply_config(self, topic: TopicState) -> None:
         """Let the logs of a topic obey its configuration as it is now."""

@@ -261,6 +261,14 @@ class Release(_Named, GroupRules):
         leave (seen in 4.4, not in 3.9)."""
         return self.version >= (4, 0)
 
+    # Metadata
+
+    @property
+    def waits_for_created_topics(self) -> bool:
+        """Metadata tells what came of a topic's automatic creation: LEADER_NOT_AVAILABLE, or why it was refused. A
+        KRaft broker does not wait for its controller and always answers UNKNOWN_TOPIC_OR_PARTITION."""
+        return not self.runs_without_zookeeper
+
     # Configuration
 
     @property

@@ -4,7 +4,7 @@
 and `ZERO` for what their names say. `$MEMBER` is a member id that a broker made up for a client, `$MEMBER:i1` one for
 the static member i1, `$UUID` one of KIP-848. Text that begins with `hex:` is bytes, where `<name>` stands for a bound
 value, `<now>` for the present as an int64, and `<any>` for any eight bytes. Keys that start with `#` are comments.
-Topics, partitions and members may come in any order, except in Fetch, where order counts.
+Topics, partitions and members may come in any order, except where the caller says that order counts.
 """
 
 import re
@@ -91,19 +91,27 @@ def in_hex(value: Any) -> str:
         return str(value).encode().hex()
 
 
-def tidy(answer: Any, in_order: bool) -> Any:
+InOrder = bool | frozenset[str]
+"""The arrays of an answer whose order counts: all, none, or those of these fields."""
+
+
+def tidy(answer: Any, in_order: InOrder, field: str = "") -> Any:
     """Leave out what is not compared, and sort what has no order."""
     match answer:
         case dict():
-            kept = {key: tidy(item, in_order) for key, item in answer.items()}
+            kept = {key: tidy(item, in_order, key) for key, item in answer.items()}
             for key, kind in SETS.items():
-                if not in_order and all(type(one) is kind for one in kept.get(key) or [None]):
+                if not _counts(in_order, key) and all(type(one) is kind for one in kept.get(key) or [None]):
                     kept[key] = sorted(kept[key])
             return {key: item for key, item in kept.items() if key not in IGNORED and not key.startswith("#")}
         case list():
-            items = [tidy(item, in_order) for item in answer]
-            return items if in_order else sorted(items, key=_order)
+            items = [tidy(item, in_order, field) for item in answer]
+            return items if _counts(in_order, field) else sorted(items, key=_order)
     return answer
+
+
+def _counts(in_order: InOrder, field: str) -> bool:
+    return in_order if isinstance(in_order, bool) else field in in_order
 
 
 def _order(item: Any) -> tuple[tuple[str, Any], ...]:
@@ -121,7 +129,7 @@ class Matcher:
     def __init__(self, placeholders: dict[str, Callable[[Any], bool]]) -> None:
         self.placeholders = {"$TEXT": _is_text, "$NOW": _is_now, "$UUID": _is_uuid, **placeholders}
 
-    def differences(self, expected: Any, got: Any, in_order: bool = True) -> list[Difference]:
+    def differences(self, expected: Any, got: Any, in_order: InOrder = True) -> list[Difference]:
         found: list[Difference] = []
         self._compare(tidy(expected, in_order), tidy(got, in_order), "", found)
         return found

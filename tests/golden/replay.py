@@ -18,10 +18,19 @@ from typing import Any
 
 from kafkalet.protocol.errors import ProtocolError
 
-from .matching import Difference, Matcher, resolve
+from .matching import Difference, InOrder, Matcher, resolve
 from .scenario import Player, Server, SetupFailed, told
 
 HERE = Path(__file__).parent
+IN_ORDER: dict[str, InOrder] = {
+    **dict.fromkeys(("AlterPartitionReassignments", "CreatePartitions", "CreateTopics", "DescribeQuorum"), True),
+    **dict.fromkeys(("DescribeTopicPartitions", "Fetch", "FindCoordinator", "IncrementalAlterConfigs"), True),
+    **dict.fromkeys(("ListConfigResources", "UpdateFeatures"), True),
+    "Metadata": frozenset({"topics"}),  # 3.9 takes partitions out of a hash set of their contents
+}
+"""The arrays that Kafka answers in the order of the request or of ids. Others come out of hash tables."""
+RECORDED_IN_ORDER = "more_"
+"""How the names of transcripts begin that keep the order of arrays; in others only Fetch does."""
 SHOWN = 8  # differences per case
 
 
@@ -66,7 +75,8 @@ def replay(scenario: dict[str, Any], server: Server) -> list[Case]:
         for line, step in enumerate(scenario["steps"], start=2):
             case = Case(scenario["scenario"], line, step.get("case", step["op"]), [])
             try:
-                case.problems += [str(difference) for difference in check(step, player)]
+                in_order = ordered(scenario["scenario"], step.get("api", ""))
+                case.problems += [str(difference) for difference in check(step, player, in_order)]
             except (ProtocolError, ValueError, struct.error) as error:
                 case.problems.append(f"{type(error).__name__}: {error}")
             except SetupFailed as failure:
@@ -86,7 +96,14 @@ def _never_asked(scenario: dict[str, Any], line: int) -> list[Case]:
     return [Case(scenario["scenario"], at, step["case"], [reason]) for at, step in rest if "case" in step]
 
 
-def check(step: dict[str, Any], player: Player) -> list[Difference]:
+def ordered(scenario: str, api: str) -> InOrder:
+    """The arrays of an API's answers that are compared in their order."""
+    if api != "Fetch" and not scenario.startswith(RECORDED_IN_ORDER):
+        return False
+    return IN_ORDER.get(api, False)
+
+
+def check(step: dict[str, Any], player: Player, in_order: InOrder) -> list[Difference]:
     answer = player.perform(step)
     if "case" not in step:
         return []
@@ -94,7 +111,7 @@ def check(step: dict[str, Any], player: Player) -> list[Difference]:
     answer = told(step, answer, player.names)
     server = player.server
     matcher = Matcher({"$NODE": server.nodes.__contains__, "$CLUSTER": server.cluster_id.__eq__})
-    return matcher.differences(advertised(expected, server), answer, in_order=step.get("api") == "Fetch")
+    return matcher.differences(advertised(expected, server), answer, in_order)
 
 
 def advertised(expected: Any, server: Server) -> Any:

@@ -10,7 +10,7 @@ import pytest
 from . import notation
 from .codecs import NAMES, compress, decompress
 from .matching import Matcher, resolve
-from .replay import HERE, load
+from .replay import HERE, load, ordered
 
 FILES = sorted(HERE.glob("*/*.json"))
 
@@ -103,6 +103,22 @@ def test_order_counts_only_where_it_is_said_to() -> None:
     left = [{"name": "a", "n": 1}, {"name": "b", "n": 2}]
     assert not Matcher({}).differences(left, left[::-1], in_order=False)
     assert Matcher({}).differences(left, left[::-1], in_order=True)
+
+
+def test_order_may_count_in_the_arrays_of_one_field_only() -> None:
+    left = {"topics": [{"name": "a", "partitions": [{"index": 1}, {"index": 0}]}, {"name": "b", "partitions": []}]}
+    moved_inside = {"topics": [{"name": "a", "partitions": [{"index": 0}, {"index": 1}]}, left["topics"][1]]}
+    moved_outside = {"topics": left["topics"][::-1]}
+    topics = frozenset({"topics"})
+    assert not Matcher({}).differences(left, moved_inside, topics)
+    assert Matcher({}).differences(left, moved_outside, topics)
+
+
+def test_order_is_compared_only_where_the_recording_kept_it() -> None:
+    assert ordered("more_metadata_ids", "Metadata") == {"topics"}
+    assert ordered("metadata_topics", "Metadata") is False
+    assert ordered("fetch_two", "Fetch") is True
+    assert ordered("more_offsets", "OffsetFetch") is False
 
 
 def test_a_true_is_no_one() -> None:

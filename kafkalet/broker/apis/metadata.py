@@ -8,13 +8,19 @@ v10     topic ids in the answer
 v12     topics may be asked for by id
 v13     an error of the whole request
 
-A topic that does not exist and may be created automatically is, and is answered UNKNOWN_TOPIC_OR_PARTITION this once:
-Kafka's broker answers before its controller has created it. This is the only API that creates topics by the way.
+Topics that exist are answered before those that do not, unknown ids before known ones, otherwise in the order of the
+request. (Kafka keeps that order for up to four topics; of more its hash sets make their own.)
 
-Source: kafka.server.KafkaApis.handleTopicMetadataRequest, KRaftMetadataCache.
+A topic that does not exist and may be created automatically is created. In KRaft releases its answer this once is
+UNKNOWN_TOPIC_OR_PARTITION, and so it is where the controller refuses to create it: the broker does not wait for the
+controller. With ZooKeeper it is LEADER_NOT_AVAILABLE, or the reason of the refusal. This is the only API that creates
+topics by the way.
+
+Source: kafka.server.KafkaApis.handleTopicMetadataRequest, AutoTopicCreationManager, KRaftMetadataCache.
 """
 
 import logging
+from collections.abc import Iterable
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.metadata import INTERNAL_TOPICS, NO_LEADER, PartitionState, TopicState, check_topic_name
@@ -40,11 +46,10 @@ def handle(request: MetadataRequest, context: Context) -> MetadataResponse:
         topics = [_known(topic, request, context) for topic in metadata.topics.values()]
     elif refusal := _refusal(asked, context.version):
         return _refuse_all(asked, refusal)
-    elif ids := {topic.topic_id for topic in asked if topic.topic_id != ZERO_UUID}:
-        topics = [_by_id(topic_id, request, context) for topic_id in ids]
+    elif ids := [topic.topic_id for topic in asked if topic.topic_id != ZERO_UUID]:
+        topics = _by_ids(dict.fromkeys(ids), request, context)
     else:
-        names = {topic.name: None for topic in asked}
-        topics = [_by_name(name, request, context) for name in names if name is not None]
+        topics = _by_names(dict.fromkeys(topic.name for topic in asked if topic.name is not None), request, context)
     cluster_operations = CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED
     return MetadataResponse(
         brokers=[
@@ -83,25 +88,47 @@ def _refuse_all(asked: list[MetadataRequest.Topic], code: Code) -> MetadataRespo
     )
 
 
-def _by_id(topic_id: bytes, request: MetadataRequest, context: Context) -> AnswerTopic:
-    topic = context.cluster.metadata.topic_by_id(topic_id)
-    if topic is None:
-        return AnswerTopic(error_code=Code.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id, partitions=[])
-    return _known(topic, request, context)
+def _by_ids(topic_ids: Iterable[bytes], request: MetadataRequest, context: Context) -> list[AnswerTopic]:
+    unknown, known = [], []
+    for topic_id in topic_ids:
+        topic = context.cluster.metadata.topic_by_id(topic_id)
+        if topic is None:
+            answer = AnswerTopic(error_code=Code.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id, partitions=[])
+            unknown.append(answer)
+        else:
+            known.append(_known(topic, request, context))
+    return unknown + known
 
 
-def _by_name(name: str, request: MetadataRequest, context: Context) -> AnswerTopic:
-    topic = context.cluster.metadata.topics.get(name)
-    if topic is not None:
-        return _known(topic, request, context)
-    code = Code.UNKNOWN_TOPIC_OR_PARTITION
+def _by_names(names: Iterable[str], request: MetadataRequest, context: Context) -> list[AnswerTopic]:
+    creates = request.allow_auto_topic_creation and context.cluster.auto_creates_topics
+    existing, illegal, missing = [], [], []
+    for name in names:
+        topic = context.cluster.metadata.topics.get(name)
+        if topic is not None:
+            existing.append(_known(topic, request, context))
+        elif creates and not _is_legal(name):
+            illegal.append(name)  # these never reach the controller, so their answers come first
+        else:
+            missing.append(name)
+    return existing + [_missing(name, creates, request, context) for name in illegal + missing]
+
+
+def _is_legal(name: str) -> bool:
     try:
         check_topic_name(name)
-        if request.allow_auto_topic_creation and context.cluster.auto_creates_topics:
-            context.cluster.auto_create_topic(name)
-    except KafkaError as error:
-        code = error.code
-        log.debug("topic %r was asked for and cannot be created: %s", name, error)
+    except KafkaError:
+        return False
+    return True
+
+
+def _missing(name: str, creates: bool, request: MetadataRequest, context: Context) -> AnswerTopic:
+    if not _is_legal(name):
+        code = Code.INVALID_TOPIC_EXCEPTION
+    elif creates:
+        code = _create(name, context)
+    else:
+        code = Code.UNKNOWN_TOPIC_OR_PARTITION
     return AnswerTopic(
         error_code=code,
         name=name,
@@ -109,6 +136,17 @@ def _by_name(name: str, request: MetadataRequest, context: Context) -> AnswerTop
         partitions=[],
         topic_authorized_operations=_operations(request),
     )
+
+
+def _create(name: str, context: Context) -> Code:
+    """Create a topic; what its first answer says."""
+    code = Code.LEADER_NOT_AVAILABLE
+    try:
+        context.cluster.auto_create_topic(name)
+    except KafkaError as error:
+        code = error.code
+        log.debug("topic %r was asked for and cannot be created: %s", name, error)
+    return code if context.release.waits_for_created_topics else Code.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def _known(topic: TopicState, request: MetadataRequest, context: Context) -> AnswerTopic:

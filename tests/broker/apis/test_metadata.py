@@ -4,12 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 
+from kafkalet.broker.new_topics import NewTopic
 from kafkalet.protocol.errors import Code
 from tests.broker.wire import Plain, Wire, on_the_wire
 from tests.golden.wire import Connection
 
 NOWHERE = "00000000-0000-0000-0000-0000000000ff"
 NOT_ASKED = -(1 << 31)
+A_B = NewTopic("a_b", 1, {}, 1)
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +62,83 @@ def test_since_v1_null_asks_for_all_and_an_empty_list_for_none(wire: Wire, versi
 
 def test_a_topic_that_is_named_twice_is_told_once(wire: Wire) -> None:
     assert [topic["name"] for topic in ask(wire, 9, named("t", "t"))["topics"]] == ["t"]
+
+
+def topic_ids(wire: Wire) -> dict[str, str]:
+    return {topic["name"]: topic["topic_id"] for topic in ask(wire, 12, None)["topics"]}
+
+
+def test_existing_topics_are_answered_before_unknown_ones_in_the_order_of_the_request(wire: Wire) -> None:
+    answer = ask(wire, 9, named("missing", "u", "gone", "t"), allow_auto_topic_creation=False)
+    assert list(told(answer)) == ["u", "t", "missing", "gone"]
+
+
+def test_illegal_names_are_answered_before_topics_that_are_created(wire: Wire) -> None:
+    answer = ask(wire, 9, named("first", "t", "a b"), allow_auto_topic_creation=True)
+    assert told(answer) == {"t": 0, "a b": Code.INVALID_TOPIC_EXCEPTION, "first": Code.UNKNOWN_TOPIC_OR_PARTITION}
+    assert list(told(answer)) == ["t", "a b", "first"]
+
+
+def test_unknown_ids_are_answered_before_known_ones_in_the_order_of_the_request(wire: Wire) -> None:
+    ids, unknown = topic_ids(wire), [f"00000000-0000-0000-0000-00000000ff{number:02}" for number in range(9)]
+    for known in (["u", "t"], ["t", "u"]):
+        asked = [ids[known[0]], *unknown[::2], ids[known[1]], *unknown[1::2]]
+        answer = ask(wire, 12, [{"name": None, "topic_id": topic_id} for topic_id in asked])
+        assert [topic["topic_id"] for topic in answer["topics"]] == unknown[::2] + unknown[1::2] + [
+            ids[name] for name in known
+        ]
+
+
+# Automatic creation
+
+
+@pytest.mark.parametrize(("release", "created"), [("3.9", 3), ("4.4", 3), ("2.8", Code.LEADER_NOT_AVAILABLE)])
+def test_first_answer_for_a_created_topic_has_no_partitions(release: str, created: int) -> None:
+    with on_the_wire(kafka_version=release) as wire:
+        assert told(ask(wire, 9, named("new"), allow_auto_topic_creation=True)) == {"new": created}
+        assert told(ask(wire, 9, named("new"), allow_auto_topic_creation=True)) == {"new": 0}
+
+
+@pytest.mark.parametrize(
+    ("release", "collision", "replicas"),
+    [("3.9", 3, 3), ("4.4", 3, 3), ("2.8", Code.INVALID_TOPIC_EXCEPTION, Code.INVALID_REPLICATION_FACTOR)],
+)
+def test_refusal_of_the_controller_is_told_only_with_zookeeper(release: str, collision: int, replicas: int) -> None:
+    with on_the_wire(kafka_version=release, config={"default.replication.factor": "3"}, topics=[A_B]) as wire:
+        assert told(ask(wire, 9, named("a.b"), allow_auto_topic_creation=True)) == {"a.b": collision}
+        assert told(ask(wire, 9, named("new"), allow_auto_topic_creation=True)) == {"new": replicas}
+        assert {"a.b", "new"}.isdisjoint(told(ask(wire, 9, None)))
+
+
+def test_consumer_offsets_topic_is_created_with_its_own_settings() -> None:
+    with on_the_wire(config={"offsets.topic.segment.bytes": "2097152", "num.partitions": "3"}) as wire:
+        ask(wire, 9, named("__consumer_offsets"), allow_auto_topic_creation=True)
+        topic = wire.cluster.metadata.topics["__consumer_offsets"]
+        assert len(topic.partitions) == 50
+        assert topic.config == {
+            "cleanup.policy": "compact",
+            "compression.type": "producer",
+            "segment.bytes": "2097152",
+        }
+
+
+def test_transaction_state_topic_is_created_with_its_own_settings() -> None:
+    with on_the_wire(config={"transaction.state.log.num.partitions": "7"}) as wire:
+        ask(wire, 9, named("__transaction_state"), allow_auto_topic_creation=True)
+        topic = wire.cluster.metadata.topics["__transaction_state"]
+        assert len(topic.partitions) == 7
+        assert topic.config["cleanup.policy"] == "compact"
+
+
+def test_groups_work_on_an_automatically_created_offsets_topic() -> None:
+    with on_the_wire() as wire:
+        ask(wire, 9, named("__consumer_offsets"), allow_auto_topic_creation=True)
+        partition = {"partition_index": 0, "committed_offset": 5, "committed_metadata": ""}
+        committed = {"group_id": "g", "generation_id_or_member_epoch": -1, "member_id": ""}
+        topics = [{"name": "t", "partitions": [partition]}]
+        answer = wire.ask("OffsetCommit", 5, {**committed, "topics": topics})
+        assert answer["topics"][0]["partitions"][0]["error_code"] == Code.NONE
+        assert wire.cluster.group("g").offsets == {("t", 0): 5}
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a b", "ä", "x" * 250])
