@@ -8,8 +8,6 @@ Partitions that are asked for and are not here are left out.
 Source: kafka.server.ReplicaManager.describeLogDirs.
 """
 
-import os
-
 from kafkalet.broker.context import Context
 from kafkalet.broker.partition import Partition
 from kafkalet.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
@@ -17,6 +15,8 @@ from kafkalet.protocol.messages.describe_log_dirs import DescribeLogDirsRequest,
 Directory = DescribeLogDirsResponse.LogDir
 Topic = DescribeLogDirsResponse.LogDir.Topic
 Answer = DescribeLogDirsResponse.LogDir.Topic.Partition
+
+UNKNOWN = -1
 
 
 def handle(request: DescribeLogDirsRequest, context: Context) -> DescribeLogDirsResponse:
@@ -29,14 +29,25 @@ def handle(request: DescribeLogDirsRequest, context: Context) -> DescribeLogDirs
         if asked is None or (name, index) in asked:
             topic = topics.setdefault(name, Topic(name=name, partitions=[]))
             topic.partitions.append(_partition(partition))
-    volume = os.statvfs(node.directory.path)
+    total_bytes, usable_bytes = _volume(node.directory.path)
     directory = Directory(
         log_dir=node.directory.path,
         topics=list(topics.values()),
-        total_bytes=volume.f_frsize * volume.f_blocks,
-        usable_bytes=volume.f_frsize * volume.f_bavail,
+        total_bytes=total_bytes,
+        usable_bytes=usable_bytes,
     )
     return DescribeLogDirsResponse(results=[directory])
+
+
+def _volume(path: str) -> tuple[int, int]:
+    """The size of the volume of `path` and what is left of it, in bytes; UNKNOWN if the system cannot tell."""
+    import shutil
+
+    try:
+        usage = shutil.disk_usage(path)
+    except (OSError, AttributeError):  # some systems have no such call
+        return UNKNOWN, UNKNOWN
+    return usage.total, usage.free
 
 
 def _partition(partition: Partition) -> Answer:

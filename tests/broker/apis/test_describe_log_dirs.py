@@ -1,5 +1,6 @@
 """`kafkalet.broker.apis.describe_log_dirs`: sizes of partitions, and of the volume."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -40,3 +41,22 @@ def test_only_what_is_asked_for_and_here_is_told() -> None:
             [directory] = ask(Api.DESCRIBE_LOG_DIRS, 4, node=node, topics=asked)["results"]
             found.append([(t["name"], [p["partition_index"] for p in t["partitions"]]) for t in directory["topics"]])
         assert found == [[("t", [0])], [("t", [1])]]
+
+
+def test_volume_that_the_system_cannot_measure_has_unknown_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(path: str) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("shutil.disk_usage", fail)
+    with asking() as ask:
+        [directory] = ask(Api.DESCRIBE_LOG_DIRS, 4, topics=None)["results"]
+        assert (directory["total_bytes"], directory["usable_bytes"]) == (-1, -1)
+
+
+def test_volume_is_measured_on_systems_without_statvfs(monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = shutil.disk_usage("/")
+    monkeypatch.delattr("os.statvfs")
+    monkeypatch.setattr("shutil.disk_usage", lambda path: usage)
+    with asking() as ask:
+        [directory] = ask(Api.DESCRIBE_LOG_DIRS, 4, topics=None)["results"]
+        assert (directory["total_bytes"], directory["usable_bytes"]) == (usage.total, usage.free)
