@@ -18,10 +18,12 @@ Value = bool | int | float | str | tuple[str, ...] | None
 
 
 class InvalidProperty(ValueError):
-    """A value that a property cannot have. The text names the property, the value and what is allowed."""
+    """A value that a property cannot have. The text names the property, the value and what is allowed; `text` replaces
+    it where Kafka's own differs from the usual form."""
 
-    def __init__(self, name: str, value: str | None, reason: str) -> None:
-        super().__init__(f"Invalid value {'null' if value is None else value} for configuration {name}: {reason}")
+    def __init__(self, name: str, value: str | None, reason: str, text: str | None = None) -> None:
+        usual = f"Invalid value {'null' if value is None else value} for configuration {name}: {reason}"
+        super().__init__(usual if text is None else text)
         self.name = name
         self.value = value
         self.reason = reason

@@ -17,10 +17,11 @@ import logging
 from collections.abc import Mapping
 from typing import Any, Generic, NamedTuple, Self, TypeVar, cast, overload
 
-from kafkalet.properties import InvalidProperty, Property, Type, Value, as_text, at_least
+from kafkalet.properties import Check, InvalidProperty, Property, Type, Value, as_text, at_least
 from kafkalet.storage.config import LogConfig
 from kafkalet.storage.topic_properties import DAY_MS, HOUR_MS, topic_properties
 
+from .connection_limits import check_overrides, check_together
 from .release import Release
 
 _LOG = logging.getLogger(__name__)
@@ -82,8 +83,8 @@ def long(name: str, default: int, least: int | None = None, **options: Any) -> S
     )
 
 
-def text(name: str, default: str | None = None, **options: Any) -> Setting[str | None]:
-    return Setting(Property(name, Type.STRING, default), default, **options)
+def text(name: str, default: str | None = None, check: Check | None = None, **options: Any) -> Setting[str | None]:
+    return Setting(Property(name, Type.STRING, default, check), default, **options)
 
 
 class Synonym(NamedTuple):
@@ -165,7 +166,7 @@ class BrokerConfig:
     max_connections = integer("max.connections", MAX_INT, least=0, dynamic=True)
     max_connections_per_ip = integer("max.connections.per.ip", MAX_INT, least=0, dynamic=True)
     # as in "10.0.0.1:100,other.host:3"
-    max_connections_per_ip_overrides = text("max.connections.per.ip.overrides", "", dynamic=True)
+    max_connections_per_ip_overrides = text("max.connections.per.ip.overrides", "", check_overrides, dynamic=True)
 
     # fetching
     fetch_max_bytes = integer("fetch.max.bytes", 55 << 20, least=1024)
@@ -304,6 +305,7 @@ class BrokerConfig:
             property_ = self.property(name)
             if property_ is not None:
                 values[name] = property_.parse(value)
+        check_together(values)
         self._topic_defaults = _topic_defaults(values, self.release.version)
         for name, setting in SETTINGS.items():
             self.__dict__.pop(setting.attribute, None)

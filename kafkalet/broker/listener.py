@@ -128,6 +128,11 @@ class Listener:
                 "on Windows use asyncio.SelectorEventLoop"
             ) from error
 
+    def limits_changed(self) -> None:
+        """Accept again if the listener had waited for a connection to close: there may be room for more now."""
+        if self._around is not None and not self._out_of_descriptors:
+            self._set_accepting(True)
+
     def close(self) -> None:
         """Close the listening socket and every connection, at once and silently."""
         if self._socket is not None:

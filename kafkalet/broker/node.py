@@ -19,6 +19,7 @@ from kafkalet.storage.directory import LogDirectory
 
 from .apis import SERVED
 from .config import BrokerConfig
+from .connection_limits import by_address, parse_overrides
 from .context import Context
 from .coordinators import Coordinators
 from .fetch_sessions import FetchSessions
@@ -66,6 +67,7 @@ class Node:
             api: (versions.low, versions.high) for api, versions in versions_of(release.name).items() if api in SERVED
         }
         """The APIs that are served, with their lowest and highest version."""
+        self._loop = loop
         self.call_soon = loop.call_soon
         self.turns = turns
         self.workers = workers
@@ -95,12 +97,15 @@ class Node:
         limits.connections_max_idle_ms = config.connections_max_idle_ms
         limits.max_connections = config.max_connections
         limits.max_connections_per_ip = config.max_connections_per_ip
+        overrides = parse_overrides(config.max_connections_per_ip_overrides or "")
+        limits.max_connections_per_ip_overrides = by_address(overrides, self._loop)
         given = config.given()
         # Kafka's own default of 100 KiB is for slow networks; where nobody asks for it the system knows better.
         if "socket.send.buffer.bytes" in given:
             limits.socket_send_buffer_bytes = config.socket_send_buffer_bytes
         if "socket.receive.buffer.bytes" in given:
             limits.socket_receive_buffer_bytes = config.socket_receive_buffer_bytes
+        self.listener.limits_changed()
 
     @property
     def telemetry(self) -> Telemetry:
