@@ -8,7 +8,6 @@ from .kept_port import KeptPort
 from .listener import Listener
 from .metadata import Endpoint
 
-FIRST_NODE_ID = 1
 EVERY_INTERFACE = ("0.0.0.0", "::")  # noqa: S104 - asked about, not bound
 
 
@@ -17,9 +16,13 @@ class Addresses:
 
     host, port     where the first broker listens; port 0 picks a free one for each
     advertise      host and port that clients are told instead, for the first broker; the others count on from there
+    first_node_id  the id of the first broker; the others count on from there
     """
 
-    def __init__(self, host: str, port: int, advertise: tuple[str, int] | None = None) -> None:
+    def __init__(
+        self, host: str, port: int, advertise: tuple[str, int] | None = None, *, first_node_id: int = 1
+    ) -> None:
+        self._first_node_id = first_node_id
         self._host = host
         self._port = port
         self._advertise = advertise
@@ -31,7 +34,7 @@ class Addresses:
         """Let a broker's listener have its address; what clients are told of it. OSError where it cannot be had."""
         if node_id in self._kept:
             self._kept.pop(node_id).release()
-        step = node_id - FIRST_NODE_ID
+        step = node_id - self._first_node_id
         wanted = self.ports.get(node_id, self._port + step if self._port else 0)
         host, port = listener.bind(self._host, wanted)
         self.ports[node_id] = port

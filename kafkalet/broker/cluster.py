@@ -23,8 +23,8 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.releases import NEWEST
 from kafkalet.storage.directory import LogDirectory
 
-from .addresses import FIRST_NODE_ID, Addresses
-from .config import BrokerConfig
+from .addresses import Addresses
+from .config import NODE_IDS, BrokerConfig
 from .home import Home
 from .leadership import Leadership
 from .looking import Looking
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 class Cluster(Looking):
     """Some brokers in this process.
 
-    brokers        how many (1 or more)
+    brokers        how many (1 or more); their ids count on from node.id or broker.id, which is 1 by default
     host, port     where the first one listens; port 0 picks free ports, else the others take the next ones
     advertise      host and port that clients are told instead, for the first broker; the others count on from there
     racks          the rack of each broker; None: `broker.rack` for all
@@ -88,7 +88,9 @@ class Cluster(Looking):
         """How often clients asked for APIs that kafkalet does not have, by name: {"CreateAcls": 2}."""
         self._brokers = brokers
         self._racks = racks
-        self._addresses = Addresses(host, port, advertise)
+        self.first_node_id = self.config.first_node_id(brokers)
+        """The id of the first broker; the others count on from there."""
+        self._addresses = Addresses(host, port, advertise, first_node_id=self.first_node_id)
         self._data_dir = None if data_dir is None else os.fspath(data_dir)
         self._new_topics = [topic if isinstance(topic, NewTopic) else NewTopic(topic) for topic in topics]
         self._home: Home | None = None
@@ -276,10 +278,11 @@ class Cluster(Looking):
         if saved is None:
             self.metadata.broker_config[None] = self.config.cluster_wide_at_first()
         self.config.reconfigure(self.metadata.broker_config.get(None, {}), {})
-        for node_id in range(FIRST_NODE_ID, FIRST_NODE_ID + self._brokers):
+        first = self.first_node_id
+        for node_id in range(first, first + self._brokers):
             self._open_node(node_id, loop)
         if not self.metadata.cluster_id:
-            self.metadata.cluster_id = self.nodes[FIRST_NODE_ID].directory.cluster_id
+            self.metadata.cluster_id = self.nodes[first].directory.cluster_id
         self._take_in_topics()
         for node in self.nodes.values():
             node.coordinators.load_all()
@@ -325,7 +328,10 @@ class Cluster(Looking):
 
     def _facts_of(self, node_id: int) -> dict[str, str]:
         """The properties that a broker has for itself from the start."""
-        return {} if self._racks is None else {"broker.rack": self._racks[node_id - FIRST_NODE_ID]}
+        facts = {name: str(node_id) for name in NODE_IDS if name in self.config.static}
+        if self._racks is not None:
+            facts["broker.rack"] = self._racks[node_id - self.first_node_id]
+        return facts
 
     def _take_in_topics(self) -> None:
         """Open the logs of the topics that the metadata names, and of those that only their folders tell of."""

@@ -17,7 +17,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any, Generic, NamedTuple, Self, TypeVar, cast, overload
 
-from kafkalet.properties import Check, InvalidProperty, Property, Type, Value, as_text, at_least
+from kafkalet.properties import Check, InvalidProperty, Property, Type, Value, as_text, at_least, whole_number
 from kafkalet.storage.config import LogConfig
 from kafkalet.storage.topic_properties import DAY_MS, HOUR_MS, topic_properties
 
@@ -142,7 +142,11 @@ SYNONYMS: Mapping[str, tuple[Synonym, ...]] = {
 }
 
 
-READ_AS_GIVEN = frozenset({"group.consumer.assignors", "group.coordinator.rebalance.protocols"})
+NODE_IDS = ("node.id", "broker.id")
+"""The names of a broker's id: Kafka's KRaft and ZooKeeper releases have one each, and either stands for both."""
+DEFAULT_NODE_ID = 1
+
+READ_AS_GIVEN = frozenset({"broker.id", "group.consumer.assignors", "group.coordinator.rebalance.protocols", "node.id"})
 """Properties that are acted on although they are in the catalog: their defaults differ from release to release."""
 
 
@@ -263,13 +267,14 @@ class BrokerConfig:
         from .catalog import known_property
 
         known = known_property(name, self.release.version)
+        if known is not None:
+            known.declared.parse(self.static[name])
         if name in READ_AS_GIVEN:
             return
         if known is None:
             self.unknown.append(name)
             _LOG.warning("property %s is not one of Kafka %s; it is ignored", name, self.release.name)
         else:
-            known.declared.parse(self.static[name])
             self.without_effect.append(name)
             _LOG.info("property %s is known and has no effect here", name)
 
@@ -288,6 +293,21 @@ class BrokerConfig:
         if not self.release.keeps_min_isr_in_cluster:
             return {}
         return {"min.insync.replicas": self.static.get("min.insync.replicas", "1")}
+
+    def first_node_id(self, brokers: int = 1) -> int:
+        """The id of the first of so many brokers: node.id or broker.id, 1 by default. Raises InvalidProperty."""
+        ids = set()
+        for name in NODE_IDS:
+            if (text := self.static.get(name)) is not None:
+                node_id = whole_number(text.strip())
+                if node_id is None or not 0 <= node_id <= MAX_INT - brokers + 1:
+                    reason = f"the ids of {brokers} brokers from there on have to lie between 0 and {MAX_INT}"
+                    raise InvalidProperty(name, text, reason)
+                ids.add(node_id)
+        if len(ids) > 1:
+            text = "You must set `node.id` to the same value as `broker.id`."
+            raise InvalidProperty("node.id", self.static["node.id"], text, text)
+        return ids.pop() if ids else DEFAULT_NODE_ID
 
     def given(self) -> dict[str, str]:
         """Every property that was given, with the value that counts."""

@@ -37,6 +37,12 @@ def test_port_0_is_a_free_one_for_each() -> None:
         assert addresses.ports == {1: one.port, 2: two.port}
 
 
+def test_ports_count_on_from_the_first_broker_whatever_its_id() -> None:
+    addresses = Addresses("127.0.0.1", 0, ("out.side", 7000), first_node_id=0)
+    with listeners(2) as (first, second):
+        assert [addresses.take(0, first, None).port, addresses.take(1, second, None).port] == [7000, 7001]
+
+
 def test_clients_are_told_what_is_advertised() -> None:
     addresses = Addresses("127.0.0.1", 0, ("kafka", 9000))
     with listeners(2) as (first, second):

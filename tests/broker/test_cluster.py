@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import kafkalet
+from kafkalet.properties import InvalidProperty
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.build import build_batch
 from kafkalet.protocol.records.record import Record
@@ -108,6 +109,42 @@ def test_each_broker_may_stand_in_a_rack_of_its_own() -> None:
         assert cluster.metadata.endpoints[2].rack == "b"
     with pytest.raises(ValueError, match="1 racks for 2 brokers"):
         kafkalet.Cluster(2, racks=["a"])
+
+
+@pytest.mark.parametrize("name", ["node.id", "broker.id"])
+def test_first_broker_has_the_id_of_the_property(name: str) -> None:
+    with kafkalet.Broker(config={name: "0"}) as broker:
+        broker.create_topic("t", assignments=[[0], [0]])
+        assert [(state.leader, state.replicas) for state in broker.metadata.topics["t"].partitions] == [(0, [0])] * 2
+        assert broker.produce("t", 1, build_batch([Record(0, 0, None, b"v")])) == 0
+        assert broker.metadata.controller_id == 0
+
+
+def test_ids_of_several_brokers_count_on_from_the_property() -> None:
+    with kafkalet.Cluster(3, config={"node.id": "10"}, racks=["a", "b", "c"]) as cluster:
+        endpoints = cluster.metadata.endpoints
+        assert [(node_id, endpoint.rack) for node_id, endpoint in endpoints.items()] == [
+            (10, "a"),
+            (11, "b"),
+            (12, "c"),
+        ]
+        assert [node.config.given()["node.id"] for node in cluster.nodes.values()] == ["10", "11", "12"]
+        port = endpoints[11].port
+        cluster.stop_broker(11)
+        cluster.start_broker(11)
+        assert endpoints[11].port == port
+
+
+def test_data_directory_opens_again_with_its_node_id(tmp_path: Path) -> None:
+    for _ in range(2):
+        with kafkalet.Broker(data_dir=tmp_path, config={"node.id": "0"}, topics=["t"]) as broker:
+            assert broker.metadata.topics["t"].partitions[0].leader == 0
+        assert "node.id=0\n" in (tmp_path / "meta.properties").read_text()
+
+
+def test_different_node_and_broker_ids_are_refused() -> None:
+    with pytest.raises(InvalidProperty, match="same value"):
+        kafkalet.Broker(config={"node.id": "0", "broker.id": "1"})
 
 
 def test_a_topic_may_have_replicas_on_a_broker_that_is_away() -> None:

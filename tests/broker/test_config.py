@@ -4,10 +4,12 @@ import logging
 
 import pytest
 
-from kafkalet.broker.config import SETTINGS, SYNONYMS, BrokerConfig, broker_defaults
+from kafkalet.broker.config import READ_AS_GIVEN, SETTINGS, SYNONYMS, BrokerConfig, broker_defaults
 from kafkalet.broker.release import Release
 from kafkalet.properties import InvalidProperty
 from tests.source import SOURCE
+
+from .configuration import reads_of_configurations
 
 HOUR_MS = 3_600_000
 
@@ -152,7 +154,46 @@ def test_properties_of_another_release_are_unknown() -> None:
     assert BrokerConfig({"log.message.format.version": "0.9.0"}).unknown == ["log.message.format.version"]
 
 
-def test_every_property_that_is_said_to_be_acted_on_is_asked_for_somewhere() -> None:
-    sources = [path for path in SOURCE.rglob("*.py") if path.name != "config.py"]
-    text = "\n".join(path.read_text() for path in sources)
-    assert [setting.attribute for setting in SETTINGS.values() if f".{setting.attribute}" not in text] == []
+def test_every_property_that_is_acted_on_is_read_from_a_configuration() -> None:
+    read = reads_of_configurations()
+    assert [name for name, setting in SETTINGS.items() if setting.attribute not in read] == []
+
+
+def test_every_property_that_is_read_as_given_is_named_where_it_is_read() -> None:
+    elsewhere = [path for path in SOURCE.rglob("*.py") if path.parent.name != "catalog"]
+    readers = [path for path in elsewhere if path.name not in ("config.py", "documentation.py")]
+    text = "\n".join(path.read_text() for path in readers)
+    assert [name for name in READ_AS_GIVEN if f'"{name}"' not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("given", "first"),
+    [
+        ({}, 1),
+        ({"node.id": "0"}, 0),
+        ({"broker.id": " 7 "}, 7),
+        ({"node.id": "3", "broker.id": "3"}, 3),
+        ({"node.id": "2147483647"}, 2147483647),
+    ],
+)
+def test_first_node_id_is_that_of_the_property(given: dict[str, str], first: int) -> None:
+    assert BrokerConfig(given).first_node_id() == first
+
+
+def test_different_node_and_broker_ids_are_refused() -> None:
+    with pytest.raises(InvalidProperty) as refused:
+        BrokerConfig({"node.id": "1", "broker.id": "2"}).first_node_id()
+    assert str(refused.value) == "You must set `node.id` to the same value as `broker.id`."
+
+
+@pytest.mark.parametrize(("name", "brokers"), [("node.id", 1), ("broker.id", 1), ("node.id", 3)])
+@pytest.mark.parametrize("text", ["-1", "2147483648"])
+def test_node_id_out_of_bounds_is_refused(name: str, brokers: int, text: str) -> None:
+    with pytest.raises(InvalidProperty, match=name):
+        BrokerConfig({name: text}).first_node_id(brokers)
+
+
+def test_ids_of_several_brokers_end_at_the_largest_number() -> None:
+    assert BrokerConfig({"node.id": "2147483645"}).first_node_id(3) == 2147483645
+    with pytest.raises(InvalidProperty, match="3 brokers"):
+        BrokerConfig({"node.id": "2147483646"}).first_node_id(3)

@@ -43,6 +43,13 @@ def test_a_broker_tells_who_and_where_it_is() -> None:
         assert found["listeners"]["value"] == f"PLAINTEXT://{host}:{port}"
 
 
+def test_each_broker_tells_its_own_id_when_the_first_is_given() -> None:
+    with asking(brokers=2, config={"node.id": "0"}) as ask:
+        for node in (0, 1):
+            found = describe(ask, BROKER, str(node), "node.id", "broker.id", node=node)
+            assert [config["value"] for config in found.values()] == [str(node), str(node)]
+
+
 def test_a_static_property_comes_before_its_default() -> None:
     with asking(config={"log.segment.bytes": " 2097152 "}) as ask:
         [config] = describe(ask, BROKER, "1", "log.segment.bytes").values()
