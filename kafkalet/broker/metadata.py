@@ -17,6 +17,10 @@ from kafkalet.protocol.errors import Code, KafkaError
 NO_LEADER = -1
 MAX_TOPIC_NAME = 249
 ZERO_ID = bytes(16)
+MOST_DELETED_TOPICS = 10_000
+"""So many deleted topics are remembered, to tell groups that they are gone."""
+MOST_ZOOKEEPER_OFFSETS = 50_000
+"""So many offsets of OffsetCommit v0 are kept; then those that were committed longest ago go."""
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 
 _LEGAL_TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]+\Z")
@@ -100,13 +104,15 @@ class PartitionState:
 class TopicState:
     """A topic: its id, its partitions by index, and the properties that were set on it."""
 
-    __slots__ = ("config", "name", "partitions", "topic_id")
+    __slots__ = ("changed_in", "config", "name", "partitions", "topic_id")
 
     def __init__(self, name: str, topic_id: bytes, partitions: list[PartitionState], config: dict[str, str]) -> None:
         self.name = name
         self.topic_id = topic_id
         self.partitions = partitions
         self.config = config
+        self.changed_in = 0
+        """The version of the image in which the topic was made or changed last."""
 
     @property
     def is_internal(self) -> bool:
@@ -131,9 +137,9 @@ class MetadataImage:
         """Goes up with every change of topics or their partitions."""
         self.version_of_new_topics = 1
         """The version in which a topic was made last."""
-        self.changed_in: dict[str, int] = {}
-        """The version in which a topic was made, changed or deleted last."""
-        self.zookeeper_offsets: dict[tuple[str, str, int], int] = {}  # OffsetCommit v0; by group, topic, partition
+        self._deleted_in: dict[str, int] = {}  # the version in which a topic was deleted, the oldest first
+        self._forgotten_version = 0  # in which the last topic was deleted that is no longer in `_deleted_in`
+        self._zookeeper_offsets: dict[tuple[str, str, int], int] = {}
         self._by_id: dict[bytes, TopicState] = {}
 
     @property
@@ -157,19 +163,46 @@ class MetadataImage:
     def add_topic(self, topic: TopicState) -> None:
         self.topics[topic.name] = topic
         self._by_id[topic.topic_id] = topic
+        self._deleted_in.pop(topic.name, None)
         self.topic_changed(topic.name)
         self.version_of_new_topics = self.version
 
     def remove_topic(self, name: str) -> TopicState:
         topic = self.topics.pop(name)
         del self._by_id[topic.topic_id]
-        self.topic_changed(name)
+        self.version += 1
+        self._deleted_in.pop(name, None)
+        self._deleted_in[name] = self.version
+        if len(self._deleted_in) > MOST_DELETED_TOPICS:
+            oldest = next(iter(self._deleted_in))
+            self._forgotten_version = self._deleted_in.pop(oldest)
         return topic
 
     def topic_changed(self, name: str) -> None:
         """A topic or its partitions are not what they were."""
         self.version += 1
-        self.changed_in[name] = self.version
+        self.topics[name].changed_in = self.version
+
+    def may_have_changed(self, name: str, since: int) -> bool:
+        """Whether a topic was made, changed or deleted after version `since`.
+
+        Also True, needlessly, for a topic that does not exist if it may be among those whose deletion is forgotten.
+        """
+        topic = self.topics.get(name)
+        changed_in = self._deleted_in.get(name, self._forgotten_version) if topic is None else topic.changed_in
+        return changed_in > since
+
+    def keep_zookeeper_offset(self, group_id: str, topic: str, partition: int, offset: int) -> None:
+        """Keep an offset of OffsetCommit v0. ZooKeeper keeps all of them for ever; here the latest are kept."""
+        kept = self._zookeeper_offsets
+        kept.pop((group_id, topic, partition), None)
+        kept[group_id, topic, partition] = offset
+        if len(kept) > MOST_ZOOKEEPER_OFFSETS:
+            del kept[next(iter(kept))]
+
+    def zookeeper_offset(self, group_id: str, topic: str, partition: int) -> int | None:
+        """The offset that OffsetCommit v0 has kept."""
+        return self._zookeeper_offsets.get((group_id, topic, partition))
 
     def collides_with(self, name: str) -> str | None:
         """An existing topic whose metric name would be the same: '.' and '_' count as one character there."""

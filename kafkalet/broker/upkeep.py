@@ -28,7 +28,6 @@ class Upkeep:
         self._leadership = leadership
         self._clock = clock
         self._timers: list[Timer] = []
-        self._flushed_ms: dict[tuple[int, str, int], int] = {}
 
     def start(self, config: BrokerConfig, *, durable: bool, has_followers: bool) -> None:
         self._every(config.log_initial_task_delay_ms, config.log_retention_check_interval_ms, self._retain)
@@ -74,12 +73,11 @@ class Upkeep:
     def _flush(self) -> None:
         """Force logs to the disk that were not for as long as their flush.ms."""
         now_ms = self._clock.now_ms()
-        for node_id, node in self._nodes.items():
-            for (topic, index), partition in node.partitions.items():
-                last_ms = self._flushed_ms.setdefault((node_id, topic, index), now_ms)
-                if now_ms - last_ms >= partition.log.config.flush_ms:
-                    partition.log.flush()
-                    self._flushed_ms[node_id, topic, index] = now_ms
+        for node in self._nodes.values():
+            for partition in node.partitions.values():
+                log = partition.log
+                if now_ms - log.local.flushed_ms >= log.config.flush_ms:
+                    log.flush()
 
     def _checkpoint(self) -> None:
         """Note on disk how far the logs are, for the next start."""

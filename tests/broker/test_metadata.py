@@ -3,6 +3,8 @@
 import pytest
 
 from kafkalet.broker.metadata import (
+    MOST_DELETED_TOPICS,
+    MOST_ZOOKEEPER_OFFSETS,
     MetadataImage,
     PartitionState,
     TopicState,
@@ -89,3 +91,48 @@ def test_dots_and_underscores_collide() -> None:
 @pytest.mark.parametrize(("topic", "index"), [("b", 0), ("a", 1), ("a", -1)])
 def test_there_is_no_state_for_a_partition_that_is_not_there(topic: str, index: int) -> None:
     assert image_with("a").partition(topic, index) is None
+
+
+def test_topic_has_changed_when_it_was_made_changed_or_deleted_since() -> None:
+    image = image_with("t", "u")
+    since = image.version
+    assert not image.may_have_changed("t", since)
+    image.topic_changed("t")
+    assert image.may_have_changed("t", since)
+    image.remove_topic("u")
+    assert image.may_have_changed("u", since)
+    assert not image.may_have_changed("u", image.version)
+    assert not image.may_have_changed("never", 0)
+
+
+def test_topic_that_is_made_again_has_changed() -> None:
+    image = image_with("t")
+    image.remove_topic("t")
+    since = image.version
+    image.add_topic(TopicState("t", new_topic_id(), [], {}))
+    assert image.may_have_changed("t", since)
+
+
+def test_many_deleted_topics_are_forgotten_and_count_as_changed() -> None:
+    image = image_with("first", "kept")
+    since = image.version
+    image.remove_topic("first")
+    for number in range(MOST_DELETED_TOPICS):
+        image.add_topic(TopicState(f"t{number}", new_topic_id(), [], {}))
+        image.remove_topic(f"t{number}")
+    assert len(image._deleted_in) == MOST_DELETED_TOPICS
+    assert image.may_have_changed("first", since)
+    assert not image.may_have_changed("first", image.version)
+    assert not image.may_have_changed("kept", since)
+
+
+def test_latest_zookeeper_offsets_are_kept() -> None:
+    image = MetadataImage("c")
+    for number in range(MOST_ZOOKEEPER_OFFSETS):
+        image.keep_zookeeper_offset(f"g{number}", "t", 0, number)
+    image.keep_zookeeper_offset("g0", "t", 0, 7)
+    image.keep_zookeeper_offset("more", "t", 0, 8)
+    assert image.zookeeper_offset("g0", "t", 0) == 7
+    assert image.zookeeper_offset("g1", "t", 0) is None
+    assert image.zookeeper_offset("more", "t", 0) == 8
+    assert len(image._zookeeper_offsets) == MOST_ZOOKEEPER_OFFSETS

@@ -1,5 +1,7 @@
 """The tasks that no request asks for, with the time in the test's hands."""
 
+from pathlib import Path
+
 import kafkalet
 from kafkalet.protocol.records.batch import Record
 from kafkalet.protocol.records.build import build_batch
@@ -61,3 +63,15 @@ def test_nothing_is_left_to_do_after_a_stop() -> None:
     with kafkalet.Broker(clock=clock, config={"log.retention.ms": "1000"}):
         pass
     clock.advance(10_000_000)
+
+
+def test_logs_are_flushed_when_they_were_not_for_flush_ms(tmp_path: Path) -> None:
+    clock = kafkalet.ManualClock()
+    config = {"log.flush.scheduler.interval.ms": "1000", "log.flush.interval.ms": "5000"}
+    with kafkalet.Broker(topics=["t"], clock=clock, config=config, data_dir=tmp_path) as broker:
+        broker.produce("t", 0, batch(clock.now_ms()))
+        local = broker.log("t")._log.local
+        broker.call(lambda: clock.advance(4_000))
+        assert local.recovery_point == 0
+        broker.call(lambda: clock.advance(2_000))
+        assert local.recovery_point == 1

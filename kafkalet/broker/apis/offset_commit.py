@@ -78,14 +78,13 @@ def _commit_to_zookeeper(
 ) -> OffsetCommitResponse:
     """ZooKeeper keeps the offset alone, and asks nobody who he is."""
     limit = context.node.config.offset_metadata_max_bytes
-    kept = context.node.metadata.zookeeper_offsets
 
     def keep(topic: str, index: int, offset: int, metadata: str | None) -> Code:
         if is_too_long(metadata, limit):
             return Code.OFFSET_METADATA_TOO_LARGE
         if not request.group_id:
             return Code.UNKNOWN_SERVER_ERROR  # there is no such path
-        kept[request.group_id, topic, index] = offset
+        context.node.metadata.keep_zookeeper_offset(request.group_id, topic, index, offset)
         return Code.NONE
 
     for topic, partitions in asked:

@@ -203,7 +203,7 @@ def _from_zookeeper(request: OffsetFetchRequest, context: Context) -> OffsetFetc
     def find(topic: str, index: int) -> OldTopic.Partition:
         if not request.group_id:
             return _old(index, -1, Code.UNKNOWN_SERVER_ERROR)  # there is no such path
-        offset = metadata.zookeeper_offsets.get((request.group_id, topic, index))
+        offset = metadata.zookeeper_offset(request.group_id, topic, index)
         if offset is None or metadata.partition(topic, index) is None:
             return _old(index, -1, Code.UNKNOWN_TOPIC_OR_PARTITION)
         return _old(index, offset, Code.NONE)

@@ -132,11 +132,11 @@ class Decision:
 
     def _topics_have_changed(self) -> bool:
         """Whether a topic that somebody wants has changed since the group looked last."""
-        group, changed_in = self.group, self.group.shard.node.metadata.changed_in
+        group, metadata = self.group, self.group.shard.node.metadata
         since = group.metadata_version
         if since in (self._metadata_version, NEVER_READ):
             return since == NEVER_READ
-        return any(changed_in.get(name, 0) > since for name in group.members.topics())
+        return any(metadata.may_have_changed(name, since) for name in group.members.topics())
 
     def _preview(self) -> Preview:
         preview = Preview(self.group.members)
