@@ -7,7 +7,9 @@
                                                is kept if the messages inside are numbered 0, 1, 2, ...
 
 The records are decoded, checked as `validation.py` says, numbered, and encoded again. What may be sent but Kafka's
-builder of batches will not write is UNKNOWN_SERVER_ERROR: timestamps below -1, a producer id without an epoch.
+builder of batches will not write is UNKNOWN_SERVER_ERROR: timestamps below -1, a producer id without an epoch, and a
+transaction in format 0 or 1 (MemoryRecordsBuilder). Compressed, the latter is UNSUPPORTED_FOR_MESSAGE_FORMAT, because
+there the builder is made after the batch was checked (LogValidator.validateBatch).
 """
 
 from collections.abc import Sequence
@@ -51,6 +53,11 @@ def rebuild(
     if source is target is Codec.NONE:
         for batch in sent:  # Kafka estimates the size first, and trips over what is not well-formed
             batch.records()
+        stays_plain = config.compression_type in ("producer", "uncompressed")
+        if stays_plain and config.record_version < 2 and sent[0].is_transactional:
+            raise refusal(
+                Code.UNKNOWN_SERVER_ERROR, f"no transactional batch can be written in format {config.record_version}"
+            )
     check_alone(sent, source is not Codec.NONE)
     first = sent[0]
     records: list[Record] = []
