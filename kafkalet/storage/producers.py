@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.records.batch import Batch
+from kafkalet.protocol.records.record import wrapped
 
 from .files import Files
 from .producer_append import NO_CHANGE, CompletedTransaction, ProducerAppend, ProducerChange
@@ -286,7 +287,7 @@ class ProducerStates:
         self.verifications.expire(now_ms - self.expiration_ms)
 
     def _is_expired(self, entry: ProducerEntry, now_ms: int) -> bool:
-        return entry.open_since is None and now_ms - entry.last_timestamp >= self.expiration_ms
+        return entry.open_since is None and wrapped(now_ms - entry.last_timestamp) >= self.expiration_ms
 
 
 def _first_offset(transaction: Transaction) -> int:

@@ -14,6 +14,7 @@ import logging
 from collections.abc import Collection, Iterator
 
 from kafkalet.protocol.errors import KafkaError
+from kafkalet.protocol.records.record import wrapped
 
 from .group import Group
 from .offsets_records import NEVER
@@ -77,9 +78,9 @@ def _expired(shard: Shard, group: Group) -> Iterator[Key]:
             since_ms = group.offsets_expire_since_ms(committed.commit_timestamp_ms)
             if since_ms is None:
                 return
-            if committed.expire_timestamp_ms == NEVER:
-                due_ms = since_ms + retention_ms
+            if committed.expire_timestamp_ms == NEVER:  # clients of v1 choose the time, and Java's difference wraps
+                is_due = wrapped(now_ms - since_ms) >= retention_ms
             else:
-                due_ms = committed.expire_timestamp_ms
-            if now_ms >= due_ms and not shard.offsets.is_pending(group_id, topic, partition):
+                is_due = now_ms >= committed.expire_timestamp_ms
+            if is_due and not shard.offsets.is_pending(group_id, topic, partition):
                 yield topic, partition

@@ -15,6 +15,7 @@ from kafkalet.broker.purgatory import Delayed
 from kafkalet.broker.release import Release
 from kafkalet.broker.state_log import NO_PRODUCER, client_code
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.records.record import wrapped
 from kafkalet.protocol.wire import ZERO_UUID
 
 from .group import PartitionCheck
@@ -152,7 +153,7 @@ def _commits_of(
 ) -> list[Commit]:
     now_ms = shard.clock.now_ms()
     record_offset = shard.log.end_offset
-    expire_timestamp_ms = NEVER if retention_ms == -1 else now_ms + retention_ms
+    expire_timestamp_ms = NEVER if retention_ms == -1 else wrapped(now_ms + retention_ms)
     dates_all = shard.node.release.dates_every_offset
     is_dated = hasattr(asked[0].partitions[0], "commit_timestamp")  # not in transactions
     new = tuple.__new__  # a third of the time of CommittedOffset(...)
@@ -167,7 +168,7 @@ def _commits_of(
             if is_dated and partition.commit_timestamp != DEFAULT_TIMESTAMP:
                 timestamp_ms = partition.commit_timestamp
             if dates_all and retention_ms == -1:
-                expire_timestamp_ms = timestamp_ms + shard.node.config.offsets_retention_minutes * MINUTE_MS
+                expire_timestamp_ms = wrapped(timestamp_ms + shard.node.config.offsets_retention_minutes * MINUTE_MS)
             committed = new(
                 CommittedOffset,
                 (

@@ -7,6 +7,7 @@ import pytest
 from kafkalet.broker.groups.offsets_records import NEVER, CommittedOffset
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
+from kafkalet.protocol.records.record import wrapped
 from tests.broker.groups.acting import Acting
 from tests.broker.groups.committing import Committing, committing, errors_of
 
@@ -142,3 +143,12 @@ def test_what_zookeeper_keeps_is_kept_apart() -> None:
             (5, 0),
             (-1, 3),
         ]
+
+
+@pytest.mark.parametrize("version", [2, 3, 4])
+@pytest.mark.parametrize("retention_ms", [(1 << 63) - 1, -(1 << 63), 1 << 62, -2])
+def test_time_to_expire_wraps_as_in_java(version: int, retention_ms: int) -> None:
+    with committing() as client:
+        assert client.commit({0: 5}, version=version, retention_time_ms=retention_ms) == {("t", 0): 0}
+        now_ms = client.stage.clock.now_ms()
+        assert kept(client).expire_timestamp_ms == wrapped(now_ms + retention_ms)

@@ -156,3 +156,16 @@ def test_offsets_of_a_deleted_topic_stay_where_they_cannot_be_removed(
         client.stage.ask(Api.DELETE_TOPICS, 3, 1, topic_names=["t"], timeout_ms=1000)
         assert "stay" in caplog.text
         assert client.fetch(0) == [5]
+
+
+@pytest.mark.parametrize(
+    ("commit_timestamp_ms", "is_kept"),
+    [((1 << 63) - 1, True), (-(1 << 63), True), (10**15, True), (0, False), (-2, False)],
+)
+def test_age_of_an_offset_wraps_as_in_java(commit_timestamp_ms: int, is_kept: bool) -> None:
+    with committing() as client:
+        partition = {"partition_index": 0, "committed_offset": 5, "committed_metadata": None}
+        topics = [{"name": "t", "partitions": [{**partition, "commit_timestamp": commit_timestamp_ms}]}]
+        client.begin_commit({}, version=1, topics=topics)
+        remove_expired(client.shard)
+        assert client.fetch(0) == [5 if is_kept else -1]
