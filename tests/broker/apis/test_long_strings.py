@@ -116,6 +116,7 @@ def test_static_member_whose_member_id_does_not_fit_leaves_no_member(wire: Wire)
 
 
 def test_transactional_id_of_32767_bytes_is_kept(wire: Wire) -> None:
+    wire.ask("FindCoordinator", 1, {"key": LONGEST, "key_type": 1})  # creates the internal topic
     answer = wire.ask(
         "InitProducerId",
         4,
