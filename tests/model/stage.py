@@ -5,6 +5,7 @@ Nothing happens between two steps but what `settle` lets happen, so a history is
 
 import asyncio
 import importlib
+import inspect
 import shutil
 import tempfile
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from kafkalet.broker.cluster import Cluster
 from kafkalet.broker.context import Context
 from kafkalet.broker.purgatory import Delayed
+from kafkalet.broker.work import answered, start
 from kafkalet.clock import ManualClock
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import KafkaError
@@ -109,6 +111,10 @@ class Stage:
         module = importlib.import_module(f"kafkalet.broker.apis.{api.module}")
         try:
             answer = module.handle(sent, context)
+            if inspect.iscoroutine(answer):
+                context.node.turns.begin()
+                context.node.turns.deadline_s = float("inf")  # however slow this machine is
+                answer = start(_in_turns(answer), context.node.turns, context.node.workers)
         except KafkaError as error:
             answer = module.refuse(sent, context, error)
         return Pending(self, api, version, answer)
@@ -131,6 +137,11 @@ class Stage:
         found = self.ask(Api.FIND_COORDINATOR, 3, self.alive[0], key=key, key_type=key_type)
         assert found["error_code"] == 0, found
         return int(found["node_id"])
+
+
+async def _in_turns(handling: Any) -> Any:
+    answer = await handling
+    return await answered(answer) if isinstance(answer, Delayed) else answer
 
 
 class Pending:

@@ -11,6 +11,7 @@ from kafkalet.broker.context import Context
 from kafkalet.broker.groups.consumer_config import runs_consumer_groups
 from kafkalet.broker.groups.consumer_description import describe
 from kafkalet.broker.groups.upgrade import consumer_group
+from kafkalet.broker.work import pause
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
@@ -18,8 +19,11 @@ from kafkalet.protocol.messages.consumer_group_describe import (
 )
 
 
-def handle(request: ConsumerGroupDescribeRequest, context: Context) -> ConsumerGroupDescribeResponse:
-    groups = [_describe(group_id, context) for group_id in request.group_ids]
+async def handle(request: ConsumerGroupDescribeRequest, context: Context) -> ConsumerGroupDescribeResponse:
+    groups = []
+    for group_id in request.group_ids:
+        groups.append(_describe(group_id, context))
+        await pause()
     if request.include_authorized_operations:
         for group in groups:
             if group.error_code == Code.NONE:

@@ -12,6 +12,7 @@ from kafkalet.broker.context import Context
 from kafkalet.broker.metadata import INTERNAL_TOPICS
 from kafkalet.broker.node import Node
 from kafkalet.broker.purgatory import Delayed
+from kafkalet.broker.work import pause
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
 
@@ -21,7 +22,9 @@ Key = tuple[str, int]
 UNKNOWN = -1
 
 
-def handle(request: DeleteRecordsRequest, context: Context) -> DeleteRecordsResponse | Delayed[DeleteRecordsResponse]:
+async def handle(
+    request: DeleteRecordsRequest, context: Context
+) -> DeleteRecordsResponse | Delayed[DeleteRecordsResponse]:
     asked = {
         (topic.name, partition.partition_index): partition.offset
         for topic in request.topics
@@ -30,6 +33,7 @@ def handle(request: DeleteRecordsRequest, context: Context) -> DeleteRecordsResp
     answers: dict[Key, Answer] = {}
     pending: dict[Key, int] = {}
     for (topic, index), offset in asked.items():
+        await pause()
         answer = answers[topic, index] = Answer(partition_index=index, low_watermark=UNKNOWN, error_code=Code.NONE)
         try:
             partition = context.node.partition(topic, index)

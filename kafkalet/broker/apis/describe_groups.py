@@ -9,6 +9,7 @@ Source: org.apache.kafka.coordinator.group.GroupMetadataManager.describeGroups.
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.classic import ClassicGroup
 from kafkalet.broker.groups.classic_generations import State
+from kafkalet.broker.work import pause
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 
@@ -17,8 +18,11 @@ Described = DescribeGroupsResponse.Group
 FIRST_THAT_TELLS_UNKNOWN = 6
 
 
-def handle(request: DescribeGroupsRequest, context: Context) -> DescribeGroupsResponse:
-    described = [_describe(group_id, context) for group_id in request.groups]
+async def handle(request: DescribeGroupsRequest, context: Context) -> DescribeGroupsResponse:
+    described = []
+    for group_id in request.groups:
+        described.append(_describe(group_id, context))
+        await pause()
     if request.include_authorized_operations:
         for group in described:
             if group.error_code == Code.NONE:

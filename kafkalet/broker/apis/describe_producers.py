@@ -7,6 +7,7 @@ Source: kafka.server.KafkaApis.handleDescribeProducersRequest, Partition.activeP
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.metadata import check_topic_name
+from kafkalet.broker.work import pause
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.describe_producers import DescribeProducersRequest, DescribeProducersResponse
 
@@ -14,16 +15,15 @@ Answer = DescribeProducersResponse.Topic.Partition
 NONE = -1
 
 
-def handle(request: DescribeProducersRequest, context: Context) -> DescribeProducersResponse:
-    return DescribeProducersResponse(
-        throttle_time_ms=0,
-        topics=[
-            DescribeProducersResponse.Topic(
-                name=topic.name, partitions=[_describe(topic.name, index, context) for index in topic.partition_indexes]
-            )
-            for topic in request.topics
-        ],
-    )
+async def handle(request: DescribeProducersRequest, context: Context) -> DescribeProducersResponse:
+    topics = []
+    for topic in request.topics:
+        partitions = []
+        for index in topic.partition_indexes:
+            partitions.append(_describe(topic.name, index, context))
+            await pause()
+        topics.append(DescribeProducersResponse.Topic(name=topic.name, partitions=partitions))
+    return DescribeProducersResponse(throttle_time_ms=0, topics=topics)
 
 
 def refuse(request: DescribeProducersRequest, context: Context, error: KafkaError) -> DescribeProducersResponse:

@@ -8,6 +8,7 @@ Source: kafka.server.handlers.DescribeTopicPartitionsRequestHandler, KRaftMetada
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.metadata import NO_LEADER, PartitionState, TopicState, check_topic_name
+from kafkalet.broker.work import pause
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
@@ -22,7 +23,7 @@ Partition = DescribeTopicPartitionsResponse.Topic.Partition
 Cursor = DescribeTopicPartitionsResponse.Cursor
 
 
-def handle(request: DescribeTopicPartitionsRequest, context: Context) -> DescribeTopicPartitionsResponse:
+async def handle(request: DescribeTopicPartitionsRequest, context: Context) -> DescribeTopicPartitionsResponse:
     metadata = context.cluster.metadata
     cursor = request.cursor
     asked = {topic.name for topic in request.topics} or set(metadata.topics)
@@ -33,6 +34,7 @@ def handle(request: DescribeTopicPartitionsRequest, context: Context) -> Describ
     left = max(min(context.node.config.max_request_partition_size_limit, request.response_partition_limit), 1)
     answers: list[Answer] = []
     for name in sorted(asked):
+        await pause()
         if cursor is not None and name < cursor.topic_name:
             continue
         first = cursor.partition_index if cursor is not None and cursor.topic_name == name else 0

@@ -6,6 +6,7 @@ Source: kafka.coordinator.transaction.TransactionCoordinator.handleDescribeTrans
 """
 
 from kafkalet.broker.context import Context
+from kafkalet.broker.work import pause
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.describe_transactions import (
     DescribeTransactionsRequest,
@@ -15,10 +16,12 @@ from kafkalet.protocol.messages.describe_transactions import (
 Answer = DescribeTransactionsResponse.Transaction
 
 
-def handle(request: DescribeTransactionsRequest, context: Context) -> DescribeTransactionsResponse:
-    return DescribeTransactionsResponse(
-        transaction_states=[_describe(transactional_id, context) for transactional_id in request.transactional_ids]
-    )
+async def handle(request: DescribeTransactionsRequest, context: Context) -> DescribeTransactionsResponse:
+    states = []
+    for transactional_id in request.transactional_ids:
+        await pause()
+        states.append(_describe(transactional_id, context))
+    return DescribeTransactionsResponse(transaction_states=states)
 
 
 def _describe(transactional_id: str, context: Context) -> Answer:

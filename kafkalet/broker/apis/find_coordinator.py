@@ -13,6 +13,7 @@ Source: kafka.server.KafkaApis.handleFindCoordinatorRequest.
 from kafkalet.broker.context import Context
 from kafkalet.broker.metadata import Endpoint
 from kafkalet.broker.state_topics import CONSUMER_OFFSETS, TRANSACTION_STATE, partition_of
+from kafkalet.broker.work import pause
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 
@@ -21,11 +22,13 @@ SHARE = 2
 NOBODY = Endpoint(-1, "", -1)
 
 
-def handle(request: FindCoordinatorRequest, context: Context) -> FindCoordinatorResponse:
+async def handle(request: FindCoordinatorRequest, context: Context) -> FindCoordinatorResponse:
     if context.version >= 4:
-        return FindCoordinatorResponse(
-            coordinators=[_answer(key, *_find(key, request.key_type, context)) for key in request.coordinator_keys]
-        )
+        coordinators = []
+        for key in request.coordinator_keys:
+            coordinators.append(_answer(key, *_find(key, request.key_type, context)))
+            await pause()
+        return FindCoordinatorResponse(coordinators=coordinators)
     endpoint, error = _find(request.key, request.key_type, context)
     return FindCoordinatorResponse(
         error_code=Code.NONE if error is None else error.code,

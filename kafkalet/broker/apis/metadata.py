@@ -24,6 +24,7 @@ from collections.abc import Iterable
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.metadata import INTERNAL_TOPICS, NO_LEADER, PartitionState, TopicState, check_topic_name
+from kafkalet.broker.work import pause
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafkalet.protocol.wire import ZERO_UUID
@@ -39,17 +40,18 @@ TOPIC_OPERATIONS = sum(1 << operation for operation in (3, 4, 5, 6, 7, 8, 10, 11
 CLUSTER_OPERATIONS = sum(1 << operation for operation in (5, 7, 8, 9, 10, 11, 12))
 
 
-def handle(request: MetadataRequest, context: Context) -> MetadataResponse:
+async def handle(request: MetadataRequest, context: Context) -> MetadataResponse:
     metadata = context.cluster.metadata
     asked = request.topics
     if asked is None or (context.version == 0 and not asked):
-        topics = [_known(topic, request, context) for topic in metadata.topics.values()]
+        topics = await _all_topics(request, context)
     elif refusal := _refusal(asked, context.version):
         return _refuse_all(asked, refusal)
     elif ids := [topic.topic_id for topic in asked if topic.topic_id != ZERO_UUID]:
-        topics = _by_ids(dict.fromkeys(ids), request, context)
+        topics = await _by_ids(dict.fromkeys(ids), request, context)
     else:
-        topics = _by_names(dict.fromkeys(topic.name for topic in asked if topic.name is not None), request, context)
+        names = dict.fromkeys(topic.name for topic in asked if topic.name is not None)
+        topics = await _by_names(names, request, context)
     cluster_operations = CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED
     return MetadataResponse(
         brokers=[
@@ -88,9 +90,18 @@ def _refuse_all(asked: list[MetadataRequest.Topic], code: Code) -> MetadataRespo
     )
 
 
-def _by_ids(topic_ids: Iterable[bytes], request: MetadataRequest, context: Context) -> list[AnswerTopic]:
+async def _all_topics(request: MetadataRequest, context: Context) -> list[AnswerTopic]:
+    topics = []
+    for topic in list(context.cluster.metadata.topics.values()):
+        topics.append(_known(topic, request, context))
+        await pause()
+    return topics
+
+
+async def _by_ids(topic_ids: Iterable[bytes], request: MetadataRequest, context: Context) -> list[AnswerTopic]:
     unknown, known = [], []
     for topic_id in topic_ids:
+        await pause()
         topic = context.cluster.metadata.topic_by_id(topic_id)
         if topic is None:
             answer = AnswerTopic(error_code=Code.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id, partitions=[])
@@ -100,10 +111,11 @@ def _by_ids(topic_ids: Iterable[bytes], request: MetadataRequest, context: Conte
     return unknown + known
 
 
-def _by_names(names: Iterable[str], request: MetadataRequest, context: Context) -> list[AnswerTopic]:
+async def _by_names(names: Iterable[str], request: MetadataRequest, context: Context) -> list[AnswerTopic]:
     creates = request.allow_auto_topic_creation and context.cluster.auto_creates_topics
     existing, illegal, missing = [], [], []
     for name in names:
+        await pause()
         topic = context.cluster.metadata.topics.get(name)
         if topic is not None:
             existing.append(_known(topic, request, context))
@@ -111,7 +123,11 @@ def _by_names(names: Iterable[str], request: MetadataRequest, context: Context) 
             illegal.append(name)  # these never reach the controller, so their answers come first
         else:
             missing.append(name)
-    return existing + [_missing(name, creates, request, context) for name in illegal + missing]
+    unknown = []
+    for name in illegal + missing:
+        await pause()
+        unknown.append(_missing(name, creates, request, context))
+    return existing + unknown
 
 
 def _is_legal(name: str) -> bool:

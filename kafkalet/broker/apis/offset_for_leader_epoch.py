@@ -8,6 +8,7 @@ Source: kafka.server.ReplicaManager.lastOffsetForLeaderEpoch.
 """
 
 from kafkalet.broker.context import Context
+from kafkalet.broker.work import pause
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
@@ -20,15 +21,15 @@ NO_EPOCH = -1
 UNKNOWN = -1
 
 
-def handle(request: OffsetForLeaderEpochRequest, context: Context) -> OffsetForLeaderEpochResponse:
-    return OffsetForLeaderEpochResponse(
-        topics=[
-            OffsetForLeaderEpochResponse.Topic(
-                topic=topic.topic, partitions=[_end_of_epoch(topic.topic, asked, context) for asked in topic.partitions]
-            )
-            for topic in request.topics
-        ]
-    )
+async def handle(request: OffsetForLeaderEpochRequest, context: Context) -> OffsetForLeaderEpochResponse:
+    topics = []
+    for topic in request.topics:
+        answers = []
+        for asked in topic.partitions:
+            await pause()
+            answers.append(_end_of_epoch(topic.topic, asked, context))
+        topics.append(OffsetForLeaderEpochResponse.Topic(topic=topic.topic, partitions=answers))
+    return OffsetForLeaderEpochResponse(topics=topics)
 
 
 def _end_of_epoch(topic: str, asked: Asked, context: Context) -> Answer:
