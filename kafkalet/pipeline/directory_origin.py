@@ -41,10 +41,8 @@ class DirectoryOrigin:
         self._options = options
         self._streaming = streaming
         self._lenient = options.mode != "FAILFAST"
-        logs = find(options.paths, lenient=self._lenient)
-        self.logs = {
-            (log.topic, log.partition): log for log in logs if options.topics.contain(log.topic, log.partition)
-        }
+        logs = find(options.paths, lenient=self._lenient, wanted=options.topics.contain)
+        self.logs = {(log.topic, log.partition): log for log in logs}
 
     def partitions(self) -> list[TopicPartition]:
         topics = self._options.topics

@@ -23,7 +23,8 @@ def topic_ids(options: ReadOptions, topics: Collection[str]) -> dict[str, str | 
         with LiveBroker(options.client["bootstrap.servers"], properties(options)) as broker:
             broker.topics(sorted(topics))
             return {topic: as_text(broker.metadata.topic_id(topic)) for topic in topics}
-    found = {log.topic: as_text(log.topic_id) for log in find(options.paths, lenient=options.mode != "FAILFAST")}
+    logs = find(options.paths, lenient=options.mode != "FAILFAST", wanted=options.topics.contain)
+    found = {log.topic: as_text(log.topic_id) for log in logs}
     return {topic: found.get(topic) for topic in topics}
 
 

@@ -17,6 +17,9 @@ A directory is listed until two listings agree, so that no segment is missed bec
 running broker may delete or replace a segment after that: who finds that out while it looks into files lists anew.
 
 A topic may lie in several log directories, a partition only in one of them.
+
+A segment that cannot be read (a dangling link, no permission, a directory of that name) never makes its partition
+disappear: `find` and `open_partition` raise UnreadableLog, which names it, and `listing` returns it with the reason.
 """
 
 from __future__ import annotations
@@ -24,12 +27,13 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from typing import NamedTuple
 
 from . import checkpoints
-from .files import CorruptFile
+from .files import CorruptFile, reason_of, why_unreadable
 from .heads import heads
 
 METADATA_TOPIC = "__cluster_metadata"
@@ -50,6 +54,8 @@ class Segment(NamedTuple):
     """In bytes."""
     inode: int = 0
     """Which file it was that had the name."""
+    fault: str | None = None
+    """Why the file cannot be read; its size is 0 then."""
 
     @property
     def index_path(self) -> str:
@@ -113,6 +119,33 @@ class PartitionLog(NamedTuple):
         return self.segments[at + 1].base_offset if at + 1 < len(self.segments) else None
 
 
+class UnlistedLog(NamedTuple):
+    """A partition whose directory cannot be listed."""
+
+    topic: str
+    partition: int
+    path: str
+    reason: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+class Listing(NamedTuple):
+    """What lies in some directories."""
+
+    logs: tuple[PartitionLog, ...]
+    """By topic and partition. Segments that cannot be read are among theirs."""
+    unlisted: tuple[UnlistedLog, ...]
+    directories: tuple[str, ...]
+    """The log directories that were looked through; of a single partition that was named, none."""
+
+
+class UnreadableLog(Exception):
+    """Partitions that cannot be read. The text names each with its file and the reason."""
+
+
 def file_name(offset: int, suffix: str) -> str:
     """How Kafka names a file of a segment, or a snapshot: the offset in twenty digits."""
     return f"{offset:020d}{suffix}"
@@ -141,20 +174,71 @@ def topic_partition(name: str) -> tuple[str, int] | None:
     return topic, int(partition)
 
 
-def find(paths: Sequence[str], *, lenient: bool = False) -> list[PartitionLog]:
+def find(
+    paths: Sequence[str], *, lenient: bool = False, wanted: Callable[[str, int], bool] | None = None
+) -> list[PartitionLog]:
     """The logs in `paths`, by topic and partition. Each path is a log directory, or the directory of one log.
 
-    Raises FileNotFoundError or NotADirectoryError; ValueError for a partition that lies in two places; CorruptFile for
-    a checkpoint, unless `lenient`, which takes it as not there.
+    Only partitions that are `wanted` are looked at. Raises FileNotFoundError or NotADirectoryError; UnreadableLog for
+    a partition that cannot be read as a whole; ValueError for one that lies in two places; CorruptFile for a
+    checkpoint, unless `lenient`, which takes it as not there.
     """
-    found: dict[tuple[str, int], PartitionLog] = {}
+    found = listing(paths, lenient=lenient, wanted=wanted)
+    _check_readable(found.logs, found.unlisted)
+    for log, other in twice(found.logs):
+        raise ValueError(f"{log.name} lies both in {log.path} and in {other.path}")
+    return list(found.logs)
+
+
+def listing(
+    paths: Sequence[str],
+    *,
+    lenient: bool = False,
+    wanted: Callable[[str, int], bool] | None = None,
+    with_metadata: bool = False,
+) -> Listing:
+    """As `find`, without passing over anything: partitions that cannot be read are in it, and those that lie in two
+    places twice. `with_metadata`: the log of Apache Kafka's controllers as well."""
+    logs: list[PartitionLog] = []
+    unlisted: list[UnlistedLog] = []
+    directories: list[str] = []
+
+    def choose(topic: str, partition: int) -> bool:
+        return (wanted or _any)(topic, partition) and (with_metadata or topic != METADATA_TOPIC)
+
     for path in dict.fromkeys(map(os.path.realpath, paths)):
-        logs = [open_partition(path, lenient=lenient)] if is_partition(path) else _logs_in(path, lenient)
-        for log in logs:
-            other = found.setdefault((log.topic, log.partition), log)
-            if other.path != log.path:
-                raise ValueError(f"{log.name} lies both in {other.path} and in {log.path}")
-    return [found[key] for key in sorted(found)]
+        if not is_partition(path):
+            directories.append(path)
+            found = _logs_in(path, lenient, choose)
+        else:
+            found = _logs_in(os.path.dirname(path), lenient, wanted or _any, only=os.path.basename(path))
+        for each in found:
+            if isinstance(each, PartitionLog):
+                logs.append(each)
+            else:
+                unlisted.append(each)
+    unique = {log.path: log for log in logs}
+    ordered = sorted(unique.values(), key=lambda log: (log.topic, log.partition, log.path))
+    return Listing(tuple(ordered), tuple(sorted(set(unlisted))), tuple(directories))
+
+
+def _any(topic: str, partition: int) -> bool:
+    return True
+
+
+def twice(logs: Sequence[PartitionLog]) -> Iterator[tuple[PartitionLog, PartitionLog]]:
+    """The partitions that lie in two places, out of logs in order."""
+    for log, other in pairwise(logs):
+        if (log.topic, log.partition) == (other.topic, other.partition):
+            yield log, other
+
+
+def _check_readable(logs: Iterable[PartitionLog], unlisted: Iterable[UnlistedLog] = ()) -> None:
+    faults = [f"{each.name} ({each.path}: {each.reason})" for each in unlisted]
+    for log in logs:
+        faults += [f"{log.name} ({segment.path}: {segment.fault})" for segment in log.segments if segment.fault]
+    if faults:
+        raise UnreadableLog(f"cannot be read: {', '.join(faults)}; restore the files, or leave the partitions out")
 
 
 def is_partition(path: str) -> bool:
@@ -165,26 +249,33 @@ def is_partition(path: str) -> bool:
     return checkpoints.PARTITION_METADATA in names or any(_SEGMENT.fullmatch(name) for name in names)
 
 
-def open_partition(path: str, *, lenient: bool = False) -> PartitionLog:
+def open_partition(path: str, *, lenient: bool = False, unreadable_too: bool = False) -> PartitionLog:
     """The log in the directory `path`; what the log directory around it says of it counts. Raises as `find`, and
-    ValueError where the name is no log's."""
+    ValueError where the name is no log's. `unreadable_too`: segments that cannot be read are in it."""
     path = os.path.realpath(path)
-    return _open(path, _Surroundings(os.path.dirname(path), lenient))
+    log = _open(path, _Surroundings(os.path.dirname(path), lenient))
+    if not unreadable_too:
+        _check_readable([log])
+    return log
 
 
-def _logs_in(path: str, lenient: bool) -> list[PartitionLog]:
+def _logs_in(
+    path: str, lenient: bool, wanted: Callable[[str, int], bool], *, only: str | None = None
+) -> Iterator[PartitionLog | UnlistedLog]:
     around = _Surroundings(path, lenient)
-    logs = []
-    for entry in sorted(os.scandir(path), key=lambda entry: entry.name):
-        named = topic_partition(entry.name)
-        if named is None or named[0] == METADATA_TOPIC:
+    for name in [only] if only is not None else sorted(os.listdir(path)):
+        named = topic_partition(name)
+        if named is None or not wanted(*named):
             continue
+        place = os.path.join(path, name)
         try:
-            if is_partition(entry.path):
-                logs.append(_open(entry.path, around))
-        except FileNotFoundError:
-            continue  # deleted in this moment
-    return logs
+            if is_partition(place):
+                yield _open(place, around)
+        except OSError as error:
+            if os.path.islink(place) and not os.path.exists(place):
+                yield UnlistedLog(*named, place, f"a link to {os.readlink(place)}, which does not exist")
+            elif os.path.lexists(place):  # else it was deleted in this moment
+                yield UnlistedLog(*named, place, reason_of(error))
 
 
 class _Surroundings:
@@ -249,10 +340,8 @@ def _listed(directory: str, names: Iterable[str]) -> tuple[Segment, ...]:
     swapped: dict[int, Segment] = {}
     for name in names:
         if match := _SEGMENT.fullmatch(name):
-            path = os.path.join(directory, name)
-            status = os.stat(path)
             base_offset = int(match[1])
-            (swapped if match[2] else plain)[base_offset] = Segment(base_offset, path, status.st_size, status.st_ino)
+            (swapped if match[2] else plain)[base_offset] = _segment(base_offset, os.path.join(directory, name))
     unfinished = [int(match[1]) for name in names if (match := _CLEANED.fullmatch(name))]
     replacing = [segment for base, segment in swapped.items() if not unfinished or base < min(unfinished)]
     if replacing and (first := min(replacing).base_offset) not in plain:
@@ -260,6 +349,14 @@ def _listed(directory: str, names: Iterable[str]) -> tuple[Segment, ...]:
         plain = {base: segment for base, segment in plain.items() if not first <= base < end}
         plain |= {segment.base_offset: segment for segment in replacing}
     return tuple(plain[base] for base in sorted(plain))
+
+
+def _segment(base_offset: int, path: str) -> Segment:
+    """Raises FileNotFoundError where the name does not exist any more."""
+    if (fault := why_unreadable(path)) is not None:
+        return Segment(base_offset, path, 0, 0, fault)
+    status = os.stat(path)
+    return Segment(base_offset, path, status.st_size, status.st_ino)
 
 
 def _end_of(segment: Segment) -> int:

@@ -3,6 +3,7 @@
 import os
 import pickle
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,11 @@ from kafkalet.pipeline.logs import directory
 from kafkalet.pipeline.logs.directory import (
     PartitionLog,
     Segment,
+    UnreadableLog,
     file_name,
     find,
     is_partition,
+    listing,
     open_partition,
     snapshot_path,
     topic_partition,
@@ -238,8 +241,89 @@ def test_a_segment_that_gets_its_name_between_two_looks_is_not_missed(
 
 
 def test_a_log_that_is_deleted_in_this_moment_is_none(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(directory, "_names", lambda path: {f"{7:020d}.log"})
+    def names(path: str) -> set[str]:
+        shutil.rmtree(path, ignore_errors=True)
+        return {f"{7:020d}.log"}
+
+    monkeypatch.setattr(directory, "_names", names)
     assert find([str(made.path)]) == []
+
+
+def dangling(path: Path) -> str:
+    path.symlink_to("/nowhere")
+    return "a link to /nowhere, which does not exist"
+
+
+def directory_of_that_name(path: Path) -> str:
+    path.mkdir()
+    return "it is a directory, not a file"
+
+
+def pipe(path: Path) -> str:
+    os.mkfifo(path)
+    return "it is not a regular file"
+
+
+UNREADABLE = pytest.mark.parametrize("make", [dangling, directory_of_that_name, pipe])
+
+
+@UNREADABLE
+def test_segment_that_cannot_be_read_is_listed_with_the_reason(made: Made, make: Callable[[Path], str]) -> None:
+    path = made.place / file_name(made.log.segments.base_offsets[1], ".log")
+    path.unlink()
+    reason = make(path)
+    [log] = listing([str(made.path)]).logs
+    assert [segment.base_offset for segment in log.segments] == made.log.segments.base_offsets
+    assert [bool(segment.fault) for segment in log.segments][:3] == [False, True, False]
+    assert reason in str(log.segments[1].fault)
+    assert log.segments[1].size == 0
+
+
+@UNREADABLE
+def test_find_refuses_partition_with_unreadable_segment_by_name(made: Made, make: Callable[[Path], str]) -> None:
+    path = made.place / file_name(made.log.segments.base_offsets[1], ".log")
+    path.unlink()
+    reason = make(path)
+    for look in (lambda: find([str(made.path)]), lambda: open_partition(str(made.place))):
+        with pytest.raises(UnreadableLog, match=rf"a\.b-c-0 \({path}: .*{reason}\)"):
+            look()
+    assert len(open_partition(str(made.place), unreadable_too=True).segments) == len(made.log.segments.base_offsets)
+
+
+def test_find_ignores_unreadable_partition_that_is_not_wanted(made: Made) -> None:
+    broken = partition(made.path, "other-0")
+    (broken / file_name(0, ".log")).unlink()
+    dangling(broken / file_name(0, ".log"))
+    assert names(find([str(made.path)], wanted=lambda topic, number: topic != "other")) == ["a.b-c-0"]
+
+
+def test_segment_without_permission_is_listed_with_the_reason(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: not path.endswith(".log"))
+    [log] = listing([str(made.path)]).logs
+    assert {segment.fault for segment in log.segments} == {"Permission denied"}
+
+
+def test_partition_directory_that_cannot_be_listed_is_named(made: Made) -> None:
+    dangling(made.path / "other-3")
+    [unlisted] = listing([str(made.path)]).unlisted
+    assert (unlisted.name, unlisted.path) == ("other-3", str(made.path / "other-3"))
+    assert unlisted.reason == "a link to /nowhere, which does not exist"
+    with pytest.raises(UnreadableLog, match=r"other-3 \(.*/other-3: a link to /nowhere"):
+        find([str(made.path)])
+
+
+def test_partition_in_two_places_is_listed_twice(tmp_path: Path) -> None:
+    partition(tmp_path / "one", "t-1")
+    partition(tmp_path / "two", "t-1")
+    found = listing([str(tmp_path / "one"), str(tmp_path / "two")])
+    assert [log.path for log in found.logs] == [str(tmp_path / "one" / "t-1"), str(tmp_path / "two" / "t-1")]
+    assert found.directories == (str(tmp_path / "one"), str(tmp_path / "two"))
+
+
+def test_log_of_the_controllers_is_listed_when_asked_for(tmp_path: Path) -> None:
+    partition(tmp_path, "__cluster_metadata-0")
+    assert listing([str(tmp_path)]).logs == ()
+    assert [log.name for log in listing([str(tmp_path)], with_metadata=True).logs] == ["__cluster_metadata-0"]
 
 
 def test_a_compaction_that_was_not_finished_replaces_nothing(made: Made) -> None:

@@ -1,11 +1,12 @@
 """Files that are not what their names promise."""
 
+import os
 import pickle
 from pathlib import Path
 
 import pytest
 
-from kafkalet.pipeline.logs.files import CorruptFile, read_whole
+from kafkalet.pipeline.logs.files import CorruptFile, UnreadableFile, read_whole, why_unreadable
 
 
 def test_a_corrupt_file_names_file_position_and_reason() -> None:
@@ -22,3 +23,20 @@ def test_a_file_is_read_whole(tmp_path: Path) -> None:
     assert read_whole(str(tmp_path / "x")) == b"abc"
     with pytest.raises(FileNotFoundError):
         read_whole(str(tmp_path / "y"))
+
+
+def test_unreadable_file_is_told_from_one_that_does_not_exist(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("/nowhere")
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    for name, reason in (("link", "a link to /nowhere"), ("folder", "a directory"), ("pipe", "not a regular file")):
+        assert reason in str(why_unreadable(str(tmp_path / name)))
+        with pytest.raises(UnreadableFile, match=f"{name}: it is {reason}"):
+            read_whole(str(tmp_path / name))
+    with pytest.raises(FileNotFoundError):
+        why_unreadable(str(tmp_path / "nothing"))
+
+
+def test_unreadable_file_survives_pickling() -> None:
+    error = pickle.loads(pickle.dumps(UnreadableFile("a", 0, "Permission denied")))
+    assert str(error) == "a: Permission denied"
