@@ -39,6 +39,7 @@ class Metadata:
         self.partitions: dict[str, int] = {}
         """How many partitions a topic has."""
         self.internal: set[str] = set()
+        self.cluster_id: str | None = None
 
     @staticmethod
     def request(topics: Iterable[str] | None) -> MetadataRequest:
@@ -49,6 +50,7 @@ class Metadata:
     def take(self, answer: MetadataResponse, asked: Collection[str] | None) -> dict[str, Code]:
         """Remember what an answer says, and give the topics that it says nothing about, with the reason."""
         self.brokers = {row.node_id: Address(row.host, row.port) for row in answer.brokers}
+        self.cluster_id = answer.cluster_id
         failed = dict.fromkeys(asked or (), Code.UNKNOWN_TOPIC_OR_PARTITION)
         for topic in answer.topics:
             name = topic.name or ""

@@ -92,7 +92,12 @@ def read_topic_id(directory: str) -> bytes | None:
 
 def topic_id_text(topic_id: bytes) -> bytes:
     """The content of partition.metadata."""
-    return b"version: %s\ntopic_id: %s" % (_VERSION.encode(), base64.urlsafe_b64encode(topic_id).rstrip(b"="))
+    return b"version: %s\ntopic_id: %s" % (_VERSION.encode(), id_text(topic_id).encode())
+
+
+def id_text(topic_id: bytes) -> str:
+    """An id as Kafka writes it."""
+    return base64.urlsafe_b64encode(topic_id).decode().rstrip("=")
 
 
 def _text(lines: list[str]) -> bytes:

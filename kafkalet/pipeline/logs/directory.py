@@ -140,6 +140,8 @@ class Listing(NamedTuple):
     unlisted: tuple[UnlistedLog, ...]
     directories: tuple[str, ...]
     """The log directories that were looked through; of a single partition that was named, none."""
+    not_wanted: int = 0
+    """How many directories have the name of a partition that was not wanted."""
 
 
 class UnreadableLog(Exception):
@@ -202,9 +204,15 @@ def listing(
     logs: list[PartitionLog] = []
     unlisted: list[UnlistedLog] = []
     directories: list[str] = []
+    not_wanted = 0
 
     def choose(topic: str, partition: int) -> bool:
-        return (wanted or _any)(topic, partition) and (with_metadata or topic != METADATA_TOPIC)
+        nonlocal not_wanted
+        if topic == METADATA_TOPIC and not with_metadata:
+            return False
+        is_wanted = (wanted or _any)(topic, partition)
+        not_wanted += not is_wanted
+        return is_wanted
 
     for path in dict.fromkeys(map(os.path.realpath, paths)):
         if not is_partition(path):
@@ -219,7 +227,7 @@ def listing(
                 unlisted.append(each)
     unique = {log.path: log for log in logs}
     ordered = sorted(unique.values(), key=lambda log: (log.topic, log.partition, log.path))
-    return Listing(tuple(ordered), tuple(sorted(set(unlisted))), tuple(directories))
+    return Listing(tuple(ordered), tuple(sorted(set(unlisted))), tuple(directories), not_wanted)
 
 
 def _any(topic: str, partition: int) -> bool:

@@ -90,3 +90,10 @@ def test_internal_topics_are_told_apart() -> None:
     metadata = Metadata()
     metadata.take(answer(topic("t", 1), topic("__consumer_offsets", 1, is_internal=True)), None)
     assert metadata.internal == {"__consumer_offsets"}
+
+
+def test_cluster_is_the_one_of_the_last_answer() -> None:
+    metadata = Metadata()
+    assert metadata.cluster_id is None
+    metadata.take(MetadataResponse(brokers=BROKERS, cluster_id="c", topics=[]), None)
+    assert metadata.cluster_id == "c"

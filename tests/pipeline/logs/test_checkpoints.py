@@ -105,3 +105,7 @@ def test_broken_metadata_is_refused_by_position(tmp_path: Path, text: str, posit
     with pytest.raises(CorruptFile, match=reason.replace("!", "[!]")) as caught:
         checkpoints.read_topic_id(str(tmp_path))
     assert caught.value.position == position
+
+
+def test_id_is_written_as_kafka_writes_it() -> None:
+    assert checkpoints.id_text(bytes(15) + b"\x01") == "AAAAAAAAAAAAAAAAAAAAAQ"
