@@ -1,8 +1,9 @@
 """The command line of the pipeline: `kafkalet pipeline load`, `dump`, `audit`.
 
 Exit status: 0 when the job is done, 1 when something outside stands in the way (no Spark, a log that cannot be read,
-lost offsets) or an audit disagrees, 2 when the command line is wrong. A failure is one line on stderr, a result is on
-stdout; what Spark itself has to say of a failed task is in the log at level debug.
+lost offsets) or an audit disagrees, 2 when the command line is wrong, 3 when an audit found nothing wrong but could not
+check everything. A failure is one line on stderr, a result is on stdout; what Spark itself has to say of a failed task
+is in the log at level debug.
 """
 
 from __future__ import annotations

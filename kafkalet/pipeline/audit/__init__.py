@@ -15,9 +15,13 @@ are in options.py. What counts as wrong is in findings.py, each kind with the mo
       producers.py, transactions.py                   sequences, epochs; what is open, what was aborted
       txn_index_check.py, snapshot_check.py           .txnindex and .snapshot
       surroundings.py, checkpoint_checks.py           the small files beside the segments
+      empty_indexes.py                                indexes that have lost all their entries
+    directory_checks.py     what lies beside the logs; several directories; at_work.py: is a broker there
     asking.py               what a broker should answer to ListOffsets, for timestamps of timestamp_sample.py
       comparing.py          what it does answer; broker_job.py is that part of the job
       steadiness.py         a log that changes while it is read
+    causes.py, reactions.py which findings have one cause; what Apache Kafka does about it
+    coverage.py             what was checked, and what was not
     facts.py, verdict.py    facts.parquet, verdict.json
     report.py               report.html, with the pictures of plots.py; drawings.py, report_style.py
     job.py                  all of it, through Spark

@@ -33,8 +33,9 @@ def compare_with_broker(
     """Adds what disagrees to the findings of `facts`."""
     context = spark.sparkContext
     left_out = {at: reason for at, each in enumerate(logs) if (reason := _incomparable(each, facts[at]))}
-    asked = {at for at, each in enumerate(logs) if each.is_live} - left_out.keys()
-    tasks = [task for task in tasks_of([each.begun for each in logs], options.max_bytes_per_task) if task.log in asked]
+    asked = {at for at, each in enumerate(logs) if each.is_compared} - left_out.keys()
+    every = tasks_of([each.as_told for each in logs], options.max_bytes_per_task)
+    tasks = [task for task in every if task.log in asked]
     groups = packed(tasks, bytes_together(tasks, context.defaultParallelism, options.max_bytes_per_task))
     queries = context.broadcast({at: facts[at].queries for at in asked})
     known = context.broadcast({at: (logs[at], facts[at].last_stable_offset, facts[at].log_end_offset) for at in asked})
@@ -65,6 +66,11 @@ def compare_with_broker(
         sum(one.findings.total for one in compared.values()),
         tuple(f"{logs[at].begun.log.name} ({reason})" for at, reason in sorted(left_out.items())),
         tuple(one.is_refused for _, one in sorted(compared.items()) if one.is_refused is not None),
+        tuple(
+            f"{logs[at].begun.log.name}: {difference}"
+            for at, one in sorted(compared.items())
+            for difference in one.explained
+        ),
     )
 
 
@@ -85,12 +91,12 @@ def _compared(broker: LiveBroker, each: Listed, expected: Expected, options: Aud
         if not each.has_changed() and compared.not_compared is None:
             return compared
         each = listed(each.begun.log, broker)
-        if not each.is_live:
+        if not each.is_compared:
             return compared
         facts = audit_here(each, options, HowToLook(options.chunk_bytes))
         found = (
             (task, search(task.stretch, expected.queries, options.chunk_bytes))
-            for task in tasks_of([each.begun], options.max_bytes_per_task)
+            for task in tasks_of([each.as_told], options.max_bytes_per_task)
         )
         answers = _together(found, expected.queries)
         expected = _expected(each, facts.last_stable_offset, facts.log_end_offset, expected.queries, answers)
@@ -103,15 +109,20 @@ def _together(parts: Iterable[tuple[Task, Answers]], queries: NDArray[np.int64])
 
 
 def _expected(each: Listed, stable: int, end: int, queries: NDArray[np.int64], answers: Answers) -> Expected:
-    log = each.begun.log
+    log = each.as_told.log
+    own_start = each.begun.around.log_start_offset
+    begins_at = log.segments[0].base_offset if log.segments else 0
     return Expected(
         log.topic,
         log.partition,
         log.path,
-        log.segments[0].base_offset if log.segments else 0,
+        begins_at,
         log.log_start_offset,
         end,
         stable,
         queries,
         answers,
+        begins_at if own_start is None else max(own_start, begins_at),
+        each.is_in_place,
+        each.begun.is_followers,
     )

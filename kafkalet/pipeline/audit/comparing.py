@@ -12,6 +12,15 @@ and after, and an answer has to fit to either:
 
 The last stable offset itself has to be the one that the batches tell, unless something was written meanwhile. Where
 the log start offset has moved, records that should be found may be gone: such a partition is counted, and not compared.
+
+The ends of the log are compared first. Offsets that only one side has are a disagreement, or are explained:
+
+    only in the directory, below the broker's start    retention or DeleteRecords has deleted them at the broker
+    only in the directory, from the broker's end on    a finding: the broker has less than the directory
+    only in the broker, below the directory's start    a finding: a log never begins earlier later on
+    only in the broker, from the directory's end on    written since; or, in a follower's files, not replicated yet. If
+                                                       the broker works in this very directory, the files have lost
+                                                       their end: that is found when the log is put together
 """
 
 from __future__ import annotations
@@ -62,6 +71,11 @@ class Expected(NamedTuple):
     last_stable_offset: int
     queries: NDArray[np.int64]
     answers: Answers
+    own_log_start_offset: int = 0
+    """What the directory itself says."""
+    is_in_place: bool = False
+    """The broker is seen to work in this directory."""
+    is_followers: bool = False
 
 
 class Compared(NamedTuple):
@@ -73,6 +87,8 @@ class Compared(NamedTuple):
     """Why nothing was compared."""
     is_refused: str | None = None
     """What the broker does not answer, and why."""
+    explained: tuple[str, ...] = ()
+    """Offsets that only one side has, and why that is right."""
 
 
 class Comparison(NamedTuple):
@@ -85,6 +101,13 @@ class Comparison(NamedTuple):
     """Partitions, each with the reason."""
     refused: tuple[str, ...]
     """What the broker does not answer, and why."""
+    explained: tuple[str, ...] = ()
+    """Offsets that only the directories or only the broker have, and why that is right."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Every partition was compared, and every question answered."""
+        return not (self.not_compared or self.refused)
 
     def __str__(self) -> str:
         told = f"{self.broker} was asked {self.lookups:,} times, {self.disagreements:,} answers disagree"
@@ -132,7 +155,7 @@ def compare(broker: LiveBroker, expected: Expected) -> Compared:
     if {before.log_start_offset, after.log_start_offset} != {expected.log_start_offset}:
         return Compared(0, findings, MOVED)
     comparing = _Comparing(expected, before, after, findings)
-    comparing.compare_start()
+    explained = tuple(comparing.compare_ends())
     refused = None
     lookups = 0
     for level, answers in asked.items():
@@ -143,7 +166,8 @@ def compare(broker: LiveBroker, expected: Expected) -> Compared:
                 continue
             lookups += 1
             comparing.compare(level, timestamp, wanted, answer)
-    return Compared(lookups, findings, is_refused=refused)
+    findings.checked["lookups"] += lookups
+    return Compared(lookups, findings, None, refused, explained)
 
 
 def _ask(broker: LiveBroker, expected: Expected, level: str) -> Iterator[tuple[int, Answer, Found | PartitionRefused]]:
@@ -168,21 +192,39 @@ class _Comparing:
         self.findings = findings
         self.has_grown = after.high_watermark > expected.end_offset
 
-    def compare_start(self) -> None:
-        told = self.after.log_start_offset
-        if not self.expected.log_begins_at <= told <= self.after.high_watermark:
-            span = f"{self.expected.log_begins_at} to {self.expected.end_offset}"
-            self._add(f"the log starts at {told}, its segments hold {span}", told)
+    def compare_ends(self) -> Iterator[str]:
+        """Yields what is explained."""
+        expected, start, end = self.expected, self.after.log_start_offset, self.after.high_watermark
+        if start < expected.log_begins_at:
+            message = f"the log starts at {start}, its segments hold {expected.log_begins_at} to {expected.end_offset}"
+            self._differs("directory-begins-late", message, start)
+        if start > end:
+            self._differs("broker-start-beyond-end", f"the broker's log starts at {start} and ends at {end}", start)
+        own = expected.own_log_start_offset
+        if own < min(start, expected.end_offset) and not expected.is_in_place:
+            span = _span(own, min(start, expected.end_offset))
+            yield f"{span} only in the directory: deleted at the broker since (retention or DeleteRecords)"
+        if end < expected.end_offset:
+            span = _span(max(end, own), expected.end_offset)
+            what = "is empty" if start == end else f"ends at {end}"
+            self._differs("broker-has-less", f"{span} only in the directory: the broker's log {what}", max(end, own))
+        elif end > expected.end_offset:
+            why = "written after the directory was copied, if nothing was lost from it"
+            if expected.is_in_place:
+                why = "written while it was audited"
+            elif expected.is_followers:
+                why = "not replicated to this follower yet"
+            yield f"{_span(max(expected.end_offset, start), end)} only in the broker: {why}"
 
     def compare_bounds(self, level: str) -> None:
+        """The high watermark is one of the ends, which were compared before."""
+        if level != READ_COMMITTED:
+            return
         told = self.after.of(level)
-        mine = self.expected.end_offset
-        if level == READ_COMMITTED:
-            start = self.expected.log_start_offset
-            mine = self.expected.last_stable_offset
-            # Kafka 4 leaves it below the log start where a transaction began there, Kafka 3 lifts it
-            if told == max(mine, start):
-                return
+        mine = min(self.expected.last_stable_offset, max(self.after.high_watermark, self.expected.log_start_offset))
+        # Kafka 4 leaves it below the log start where a transaction began there, Kafka 3 lifts it
+        if told == max(mine, self.expected.log_start_offset):
+            return
         if told != mine and not (self.has_grown and told > mine):
             self._add(f"under {level} the log ends at {told}, by its batches at {mine}", mine)
 
@@ -207,8 +249,15 @@ class _Comparing:
             return True
         return told.offset >= self.expected.end_offset and (wanted.offset == NOTHING or timestamp == MAX_TIMESTAMP)
 
+    def _differs(self, fault: str, message: str, offset: int) -> None:
+        self.findings.add("broker", message, fault=fault, file=self.expected.path, offset=offset)
+
     def _add(self, message: str, offset: int | None) -> None:
         self.findings.add("list-offsets", message, file=self.expected.path, offset=offset)
+
+
+def _span(first: int, end: int) -> str:
+    return f"offset {first} is" if end == first + 1 else f"offsets {first} to {end - 1} are"
 
 
 def _named(answer: Answer) -> str:

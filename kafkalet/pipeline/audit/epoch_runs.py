@@ -6,7 +6,7 @@ that was current there, which then begins at the log start offset.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,28 +63,44 @@ class EpochsOfStretch:
 def check_epochs(
     runs: EpochRuns, paths: Sequence[str], checkpoint: Sequence[tuple[int, int]] | None, findings: Findings
 ) -> None:
-    """The runs of a whole log, in order; `paths` are the files of its stretches."""
+    """The runs of a whole log, in order; `paths` are the files of its stretches.
+
+    Each wrong epoch is reported where it stands, and once: what follows in the right epoch is not blamed for it.
+    """
     runs = runs[runs["has_epoch"]]
     epoch = runs["epoch"].astype(np.int64)
-    before = np.maximum.accumulate(epoch)
-    falls = np.append(False, epoch[1:] < before[:-1])
     told = np.full(runs.size, -1, np.int64)
     if checkpoint:
         epochs = np.array([entry[0] for entry in checkpoint], np.int64)
         starts = np.array([entry[1] for entry in checkpoint], np.int64)
         slot = np.searchsorted(starts, runs["last_offset"], "right") - 1
         told = np.where(slot >= 0, epochs[slot], -1)
-    differs = (told >= 0) & (told != epoch)
-    for at in np.flatnonzero(falls | differs).tolist():
+    messages = dict(_falls(epoch, told))
+    for at in np.flatnonzero((told >= 0) & (told != epoch)).tolist():
+        messages[at] = f"leader epoch {epoch[at]}, where leader-epoch-checkpoint says {told[at]}"
+    for at, message in sorted(messages.items()):
         run = runs[at]
-        if falls[at]:
-            message = f"leader epoch {run['epoch']} comes after {before[at - 1]}"
-        else:
-            message = f"leader epoch {run['epoch']}, where leader-epoch-checkpoint says {told[at]}"
         findings.add(
             "leader-epoch",
             message,
             file=paths[run["stretch"]],
             position=int(run["position"]),
             offset=int(run["first_offset"]),
+            end_offset=int(run["last_offset"]) + 1,
         )
+
+
+def _falls(epoch: NDArray[np.int64], told: NDArray[np.int64]) -> Iterator[tuple[int, str]]:
+    """Runs that the checkpoint says nothing of and that break the order: one that is lower than the run before, or one
+    that rises above those on its two sides."""
+    rising: list[tuple[int, int]] = []
+    for at in np.flatnonzero(told < 0).tolist():
+        mine = int(epoch[at])
+        if not rising or mine >= rising[-1][1]:
+            rising.append((at, mine))
+        elif len(rising) > 1 and rising[-2][1] <= mine:
+            other, high = rising.pop()
+            rising.append((at, mine))
+            yield other, f"leader epoch {high} comes before {mine}"
+        else:
+            yield at, f"leader epoch {mine} comes after {rising[-1][1]}"

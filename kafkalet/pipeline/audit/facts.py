@@ -12,7 +12,8 @@
     time           of a piece of time: its begin in ms             records; bytes in `text`
     finding        the check                                       null; what is wrong
 
-Columns that do not apply are null. Offsets are inclusive. A timestamp of -1 is none.
+Columns that do not apply are null; a finding about a whole log directory has no topic. Offsets are inclusive. A
+timestamp of -1 is none.
 """
 
 from __future__ import annotations
@@ -23,13 +24,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from .findings import Findings
 from .partition_audit import PartitionFacts
 from .transactions import RESULTS
 
 SCHEMA = pa.schema(
     [
-        pa.field("topic", pa.string(), nullable=False),
-        pa.field("partition", pa.int32(), nullable=False),
+        pa.field("topic", pa.string()),
+        pa.field("partition", pa.int32()),
         pa.field("kind", pa.string(), nullable=False),
         pa.field("name", pa.string(), nullable=False),
         pa.field("value", pa.int64()),
@@ -50,6 +52,11 @@ def tables(facts: PartitionFacts, heaviest_keys: int) -> Iterator[pa.Table]:
     yield _table(facts, rows)
     if facts.transactions.size:
         yield _transactions(facts)
+
+
+def findings_table(findings: Findings) -> pa.Table:
+    """The rows about a log directory."""
+    return pa.Table.from_pylist([{"topic": None, "partition": None} | row for row in _found(findings)], SCHEMA)
 
 
 def numbers(facts: PartitionFacts) -> dict[str, int]:
@@ -118,7 +125,11 @@ def _about(facts: PartitionFacts) -> Iterator[Row]:
     for power, entries in enumerate(facts.sizes.entries_by_records.tolist()):
         if entries:
             yield {"kind": "batch", "name": str(1 << power), "value": entries}
-    for finding in facts.findings.found:
+    yield from _found(facts.findings)
+
+
+def _found(findings: Findings) -> Iterator[Row]:
+    for finding in findings.found:
         place = {"file": finding.file, "position": finding.position, "first_offset": finding.offset}
         yield {"kind": "finding", "name": finding.check, "text": finding.message, **place}
 

@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kafkalet.pipeline.logs.files import read_whole
+
 
 def read_entries(path: str, entry: np.dtype[Any], *, is_padded: bool = True) -> NDArray[Any]:
-    """The whole entries, up to the zeros that may be allocated ahead. Raises FileNotFoundError.
+    """The whole entries, up to the zeros that may be allocated ahead. Raises FileNotFoundError, UnreadableFile.
 
     An entry of zeros may itself be the first one, where there is no other: (timestamp 0, base offset).
     """
-    with open(path, "rb") as file:
-        data = file.read()
+    data = read_whole(path)
     size = entry.itemsize
     whole = len(data) // size
     if is_padded and whole > 1:

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 
-from kafkalet.pipeline.logs.directory import PartitionLog, find
+from kafkalet.pipeline.logs.directory import METADATA_TOPIC, Listing, PartitionLog, listing
 
 from .broker_job import compare_with_broker
-from .facts import SCHEMA, tables
+from .directory_checks import check_directories
+from .facts import SCHEMA, findings_table, tables
 from .options import AuditOptions
 from .partition_audit import PartitionFacts, audit_partition
 from .report import page
@@ -35,39 +36,47 @@ FACTS, VERDICT, REPORT = "facts.parquet", "verdict.json", "report.html"
 def audit(spark: SparkSession, paths: Sequence[str], options: AuditOptions | None = None) -> Verdict:
     """Audit the logs in `paths`, each a log directory or the directory of one log.
 
-    Raises FileNotFoundError, NotADirectoryError and ValueError as `kafkalet.pipeline.logs.directory.find` does, and
+    Raises FileNotFoundError and NotADirectoryError for paths that are not there, ValueError where there is no log, and
     what `LiveBroker` raises where a broker is to be asked and does not answer. What is wrong with the logs is never
     raised, it is in the verdict.
     """
     options = options or AuditOptions()
-    logs = list(_listed(chosen(paths, options), options))
+    there = chosen(paths, options)
+    logs, cluster_id = _listed(there.logs, options)
+    directories = check_directories(there, options.topics, cluster_id)
     audited = _audit_logs(spark, logs, options)
     logs, facts = [each for each, _ in audited], [found for _, found in audited]
     compared = None
     if options.bootstrap is not None:
         compared = compare_with_broker(spark, logs, facts, options)
-    verdict = Verdict(tuple(facts), compared)
+    verdict = Verdict(tuple(facts), compared, tuple(directories), there.unlisted, there.not_wanted)
     if options.out is not None:
         write(verdict, options.out, options)
     return verdict
 
 
-def _listed(logs: Sequence[PartitionLog], options: AuditOptions) -> Iterator[Listed]:
+def _listed(logs: Sequence[PartitionLog], options: AuditOptions) -> tuple[list[Listed], str | None]:
+    """The logs with what a broker says of them, and the id of its cluster."""
+    found: list[Listed] = []
     with live_broker(options) if options.bootstrap is not None else nullcontext() as broker:
         for log in logs:
+            # No broker answers its clients for the log of the controllers.
+            asked = None if log.topic == METADATA_TOPIC else broker
             with suppress(FileNotFoundError):  # deleted since
-                yield listed(log, broker)
+                found.append(listed(log, asked))
+        return found, None if broker is None else broker.metadata.cluster_id
 
 
-def chosen(paths: Sequence[str], options: AuditOptions) -> list[PartitionLog]:
-    """The logs to be audited. Raises ValueError for a topic that is not there, and where there is no log at all: that
+def chosen(paths: Sequence[str], options: AuditOptions) -> Listing:
+    """What is to be audited. Raises ValueError for a topic that is not there, and where there is no log at all: that
     nothing was looked at must not pass for all being well."""
-    logs = find(paths, lenient=True)
-    if not logs:
-        raise ValueError(f"there are no logs in {', '.join(paths)}")
-    if missing := set(options.topics) - {log.topic for log in logs}:
+    topics = set(options.topics)
+    found = listing(paths, lenient=True, with_metadata=True, wanted=lambda topic, _: not topics or topic in topics)
+    if missing := topics - {log.topic for log in found.logs} - {each.topic for each in found.unlisted}:
         raise ValueError(f"there is no topic {min(missing)} in {', '.join(paths)}")
-    return [log for log in logs if not options.topics or log.topic in options.topics]
+    if not found.logs and not found.unlisted:
+        raise ValueError(f"there are no logs in {', '.join(paths)}")
+    return found
 
 
 def _audit_logs(
@@ -105,6 +114,8 @@ def write(verdict: Verdict, folder: str, options: AuditOptions) -> None:
     """The three results."""
     os.makedirs(folder, exist_ok=True)
     with pq.ParquetWriter(os.path.join(folder, FACTS), SCHEMA) as writer:
+        for directory in verdict.directories:
+            writer.write_table(findings_table(directory.findings))
         for facts in verdict.partitions:
             for table in tables(facts, options.heaviest_keys):
                 writer.write_table(table)

@@ -50,6 +50,8 @@ class OffsetChain(NamedTuple):
     """Offsets that a cleaner has taken out of batches that are still there."""
     compacted_up_to: int
     """Up to there a cleaner has been at work."""
+    is_end_known: bool = True
+    """The last segment could be read to its end."""
 
 
 SHOWN = 1000
@@ -67,7 +69,7 @@ def follow_offsets(
 
     `is_compacted`: every gap is taken as a cleaner's.
     """
-    compacted_up_to = max([cleaned_up_to or 0, *(part.extent.compacted_up_to for part in facts)])
+    compacted_up_to = max([_cleaned(facts, cleaned_up_to), *(part.extent.compacted_up_to for part in facts)])
     if is_compacted:
         compacted_up_to = EVERYTHING
     chain = _Chain(compacted_up_to, findings)
@@ -82,7 +84,20 @@ def follow_offsets(
         chain.left_out,
         sum(part.extent.removed_inside for part in facts),
         compacted_up_to,
+        not facts or facts[-1].not_read is None,
     )
+
+
+def _cleaned(facts: Sequence[StretchFacts], cleaned_up_to: int | None) -> int:
+    """What the cleaner's checkpoint may explain. A cleaner never touches the segment that takes appends; a checkpoint
+    beyond the end of the log is not its work, and Kafka starts anew then (LogCleanerManager.cleanableOffsets)."""
+    if cleaned_up_to is None or not facts:
+        return 0
+    last = facts[-1]
+    end = last.stretch.base_offset if last.extent.first_offset is None else last.extent.last_offset + 1
+    if cleaned_up_to > end and last.not_read is None and last.stretch.before_offset is None:
+        return 0
+    return min(cleaned_up_to, last.stretch.base_offset)
 
 
 class _Chain:
@@ -101,7 +116,7 @@ class _Chain:
             self.expected = stretch.base_offset
         self.is_damaged |= part.has_damaged_head
         if extent.first_offset is None:
-            self.is_damaged |= part.damaged_bytes > 0
+            self.is_damaged |= part.is_damaged
             return
         if extent.first_offset > self.expected:
             gap = np.array([(self.expected, extent.first_offset, extent.first_position, self.is_damaged)], GAP)
@@ -149,4 +164,11 @@ class _Chain:
             )
             where = f"before byte {gap.position} of {os.path.basename(gap.path)}"
             message = f"{span} missing {where}, and no cleaner is known to have been there"
-            self.findings.add("missing", message, file=gap.path, position=gap.position, offset=gap.first_offset)
+            self.findings.add(
+                "missing",
+                message,
+                file=gap.path,
+                position=gap.position,
+                offset=gap.first_offset,
+                end_offset=gap.end_offset,
+            )

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from kafkalet.pipeline.logs.files import UnreadableFile
 from kafkalet.pipeline.logs.indexes import OFFSET_ENTRY
 
 from .entries import Entries
@@ -32,11 +33,15 @@ class OffsetIndexCheck:
         self.path = stretch.beside(".index")
         self._stretch = stretch
         self._findings = findings
+        entries, torn = np.empty(0, OFFSET_ENTRY), 0
         try:
             entries = read_entries(self.path, OFFSET_ENTRY)
             torn = torn_bytes(self.path, OFFSET_ENTRY) if stretch.is_last else 0
+            findings.checked["offset index files"] += stretch.is_last
         except FileNotFoundError:
-            entries, torn = np.empty(0, OFFSET_ENTRY), 0
+            pass
+        except UnreadableFile as error:
+            findings.skip(error.path, error.reason)
         position = entries["position"].astype(np.int64)
         end = np.iinfo(np.int64).max if stretch.is_last else stretch.end
         mine = np.flatnonzero((position >= (stretch.start or position.min(initial=0))) & (position < end))
@@ -51,8 +56,13 @@ class OffsetIndexCheck:
         self._position_of_offset = np.full(mine.size, UNSEEN, np.int64)
         self._is_end = np.zeros(mine.size, np.bool_)
         self._damage: list[tuple[int, int]] = []
+        findings.checked["offset index entries"] += mine.size
+        self.entries = int(entries.size)
+        """Of the whole file."""
         if torn:
-            self._findings.add("offset-index", f"it ends in {torn} bytes of an entry", file=self.path)
+            self._findings.add(
+                "offset-index", f"it ends in {torn} bytes of an entry", fault="torn-index", file=self.path
+            )
         self._check_order()
 
     def _check_order(self) -> None:

@@ -13,13 +13,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kafkalet.pipeline.logs import checkpoints
 from kafkalet.pipeline.logs.directory import PartitionLog, snapshot_path
 from kafkalet.pipeline.logs.ends import last_stable_offset as stable_as_read
 from kafkalet.pipeline.logs.ends import log_end_offset as end_as_read
 from kafkalet.pipeline.logs.files import CorruptFile
 
+from .causes import SIGNS_OF_A_LOST_END
 from .checkpoint_checks import check_checkpoints
-from .epoch_runs import NO_EPOCH_RUNS, check_epochs
+from .empty_indexes import check_empty_indexes, is_file
+from .epoch_runs import NO_EPOCH_RUNS, EpochRuns, check_epochs
 from .findings import Findings
 from .keys import Keys
 from .offset_chain import COMPACTED, EVERYTHING, OffsetChain, follow_offsets
@@ -87,9 +90,13 @@ class Begun(NamedTuple):
     around: Surroundings
     findings: Findings
     before_offset: int | None
-    """The high watermark that a live broker told; None: nobody was asked."""
+    """Up to there a live log is audited; None: the files are at rest, and all of them are audited."""
     is_followers: bool = False
     """These are the files of a replica that does not lead: it may be behind, and it is compacted on its own."""
+    is_compared: bool = False
+    """A live broker is asked for timestamps."""
+    reaches_at_least: int = 0
+    """The log is known not to end before this offset: its broker, which is at work in this directory, has said so."""
 
 
 def audit_partition(begun: Begun, facts: Sequence[StretchFacts], options: AuditOptions) -> PartitionFacts:
@@ -98,13 +105,15 @@ def audit_partition(begun: Begun, facts: Sequence[StretchFacts], options: AuditO
     for part in facts:
         findings.merge(part.findings)
         if part.is_gone:
-            findings.add("file", "was deleted while the log was audited", file=part.stretch.path)
+            findings.add("file", "was deleted while the log was audited", fault="gone", file=part.stretch.path)
     paths = stretch_paths(facts)
-    reaches = 0 if begun.is_followers else begun.before_offset or 0
     is_compacted = log.topic in options.compacted
-    chain = follow_offsets(facts, around.cleaned_up_to, is_compacted, findings, reaches_at_least=reaches)
-    check_epochs(np.concatenate([NO_EPOCH_RUNS, *(part.epochs for part in facts)]), paths, around.epochs, findings)
+    chain = follow_offsets(facts, around.cleaned_up_to, is_compacted, findings, reaches_at_least=begun.reaches_at_least)
+    epochs = np.concatenate([NO_EPOCH_RUNS, *(part.epochs for part in facts)])
+    check_epochs(epochs, paths, around.epochs, findings)
+    _check_epoch_file(log, around, epochs, findings)
     _check_time_indexes(facts, findings)
+    check_empty_indexes(facts, findings)
     runs = _sorted(np.concatenate([NO_RUNS, *(part.runs for part in facts)]))
     lost = [(gap.first_offset, gap.end_offset) for gap in chain.gaps if gap.reason != COMPACTED]
     check_producers(runs, paths, chain.compacted_up_to, lost, options.producer_id_expiration_ms, findings)
@@ -114,10 +123,16 @@ def audit_partition(begun: Begun, facts: Sequence[StretchFacts], options: AuditO
     told_until = min((first for first, _ in lost), default=EVERYTHING)
     _check_snapshots(begun, Known(runs, transactions, chain, options.producer_id_expiration_ms), told_until)
     is_live = begun.before_offset is not None
-    check_checkpoints(around, log.path, chain.log_end_offset, findings, is_live=is_live)
-    if not is_live and not any(part.damaged_bytes for part in facts):
+    if chain.is_end_known:
+        check_checkpoints(around, log.path, chain.log_end_offset, findings, is_live=is_live)
+        _check_last_snapshot(log, around, chain, facts, findings)
+        _check_lost_end(log, chain, facts, findings)
+    if not is_live and not any(part.is_damaged for part in facts):
+        findings.checked["ends"] += 1
         _check_ends(log, chain, stable, findings)
     kept = has_data(transactions)
+    findings.checked["producers"] += int(np.unique(runs["producer_id"]).size)
+    findings.checked["transactions"] += int(kept.sum())
     return PartitionFacts(
         log,
         around,
@@ -140,7 +155,7 @@ def audit_partition(begun: Begun, facts: Sequence[StretchFacts], options: AuditO
         transactions[kept],
         sum(part.damaged_bytes for part in facts),
         paths,
-        queries([part.timestamps for part in facts], options.timestamps if is_live else 0, options.seed),
+        queries([part.timestamps for part in facts], options.timestamps if begun.is_compared else 0, options.seed),
     )
 
 
@@ -203,9 +218,66 @@ def _check_time_indexes(facts: Sequence[StretchFacts], findings: Findings) -> No
             indexed = last
         largest = max(largest, part.largest_timestamp)
         is_complete = stretch.is_last and (stretch.next_base_offset is not None or stretch.is_closed)
-        if is_complete and indexed != largest and not part.damaged_bytes and os.path.exists(path):
+        if is_complete and indexed != largest and not part.is_damaged and is_file(path):
+            if indexed < 0:
+                message = f"it is empty, and the segment's largest is {_named(largest)}"
+                findings.add("time-index", message, fault="empty-timeindex", file=path, offset=stretch.base_offset)
+                continue
             message = f"it ends with {_named(indexed)}, and the segment's largest is {_named(largest)}"
             findings.add("time-index", message, file=path, offset=stretch.base_offset)
+
+
+def _check_epoch_file(log: PartitionLog, around: Surroundings, epochs: EpochRuns, findings: Findings) -> None:
+    """A leader writes its epoch down before the first batch that bears it."""
+    told = epochs[epochs["has_epoch"] & (epochs["epoch"] >= 0)]
+    if around.epochs is None and told.size:
+        path = os.path.join(log.path, checkpoints.LEADER_EPOCHS)
+        highest = int(told["epoch"].max())
+        message = f"the file is missing, and the batches have leader epochs up to {highest}"
+        findings.add("leader-epoch", message, fault="no-epochs", file=path)
+    if not (log.is_closed and around.epochs and told.size):
+        return
+    # Whatever moves the log start moves the beginning of the first epoch (LeaderEpochFileCache.truncateFromStart).
+    begins_at, first = log.log_start_offset, around.epochs[0][1]
+    path = os.path.join(log.path, checkpoints.LEADER_EPOCHS)
+    if first < begins_at <= log.segments[0].base_offset:
+        message = f"leader epochs begin at offset {first}, the log at {begins_at}: the segments between are gone"
+        findings.add("missing", message, fault="begin-lost", file=path, offset=first, end_offset=begins_at)
+    elif first > begins_at and int(told["last_offset"][0]) < first:
+        message = f"leader epochs begin at offset {first}, the log at {begins_at}: its log start offset is lost"
+        findings.add("checkpoint", message, fault="log-start-lost", file=path, offset=begins_at, end_offset=first)
+
+
+def _check_last_snapshot(
+    log: PartitionLog, around: Surroundings, chain: OffsetChain, facts: Sequence[StretchFacts], findings: Findings
+) -> None:
+    """A broker that stops cleanly leaves the state of the producers at the end of each log, if there is anything in
+    it (ProducerStateManager.takeSnapshot); Kafka before 0.11 knew none."""
+    end = chain.log_end_offset
+    is_new = any(part.epochs["has_epoch"].any() for part in facts)
+    if not log.is_closed or end <= log.log_start_offset or not is_new or end in around.snapshot_offsets:
+        return
+    path = snapshot_path(log.path, end)
+    fault = "no-last-snapshot" if any(offset <= end for offset in around.snapshot_offsets) else "no-snapshots"
+    message = f"the broker stopped cleanly at offset {end}, and there is no snapshot of it"
+    findings.add("snapshot", message, fault=fault, file=path, offset=end)
+
+
+def _check_lost_end(log: PartitionLog, chain: OffsetChain, facts: Sequence[StretchFacts], findings: Findings) -> None:
+    """One file that knows of more than the log holds may be wrong; several tell that the log has lost its end."""
+    end = chain.log_end_offset
+    signs = {
+        finding.fault: finding.offset
+        for finding in findings.found
+        if finding.fault in SIGNS_OF_A_LOST_END and finding.offset is not None and finding.offset >= end
+    }
+    if len(signs) < 2 or any(part.is_damaged for part in facts[-1:]):
+        return
+    extent, path = facts[-1].extent, facts[-1].stretch.path
+    message = (
+        f"the log ends at {end}, and {len(signs)} of the files beside it know of offsets up to {max(signs.values())}"
+    )
+    findings.add("missing", message, fault="end-lost", file=path, position=extent.end_position, offset=end)
 
 
 def _named(timestamp: int) -> str:
@@ -219,7 +291,7 @@ def _check_transaction_indexes(
     before_offset: int | None,
     findings: Findings,
 ) -> None:
-    damaged = {part.stretch.path for part in facts if part.damaged_bytes}
+    damaged = {part.stretch.path for part in facts if part.is_damaged}
     for part in facts:
         stretch = part.stretch
         if not stretch.is_last:
@@ -244,6 +316,8 @@ def _check_snapshots(begun: Begun, known: Known, told_until: int) -> None:
     for offset in begun.around.snapshot_offsets:
         if offset <= told_until:
             check_snapshot(snapshot_path(begun.log.path, offset), offset, known, begun.findings)
+        else:
+            begun.findings.checked["snapshots beyond lost offsets"] += 1
 
 
 def _check_ends(log: PartitionLog, chain: OffsetChain, stable: int, findings: Findings) -> None:
@@ -251,7 +325,8 @@ def _check_ends(log: PartitionLog, chain: OffsetChain, stable: int, findings: Fi
     try:
         end_told, stable_told = end_as_read(log), stable_as_read(log)
     except CorruptFile as error:
-        if all(finding.file != error.path for finding in findings.found):  # else more has been said of it already
+        about = {finding.file for finding in findings.found} | {skipped.path for skipped in findings.not_checked}
+        if error.path not in about:  # else more has been said of it already
             findings.add("ends", error.reason, file=error.path, position=error.position)
         return
     if end_told != chain.log_end_offset:

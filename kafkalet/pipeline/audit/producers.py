@@ -101,7 +101,7 @@ class _ProducerCheck:
         for row in np.flatnonzero(wrong).tolist():
             sequence = int(runs["base_sequence"][known[row]])
             if ahead[row] < HALF or is_new[row]:
-                message = f"sequence {sequence} instead of {expected[row]}: {ahead[row]} records are lost"
+                message = f"sequence {sequence} instead of {expected[row]}: {ahead[row]} sequences are left out"
                 if is_new[row]:
                     message = f"its first sequence is {sequence} instead of 0"
             else:

@@ -83,6 +83,7 @@ class RecordChecks:
         if records.row.size == 0:
             return
         self.records += records.row.size
+        self._findings.checked["records"] += records.row.size
         is_data = ~entries.batches.is_control[records.row]
         self.markers += int((~is_data).sum())
         self.visible += int((is_data & (records.offset >= self._log_start_offset)).sum())

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
+from .causes import Cause
 from .drawings import moment, number, size
 from .facts import numbers
-from .findings import Finding
 from .partition_audit import PartitionFacts
 from .plots import Picture, pictures
 from .report_style import STYLE
@@ -44,9 +44,10 @@ def page(verdict: Verdict) -> str:
     parts = [
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>kafkalet audit: {escape(_word(verdict))}</title><style>{STYLE}</style></head><body><main>",
+        f"<title>kafkalet audit: {escape(verdict.word)}</title><style>{STYLE}</style></head><body><main>",
         *_head(verdict),
         *_findings(verdict),
+        *_coverage(verdict),
         *_logs(ordered),
         *_pictures(ordered),
         "</main></body></html>\n",
@@ -54,14 +55,10 @@ def page(verdict: Verdict) -> str:
     return "".join(parts)
 
 
-def _word(verdict: Verdict) -> str:
-    return "all agrees" if verdict.agrees else f"{verdict.disagreements:,} disagreements"
-
-
 def _head(verdict: Verdict) -> Iterator[str]:
     kind = "good" if verdict.agrees else "bad"
     mark = "✓" if verdict.agrees else "✗"
-    word = escape(_word(verdict).capitalize())
+    word = escape(verdict.word.capitalize())
     yield f'<header class="{kind}"><h1><span aria-hidden="true">{mark}</span> {word}</h1>'
     yield f"<p>{escape(verdict.summary)}</p>"
     if verdict.compared is not None:
@@ -84,22 +81,36 @@ def _head(verdict: Verdict) -> Iterator[str]:
 
 
 def _findings(verdict: Verdict) -> Iterator[str]:
-    if verdict.agrees:
+    causes = verdict.causes
+    if not causes:
         return
-    findings = verdict.findings
     yield "<h2>What disagrees</h2>"
-    rows = (_finding(finding) for finding in findings[:FINDINGS])
-    yield _table(("check", "log", "offset", "file", "byte", "what"), rows, "findings")
-    more = verdict.left_out + max(len(findings) - FINDINGS, 0)
+    rows = (_cause(cause, verdict.on_start(cause.finding)) for cause in causes[:FINDINGS])
+    heads = ("check", "log", "offset", "file", "byte", "what", "on its next start, Kafka", "consequences")
+    yield _table(heads, rows, "findings")
+    more = max(verdict.disagreements - min(len(causes), FINDINGS), 0)
     if more:
         yield f"<p>{more:,} more are not shown here.</p>"
 
 
-def _finding(finding: Finding) -> Sequence[str]:
+def _cause(cause: Cause, on_start: str) -> Sequence[str]:
+    finding = cause.finding
     offset = "" if finding.offset is None else f"{finding.offset:,}"
     position = "" if finding.position is None else f"{finding.position:,}"
-    log = f"{finding.topic}-{finding.partition}"
-    return (finding.check, log, offset, finding.file or "", position, finding.message)
+    log = "" if finding.topic is None else f"{finding.topic}-{finding.partition}"
+    following = next(cause.lines(), "")
+    return (finding.check, log, offset, finding.file or "", position, finding.message, on_start, following)
+
+
+def _coverage(verdict: Verdict) -> Iterator[str]:
+    """What was looked at, and what was not."""
+    yield "<h2>What was checked</h2><ul>"
+    for line in verdict.coverage.lines():
+        yield f"<li>{escape(line)}</li>"
+    if verdict.compared is not None:
+        for line in verdict.compared.explained:
+            yield f"<li>explained: {escape(line)}</li>"
+    yield "</ul>"
 
 
 def _logs(ordered: Sequence[PartitionFacts]) -> Iterator[str]:

@@ -93,6 +93,7 @@ class RunsOfStretch:
         self._new_size = 0
 
     def take(self, entries: Entries) -> None:
+        self._check_headers(entries)
         rows = np.flatnonzero(entries.batches.producer_id >= 0)
         if rows.size == 0:
             return
@@ -118,6 +119,23 @@ class RunsOfStretch:
         if markers.size:
             self._read_markers(entries, rows[markers], runs, markers)
         self._add(joined(runs))
+
+    def _check_headers(self, entries: Entries) -> None:
+        """A batch without a producer has neither sequence nor epoch, and belongs to no transaction."""
+        batches = entries.batches
+        wrong = (batches.magic > 1) & (batches.producer_id < 0)
+        wrong &= (batches.base_sequence >= 0) | (batches.producer_epoch >= 0) | batches.is_transactional
+        for row in np.flatnonzero(wrong).tolist():
+            epoch, sequence = batches.producer_epoch[row], batches.base_sequence[row]
+            self._findings.add(
+                "sequence",
+                f"a batch of producer {batches.producer_id[row]} has epoch {epoch} and sequence {sequence}",
+                fault="no-producer",
+                file=entries.path,
+                position=int(entries.position[row]),
+                offset=int(batches.base_offset[row]),
+                end_offset=int(batches.last_offset[row]) + 1,
+            )
 
     def _read_markers(self, entries: Entries, rows: NDArray[np.int64], runs: Runs, at: NDArray[np.int64]) -> None:
         runs["kind"][at] = EMPTY_MARKER

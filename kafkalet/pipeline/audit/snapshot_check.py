@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kafkalet.pipeline.logs.files import CorruptFile
+from kafkalet.pipeline.logs.files import CorruptFile, UnreadableFile
 from kafkalet.pipeline.logs.snapshots import Producers, read_snapshot
 
 from .findings import Findings
@@ -42,16 +42,24 @@ def check_snapshot(path: str, offset: int, known: Known, findings: Findings) -> 
     try:
         told = read_snapshot(path)
         written_ms = os.stat(path).st_mtime_ns // 1_000_000
+    except UnreadableFile as error:
+        findings.skip(path, error.reason)
+        return 0
     except CorruptFile as error:
-        findings.add("snapshot", error.reason, file=path, position=error.position, offset=offset)
+        findings.add(
+            "snapshot", error.reason, fault="corrupt-snapshot", file=path, position=error.position, offset=offset
+        )
         return 0
     except FileNotFoundError:  # deleted in this moment
         return 0
     if offset > known.chain.log_end_offset:
         message = f"a snapshot of offset {offset}, and the log ends at {known.chain.log_end_offset}"
-        findings.add("snapshot", message, file=path, offset=offset)
+        findings.add("snapshot", message, fault="snapshot-ahead", file=path, offset=offset)
     elif offset >= known.chain.log_begins_at:
+        findings.checked["snapshots"] += 1
         _Comparison(path, offset, known, findings).run(told, written_ms)
+    else:
+        findings.checked["snapshots below the log"] += 1
     return int(told.producer_id.size)
 
 

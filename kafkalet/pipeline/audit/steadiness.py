@@ -6,6 +6,14 @@ still be those that were listed: the same inodes, and of segments that take no m
 
 The files should be those of the broker that leads the partition. A follower's are the same records, in segments that
 end elsewhere, compacted at other times, and may lack the last ones; so less can be asked of them.
+
+Nor need the directory be the one in which the broker works:
+
+    .kafka_cleanshutdown lies in it   a copy at rest: all of it is audited, as without a broker
+    its .lock is held                 the broker's own: it has all that the broker has told before it was listed
+    else                              its own or a copy: read as far as the broker has told or as the files go
+
+Files that go beyond the high watermark are read to their end, unless the broker catches up within a moment.
 """
 
 from __future__ import annotations
@@ -14,10 +22,16 @@ import os
 import re
 from typing import NamedTuple
 
+from kafkalet.clock import SystemClock
 from kafkalet.pipeline.live.broker import LiveBroker
+from kafkalet.pipeline.live.metadata import TopicPartition
+from kafkalet.pipeline.live.patience import Patience
+from kafkalet.pipeline.logs.checkpoints import PARTITION_METADATA, id_text
 from kafkalet.pipeline.logs.directory import PartitionLog, open_partition
+from kafkalet.pipeline.logs.tail import log_end
 from kafkalet.protocol.errors import KafkaError
 
+from .at_work import is_at_rest, is_locked
 from .comparing import Bounds, bounds_of
 from .options import AuditOptions
 from .partition_audit import Begun, PartitionFacts, audit_partition
@@ -25,6 +39,8 @@ from .stretch_audit import HowToLook
 from .tasks import begin, settled, tasks_of
 
 TRIES = 4
+CATCH_UP_MS = 3000
+"""So long a broker has time to replicate what its files have already."""
 
 
 class Listed(NamedTuple):
@@ -32,10 +48,26 @@ class Listed(NamedTuple):
 
     begun: Begun
     inodes: tuple[int, ...]
+    told: Bounds | None = None
+    """By the broker, before; None: it was not asked, or does not have the log."""
+    is_in_place: bool = False
+    """The broker is seen to work in this directory."""
 
     @property
     def is_live(self) -> bool:
         return self.begun.before_offset is not None
+
+    @property
+    def is_compared(self) -> bool:
+        """With the answers of a broker."""
+        return self.told is not None
+
+    @property
+    def as_told(self) -> Begun:
+        """The log with the start that the broker told."""
+        if self.told is None:
+            return self.begun
+        return self.begun._replace(log=self.begun.log._replace(log_start_offset=self.told.log_start_offset))
 
     def has_changed(self) -> bool:
         """Whether files of a live log are other ones now."""
@@ -47,6 +79,8 @@ class Listed(NamedTuple):
                 now = os.stat(segment.path)
             except FileNotFoundError:
                 return True
+            if segment.fault is not None:
+                continue
             grows = at == len(segments) - 1
             if now.st_ino != inode or now.st_size < segment.size or (now.st_size > segment.size and not grows):
                 return True
@@ -54,7 +88,8 @@ class Listed(NamedTuple):
 
 
 def listed(log: PartitionLog, broker: LiveBroker | None) -> Listed:
-    """Ask the broker for the ends of the log, then list its files: all below the high watermark is in them.
+    """Ask the broker for the ends of the log, then list its files: all below the high watermark is in them, if they
+    are the broker's own.
 
     A log that the broker does not have is audited as one at rest, which is a finding. Raises FileNotFoundError where
     the log is not there any more.
@@ -63,20 +98,58 @@ def listed(log: PartitionLog, broker: LiveBroker | None) -> Listed:
         return Listed(begin(log, None), ())
     key = log.topic, log.partition
     told = bounds_of(broker, [key])[key]
-    log = open_partition(log.path, lenient=True)
+    log = open_partition(log.path, lenient=True, unreadable_too=True)
     if not isinstance(told, Bounds):
         begun = begin(log, None)
-        begun.findings.add("list-offsets", f"the broker does not answer for it: {_reason(told)}", file=log.path)
+        message = f"the broker does not answer for it: {_reason(told)}"
+        begun.findings.add("broker", message, fault="not-in-broker", file=log.path)
         return Listed(begun, ())
-    try:
-        inodes = tuple(os.stat(segment.path).st_ino for segment in log.segments)
-    except FileNotFoundError:  # deleted since: list once more
-        return listed(log, broker)
-    log = log._replace(log_start_offset=told.log_start_offset, is_closed=False)
+    inodes = tuple(segment.inode for segment in log.segments)
+    directory = os.path.dirname(log.path)
     leader = broker.leaders([key]).get(key)
-    owner = node_of(os.path.dirname(log.path))
+    owner = node_of(directory)
     is_followers = leader is not None and owner is not None and leader.node_id != owner
-    return Listed(begin(log, told.high_watermark)._replace(is_followers=is_followers), inodes)
+    if is_at_rest(directory):
+        each = Listed(begin(log, None), (), told)
+    else:
+        end = _end_of(log)
+        is_in_place = is_locked(directory)
+        live = log._replace(log_start_offset=told.log_start_offset, is_closed=False)
+        begun = begin(live, max(told.high_watermark, end))
+        reaches = told.high_watermark if is_in_place and not is_followers else 0
+        told = _caught_up(broker, key, told, end)
+        each = Listed(begun._replace(reaches_at_least=reaches), inodes, told, is_in_place)
+    _compare_topic_ids(broker, each.begun)
+    return each._replace(begun=each.begun._replace(is_followers=is_followers, is_compared=True))
+
+
+def _end_of(log: PartitionLog) -> int:
+    """Where the files end, as far as their headers tell; 0 where that cannot be read."""
+    try:
+        return log_end(log, lenient=True).offset
+    except OSError:
+        return 0
+
+
+def _caught_up(broker: LiveBroker, key: TopicPartition, told: Bounds, end: int) -> Bounds:
+    """What the broker says once its high watermark has come to the end of the files, or has had its time for that:
+    appends are in the files first, and replicas need a moment."""
+    waiting = Patience(broker.settings, SystemClock(), CATCH_UP_MS)
+    while told.high_watermark < end and waiting.pause():
+        now = bounds_of(broker, [key])[key]
+        if isinstance(now, Bounds):
+            told = now
+    return told
+
+
+def _compare_topic_ids(broker: LiveBroker, begun: Begun) -> None:
+    log = begun.log
+    told = broker.metadata.topic_id(log.topic)
+    if log.topic_id is None or told in (bytes(16), log.topic_id):
+        return
+    mine, theirs = id_text(log.topic_id), id_text(told)
+    message = f"the broker's topic {log.topic} has the id {theirs}, partition.metadata says {mine}: it was recreated"
+    begun.findings.add("topic-id", message, fault="topic-made-anew", file=os.path.join(log.path, PARTITION_METADATA))
 
 
 def node_of(directory: str) -> int | None:

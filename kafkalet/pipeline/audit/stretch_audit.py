@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kafkalet.pipeline.decoding.chunks import Problem, read_chunks
+from kafkalet.pipeline.logs.files import reason_of
 
 from .entries import Broken, Entries, Int64s, entries_of, records_of
 from .epoch_runs import EpochRuns, EpochsOfStretch
@@ -23,6 +24,9 @@ from .stretches import Stretch
 from .time_index_check import TimeIndexCheck
 from .timestamp_sample import TimestampSample
 
+EVERYTHING = 1 << 62
+"""More bytes than a file has."""
+
 
 class StretchFacts(NamedTuple):
     """What was seen in one stretch."""
@@ -31,6 +35,8 @@ class StretchFacts(NamedTuple):
     number: int
     is_gone: bool
     """The file was deleted before it was read."""
+    not_read: str | None
+    """Why the file, or the rest of it, could not be read."""
     findings: Findings
     extent: Extent
     damaged_bytes: int
@@ -55,6 +61,14 @@ class StretchFacts(NamedTuple):
     """The first and the last in the time index; None: there is none."""
     timestamps: Int64s
     """A sample of those of its records."""
+    index_entries: int = 0
+    """Of the whole .index of the segment."""
+    time_index_entries: int = 0
+
+    @property
+    def is_damaged(self) -> bool:
+        """Something of it is not known."""
+        return self.damaged_bytes > 0 or self.not_read is not None
 
 
 class HowToLook(NamedTuple):
@@ -89,21 +103,62 @@ class _StretchAudit:
         self.first_damage: int | None = None
         self.last_damage_end = -1
         self.is_gone = False
+        self.not_read = stretch.fault
+        self.stops_early = False
+        self.is_old = False
+        """It holds entries of formats 0 and 1."""
 
     def run(self, chunk_bytes: int) -> StretchFacts:
         stretch = self.stretch
         try:
-            for chunk in read_chunks(stretch.path, stretch.start, stretch.end, chunk_bytes=chunk_bytes):
-                entries = entries_of(stretch.path, chunk.position, chunk.buffer, chunk.batches)
-                if not self._take(entries, chunk.problems):
-                    break
+            if self.not_read is None:
+                self._read(chunk_bytes)
         except FileNotFoundError:
             self.is_gone = True
+        except OSError as error:
+            self.not_read = reason_of(error)
+        if self.not_read is not None:
+            self.findings.skip(stretch.path, self.not_read)
+            if stretch.fault is not None and not os.path.isfile(stretch.path):
+                self.findings.add(
+                    "file", stretch.fault, fault="log-is-no-file", file=stretch.path, offset=stretch.base_offset
+                )
+            self.offset_index.skip(self.order.extent.end_position, EVERYTHING)
+            self.time_index.skip()
+        elif not self.is_gone:
+            self._check_zeros()
         self.offset_index.finish()
         self.time_index.finish()
         if stretch.is_last and not self.is_gone:
             self._check_files()
         return self._facts()
+
+    def _read(self, chunk_bytes: int) -> None:
+        stretch = self.stretch
+        for chunk in read_chunks(stretch.path, stretch.start, stretch.end, chunk_bytes=chunk_bytes):
+            entries = entries_of(stretch.path, chunk.position, chunk.buffer, chunk.batches)
+            if not self._take(entries, chunk.problems):
+                self.stops_early = True
+                break
+
+    def _check_zeros(self) -> None:
+        """What no entry and no problem covers at the end of the file is zeros: see `read_chunks`."""
+        stretch = self.stretch
+        covered = max(self.order.extent.end_position, self.last_damage_end, stretch.start)
+        self.findings.checked["bytes"] += covered - stretch.start
+        zeros = stretch.end - covered
+        if self.stops_early:
+            self.findings.checked["bytes appended meanwhile"] += zeros
+        if zeros <= 0 or self.stops_early or not stretch.is_last:
+            return
+        takes_appends = stretch.next_base_offset is None and not stretch.is_closed
+        if takes_appends and (stretch.segment_size % 1000 == 0 or stretch.segment_size % 1024 == 0):
+            self.findings.checked["bytes allocated ahead"] += zeros
+            return
+        extent = self.order.extent
+        offset = stretch.base_offset if extent.first_offset is None else extent.last_offset + 1
+        message = f"{zeros:,} bytes of zeros follow the last entry"
+        self.findings.add("zeros", message, file=stretch.path, position=covered, offset=offset)
 
     def _take(self, entries: Entries, problems: tuple[Problem, ...]) -> bool:
         """Whether to go on: what begins at `before_offset` or behind is still being written."""
@@ -128,6 +183,8 @@ class _StretchAudit:
         return self.stretch.first_offset if extent.first_offset is None else extent.last_offset + 1
 
     def _take_sound(self, entries: Entries) -> None:
+        self.findings.checked["batches"] += entries.position.size
+        self.is_old |= bool((entries.batches.magic < 2).any())
         self.order.take(entries)
         self.offset_index.take(entries)
         self.time_index.take(entries)
@@ -169,12 +226,22 @@ class _StretchAudit:
     def _check_files(self) -> None:
         """A log that takes appends may not have written its indexes yet."""
         stretch = self.stretch
-        if stretch.next_base_offset is None and not stretch.is_closed:
+        if self.not_read is not None or (stretch.next_base_offset is None and not stretch.is_closed):
             return
-        for suffix in (".index", ".timeindex"):
+        suffixes = [".index", ".timeindex"]
+        if self.is_old and not any(name.endswith(".timeindex") for name in os.listdir(os.path.dirname(stretch.path))):
+            suffixes.remove(".timeindex")  # Kafka before 0.10.1 had none
+        for suffix in suffixes:
             path = stretch.beside(suffix)
-            if not os.path.exists(path) and not os.path.exists(path + ".swap"):
-                self.findings.add("file", f"there is no {suffix} for {os.path.basename(stretch.path)}", file=path)
+            others = (path + ".swap", path.removesuffix(".swap"))
+            if not os.path.lexists(path) and not any(map(os.path.exists, others)):
+                message = f"there is no {suffix} for {os.path.basename(stretch.path)}"
+                self.findings.add("file", message, fault=f"no{suffix}", file=path, offset=stretch.base_offset)
+
+    def _has_damaged_head(self, extent: Extent) -> bool:
+        if extent.first_offset is None:
+            return self.first_damage is not None or self.not_read is not None
+        return self.first_damage is not None and self.first_damage < extent.first_position
 
     def _facts(self) -> StretchFacts:
         extent = self.order.extent
@@ -184,12 +251,12 @@ class _StretchAudit:
             self.stretch,
             self.number,
             self.is_gone,
+            self.not_read,
             self.findings,
             extent,
             self.damaged_bytes,
-            self.first_damage is not None
-            and (extent.first_offset is None or self.first_damage < extent.first_position),
-            self.last_damage_end > extent.end_position,
+            self._has_damaged_head(extent),
+            self.last_damage_end > extent.end_position or self.not_read is not None,
             self.sizes,
             self.checks.records,
             self.checks.markers,
@@ -203,4 +270,6 @@ class _StretchAudit:
             self.time_index.largest,
             indexed,
             self.sample.timestamps,
+            self.offset_index.entries,
+            self.time_index.entries,
         )

@@ -7,7 +7,6 @@ before must come to an end exactly there. If it does not, the segment is audited
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from kafkalet.pipeline.decoding.chunks import read_chunks
 from kafkalet.pipeline.logs.directory import PartitionLog, Segment, beside
+from kafkalet.pipeline.logs.files import UnreadableFile
 from kafkalet.pipeline.logs.indexes import OFFSET_ENTRY
 
 from .index_files import read_entries
@@ -45,6 +45,8 @@ class Stretch(NamedTuple):
     """What lies at this offset and behind is left alone, for it was written after the audit began; None: nothing."""
     snapshot_offsets: tuple[int, ...]
     """At which the producers' state is wanted."""
+    fault: str | None = None
+    """Why the file cannot be read."""
 
     @property
     def is_first(self) -> bool:
@@ -81,6 +83,7 @@ def stretches(log: PartitionLog, around: Surroundings, before_offset: int | None
                 log.log_start_offset,
                 before_offset,
                 around.snapshot_offsets,
+                segment.fault,
             )
 
 
@@ -91,9 +94,12 @@ def whole(parts: Sequence[Stretch]) -> Stretch:
 
 def _cuts(segment: Segment, max_bytes: int) -> list[tuple[int, int]]:
     """Positions and offsets of entries inside a segment, `max_bytes` apart or a little more."""
-    if segment.size <= max_bytes or not os.path.exists(segment.index_path):
+    if segment.size <= max_bytes:
         return []
-    entries = read_entries(segment.index_path, OFFSET_ENTRY)
+    try:
+        entries = read_entries(segment.index_path, OFFSET_ENTRY)
+    except (FileNotFoundError, UnreadableFile):
+        return []
     position = entries["position"].astype(np.int64)
     if not (np.diff(position) > 0).all():
         return []
@@ -102,7 +108,10 @@ def _cuts(segment: Segment, max_bytes: int) -> list[tuple[int, int]]:
     behind = 0
     while (row := int(np.searchsorted(position, behind + max_bytes))) < position.size:
         behind = int(position[row])
-        first = _entry_at(segment, behind, int(offset[row]))
+        try:
+            first = _entry_at(segment, behind, int(offset[row]))
+        except OSError:  # which is found again when the stretch is read
+            return cuts
         if first is not None and behind < segment.size:
             cuts.append((behind, first))
     return cuts

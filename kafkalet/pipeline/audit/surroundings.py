@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from kafkalet.pipeline.logs import checkpoints
 from kafkalet.pipeline.logs.directory import METADATA_TOPIC, PartitionLog
-from kafkalet.pipeline.logs.files import CorruptFile
+from kafkalet.pipeline.logs.files import CorruptFile, UnreadableFile
 from kafkalet.pipeline.logs.snapshots import snapshot_offsets
 
 from .findings import Findings
@@ -20,6 +20,7 @@ CLEANED_UP_TO = "cleaner-offset-checkpoint"
 """Kafka's log cleaner writes there up to which offset it has compacted a log."""
 _KNOWN = re.compile(r"\d{20}\.(log|index|timeindex|txnindex|snapshot)(\.swap)?")
 _PASSING = re.compile(r".*\.(deleted|cleaned|tmp|swap)|\.lock")
+SUFFIXES = (".log", ".index", ".timeindex", ".txnindex", ".snapshot")
 _BESIDE = {checkpoints.LEADER_EPOCHS, checkpoints.PARTITION_METADATA}
 _OF_CONTROLLERS = re.compile(r"quorum-state|\d{20}-\d{10}\.checkpoint(\.part)?")
 """What lies in the log of a KRaft quorum besides."""
@@ -35,7 +36,7 @@ class Surroundings(NamedTuple):
     recovery_point: int | None
     cleaned_up_to: int | None
     epochs: tuple[tuple[int, int], ...] | None
-    """Leader epochs with their start offsets."""
+    """Leader epochs with their start offsets; None: there is no such file."""
     snapshot_offsets: tuple[int, ...]
     is_closed: bool
 
@@ -48,10 +49,17 @@ def look_around(log: PartitionLog, findings: Findings) -> Surroundings:
     def offset(name: str) -> int | None:
         path = os.path.join(directory, name)
         try:
-            return checkpoints.read_offsets(path).get(key)
+            found = checkpoints.read_offsets(path).get(key)
+        except UnreadableFile as error:
+            findings.skip(path, error.reason)
         except CorruptFile as error:
-            findings.add("checkpoint", error.reason, file=path, position=error.position)
-            return None
+            findings.add("checkpoint", error.reason, fault=f"corrupt-{name}", file=path, position=error.position)
+        else:
+            findings.checked["checkpoint offsets"] += found is not None
+            if found is not None and found < 0:
+                findings.add("checkpoint", f"offset {found} is below 0", fault=f"negative-{name}", file=path)
+            return None if found is not None and found < 0 else found
+        return None
 
     _check_names(log, findings)
     return Surroundings(
@@ -68,14 +76,24 @@ def look_around(log: PartitionLog, findings: Findings) -> Surroundings:
 
 def _epochs(log: PartitionLog, findings: Findings) -> tuple[tuple[int, int], ...] | None:
     path = os.path.join(log.path, checkpoints.LEADER_EPOCHS)
-    if not os.path.exists(path):
+    if not os.path.lexists(path):
         return None
     try:
         epoch, start_offset = checkpoints.read_epochs(path)
+    except UnreadableFile as error:
+        findings.skip(path, error.reason)
+        return ()
     except CorruptFile as error:
-        findings.add("leader-epoch", error.reason, file=path, position=error.position)
-        return None
+        findings.add("leader-epoch", error.reason, fault="corrupt-epochs", file=path, position=error.position)
+        return ()
+    findings.checked["leader epochs"] += len(epoch)
     return tuple(zip(epoch.tolist(), start_offset.tolist(), strict=True))
+
+
+def _logs_of(name: str) -> set[str]:
+    """The names of the .log that a file may belong to: a compaction gives them to indexes first."""
+    stem = name.split(".")[0]
+    return {f"{stem}.log", f"{stem}.log.swap"}
 
 
 def _check_names(log: PartitionLog, findings: Findings) -> None:
@@ -83,15 +101,21 @@ def _check_names(log: PartitionLog, findings: Findings) -> None:
     names = set(os.listdir(log.path))
     for name in sorted(names):
         path = os.path.join(log.path, name)
+        findings.checked["names"] += 1
         if name in _BESIDE or _PASSING.fullmatch(name):
             continue
         if log.topic == METADATA_TOPIC and _OF_CONTROLLERS.fullmatch(name):
             continue
         if not _KNOWN.fullmatch(name):
-            findings.add("file", "no file of a log is called so", file=path)
-        elif not name.endswith(".snapshot") and f"{name.split('.')[0]}.log" not in names:
-            findings.add("file", "there is no .log beside it", file=path)
+            what = "directory" if os.path.isdir(path) else "log" if name.endswith(SUFFIXES) else "file"
+            kind = "directory" if what == "directory" else "file"
+            findings.add("file", f"no {kind} of a log has such a name", fault=f"foreign-{what}-in-log", file=path)
+        elif not name.endswith((".log", ".log.swap", ".snapshot")) and not names & _logs_of(name):
+            offset = int(name.split(".")[0])
+            findings.add("file", "there is no .log beside it", fault="no-log", file=path, offset=offset)
     try:
         checkpoints.read_topic_id(log.path)
+    except UnreadableFile as error:
+        findings.skip(error.path, error.reason)
     except CorruptFile as error:
-        findings.add("file", error.reason, file=error.path, position=error.position)
+        findings.add("file", error.reason, fault="corrupt-topic-id", file=error.path, position=error.position)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from kafkalet.pipeline.logs.files import UnreadableFile
 from kafkalet.pipeline.logs.indexes import TIME_ENTRY
 
 from .entries import Entries
@@ -32,11 +33,16 @@ class TimeIndexCheck:
         self._stretch = stretch
         self._findings = findings
         self.is_there = True
+        entries, torn = np.empty(0, TIME_ENTRY), 0
         try:
             entries = read_entries(self.path, TIME_ENTRY)
             torn = torn_bytes(self.path, TIME_ENTRY) if stretch.is_last else 0
+            findings.checked["time index files"] += stretch.is_last
         except FileNotFoundError:
-            entries, torn, self.is_there = np.empty(0, TIME_ENTRY), 0, False
+            self.is_there = False
+        except UnreadableFile as error:
+            self.is_there = False
+            findings.skip(error.path, error.reason)
         if entries.size == 1 and not entries.tobytes().strip(b"\0") and stretch.segment_size == 0:
             entries = entries[:0]  # what was allocated for an empty segment
         offset = entries["offset"].astype(np.int64) + stretch.base_offset
@@ -51,10 +57,13 @@ class TimeIndexCheck:
         """Of the entry that holds `offset`."""
         self._largest_before = np.full(self._rows.size, UNSEEN, np.int64)
         self._has_damage = False
+        findings.checked["time index entries"] += self._rows.size
+        self.entries = int(entries.size)
+        """Of the whole file."""
         self.largest = -1
         """What has passed by."""
         if torn:
-            findings.add("time-index", f"it ends in {torn} bytes of an entry", file=self.path)
+            findings.add("time-index", f"it ends in {torn} bytes of an entry", fault="torn-timeindex", file=self.path)
         self._check_order()
 
     def _check_order(self) -> None:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kafkalet.pipeline.logs.files import UnreadableFile
 from kafkalet.pipeline.logs.indexes import TXN_ENTRY
 
 from .findings import Findings
@@ -49,13 +50,20 @@ def check_transaction_index(
     findings: Findings,
 ) -> int:
     """Compare one file with the `transactions` of the log. Returns how many entries it has."""
+    rows, torn, is_there = np.empty(0, TXN_ENTRY), 0, False
     try:
         rows = read_entries(segment.path, TXN_ENTRY, is_padded=False)
         torn = torn_bytes(segment.path, TXN_ENTRY)
+        is_there = True
+        findings.checked["transaction index files"] += 1
+        findings.checked["transaction index entries"] += rows.size
     except FileNotFoundError:
-        rows, torn = np.empty(0, TXN_ENTRY), 0
+        pass
+    except UnreadableFile as error:
+        findings.skip(error.path, error.reason)
+        return 0
     if torn:
-        findings.add("txn-index", f"it ends in {torn} bytes of an entry", file=segment.path)
+        findings.add("txn-index", f"it ends in {torn} bytes of an entry", fault="torn-txnindex", file=segment.path)
     entries = [Entry(at * TXN_ENTRY.itemsize, *map(int, row)) for at, row in enumerate(rows.tolist())]
     if before_offset is not None:
         entries = [entry for entry in entries if entry.last_offset < before_offset]
@@ -72,16 +80,24 @@ def check_transaction_index(
             findings.add("txn-index", message, file=segment.path, position=entry.position, offset=entry.last_offset)
         seen.add(entry.last_offset)
         previous = max(previous, entry.last_offset)
-    for row in aborted[has_data(aborted)]:
-        if int(row["last_offset"]) not in seen:
-            span = f"{row['first_offset']} to {row['last_offset']}"
-            findings.add(
-                "txn-index",
-                f"the aborted transaction of producer {row['producer_id']} from {span} has no entry in {segment.path}",
-                file=segment.log_path,
-                position=int(row["position"]),
-                offset=int(row["last_offset"]),
-            )
+    lacking = [row for row in aborted[has_data(aborted)] if int(row["last_offset"]) not in seen]
+    if lacking and not is_there:
+        count, first = len(lacking), lacking[0]
+        what = "an aborted transaction ends" if count == 1 else f"{count} aborted transactions end"
+        reason = f"the file is missing, and {what} in the segment, the first at {first['last_offset']}"
+        offset = int(first["last_offset"])
+        findings.add("txn-index", reason, fault="no-txnindex", file=segment.path, offset=offset)
+        return 0
+    for row in lacking:
+        span = f"{row['first_offset']} to {row['last_offset']}"
+        findings.add(
+            "txn-index",
+            f"the aborted transaction of producer {row['producer_id']} from {span} has no entry in {segment.path}",
+            fault="no-txn-entry",
+            file=segment.log_path,
+            position=int(row["position"]),
+            offset=int(row["last_offset"]),
+        )
     return len(entries)
 
 

@@ -1,15 +1,29 @@
-"""Does all that was audited agree? With the numbers, as JSON and in lines for people."""
+"""Does all that was audited agree? With the numbers, as JSON and in lines for people.
+
+exit status 0    everything was checked, and agrees
+            1    something disagrees
+            3    nothing that was checked disagrees, and not everything could be checked
+"""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from kafkalet.pipeline.logs.directory import METADATA_TOPIC, UnlistedLog
+
+from .causes import ONE_BY_ONE, Cause, causes_in_directory, causes_in_log, causes_together
 from .comparing import Comparison
+from .coverage import Coverage
+from .directory_checks import DirectoryFacts
 from .facts import heaviest, numbers
-from .findings import Finding
+from .findings import Finding, Findings, NotChecked
 from .partition_audit import PartitionFacts
+from .reactions import State, reaction
+
+AGREES, DISAGREES, INCOMPLETE = 0, 1, 3
 
 
 class Verdict(NamedTuple):
@@ -18,62 +32,157 @@ class Verdict(NamedTuple):
     partitions: tuple[PartitionFacts, ...]
     compared: Comparison | None
     """With the answers of a live broker; None: none was asked."""
+    directories: tuple[DirectoryFacts, ...] = ()
+    unlisted: tuple[UnlistedLog, ...] = ()
+    """Partitions that are there and could not be looked into."""
+    not_chosen: int = 0
+    """Partitions of topics that were not to be audited."""
 
     @property
     def agrees(self) -> bool:
-        """Nothing is wrong anywhere."""
-        return self.disagreements == 0
+        """Everything was checked, and nothing is wrong anywhere."""
+        return self.exit_status == AGREES
 
     @property
-    def disagreements(self) -> int:
-        return sum(facts.findings.total for facts in self.partitions)
-
-    @property
-    def findings(self) -> list[Finding]:
-        """By topic and partition. Of one kind in one file, the first ones; `left_out` counts the others."""
-        return [finding for facts in self.partitions for finding in facts.findings.found]
-
-    @property
-    def left_out(self) -> int:
-        return self.disagreements - len(self.findings)
+    def is_complete(self) -> bool:
+        """Everything that was to be checked was."""
+        return self.coverage.is_complete
 
     @property
     def exit_status(self) -> int:
-        """0 if all agrees, else 1."""
-        return 0 if self.agrees else 1
+        if any(found.total for found in self._all):
+            return DISAGREES
+        return AGREES if self.is_complete else INCOMPLETE
+
+    @property
+    def disagreements(self) -> int:
+        """How many different things are wrong: consequences of the same cause count once."""
+        return sum(1 + (cause.alike if cause.finding.fault in ONE_BY_ONE else 0) for cause in self.causes)
+
+    @property
+    def _all(self) -> list[Findings]:
+        return [*(each.findings for each in self.directories), *(each.findings for each in self.partitions)]
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Of the directories, then by topic and partition. Of one kind in one file, the first ones; `left_out` counts
+        the others."""
+        return [finding for found in self._all for finding in found.found]
+
+    @property
+    def left_out(self) -> int:
+        return sum(found.total for found in self._all) - len(self.findings)
+
+    @property
+    def causes(self) -> list[Cause]:
+        """The findings, put together."""
+        found = [cause for each in self.directories for cause in causes_in_directory(each.findings)]
+        for facts in self.partitions:
+            found += causes_in_log(facts.findings)
+        return causes_together(found)
+
+    @property
+    def coverage(self) -> Coverage:
+        """What was looked at, and what was not."""
+        checked: Counter[str] = Counter()
+        not_checked: list[NotChecked] = []
+        for found in self._all:
+            checked.update(found.checked)
+            not_checked += found.not_checked
+        aside = [
+            f"{each.path}/{name} (a broker is deleting it)" for each in self.directories for name in each.being_deleted
+        ]
+        if self.not_chosen:
+            aside.append(f"{self.not_chosen:,} partitions of topics that were not chosen")
+        if self.compared is not None:
+            not_checked += [NotChecked(None, None, self.compared.broker, what) for what in self._not_compared()]
+            if any(facts.log.topic == METADATA_TOPIC for facts in self.partitions):
+                aside.append(f"{METADATA_TOPIC} was not compared with the broker, which does not serve it to clients")
+        segments = [segment for facts in self.partitions for segment in facts.log.segments]
+        unread = {skipped.path for skipped in not_checked}
+        read = [facts for facts in self.partitions if not unread.intersection(each.path for each in facts.log.segments)]
+        return Coverage(
+            len(self.partitions) + len(self.unlisted),
+            len(read),
+            len(segments),
+            sum(segment.path not in unread for segment in segments),
+            self.total("size"),
+            checked,
+            tuple({(skipped.path, skipped.reason): skipped for skipped in reversed(not_checked)}.values())[::-1],
+            tuple(aside),
+        )
+
+    def _not_compared(self) -> Iterator[str]:
+        assert self.compared is not None
+        yield from (f"not compared: {what}" for what in self.compared.not_compared)
+        yield from (f"not answered: {what}" for what in self.compared.refused)
 
     def total(self, name: str) -> int:
         """The sum over all logs of one of the numbers of `facts.numbers`."""
         return sum(numbers(facts)[name] for facts in self.partitions)
 
+    def on_start(self, finding: Finding) -> str:
+        """What Apache Kafka does about it on its next start."""
+        facts = next(
+            (f for f in self.partitions if (f.log.topic, f.log.partition) == (finding.topic, finding.partition)), None
+        )
+        return reaction(finding, State.of(facts.log, facts.around, finding) if facts is not None else State())
+
     def lines(self) -> Iterator[str]:
-        """What is wrong, and at last how much was looked at."""
-        for facts in self.partitions:
-            yield from map(str, facts.findings.found)
-            for check, file, count in facts.findings.left_out():
-                yield f"{check}: {count} more ({facts.log.name}{f'; {file}' if file else ''})"
+        """What is wrong, what was looked at, and the sentence that sums it up."""
+        for cause in self.causes:
+            yield str(cause.finding)
+            yield f"    Kafka: {self.on_start(cause.finding)}"
+            for line in cause.lines():
+                yield f"    {line}"
         if self.compared is not None:
             yield str(self.compared)
+            yield from (f"explained: {what}" for what in self.compared.explained)
+        yield from self.coverage.lines()
         yield self.summary
 
     @property
     def summary(self) -> str:
         """One sentence."""
         size = f"{len(self.partitions)} partitions, {self.total('segments')} segments, {self.total('size'):,} bytes"
-        word = "all agrees" if self.agrees else f"{self.disagreements:,} disagreements"
-        return f"{size}, {self.total('records'):,} records: {word}"
+        return f"{size}, {self.total('records'):,} records: {self.word}"
+
+    @property
+    def word(self) -> str:
+        """The shortest answer."""
+        skipped = len(self.coverage.not_checked)
+        unchecked = f"{skipped:,} {'thing was' if skipped == 1 else 'things were'} not checked"
+        if self.exit_status == AGREES:
+            return "all agrees"
+        if self.exit_status == INCOMPLETE:
+            return f"what was checked agrees, {unchecked}"
+        count = self.disagreements
+        return f"{count:,} disagreement{'s' if count > 1 else ''}" + (f", {unchecked}" if skipped else "")
 
     def as_json(self, heaviest_keys: int) -> str:
         """verdict.json."""
         told: dict[str, Any] = {
             "agrees": self.agrees,
+            "exit_status": self.exit_status,
+            "is_complete": self.is_complete,
             "disagreements": self.disagreements,
+            "causes": [self._cause(cause) for cause in self.causes],
             "findings": [finding._asdict() for finding in self.findings],
             "findings_left_out": self.left_out,
+            "coverage": self.coverage.as_dict(),
             "partitions": [self._partition(facts, heaviest_keys) for facts in self.partitions],
             "compared_with_broker": None if self.compared is None else self.compared._asdict(),
         }
         return json.dumps(told, indent=1, ensure_ascii=False) + "\n"
+
+    def _cause(self, cause: Cause) -> dict[str, Any]:
+        return {
+            **cause.finding._asdict(),
+            "on_start": self.on_start(cause.finding),
+            "alike": cause.alike,
+            "consequences": dict(Counter(finding.check for finding in cause.consequences)),
+            "consequences_left_out": cause.left_out,
+        }
 
     @staticmethod
     def _partition(facts: PartitionFacts, heaviest_keys: int) -> dict[str, Any]:
@@ -81,7 +190,7 @@ class Verdict(NamedTuple):
             "topic": facts.log.topic,
             "partition": facts.log.partition,
             "path": facts.log.path,
-            "agrees": facts.findings.total == 0,
+            "agrees": facts.findings.total == 0 and not facts.findings.not_checked,
             **numbers(facts),
             "distinct_keys_are_exact": facts.keys.distinct_is_exact,
             "heaviest_keys_are_too_low_by": facts.keys.too_low_by,

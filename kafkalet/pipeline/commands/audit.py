@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Iterator
 from typing import Any
 
 from kafkalet.pipeline.audit import AuditOptions, audit
 from kafkalet.pipeline.audit.job import FACTS, REPORT, VERDICT, chosen
 from kafkalet.pipeline.audit.stretches import stretches
 from kafkalet.pipeline.audit.tasks import begin
+from kafkalet.pipeline.logs.directory import Listing
 from kafkalet.pipeline.plan import megabytes, settings_text, table
 from kafkalet.pipeline.progress import Expected
 
@@ -55,7 +57,8 @@ class AuditJob:
 
     def dry_run(self, running: Running) -> None:
         options = self._options
-        logs = chosen(self._directories, options)
+        there = chosen(self._directories, options)
+        logs = there.logs
         counts = []
         for log in logs:
             tasks = stretches(log, begin(log, None).around, None, options.max_bytes_per_task)
@@ -72,13 +75,15 @@ class AuditJob:
             megabytes(sum(log.size_bytes for log in logs)),
         ]
         running.say(table(["topic", "partition", "segments", "splits", "bytes"], [*rows, total]))
+        for line in _unreadable(there):
+            running.say(f"cannot be read: {line}")
         asked = (
             None if options.bootstrap is None else f"{len(logs) * options.timestamps * LEVELS:,} of {options.bootstrap}"
         )
         running.say(settings_text({"out": options.out, "timestamps asked": asked, "seed": options.seed}))
 
     def run(self, running: Running) -> int:
-        size = sum(log.size_bytes for log in chosen(self._directories, self._options))
+        size = sum(log.size_bytes for log in chosen(self._directories, self._options).logs)
         with running.progress("audit", Expected(size_bytes=size)):
             verdict = audit(running.spark, self._directories, self._options)
         for line in verdict.lines():
@@ -86,3 +91,10 @@ class AuditJob:
         if self._options.out is not None:
             running.say(f"{FACTS}, {VERDICT} and {REPORT} are in {self._options.out}")
         return verdict.exit_status
+
+
+def _unreadable(there: Listing) -> Iterator[str]:
+    for each in there.unlisted:
+        yield f"{each.name}: {each.path}: {each.reason}"
+    for log in there.logs:
+        yield from (f"{log.name}: {segment.path}: {segment.fault}" for segment in log.segments if segment.fault)

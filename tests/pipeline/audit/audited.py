@@ -10,6 +10,7 @@ from typing import Any
 from kafkalet.pipeline.audit import AuditOptions, Verdict, audit
 from kafkalet.pipeline.audit.findings import Finding
 from kafkalet.pipeline.audit.partition_audit import PartitionFacts
+from kafkalet.pipeline.logs.checkpoints import epochs_text
 from kafkalet.protocol.records.build import build_batch
 from kafkalet.protocol.records.codecs import Codec
 from kafkalet.protocol.records.control import ControlType, EndMarker, build_end_marker
@@ -113,6 +114,8 @@ def write_log(path: Path, *segments: tuple[int, Sequence[bytes]], name: str = "r
     """Batches as they are, in segments with these base offsets, and as few indexes as can be. Returns the directory."""
     directory = path / name
     directory.mkdir()
+    if epochs := leader_epochs([data for _, batches in segments for data in batches]):
+        (directory / "leader-epoch-checkpoint").write_bytes(epochs_text(epochs))
     for base_offset, batches in segments:
         stem = f"{base_offset:020d}"
         (directory / f"{stem}.log").write_bytes(b"".join(batches))
@@ -127,6 +130,16 @@ def write_log(path: Path, *segments: tuple[int, Sequence[bytes]], name: str = "r
             entry = largest.to_bytes(8, "big") + (offset - base_offset).to_bytes(4, "big", signed=True)
         (directory / f"{stem}.timeindex").write_bytes(entry)
     return directory
+
+
+def leader_epochs(batches: Sequence[bytes]) -> list[tuple[int, int]]:
+    """The epochs that a leader has written down before these batches."""
+    epochs: list[tuple[int, int]] = []
+    for data in batches:
+        epoch = int.from_bytes(data[12:16], "big", signed=True)
+        if len(data) > 61 and data[16] == 2 and epoch >= 0 and (not epochs or epoch > epochs[-1][0]):
+            epochs.append((epoch, int.from_bytes(data[:8], "big")))
+    return epochs
 
 
 def batch(base_offset: int, count: int = 2, **fields: Any) -> bytes:

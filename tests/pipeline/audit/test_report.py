@@ -53,7 +53,7 @@ def test_the_verdict_comes_first(tmp_path: Path) -> None:
     assert "All agrees" in page(audited(made.path))[:5000]
     flip(segments(made)[0], 40)
     text = page(audited(made.path))
-    assert "1 disagreements" in text[:5000]
+    assert "1 disagreement" in text[:5000]
     assert str(segments(made)[0]) in text
     assert "its checksum is wrong" in text
 

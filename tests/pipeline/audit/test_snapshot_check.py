@@ -70,8 +70,9 @@ def test_a_snapshot_behind_the_end_is_found(tmp_path: Path) -> None:
     made = make(tmp_path)
     path, _ = last(made)
     path.rename(path.with_name(f"{10**6:020d}.snapshot"))
-    (finding,) = found(made, "snapshot")
-    assert "the log ends at" in finding.message
+    ahead, missing = found(made, "snapshot")
+    assert "the log ends at" in ahead.message
+    assert (missing.fault, missing.file) == ("no-last-snapshot", str(path))
 
 
 def test_a_producer_twice_is_found(tmp_path: Path) -> None:

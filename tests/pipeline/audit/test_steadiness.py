@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from kafkalet.pipeline.audit.steadiness import Listed, audit_here, listed, live_
 from kafkalet.pipeline.audit.stretch_audit import HowToLook
 from kafkalet.pipeline.logs.directory import find
 
-from .audited import make
+from .audited import cut, entries, make
 
 HOW = HowToLook()
 
@@ -102,10 +103,46 @@ def test_whose_files_they_are_is_known(broker: kafkalet.Broker, tmp_path: Path) 
     assert not seen(broker, tmp_path).begun.is_followers
 
 
-def test_a_follower_may_be_behind(broker: kafkalet.Broker, tmp_path: Path) -> None:
+def test_broker_at_work_in_the_directory_has_all_it_told_in_its_files(broker: kafkalet.Broker, tmp_path: Path) -> None:
     each = seen(broker, tmp_path)
-    behind = each._replace(begun=each.begun._replace(before_offset=40))
-    assert [finding.check for finding in audit_here(behind, AuditOptions(), HOW).findings.found] == ["missing"]
-    behind = seen(broker, tmp_path)
-    behind = behind._replace(begun=behind.begun._replace(before_offset=40, is_followers=True))
-    assert audit_here(behind, AuditOptions(), HOW).findings.total == 0
+    assert (each.is_in_place, each.begun.reaches_at_least) == (True, 30)
+    log = Path(each.begun.log.segments[-1].path)
+    data = log.read_bytes()
+    cut(log, entries(log)[-1][0])
+    (finding,) = audit_here(seen(broker, tmp_path), AuditOptions(), HOW).findings.found
+    log.write_bytes(data)
+    assert (finding.fault, finding.file, finding.offset) == ("missing", str(log), 29)
+
+
+def test_copy_may_end_before_its_broker(broker: kafkalet.Broker, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(tmp_path, tmp_path / "copy"))
+    produce(broker, 5)
+    each = seen(broker, copy)
+    assert (each.is_in_place, each.begun.reaches_at_least) == (False, 0)
+    facts = audit_here(each, AuditOptions(), HOW)
+    assert (facts.findings.total, facts.log_end_offset) == (0, 30)
+
+
+def test_copy_of_a_stopped_broker_is_audited_as_one_at_rest(broker: kafkalet.Broker, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(tmp_path, tmp_path / "copy"))
+    (copy / ".kafka_cleanshutdown").write_text("")
+    each = seen(broker, copy)
+    assert (each.is_live, each.is_compared, each.begun.log.is_closed) == (False, True, True)
+
+
+def test_files_that_go_beyond_the_broker_are_read_to_their_end(broker: kafkalet.Broker, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(tmp_path, tmp_path / "copy"))
+    (log,) = [log for log in find([str(copy)]) if log.topic == "t"]
+    with (
+        kafkalet.Broker(kafka_version="3.9", topics=["t"]) as empty,
+        live_broker(AuditOptions(bootstrap=empty.bootstrap_servers)) as live,
+    ):
+        each = listed(log, live)
+    assert (each.begun.before_offset, each.told and each.told.high_watermark) == (30, 0)
+    assert audit_here(each, AuditOptions(), HOW).log_end_offset == 30
+
+
+def test_follower_may_be_behind(broker: kafkalet.Broker, tmp_path: Path) -> None:
+    (tmp_path / "meta.properties").write_text("version=0\nbroker.id=7\n")
+    each = seen(broker, tmp_path)
+    assert (each.begun.is_followers, each.begun.reaches_at_least) == (True, 0)

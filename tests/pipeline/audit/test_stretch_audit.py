@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -73,11 +75,52 @@ def test_an_impossible_size_is_found(tmp_path: Path) -> None:
     assert (finding.file, finding.position) == (str(path), position)
 
 
-def test_space_that_was_allocated_ahead_is_none(tmp_path: Path) -> None:
+def test_zeros_behind_the_last_entry_are_found_after_a_clean_stop(tmp_path: Path) -> None:
     made = make(tmp_path)
     path = segments(made)[-1]
-    insert(path, path.stat().st_size, bytes(5000))
-    assert audited(made.path).agrees
+    size = path.stat().st_size
+    insert(path, size, bytes(8192))
+    (finding,) = audited(made.path).findings
+    assert (finding.check, finding.file, finding.position) == ("zeros", str(path), size)
+
+
+def test_space_that_a_running_broker_allocated_ahead_is_right(tmp_path: Path) -> None:
+    """With preallocate=true a file is as long as segment.bytes, a round number."""
+    made = make(tmp_path)
+    (made.path / ".kafka_cleanshutdown").unlink()
+    path = segments(made)[-1]
+    insert(path, path.stat().st_size, bytes((1 << 20) - path.stat().st_size))
+    verdict = audited(made.path)
+    assert verdict.agrees, list(verdict.lines())
+    assert verdict.coverage.checked["bytes allocated ahead"] > 1_000_000
+    insert(path, 1 << 20, bytes(7))
+    assert [finding.check for finding in audited(made.path).findings] == ["zeros"]
+
+
+def test_zeros_inside_of_a_log_are_found(tmp_path: Path) -> None:
+    made = make(tmp_path)
+    path = segments(made)[0]
+    insert(path, path.stat().st_size, bytes(4096))
+    assert [(finding.check, finding.file) for finding in audited(made.path).findings] == [("zeros", str(path))]
+
+
+def test_segment_that_fails_while_it_is_read_is_not_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = make(tmp_path)
+    broken = segments(made)[1]
+    real = os.pread
+
+    def pread(descriptor: int, size: int, position: int) -> bytes:
+        if os.path.samestat(os.fstat(descriptor), broken.stat()):
+            raise OSError(errno.EIO, "Input/output error")
+        return real(descriptor, size, position)
+
+    monkeypatch.setattr(os, "pread", pread)
+    verdict = audited(made.path)
+    assert verdict.findings == []
+    assert [(skipped.path, skipped.reason) for skipped in verdict.coverage.not_checked] == [
+        (str(broken), "Input/output error")
+    ]
+    assert (verdict.exit_status, verdict.agrees) == (3, False)
 
 
 def test_an_entry_twice_is_found(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ def test_checkpoints_are_read(tmp_path: Path) -> None:
 
 def test_what_is_not_there_says_nothing(tmp_path: Path) -> None:
     directory = write_log(tmp_path, (0, [batch(0)]))
+    (directory / "leader-epoch-checkpoint").unlink()
     around = look_around(open_partition(str(directory)), Findings("raw", 0))
     assert around[1:6] == (None, None, None, None, None)
 

@@ -61,7 +61,7 @@ def test_an_empty_index_is_found(tmp_path: Path) -> None:
     path, _ = index_of(made)
     cut(path, 0)
     (finding,) = found(made, "time-index")
-    assert "no timestamp" in finding.message
+    assert finding.fault == "empty-timeindex"
 
 
 def test_the_last_segment_of_a_log_that_was_not_closed_may_lack_its_last_entry(tmp_path: Path) -> None:

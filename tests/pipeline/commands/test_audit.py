@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,6 +69,59 @@ def test_an_audit_that_agrees_ends_with_0(spark: "SparkSession", logs: Path, tmp
     assert job.run(Running(spark=spark, output=output)) == 0
     assert "30 records: all agrees" in output.getvalue()
     assert json.loads((tmp_path / "out" / "verdict.json").read_text())["agrees"] is True
+
+
+def damaged(logs: Path, directory: Path) -> Path:
+    return Path(shutil.copytree(logs, directory / "data"))
+
+
+def run(spark: "SparkSession", *directories: Path) -> tuple[int, list[str]]:
+    """The exit status of an audit, and what it says."""
+    output = io.StringIO()
+    status = prepare(parse(["audit", *map(str, directories)], "p")).run(Running(spark=spark, output=output))
+    return status, output.getvalue().splitlines()
+
+
+def test_audit_that_could_not_read_everything_ends_with_3(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
+    copy = damaged(logs, tmp_path)
+    shutil.rmtree(copy / "b-0")
+    (copy / "b-0").symlink_to("/nowhere")
+    status, lines = run(spark, copy)
+    assert status == 3
+    assert f"not checked: {copy}/b-0: a link to /nowhere, which does not exist" in lines
+    assert "read: 1 of 2 partitions, 1 of 1 segments" in lines[0]
+    assert lines[-1].endswith("what was checked agrees, 1 thing was not checked")
+
+
+def test_directory_named_like_a_segment_is_a_finding(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
+    copy = damaged(logs, tmp_path)
+    (copy / "a-0" / f"{30:020d}.log").mkdir()
+    status, lines = run(spark, copy)
+    assert status == 1
+    assert lines[0].startswith("file: it is a directory, not a file (a-0; offset 30; ")
+    assert lines[1] == "    Kafka: skips it; consumers skip its offsets"
+
+
+def test_finding_says_what_kafka_does_and_what_follows(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
+    copy = damaged(logs, tmp_path)
+    log = copy / "a-0" / f"{0:020d}.log"
+    log.write_bytes(log.read_bytes()[:-20])
+    status, lines = run(spark, copy)
+    assert status == 1
+    assert lines[0].startswith("truncated: ")
+    assert lines[1].startswith("    Kafka: looks for the log end behind the last entry of the .index")
+    assert lines[2] == "    3 consequences: 2 checkpoint, 1 snapshot"
+    assert lines[-1].endswith("1 disagreement")
+
+
+def test_plan_names_what_cannot_be_read(logs: Path, tmp_path: Path) -> None:
+    copy = damaged(logs, tmp_path)
+    segment = copy / "a-0" / f"{0:020d}.log"
+    segment.unlink()
+    segment.symlink_to("/nowhere")
+    output = io.StringIO()
+    prepare(parse(["audit", str(copy)], "p")).dry_run(Running(output=output))
+    assert f"cannot be read: a-0: {segment}: it is a link to /nowhere, which does not exist" in output.getvalue()
 
 
 def test_one_that_does_not_ends_with_1_and_says_where(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:

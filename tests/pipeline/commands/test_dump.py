@@ -1,6 +1,7 @@
 """`kafkalet.pipeline.commands.dump`: the command around a dump."""
 
 import io
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from kafkalet.pipeline.commands.arguments import parse
 from kafkalet.pipeline.commands.dump import prepare
 from kafkalet.pipeline.commands.running import Running
 from kafkalet.pipeline.dumping.shape import Shape
+from kafkalet.pipeline.logs.directory import UnreadableLog
 from kafkalet.pipeline.options import BadOption
 
 from .filled import fill
@@ -59,6 +61,38 @@ def test_a_plan_needs_no_spark_and_leaves_nothing(logs: Path, tmp_path: Path) ->
     assert lines[2].split()[:6] == ["b", "0", "0", "to", "0", "0"]
     assert f"out          {out}" in lines
     assert not out.exists()
+
+
+def dangling(logs: Path, directory: Path) -> Path:
+    """A copy of the logs in which topic `a` cannot be read."""
+    copy = Path(shutil.copytree(logs, directory / "data"))
+    segment = copy / "a-0" / "00000000000000000000.log"
+    segment.unlink()
+    segment.symlink_to("/nowhere")
+    return copy
+
+
+def test_plan_refuses_partition_that_cannot_be_read_by_name(logs: Path, tmp_path: Path) -> None:
+    copy = dangling(logs, tmp_path)
+    job = prepare(parse(["dump", str(copy), "--out", str(tmp_path / "out")], "p"))
+    with pytest.raises(UnreadableLog, match=rf"cannot be read: a-0 \({copy}/a-0/0+\.log: it is a link to /nowhere"):
+        job.dry_run(Running(output=io.StringIO()))
+
+
+@pytest.mark.parametrize("mode", ["FAILFAST", "DROPMALFORMED"])
+def test_run_refuses_partition_that_cannot_be_read_by_name(
+    spark: "SparkSession", logs: Path, tmp_path: Path, mode: str
+) -> None:
+    job = prepare(parse(["dump", str(dangling(logs, tmp_path)), "--out", str(tmp_path / "out"), "--mode", mode], "p"))
+    with pytest.raises(UnreadableLog, match="cannot be read: a-0"):
+        job.run(Running(spark=spark, output=io.StringIO()))
+
+
+def test_partition_that_cannot_be_read_may_be_left_out(logs: Path, tmp_path: Path) -> None:
+    output = io.StringIO()
+    arguments = ["dump", str(dangling(logs, tmp_path)), "--out", str(tmp_path / "out"), "--subscribe", "b"]
+    prepare(parse(arguments, "p")).dry_run(Running(output=output))
+    assert output.getvalue().splitlines()[1].split()[:2] == ["b", "0"]
 
 
 def test_a_run_says_what_it_did_and_the_next_that_nothing_is_new(

@@ -1,0 +1,287 @@
+"""What lies in a log directory beside its logs, and whether several directories belong together.
+
+    names           every directory is a log, TOPIC-PARTITION, or one that a broker has set aside under a name of its
+                    own; every file is one that a broker writes there
+    checkpoints     name no partition that is not there; after a clean stop the recovery points name all that are
+    partitions      none lies in two places; those of a topic have the same id, and no other topic has it
+    identity        directories of one broker have the same cluster.id and node.id, and different directory.ids
+
+What a broker is about to delete (TOPIC-PARTITION.ID-delete, for `file.delete.delay.ms` after the topic was deleted) is
+right, is not read, and is listed. A future replica (-future) should be read, and is not: it is listed as not checked.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from kafkalet.pipeline.logs import checkpoints
+from kafkalet.pipeline.logs.directory import METADATA_TOPIC, Listing, PartitionLog, is_partition, topic_partition, twice
+from kafkalet.pipeline.logs.files import CorruptFile, UnreadableFile, read_whole
+
+from .at_work import is_at_rest
+from .findings import Findings
+from .surroundings import CLEANED_UP_TO
+
+META_PROPERTIES = "meta.properties"
+CHECKPOINTS = (
+    checkpoints.RECOVERY_POINTS,
+    checkpoints.HIGH_WATERMARKS,
+    checkpoints.LOG_START_OFFSETS,
+    CLEANED_UP_TO,
+)
+_FILES = {*CHECKPOINTS, checkpoints.CLEAN_SHUTDOWN, META_PROPERTIES, ".lock", "bootstrap.checkpoint", "kafkalet.json"}
+_DIRECTORIES = {"remote-log-index-cache"}
+"""Tiered storage keeps indexes there, and LogManager passes over it."""
+_TEMPORARY = re.compile(r".*\.tmp")
+_SET_ASIDE = re.compile(r"(.+)-(\d+)\.[^.]+-(delete|stray|future)")
+_HALF_A_LOAD = re.compile(r"\.kafkalog-\w+\.commit")
+_BROKERS = re.compile(r"broker-\d+")
+
+TopicPartition = tuple[str, int]
+
+
+class DirectoryFacts(NamedTuple):
+    """What is known of one log directory, or of all of them together."""
+
+    path: str
+    findings: Findings
+    being_deleted: tuple[str, ...] = ()
+    """The names of directories that a broker is about to delete."""
+
+
+class _Names(NamedTuple):
+    """The directories in a log directory."""
+
+    logs: set[TopicPartition]
+    """With and without segments."""
+    set_aside: dict[TopicPartition, str]
+    """What they are on their way to: delete, stray, future."""
+
+
+def check_directories(listing: Listing, topics: Collection[str], cluster_id: str | None) -> list[DirectoryFacts]:
+    """The directories that were looked through, and last what holds of all of them. `topics`: only these, if there are
+    any. `cluster_id` is that of a live broker."""
+    found = []
+    for path in listing.directories:
+        check = _DirectoryCheck(path, topics)
+        check.names()
+        check.checkpoints(listing.logs)
+        found.append(DirectoryFacts(path, check.findings, tuple(check.being_deleted)))
+    findings = Findings()
+    for log, other in twice(listing.logs):
+        findings.add("directory", f"{log.name} also lies in {other.path}", fault="partition-twice", file=log.path)
+    _check_topic_ids(listing.logs, findings)
+    parents = list(dict.fromkeys([*listing.directories, *(os.path.dirname(log.path) for log in listing.logs)]))
+    _check_identities(parents, listing.directories, cluster_id, findings)
+    for unlisted in listing.unlisted:
+        findings.skip(unlisted.path, unlisted.reason)
+    return [*found, DirectoryFacts(os.path.commonpath(parents) if parents else "", findings)]
+
+
+class _DirectoryCheck:
+    def __init__(self, path: str, topics: Collection[str]) -> None:
+        self.path = path
+        self.topics = topics
+        self.findings = Findings()
+        self.there = _Names(set(), {})
+        self.being_deleted: list[str] = []
+
+    def names(self) -> None:
+        for name in sorted(os.listdir(self.path)):
+            self.findings.checked["names"] += 1
+            path = os.path.join(self.path, name)
+            if os.path.isdir(path):
+                self._directory(name, path)
+            elif os.path.islink(path) and (named := topic_partition(name)):
+                self.there.logs.add(named)  # it cannot be listed, and that is said of the partition
+            elif topic_partition(name):
+                self._add("partition-is-file", "a file has the name of a partition directory", path)
+            elif name not in _FILES and not _TEMPORARY.fullmatch(name):
+                self._add("foreign-file", "no broker writes a file with this name", path)
+
+    def _directory(self, name: str, path: str) -> None:
+        if named := topic_partition(name):
+            self._partition(name, named, path)
+        elif match := _SET_ASIDE.fullmatch(name):
+            self._set_aside(name, (match[1], int(match[2])), match[3], path)
+        elif _HALF_A_LOAD.fullmatch(name):
+            self._add(
+                "half-a-load", "a load was interrupted while it was put in place; the next load finishes it", path
+            )
+        elif name not in _DIRECTORIES:
+            self._add("foreign-directory", "the name is not TOPIC-PARTITION", path)
+
+    def _partition(self, name: str, named: TopicPartition, path: str) -> None:
+        if _BROKERS.fullmatch(name) and os.path.exists(os.path.join(self.path, "kafkalet.json")):
+            return  # the log directory of one of several brokers of kafkalet
+        self.there.logs.add(named)
+        if self.topics and named[0] not in self.topics:
+            return
+        if name != f"{named[0]}-{named[1]}":
+            self._add("odd-name", f"Kafka names it {named[0]}-{named[1]}", path)
+        try:
+            is_log = is_partition(path)
+        except OSError:
+            return  # it cannot be listed, and that is said of the partition
+        if not is_log:
+            self._add("empty-partition", "the directory has the name of a partition and holds no log", path)
+
+    def _set_aside(self, name: str, key: TopicPartition, state: str, path: str) -> None:
+        self.there.set_aside[key] = state
+        if state == "delete":
+            self.being_deleted.append(name)
+        elif state == "future":
+            current = os.path.join(self.path, f"{key[0]}-{key[1]}")
+            if os.path.isdir(current):
+                self._add("future-beside", f"a future replica lies beside {current}, in the same log directory", path)
+            self.findings.skip(path, "a future replica is not read")
+        else:
+            self._add("stray", "a broker set this log aside because its metadata did not name it", path)
+
+    def checkpoints(self, logs: Sequence[PartitionLog]) -> None:
+        """Compare them with the logs of all directories."""
+        # Kafka loads a partition from whichever of its directories it lies in.
+        self.there.logs.update((log.topic, log.partition) for log in logs)
+        gone: dict[TopicPartition, dict[str, int]] = defaultdict(dict)
+        for name in CHECKPOINTS:
+            path = os.path.join(self.path, name)
+            try:
+                offsets = checkpoints.read_offsets(path)
+            except UnreadableFile as error:
+                self.findings.skip(path, error.reason)
+                continue
+            except CorruptFile:
+                continue  # each log's own audit says so
+            self.findings.checked["checkpoint entries"] += len(offsets)
+            for key, offset in offsets.items():
+                if self._is_gone(key):
+                    gone[key][name] = offset
+            if name == checkpoints.RECOVERY_POINTS and is_at_rest(self.path):
+                self._names_all(path, offsets, [log for log in logs if os.path.dirname(log.path) == self.path])
+        for (topic, partition), named in sorted(gone.items()):
+            told = ", ".join(f"{name} at offset {offset}" for name, offset in named.items())
+            state = self.there.set_aside.get((topic, partition))
+            where = f"it lies here as -{state} only" if state else "it does not exist"
+            path = os.path.join(self.path, f"{topic}-{partition}")
+            fault = "partition-is-future" if state == "future" else "partition-gone"
+            self._add(fault, f"the partition is named by {told}, and {where}", path)
+
+    def _is_gone(self, key: TopicPartition) -> bool:
+        if key in self.there.logs or (self.topics and key[0] not in self.topics):
+            return False
+        # A broker that deletes a topic rewrites the checkpoints, that of high watermarks within five seconds.
+        return self.there.set_aside.get(key) != "delete" or is_at_rest(self.path)
+
+    def _names_all(self, path: str, offsets: Mapping[TopicPartition, int], logs: Iterable[PartitionLog]) -> None:
+        missing = [log for log in logs if log.topic != METADATA_TOPIC and (log.topic, log.partition) not in offsets]
+        if not os.path.exists(path):
+            if missing:
+                message = "the file is missing, though the broker stopped cleanly"
+                self.findings.add("checkpoint", message, fault="no-recovery-points", file=path)
+            return
+        for log in missing:
+            message = f"{checkpoints.RECOVERY_POINTS} does not name it, though the broker stopped cleanly"
+            self._add("partition-unknown", message, log.path)
+
+    def _add(self, fault: str, message: str, path: str) -> None:
+        self.findings.add("directory", message, fault=fault, file=path)
+
+
+def _check_topic_ids(logs: Sequence[PartitionLog], findings: Findings) -> None:
+    by_topic: dict[str, dict[bytes | None, list[PartitionLog]]] = defaultdict(lambda: defaultdict(list))
+    by_id: dict[bytes, set[str]] = defaultdict(set)
+    for log in logs:
+        by_topic[log.topic][log.topic_id].append(log)
+        if log.topic_id is not None:
+            findings.checked["topic ids"] += 1
+            if log.topic != METADATA_TOPIC:
+                by_id[log.topic_id].add(log.topic)
+    some_have = bool(by_id)
+    blamed: set[bytes] = set()
+    for topic, ids in sorted(by_topic.items()):
+        if topic != METADATA_TOPIC and some_have:
+            for log in ids.pop(None, []):
+                path = os.path.join(log.path, checkpoints.PARTITION_METADATA)
+                if not os.path.lexists(path):  # else it cannot be read, which is said already
+                    findings.add("topic-id", f"{log.name} has no topic id", fault="no-topic-id", file=path)
+        blamed |= _differing(topic, {key: found for key, found in ids.items() if key is not None}, findings)
+    for topic_id, names in sorted(by_id.items()):
+        if len(names) > 1 and topic_id not in blamed:
+            message = f"topics {', '.join(sorted(names))} have the same id {checkpoints.id_text(topic_id)}"
+            log = by_topic[max(names)][topic_id][0]
+            path = os.path.join(log.path, checkpoints.PARTITION_METADATA)
+            findings.add("topic-id", message, fault="topic-id-shared", file=path)
+
+
+def _differing(topic: str, ids: Mapping[bytes, Sequence[PartitionLog]], findings: Findings) -> set[bytes]:
+    """Ids that only fewer partitions of the topic have than another one."""
+    if len(ids) < 2:
+        return set()
+    most = max(ids, key=lambda topic_id: len(ids[topic_id]))
+    for topic_id, logs in ids.items():
+        for log in logs if topic_id != most else ():
+            path = os.path.join(log.path, checkpoints.PARTITION_METADATA)
+            message = (
+                f"{log.name} has the topic id {checkpoints.id_text(topic_id)}, other partitions of {topic} "
+                f"{checkpoints.id_text(most)}"
+            )
+            findings.add("topic-id", message, fault="topic-ids-differ", file=path)
+    return ids.keys() - {most}
+
+
+def _check_identities(
+    paths: Sequence[str], looked_through: Sequence[str], cluster_id: str | None, findings: Findings
+) -> None:
+    known: dict[str, dict[str, str]] = {}
+    for path in paths:
+        if (properties := _properties(path, findings)) is not None:
+            known[path] = properties
+    is_kafkas = [path for path in looked_through if os.path.isdir(os.path.join(path, f"{METADATA_TOPIC}-0"))]
+    for path in looked_through if known else is_kafkas:
+        if not os.path.lexists(os.path.join(path, META_PROPERTIES)):
+            file = os.path.join(path, META_PROPERTIES)
+            findings.add("identity", "the file is missing", fault="no-meta-properties", file=file)
+    for name, others in (("cluster.id", "same"), ("node.id", "same"), ("directory.id", "different")):
+        _compare_identities(name, others, {path: each[name] for path, each in known.items() if name in each}, findings)
+    for path, properties in known.items():
+        mine = properties.get("cluster.id")
+        if cluster_id is not None and mine is not None and mine != cluster_id:
+            message = f"cluster.id is {mine}, the live broker belongs to cluster {cluster_id}"
+            file = os.path.join(path, META_PROPERTIES)
+            findings.add("identity", message, fault="other-cluster", file=file)
+
+
+def _compare_identities(name: str, wanted: str, values: Mapping[str, str], findings: Findings) -> None:
+    paths = list(values)
+    for at, path in enumerate(paths[1:], 1):
+        earlier = paths[0] if wanted == "same" else next((p for p in paths[:at] if values[p] == values[path]), None)
+        if earlier is None or (values[earlier] == values[path]) == (wanted == "same"):
+            continue
+        word = "and" if wanted == "same" else "also"
+        message = f"{name} is {values[path]}, {word} in {earlier} {values[earlier]}"
+        file = os.path.join(path, META_PROPERTIES)
+        findings.add("identity", message, fault=f"{name}-{'differs' if wanted == 'same' else 'repeated'}", file=file)
+
+
+def _properties(directory: str, findings: Findings) -> dict[str, str] | None:
+    path = os.path.join(directory, META_PROPERTIES)
+    try:
+        text = read_whole(path).decode(errors="replace")
+    except FileNotFoundError:
+        return None
+    except UnreadableFile as error:
+        findings.skip(path, error.reason)
+        return None
+    findings.checked["identities"] += 1
+    return dict(_pairs(text))
+
+
+def _pairs(text: str) -> Iterator[tuple[str, str]]:
+    for line in text.splitlines():
+        name, equals, value = line.partition("=")
+        if equals and not line.startswith(("#", "!")):
+            yield "node.id" if name.strip() == "broker.id" else name.strip(), value.strip()
