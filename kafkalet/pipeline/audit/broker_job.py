@@ -19,7 +19,7 @@ from .comparing import Compared, Comparison, Expected, compare
 from .findings import Findings
 from .options import AuditOptions
 from .partition_audit import PartitionFacts
-from .steadiness import TRIES, Listed, audit_here, listed, live_broker
+from .steadiness import TRIES, Listed, audit_here, caught_up, listed, live_broker
 from .stretch_audit import HowToLook
 from .tasks import Task, bytes_together, packed, tasks_of
 
@@ -90,7 +90,7 @@ def _compared(broker: LiveBroker, each: Listed, expected: Expected, options: Aud
         compared = compare(broker, expected)
         if not each.has_changed() and compared.not_compared is None:
             return compared
-        each = listed(each.begun.log, broker)
+        (each,) = caught_up([listed(each.begun.log, broker)], broker)
         if not each.is_compared:
             return compared
         facts = audit_here(each, options, HowToLook(options.chunk_bytes))

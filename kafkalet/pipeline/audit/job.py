@@ -22,7 +22,7 @@ from .facts import SCHEMA, findings_table, tables
 from .options import AuditOptions
 from .partition_audit import PartitionFacts, audit_partition
 from .report import page
-from .steadiness import Listed, listed, live_broker, steadied
+from .steadiness import Listed, caught_up, listed, live_broker, steadied
 from .stretch_audit import HowToLook, StretchFacts
 from .tasks import Task, bytes_together, packed, settled, tasks_of
 from .verdict import Verdict
@@ -64,7 +64,9 @@ def _listed(logs: Sequence[PartitionLog], options: AuditOptions) -> tuple[list[L
             asked = None if log.topic == METADATA_TOPIC else broker
             with suppress(FileNotFoundError):  # deleted since
                 found.append(listed(log, asked))
-        return found, None if broker is None else broker.metadata.cluster_id
+        if broker is None:
+            return found, None
+        return caught_up(found, broker), broker.metadata.cluster_id
 
 
 def chosen(paths: Sequence[str], options: AuditOptions) -> Listing:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from kafkalet.clock import SystemClock
@@ -58,6 +59,16 @@ class Listed(NamedTuple):
         return self.begun.before_offset is not None
 
     @property
+    def key(self) -> TopicPartition:
+        return self.begun.log.topic, self.begun.log.partition
+
+    @property
+    def is_beyond_the_broker(self) -> bool:
+        """The files of a live log go on behind the high watermark that was told."""
+        end = self.begun.before_offset
+        return self.told is not None and end is not None and self.told.high_watermark < end
+
+    @property
     def is_compared(self) -> bool:
         """With the answers of a broker."""
         return self.told is not None
@@ -75,12 +86,12 @@ class Listed(NamedTuple):
             return False
         segments = self.begun.log.segments
         for at, (segment, inode) in enumerate(zip(segments, self.inodes, strict=True)):
+            if segment.fault is not None:
+                continue
             try:
                 now = os.stat(segment.path)
             except FileNotFoundError:
                 return True
-            if segment.fault is not None:
-                continue
             grows = at == len(segments) - 1
             if now.st_ino != inode or now.st_size < segment.size or (now.st_size > segment.size and not grows):
                 return True
@@ -117,7 +128,6 @@ def listed(log: PartitionLog, broker: LiveBroker | None) -> Listed:
         live = log._replace(log_start_offset=told.log_start_offset, is_closed=False)
         begun = begin(live, max(told.high_watermark, end))
         reaches = told.high_watermark if is_in_place and not is_followers else 0
-        told = _caught_up(broker, key, told, end)
         each = Listed(begun._replace(reaches_at_least=reaches), inodes, told, is_in_place)
     _compare_topic_ids(broker, each.begun)
     return each._replace(begun=each.begun._replace(is_followers=is_followers, is_compared=True))
@@ -131,15 +141,18 @@ def _end_of(log: PartitionLog) -> int:
         return 0
 
 
-def _caught_up(broker: LiveBroker, key: TopicPartition, told: Bounds, end: int) -> Bounds:
-    """What the broker says once its high watermark has come to the end of the files, or has had its time for that:
-    appends are in the files first, and replicas need a moment."""
+def caught_up(found: Sequence[Listed], broker: LiveBroker) -> list[Listed]:
+    """The same, once the high watermarks have come to the ends of the files, or have had their time for that: appends
+    are in the files first, and replicas need a moment."""
+    found = list(found)
     waiting = Patience(broker.settings, SystemClock(), CATCH_UP_MS)
-    while told.high_watermark < end and waiting.pause():
-        now = bounds_of(broker, [key])[key]
-        if isinstance(now, Bounds):
-            told = now
-    return told
+    while (behind := [at for at, each in enumerate(found) if each.is_beyond_the_broker]) and waiting.pause():
+        now = bounds_of(broker, [found[at].key for at in behind])
+        for at in behind:
+            told = now[found[at].key]
+            if isinstance(told, Bounds):
+                found[at] = found[at]._replace(told=told)
+    return found
 
 
 def _compare_topic_ids(broker: LiveBroker, begun: Begun) -> None:
@@ -176,7 +189,7 @@ def steadied(
         if not each.has_changed():
             break
         with live_broker(options) as broker:
-            each = listed(each.begun.log, broker)
+            (each,) = caught_up([listed(each.begun.log, broker)], broker)
         facts = audit_here(each, options, how)
     return each, facts
 

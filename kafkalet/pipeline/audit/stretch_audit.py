@@ -169,10 +169,16 @@ class _StretchAudit:
             beyond = int(entries.position[sound.position.size])
         for problem in problems:
             is_later = beyond is not None and problem.position >= beyond
-            if not (is_later or (bound is not None and self._reached(sound, problem.position) >= bound)):
+            if is_later or (bound is not None and self._reached(sound, problem.position) >= bound and self._grows()):
+                self.stops_early = True
+            else:
                 self._add_problem(problem)
         self._take_sound(sound)
         return beyond is None
+
+    def _grows(self) -> bool:
+        """Whether the rest of the file was being written when it was listed: that takes no time."""
+        return os.path.getsize(self.stretch.path) > self.stretch.segment_size
 
     def _reached(self, entries: Entries, position: int) -> int:
         """The offset behind the last sound entry before `position`."""

@@ -83,6 +83,15 @@ def test_records_that_the_broker_has_deleted_are_explained(broker: kafkalet.Brok
     assert told.startswith("plain-0: offsets 0 to 39 are only in the directory: deleted at the broker since")
 
 
+def test_copy_with_garbage_behind_the_high_watermark_disagrees(broker: kafkalet.Broker, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(tmp_path / "data", copy)
+    log = max((copy / "plain-0").glob("*.log"))
+    log.write_bytes(log.read_bytes() + b"\xff" * 100)
+    verdict = audited(copy, AuditOptions(bootstrap=broker.bootstrap_servers, timestamps=10))
+    assert [(finding.fault, finding.file) for finding in verdict.findings] == [("unreadable", str(log))]
+
+
 def test_copy_of_another_cluster_disagrees(broker: kafkalet.Broker, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(tmp_path / "data", copy)

@@ -11,8 +11,9 @@ import pytest
 from confluent_kafka import Producer
 
 import kafkalet
+from kafkalet.pipeline.audit import steadiness
 from kafkalet.pipeline.audit.options import AuditOptions
-from kafkalet.pipeline.audit.steadiness import Listed, audit_here, listed, live_broker, node_of, steadied
+from kafkalet.pipeline.audit.steadiness import Listed, audit_here, caught_up, listed, live_broker, node_of, steadied
 from kafkalet.pipeline.audit.stretch_audit import HowToLook
 from kafkalet.pipeline.logs.directory import find
 
@@ -140,6 +141,23 @@ def test_files_that_go_beyond_the_broker_are_read_to_their_end(broker: kafkalet.
         each = listed(log, live)
     assert (each.begun.before_offset, each.told and each.told.high_watermark) == (30, 0)
     assert audit_here(each, AuditOptions(), HOW).log_end_offset == 30
+
+
+def test_broker_gets_time_to_replicate_what_its_files_have(broker: kafkalet.Broker, tmp_path: Path) -> None:
+    each = seen(broker, tmp_path)
+    assert each.told is not None
+    early = each._replace(told=each.told._replace(high_watermark=10))
+    assert early.is_beyond_the_broker
+    with live_broker(AuditOptions(bootstrap=broker.bootstrap_servers)) as live:
+        assert caught_up([early], live) == [each]
+
+
+def test_wait_for_the_broker_ends(monkeypatch: pytest.MonkeyPatch, broker: kafkalet.Broker, tmp_path: Path) -> None:
+    monkeypatch.setattr(steadiness, "CATCH_UP_MS", 50)
+    each = seen(broker, tmp_path)
+    beyond = each._replace(begun=each.begun._replace(before_offset=31))
+    with live_broker(AuditOptions(bootstrap=broker.bootstrap_servers)) as live:
+        assert caught_up([beyond, beyond], live) == [beyond, beyond]
 
 
 def test_follower_may_be_behind(broker: kafkalet.Broker, tmp_path: Path) -> None:
