@@ -155,9 +155,11 @@ def kafka(request: pytest.FixtureRequest) -> Iterator[ApacheKafka]:
         yield kafka
 
 
-def agrees(path: Path, options: AuditOptions | None = None) -> None:
+def agrees(path: Path, options: AuditOptions | None = None, *, is_at_rest: bool = True) -> None:
+    """A log that never stands still may be left uncompared, which the verdict says."""
     verdict = audited(path, options)
-    assert verdict.agrees, "\n".join(verdict.lines())
+    assert verdict.findings == [], "\n".join(verdict.lines())
+    assert verdict.agrees or not is_at_rest, "\n".join(verdict.lines())
     assert verdict.total("records") > 3000
     assert verdict.total("aborted_transactions") > 0
     if options is not None and options.bootstrap is not None:
@@ -192,7 +194,7 @@ def test_nothing_that_kafka_does_is_a_fault(kafka: ApacheKafka, tmp_path: Path) 
     writing.start()
     looked = 0
     while writing.is_alive():
-        agrees(data, AuditOptions(bootstrap=kafka.bootstrap_servers, timestamps=200))
+        agrees(data, AuditOptions(bootstrap=kafka.bootstrap_servers, timestamps=200), is_at_rest=False)
         looked += 1
     writing.join()
     assert looked > 0

@@ -49,6 +49,7 @@ def test_results_are_written(spark: SparkSession, tmp_path: Path) -> None:
     shutil.copy(made.path / "meta.properties", other.path / "meta.properties")
     with open(other.path / "meta.properties", "a") as properties:
         properties.write("directory.id=another\n")
+    (other.place / "partition.metadata").write_text("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAqg")
     out = tmp_path / "a" / "b"
     verdict = audit(spark, [str(made.path), str(other.path)], AuditOptions(out=str(out)))
     assert verdict.agrees
