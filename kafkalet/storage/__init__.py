@@ -27,4 +27,5 @@ log.py                append as leader and follower, read, roll, truncate, give 
   retention.py        which segments are old
 recovery.py           opens the log that lies in a directory
 files.py              opens files, and nobody else does; flushing.py forces them to the disk, deletion.py deletes later
+failures.py           what a log does when its files fail
 """

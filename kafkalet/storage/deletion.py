@@ -7,9 +7,14 @@ of a file that were handed out stay readable in any case.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 from kafkalet.clock import Clock, Timer
+
+from .files import explain
+
+_log = logging.getLogger(__name__)
 
 Action = Callable[[], object]
 
@@ -31,7 +36,7 @@ class Deletions:
         try:
             timer = self._clock.call_later(delay_ms, lambda: self._due(directory, number))
         except RuntimeError:  # no running event loop
-            action()
+            _carry_out(action)
         else:
             self._pending.setdefault(directory, {})[number] = (action, timer)
 
@@ -39,7 +44,7 @@ class Deletions:
         """Do now what is pending for `directory`."""
         for action, timer in self._pending.pop(directory, {}).values():
             timer.cancel()
-            action()
+            _carry_out(action)
 
     def hurry_all(self) -> None:
         """Do now what is pending for any directory."""
@@ -58,4 +63,12 @@ class Deletions:
         action, _ = pending.pop(number)
         if not pending:
             del self._pending[directory]
+        _carry_out(action)
+
+
+def _carry_out(action: Action) -> None:
+    """What cannot be deleted now is deleted when the directory is opened again."""
+    try:
         action()
+    except OSError as error:
+        _log.warning("%s; it is deleted with the next start", explain(error))

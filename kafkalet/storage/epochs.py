@@ -20,11 +20,13 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import NamedTuple
 
-from .checkpoints import LEADER_EPOCHS, read_epochs, write_epochs
+from .checkpoints import LEADER_EPOCHS, CorruptCheckpoint, read_epochs, write_epochs
 from .files import Files
 
 _log = logging.getLogger(__name__)
 
+MAX_EPOCH = (1 << 31) - 1
+MAX_OFFSET = (1 << 63) - 1
 UNDEFINED_EPOCH = -1
 UNDEFINED_EPOCH_OFFSET = -1
 
@@ -77,7 +79,8 @@ class LeaderEpochs:
     def assign(self, epoch: int, start_offset: int) -> None:
         """`epoch` begins at `start_offset`. Nothing happens if it is the latest and has begun before.
 
-        Entries that this contradicts go: a later epoch, or one that began at or after `start_offset`.
+        Entries that this contradicts go: a later epoch, or one that began at or after `start_offset`. If the file
+        cannot be written, nothing has happened.
         """
         if epoch == self._latest and start_offset >= self._entries[-1].start_offset:
             return
@@ -85,9 +88,21 @@ class LeaderEpochs:
             return
         if epoch < 0 or start_offset < 0:
             raise ValueError(f"leader epoch {epoch} at offset {start_offset}")
+        before, was_dirty = list(self._entries), self._dirty
         self._put(EpochEntry(epoch, start_offset))
         if self._files.durable:
-            self.write()
+            try:
+                self.write()
+            except OSError:
+                self._entries = before
+                self._changed()
+                self._dirty = was_dirty
+                raise
+
+    def note(self, epoch: int, start_offset: int) -> None:
+        """An entry of a later epoch was found in the log at `start_offset`. The file follows with the next `write`."""
+        if self.supported:
+            self._put(EpochEntry(epoch, start_offset))
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> EpochEntry:
         """The largest known epoch up to `epoch`, and the offset where it ended; (-1, -1) where nothing is known.
@@ -151,8 +166,10 @@ class LeaderEpochs:
         if not self.supported:
             self._forget_file()
             return
-        for entry in read_epochs(self.path):
-            self._put(EpochEntry(*entry))
+        for epoch, start_offset in read_epochs(self.path):
+            if not 0 <= epoch <= MAX_EPOCH or not 0 <= start_offset <= MAX_OFFSET:
+                raise CorruptCheckpoint(f"{self.path} has epoch {epoch} at offset {start_offset}")
+            self._put(EpochEntry(epoch, start_offset))
         self._dirty = False
 
     def _forget_file(self) -> None:

@@ -10,6 +10,8 @@ removed before it was sent: a removed file keeps its descriptor, outside the bou
 Whether bytes are forced to the disk is one decision in one place: a broker whose directory goes away with it never
 does. Nor does it make a file, or the directory of a log, before there is something to write: of the fifty partitions
 of a topic for offsets, few are ever used.
+
+Every OSError that leaves this module has a `filename`; `explain` makes a line of it.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 DEFAULT_MAX_OPEN = 256
 _BINARY = getattr(os, "O_BINARY", 0)  # Windows would translate line ends
@@ -63,7 +66,7 @@ class File:
         """A descriptor that is good until the next use of any file of this pool."""
         if self._fd < 0:
             if self._removed:
-                raise FileNotFoundError(f"{self.path} was removed")
+                raise FileNotFoundError(errno.ENOENT, "was removed", self.path)
             self._fd = self._pool.admit(self)
         self._used = True
         return self._fd
@@ -71,35 +74,44 @@ class File:
     def read(self, length: int, position: int) -> bytes:
         """`length` bytes at `position`, fewer only at the end of the file."""
         fd = self.fileno()
-        data: bytes = _pread(fd, length, position)
-        if len(data) == length or not data:
-            return data
-        pieces = [data]
-        while data and (length := length - len(data)):  # Linux gives at most 2 GiB at once
-            position += len(data)
-            data = _pread(fd, length, position)
-            pieces.append(data)
-        return b"".join(pieces)
+        try:
+            data: bytes = _pread(fd, length, position)
+            if len(data) == length or not data:
+                return data
+            pieces = [data]
+            while data and (length := length - len(data)):  # Linux gives at most 2 GiB at once
+                position += len(data)
+                data = _pread(fd, length, position)
+                pieces.append(data)
+            return b"".join(pieces)
+        except OSError as error:
+            raise _of(self.path, error) from None
 
     def write(self, data: Buffer, position: int) -> None:
-        """All of `data` at `position`."""
+        """All of `data` at `position`. If this fails, any part of it may have been written."""
         fd = self.fileno()
-        written = _pwrite(fd, data, position)
-        while written < len(data):
-            data = memoryview(data)[written:]
-            position += written
+        try:
             written = _pwrite(fd, data, position)
+            while written < len(data):
+                data = memoryview(data)[written:]
+                position += written
+                written = _pwrite(fd, data, position)
+        except OSError as error:
+            raise _of(self.path, error) from None
 
     def truncate(self, size: int) -> None:
-        os.truncate(self.fileno() if os.truncate in os.supports_fd else self.path, size)
+        with _naming(self.path):
+            os.truncate(self.fileno() if os.truncate in os.supports_fd else self.path, size)
 
     def size(self) -> int:
-        return os.fstat(self.fileno()).st_size
+        with _naming(self.path):
+            return os.fstat(self.fileno()).st_size
 
     def sync(self) -> None:
         """Force what was written to the disk, if this pool does that at all."""
         if self._pool.durable:
-            os.fsync(self.fileno())
+            with _naming(self.path):
+                os.fsync(self.fileno())
 
     def rename(self, path: str) -> None:
         """Take another name; what is there under that name is replaced. A file never made just is called so then."""
@@ -247,25 +259,50 @@ class Files:
             _sync_directory(path)
 
 
-def descriptors(paths: Iterable[str]) -> list[int]:
+class Descriptor(NamedTuple):
+    """An open descriptor and the path it was opened by. Whoever holds it closes it."""
+
+    number: int
+    path: str
+
+    def force(self) -> None:
+        """Force what was written to the file to the disk."""
+        with _naming(self.path):
+            os.fsync(self.number)
+
+    def close(self) -> None:
+        os.close(self.number)
+
+
+def descriptors(paths: Iterable[str]) -> list[Descriptor]:
     """Descriptors of the files and directories that are there, for the caller to force to the disk and close."""
-    opened = []
-    for path in paths:
-        with contextlib.suppress(FileNotFoundError):
-            opened.append(os.open(path, _READ))
+    opened: list[Descriptor] = []
+    try:
+        for path in paths:
+            with contextlib.suppress(FileNotFoundError):
+                opened.append(Descriptor(os.open(path, _READ), path))
+    except OSError:
+        for descriptor in opened:
+            descriptor.close()
+        raise
     return opened
 
 
+def explain(error: OSError) -> str:
+    """What went wrong with which file, in one line."""
+    return f"{os.fsdecode(error.filename)}: {error.strerror}" if error.filename is not None else str(error)
+
+
 def read_all(path: str) -> bytes:
-    """The whole content of a small file. FileNotFoundError where there is none."""
-    with open(path, "rb") as file:
+    """The whole content of a small file. FileNotFoundError if it does not exist."""
+    with open(path, "rb") as file, _naming(path):
         return file.read()
 
 
 def read_end(path: str, size: int) -> bytes:
     """The last `size` bytes of a file of whole pieces of that size; none where it is empty, other, or not there."""
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb") as file, _naming(path):
             length = os.fstat(file.fileno()).st_size
             if not length or length % size:
                 return b""
@@ -278,19 +315,26 @@ def read_end(path: str, size: int) -> bytes:
 def replace_file(path: str, data: Buffer, *, durable: bool) -> None:
     """Make `data` the whole content of the file `path`: a reader, or a crash, finds the old content or the new.
 
-    With `durable` the new content is on the disk afterwards.
+    With `durable` the new content is on the disk afterwards. If this fails, the old content stays and what was
+    written of the new one is removed.
     """
     temporary = path + ".tmp"
-    fd = os.open(temporary, _OPEN | os.O_TRUNC, 0o644)
     try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(fd, view) :]
-        if durable:
-            os.fsync(fd)
-    finally:
-        os.close(fd)
-    os.replace(temporary, path)
+        fd = os.open(temporary, _OPEN | os.O_TRUNC, 0o644)
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(fd, view) :]
+            if durable:
+                os.fsync(fd)
+        finally:
+            os.close(fd)
+        os.replace(temporary, path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        error.filename = path
+        raise
     if durable:
         _sync_directory(os.path.dirname(path))
 
@@ -300,6 +344,22 @@ def _sync_directory(path: str) -> None:
         return
     fd = os.open(path or ".", os.O_RDONLY)
     try:
-        os.fsync(fd)
+        with _naming(path):
+            os.fsync(fd)
     finally:
         os.close(fd)
+
+
+@contextlib.contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """Calls on descriptors raise errors without a file name: say which file it was."""
+    try:
+        yield
+    except OSError as error:
+        raise _of(path, error) from None
+
+
+def _of(path: str, error: OSError) -> OSError:
+    if error.filename is None:
+        error.filename = path
+    return error

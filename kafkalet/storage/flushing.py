@@ -2,21 +2,24 @@
 
 When a log begins a new segment, the one before has to reach the disk; for a gigabyte that takes seconds, in which
 nobody would be served. So it is left to a thread, as in Kafka (the task `flush-log`). The thread knows nothing of logs:
-it gets descriptors of its own and forces them, one job after the other. What follows from a job that is done, follows
-in the thread of the log, when that asks for it with `collect`.
+it gets descriptors of its own and forces them, one job after the other. `collect` runs the callbacks of finished jobs
+in the thread of the logs.
 """
 
 from __future__ import annotations
 
 import logging
-import os
 import threading
 from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
+from .files import Descriptor, explain
+
 _log = logging.getLogger(__name__)
 
+Then = Callable[[OSError | None], None]
+"""Called with None, or with what went wrong."""
 
 MOST_JOBS = 64
 """So many may wait; where segments are begun faster than the disk takes them, their log waits, too."""
@@ -26,8 +29,8 @@ class Job(NamedTuple):
     """Descriptors to force and to close, and what follows."""
 
     what: str
-    descriptors: list[int]
-    then: Callable[[], None]
+    descriptors: list[Descriptor]
+    then: Then
 
 
 class Flusher:
@@ -38,13 +41,13 @@ class Flusher:
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._jobs: deque[Job] = deque()
-        self._done: deque[Job] = deque()
+        self._done: deque[tuple[Job, OSError | None]] = deque()
         self._under_way = 0
         self._is_closed = False
         self._thread: threading.Thread | None = None
 
-    def submit(self, what: str, descriptors: list[int], then: Callable[[], None]) -> None:
-        """Force `descriptors`, which belong to us from now on, to the disk; `then` follows with `collect`."""
+    def submit(self, what: str, descriptors: list[Descriptor], then: Then) -> None:
+        """Force `descriptors`, which belong to us from now on, to the disk; `collect` calls `then`."""
         with self._changed:
             self._changed.wait_for(lambda: self._under_way < MOST_JOBS)
             self._jobs.append(Job(what, descriptors, then))
@@ -55,9 +58,10 @@ class Flusher:
             self._thread.start()
 
     def collect(self) -> None:
-        """Let follow what follows from the jobs that are done."""
+        """Run the callbacks of the jobs that are done."""
         while self._done:
-            self._done.popleft().then()
+            job, error = self._done.popleft()
+            job.then(error)
 
     def wait(self) -> None:
         """Wait until all jobs are done, and collect."""
@@ -77,16 +81,17 @@ class Flusher:
 
     def _run(self) -> None:
         while (job := self._next()) is not None:
+            failure: OSError | None = None
             try:
                 for descriptor in job.descriptors:
-                    os.fsync(descriptor)
-            except OSError:
-                _log.exception("%s could not be forced to the disk; it will be checked after a crash", job.what)
-            else:
-                self._done.append(job)
+                    descriptor.force()
+            except OSError as error:
+                _log.error("%s could not be forced to the disk: %s", job.what, explain(error))
+                failure = error
             finally:
+                self._done.append((job, failure))
                 for descriptor in job.descriptors:
-                    os.close(descriptor)
+                    descriptor.close()
                 with self._changed:
                     self._under_way -= 1
                     self._changed.notify_all()

@@ -8,17 +8,23 @@ with ten.
 On disk an entry is big-endian and begins or ends with a four-byte offset relative to the segment's base offset, which
 is why no offset of a segment is more than 2^31 - 1 above its base. A file may end in zeros: Kafka allocates
 `segment.index.bytes` ahead and cuts the rest off when the segment is rolled or closed, which an unclean stop prevents.
-No checksum covers an index; one that is lost or wrong is built again from the log.
+
+No checksum covers an index. One whose entries do not rise cannot have been written by a broker; its segment builds it
+again from the log (`rebuild`), and does so too when an entry turns out to lead to a wrong place.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from array import array
+from collections.abc import Callable
 from typing import ClassVar
 
 from .files import Files, read_all
+
+_log = logging.getLogger(__name__)
 
 MAX_RELATIVE_OFFSET = (1 << 31) - 1
 _SWAP = sys.byteorder == "little"
@@ -63,6 +69,7 @@ class SortedIndex:
         "_cut",
         "_files",
         "_flushed",
+        "_is_kept",
         "_is_loaded",
         "_keys",
         "_pool",
@@ -70,6 +77,7 @@ class SortedIndex:
         "base_offset",
         "max_entries",
         "path",
+        "rebuild",
     )
 
     def __init__(
@@ -83,10 +91,14 @@ class SortedIndex:
         self._keys = array(self.KEY_TYPE)
         self._values = array("i")
         self._is_loaded = new
+        self._is_kept = new
+        """The segment takes appends, so the pool must not unload the index."""
         self._flushed = 0 if new else -1
         """How many entries the file holds; -1: look there."""
         self._cut = new
         """The file holds more than `_flushed` entries, or does not exist."""
+        self.rebuild: Callable[[], None] = lambda: None
+        """Build this index, which is empty now, from the log."""
 
     # -- in memory
 
@@ -139,7 +151,26 @@ class SortedIndex:
         self._is_loaded = True
         self._flushed = len(self._keys)
         self._cut = len(data) != self._flushed * self.ENTRY_BYTES
-        self._pool.admit(self)
+        if not self._rises():
+            _log.warning("%s is no index, its entries do not rise; it is built again from the log", self.path)
+            self.clear()
+            self.rebuild()
+        self.is_built()
+
+    def is_built(self) -> None:
+        """The entries are complete again, so the pool may unload them, unless the segment takes appends."""
+        if not self._is_kept:
+            self._pool.admit(self)
+
+    def _rises(self) -> bool:
+        """Whether keys and values are what a broker writes: not negative, keys rising, values not falling."""
+        keys, values = self._keys.tolist(), self._values.tolist()
+        return not keys or (
+            keys[0] >= 0 <= values[0]
+            and keys == sorted(keys)
+            and values == sorted(values)
+            and len(set(keys)) == len(keys)
+        )
 
     def unload(self) -> None:
         """Forget the entries until they are asked for; they are in the file."""
@@ -150,11 +181,13 @@ class SortedIndex:
 
     def keep_loaded(self) -> None:
         """The segment takes appends (again): its index is not dropped."""
+        self._is_kept = True
         self.load()
         self._pool.dismiss(self)
 
     def allow_unload(self) -> None:
         """The segment takes no more appends, and the index is in its file."""
+        self._is_kept = False
         self.load()
         self._pool.admit(self)
 
@@ -163,10 +196,12 @@ class SortedIndex:
         if not self._is_loaded or (self._flushed == len(self._keys) and not self._cut):
             return
         file = self._files.file(self.path)
-        file.write(self._encode(self._flushed), self._flushed * self.ENTRY_BYTES)
-        if self._cut:
-            file.truncate(len(self._keys) * self.ENTRY_BYTES)
-        file.close()
+        try:
+            file.write(self._encode(self._flushed), self._flushed * self.ENTRY_BYTES)
+            if self._cut:
+                file.truncate(len(self._keys) * self.ENTRY_BYTES)
+        finally:
+            file.close()
         self._flushed = len(self._keys)
         self._cut = False
 

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .config import LogConfig
-from .files import Buffer, descriptors
+from .failures import Failures
+from .files import Buffer, Descriptor, descriptors
 from .ground import Ground
 from .segment import DELETED, SUFFIXES, Segment, file_name
 from .segments import Segments
@@ -37,6 +38,7 @@ class LocalLog:
         "config",
         "directory",
         "end",
+        "failures",
         "flushed_ms",
         "ground",
         "recovery_point",
@@ -58,6 +60,7 @@ class LocalLog:
         self.segments = segments
         self.recovery_point = recovery_point
         self.ground = ground
+        self.failures = Failures(os.path.basename(directory), ground.clock.now_ms)
         self.flushed_ms = ground.clock.now_ms()
         """When the recovery point was last moved."""
         self._submitted = 0
@@ -65,6 +68,15 @@ class LocalLog:
         self.truncations = 0
         """How often something was cut off at the end."""
         self.end = LogOffsetMetadata(end_offset, segments.active.base_offset, segments.active.size_bytes)
+
+    @contextmanager
+    def all_or_offline(self) -> Iterator[None]:
+        """An OSError in here leaves the files as nobody knows them: the log goes offline."""
+        try:
+            yield
+        except OSError as error:
+            self.failures.take_offline(error)
+            raise
 
     def update_end(self, offset: int) -> None:
         """The next offset is `offset`, and the active segment ends there."""
@@ -81,7 +93,10 @@ class LocalLog:
         self.end = LogOffsetMetadata(last_offset + 1, active.base_offset, active.size_bytes)
 
     def roll(self, expected_next_offset: int = 0) -> Segment:
-        """Begin a new segment at the log end, or at `expected_next_offset` where that is larger."""
+        """Begin a new segment at the log end, or at `expected_next_offset` where that is larger.
+
+        If that fails the active segment goes on taking appends.
+        """
         base_offset = max(expected_next_offset, self.end.offset)
         active = self.segments.active
         if base_offset == active.base_offset and active.size_bytes == 0:
@@ -92,7 +107,11 @@ class LocalLog:
         else:
             self._delete_strays(base_offset)
             active.end_appends()
-            segment = self.new_segment(base_offset)
+            try:
+                segment = self.new_segment(base_offset)
+            except OSError:
+                active.begin_appends(self.config)
+                raise
             self.segments.add(segment)
         self.update_end(self.end.offset)
         return segment
@@ -107,13 +126,14 @@ class LocalLog:
     def replace_active(self, base_offset: int) -> Segment:
         """Delete the last segment and begin a new one in its stead; the log is never without a segment."""
         old = self.segments.active
-        if base_offset == old.base_offset:
-            old.rename(DELETED)
-        segment = self.new_segment(base_offset)
-        self.segments.add(segment)
-        if base_offset != old.base_offset:
-            self.segments.remove(old)
-            old.rename(DELETED)
+        with self.all_or_offline():
+            if base_offset == old.base_offset:
+                old.rename(DELETED)
+            segment = self.new_segment(base_offset)
+            self.segments.add(segment)
+            if base_offset != old.base_offset:
+                self.segments.remove(old)
+                old.rename(DELETED)
         self._delete_later([old])
         return segment
 
@@ -198,9 +218,10 @@ class LocalLog:
         self.truncations += 1
         self._submitted = 0
         gone = [segment for segment in self.segments if segment.base_offset > offset]
-        self.delete_segments(gone, "the log was truncated")
-        self.segments.active.truncate_to(offset)
-        self.segments.active.begin_appends(self.config)
+        with self.all_or_offline():
+            self.delete_segments(gone, "the log was truncated")
+            self.segments.active.truncate_to(offset)
+            self.segments.active.begin_appends(self.config)
         self.update_end(offset)
         return gone
 
@@ -220,9 +241,10 @@ class LocalLog:
         if not segments:
             return
         _log.info("%s: deleting %s because %s", self.directory, segments, reason)
-        for segment in segments:
-            self.segments.remove(segment)
-            segment.rename(DELETED)
+        with self.all_or_offline():
+            for segment in segments:
+                self.segments.remove(segment)
+                segment.rename(DELETED)
         self._delete_later(segments)
 
     def _delete_later(self, segments: list[Segment]) -> None:
@@ -238,10 +260,12 @@ class LocalLog:
 
     def flush(self, offset: int) -> None:
         """Force the segments that hold anything from the recovery point up to `offset` (exclusive) to the disk."""
-        with ExitStack() as stack:
-            for descriptor in self._to_be_forced(self.recovery_point, offset):
-                stack.callback(os.close, descriptor)
-                os.fsync(descriptor)
+        to_be_forced = self._to_be_forced(self.recovery_point, offset)
+        with ExitStack() as stack, self.all_or_offline():
+            for descriptor in to_be_forced:
+                stack.callback(descriptor.close)
+            for descriptor in to_be_forced:
+                descriptor.force()
 
     def flush_soon(self, offset: int) -> None:
         """The same beside the event loop; the recovery point moves to `offset` when that is done."""
@@ -251,22 +275,24 @@ class LocalLog:
             self.mark_flushed(offset)
             return
 
-        def done() -> None:
+        def done(error: OSError | None) -> None:
+            if error is not None:
+                self.failures.take_offline(error)
             # Not if something was cut off since, nor if what lies before could not be forced.
-            if self.truncations == truncations and self.recovery_point >= start:
+            elif self.truncations == truncations and self.recovery_point >= start:
                 self.mark_flushed(offset)
 
         self._submitted = offset
         self.ground.flusher.submit(self.directory, descriptors, done)
 
-    def _to_be_forced(self, start: int, end: int) -> list[int]:
-        """Write the indexes of the segments that hold anything from `start` up to `end` (exclusive).
+    def _to_be_forced(self, start: int, end: int) -> list[Descriptor]:
+        """Bring to their files the segments that hold anything from `start` up to `end` (exclusive).
 
         Returns descriptors of all their files, and of the directory.
         """
         unflushed = self.segments.between(start, end)
         for segment in unflushed:
-            segment.flush_indexes()
+            segment.write()
         if not self.ground.files.durable or not unflushed:
             return []
         return descriptors([*(path for segment in unflushed for path in segment.paths), self.directory])

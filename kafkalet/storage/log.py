@@ -24,6 +24,7 @@ from .acceptance import NO_TIMESTAMP, Accepted, check_segment_size, check_size
 from .checkpoints import write_topic_id
 from .config import LogConfig
 from .epochs import UNDEFINED_EPOCH_OFFSET, EpochEntry, LeaderEpochs
+from .failures import Failures, storing
 from .files import Buffer
 from .index import MAX_RELATIVE_OFFSET
 from .local_log import LocalLog
@@ -75,8 +76,14 @@ class Log(LogOffsets):
         """Everything below this offset has been forced to the disk."""
         return self.local.recovery_point
 
+    @property
+    def failures(self) -> Failures:
+        """How the files have failed."""
+        return self.local.failures
+
     # -- append
 
+    @storing
     def append_as_leader(
         self,
         records: Buffer,
@@ -126,6 +133,7 @@ class Log(LogOffsets):
         self.write_topic_id()
         return self._append(placed, origin, guard, 0)
 
+    @storing
     def append_built(self, records: bytes, transaction_version: int = 0) -> Appended:
         """Put one batch at the end that a coordinator of this broker has built for just there, in the topic's format.
 
@@ -146,19 +154,23 @@ class Log(LogOffsets):
         batch that is too large would make a difference to. Raises AppendRefused."""
         local = self.local
         config, active, size = local.config, local.segments.active, len(records)
-        if (
-            size > config.max_message_bytes
-            or leader_epoch != self.epochs.latest_epoch
-            or not self._topic_id_is_written
-            or active.should_roll(config, size, max_timestamp, last_offset)
-        ):
-            self.append_built(records)
-            return
-        local.append(records, last_offset, max_timestamp, last_offset)
+        try:
+            if (
+                size > config.max_message_bytes
+                or leader_epoch != self.epochs.latest_epoch
+                or not self._topic_id_is_written
+                or active.should_roll(config, size, max_timestamp, last_offset)
+            ):
+                self.append_built(records)
+                return
+            local.append(records, last_offset, max_timestamp, last_offset)
+        except OSError as error:
+            raise local.failures.answer(error) from error
         self.producers.end_offset = last_offset + 1
         if last_offset + 1 - local.recovery_point >= config.flush_messages:
             self.flush()
 
+    @storing
     def append_as_follower(self, records: Buffer) -> Appended:
         """Put the leader's entries at the end, with the offsets and epochs they have. Gaps are fine.
 
@@ -223,14 +235,18 @@ class Log(LogOffsets):
         return self.roll(last_offset - MAX_RELATIVE_OFFSET if unknown else accepted.first_offset)
 
     def _take_in(self, accepted: Accepted, change: ProducerChange) -> None:
-        """Write what was decided, and move the log end offset behind it. Nothing in here refuses."""
+        """Write what was decided, and move the log end offset behind it. Nothing in here refuses, but the disk may."""
         local, last_offset = self.local, accepted.last_offset
         local.append(accepted.records, last_offset, accepted.max_timestamp, accepted.offset_of_max_timestamp)
-        if change.appends:
-            for aborted in self.producers.commit(change):
-                local.segments.active.txn_index.append(aborted)
-        self.producers.end_offset = last_offset + 1
-        self._update_first_unstable()
+        try:
+            if change.appends:
+                for aborted in self.producers.commit(change):
+                    local.segments.active.txn_index.append(aborted)
+            self.producers.end_offset = last_offset + 1
+            self._update_first_unstable()
+        except OSError as error:  # the records are in the log, and what is known of them is not complete
+            local.failures.take_offline(error)
+            raise
         if last_offset + 1 - local.recovery_point >= local.config.flush_messages:
             self.flush()
 
@@ -263,13 +279,16 @@ class Log(LogOffsets):
                 f"Received request for offset {offset} for partition {self.name}, "
                 f"but we only have log segments starting from offset: {self.log_start_offset}.",
             )
-        if isolation is Isolation.HIGH_WATERMARK:
-            limit = self.high_watermark_metadata()
-        elif isolation is Isolation.LAST_STABLE:
-            limit = self.last_stable_metadata()
-        else:
-            limit = self.local.end
-        return self.local.read(offset, max_bytes, at_least_one, limit, isolation is Isolation.LAST_STABLE)
+        try:
+            if isolation is Isolation.HIGH_WATERMARK:
+                limit = self.high_watermark_metadata()
+            elif isolation is Isolation.LAST_STABLE:
+                limit = self.last_stable_metadata()
+            else:
+                limit = self.local.end
+            return self.local.read(offset, max_bytes, at_least_one, limit, isolation is Isolation.LAST_STABLE)
+        except OSError as error:
+            raise self.failures.answer(error) from error
 
     # -- leader epochs
 
@@ -278,6 +297,7 @@ class Log(LogOffsets):
         """The last leader epoch that wrote, or may write, here."""
         return self.epochs.latest_epoch
 
+    @storing
     def assign_epoch_start_offset(self, leader_epoch: int, offset: int) -> None:
         """A leader of `leader_epoch` takes over at `offset`."""
         self.epochs.assign(leader_epoch, offset)
@@ -289,17 +309,21 @@ class Log(LogOffsets):
 
     # -- roll, truncate, retain
 
+    @storing
     def roll(self, expected_next_offset: int = 0) -> Segment:
         """Begin a new segment at the log end, or at `expected_next_offset` where that is larger."""
         segment = self.local.roll(expected_next_offset)
         # The snapshot is to fit the segment, which may begin above the log end offset (a follower's gap).
         self.producers.end_offset = segment.base_offset
-        self.producers.take_snapshot()
+        self.producers.try_to_take_snapshot()
         self._follow_end()
         if segment.base_offset > self.recovery_point:
+            if self.local.ground.files.durable:
+                self.epochs.write()
             self.local.flush_soon(segment.base_offset)
         return segment
 
+    @storing
     def truncate_to(self, offset: int) -> bool:
         """Drop everything from `offset` on; the other three offsets come back where they have to. Returns whether there
         was anything to drop. ValueError below 0."""
@@ -312,30 +336,34 @@ class Log(LogOffsets):
             self.truncate_fully_and_start_at(offset)
             return True
         _log.info("%s: truncating to %d", self.name, offset)
-        self._drop_snapshots(self.local.truncate_to(offset))
-        self.epochs.truncate_from_end(offset)
-        self.log_start_offset = min(offset, self.log_start_offset)
-        self._rebuild_producers(offset)
-        self._follow_end()
-        self._update_first_unstable()
+        with self.local.all_or_offline():
+            self._drop_snapshots(self.local.truncate_to(offset))
+            self.epochs.truncate_from_end(offset)
+            self.log_start_offset = min(offset, self.log_start_offset)
+            self._rebuild_producers(offset)
+            self._follow_end()
+            self._update_first_unstable()
         self.local.ground.truncated()
         return True
 
+    @storing
     def truncate_fully_and_start_at(self, offset: int, log_start_offset: int | None = None) -> None:
         """Drop everything and go on at `offset`, with the log start there or at `log_start_offset`."""
         _log.info("%s: dropping everything, to go on at %d", self.name, offset)
-        self.local.truncate_fully_and_start_at(offset)
-        self.epochs.clear()
-        self.producers.truncate_fully_and_start_at(offset)
-        self.log_start_offset = offset if log_start_offset is None else log_start_offset
-        self._rebuild_producers(offset)
-        self._set_high_watermark(self.local.end)
+        with self.local.all_or_offline():
+            self.local.truncate_fully_and_start_at(offset)
+            self.epochs.clear()
+            self.producers.truncate_fully_and_start_at(offset)
+            self.log_start_offset = offset if log_start_offset is None else log_start_offset
+            self._rebuild_producers(offset)
+            self._set_high_watermark(self.local.end)
         self.local.ground.truncated()
 
     def _rebuild_producers(self, end_offset: int) -> None:
         now_ms = self.local.ground.clock.now_ms()
         rebuild_producers(self.producers, self.segments, self.log_start_offset, end_offset, self.config, now_ms)
 
+    @storing
     def apply_retention(self) -> int:
         """Delete the segments that are old, too many, or below the log start. Returns how many.
 
@@ -390,12 +418,14 @@ class Log(LogOffsets):
         self.epochs.reconfigure(supported=config.record_version == 2)
         self._update_first_unstable()
 
+    @storing
     def flush(self, *, also_empty: bool = False) -> None:
         """Force everything to the disk; with `also_empty` the active segment even if nothing is in it."""
         local, end = self.local, self.log_end_offset
         local.ground.flusher.collect()
         offset = end + 1 if also_empty else end
         if offset > local.recovery_point:
+            self.epochs.write()
             local.flush(offset)
             local.mark_flushed(end)
 
@@ -405,6 +435,7 @@ class Log(LogOffsets):
         self.epochs.moved(directory)
         self.producers.snapshots.directory = directory
 
+    @storing
     def close(self) -> None:
         """Bring everything to the files, so that opening the log again need not read it."""
         self.write_topic_id()

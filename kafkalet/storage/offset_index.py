@@ -46,6 +46,13 @@ class OffsetIndex(SortedIndex):
         slot = bisect_right(self._keys, offset - self.base_offset) - 1
         return self._values[slot] if slot >= 0 else 0
 
+    def offset_at(self, position: int) -> int | None:
+        """The offset of the entry that leads to `position`."""
+        slot = bisect_left(self._values, position)
+        if slot < len(self._values) and self._values[slot] == position:
+            return self.base_offset + self._keys[slot]
+        return None
+
     def position(self, entry: int) -> int:
         """The position in the entry of that number."""
         self.load()

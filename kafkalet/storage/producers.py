@@ -17,6 +17,7 @@ the records behind the latest one. A producer is forgotten when it has been sile
 (producer.id.expiration.ms), but never inside a transaction. Moving the log start forgets none.
 """
 
+import logging
 from bisect import insort
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -25,13 +26,15 @@ from kafkalet.protocol.errors import Code
 from kafkalet.protocol.records.batch import Batch
 from kafkalet.protocol.records.record import wrapped
 
-from .files import Files
+from .files import Files, explain
 from .producer_append import NO_CHANGE, CompletedTransaction, ProducerAppend, ProducerChange
 from .producer_entry import ProducerEntry
 from .producer_snapshot import CorruptSnapshot, Snapshots
 from .refusals import ValidationFailed
 from .values import UNKNOWN_OFFSET, UNKNOWN_POSITION, AbortedTransaction, LogOffsetMetadata, Origin
 from .verification import Guard, Verifications
+
+_log = logging.getLogger(__name__)
 
 DEFAULT_EXPIRATION_MS = 24 * 60 * 60 * 1000
 
@@ -276,6 +279,13 @@ class ProducerStates:
         self.snapshots.write(self.end_offset, self._by_id.values())
         self._last_snapshot = self.end_offset
         return self.end_offset
+
+    def try_to_take_snapshot(self) -> None:
+        """The same where it may fail: without the snapshot, more records are read when the log is opened."""
+        try:
+            self.take_snapshot()
+        except OSError as error:
+            _log.warning("%s; the snapshot is not taken", explain(error))
 
     # Time
 

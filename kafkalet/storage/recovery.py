@@ -11,16 +11,23 @@ read: its indexes are built anew, and what follows its last whole and undamaged 
 off, later segments go. A segment without its index file, or with an impossible transaction index, is treated so in any
 case. At last the leader epochs are cut to what is left, and the producers' states are brought to the log end.
 
+Leader epochs whose file cannot be understood are read off the entries. Files and directories with other names than
+those of a log are left alone, as is everything that is no file.
+
 Whatever is found damaged is logged with the name of the file and the position.
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import logging
 import os
+import shutil
 from collections.abc import Callable
 
 from kafkalet.protocol.errors import KafkaError
+from kafkalet.protocol.records.batch import Batch
 
 from .checkpoints import CorruptCheckpoint, read_topic_id
 from .config import LogConfig
@@ -39,11 +46,19 @@ _log = logging.getLogger(__name__)
 
 CLEANED = ".cleaned"
 SWAP = ".swap"
+NAME_DIGITS = 20
+MAX_OFFSET = (1 << 63) - 1
+ENTRIES_BETWEEN_LOOKS = 500
+"""While a segment is checked, so often is it asked whether the broker is to stop."""
 
 _OpenSegment = Callable[[int, str], Segment]
 
 
-class OffsetOverflow(Exception):
+class LogDamaged(Exception):
+    """The log cannot be opened. The text names the file, and the position if there is one."""
+
+
+class OffsetOverflow(LogDamaged):
     """A segment holds an offset that is too far from its base: compaction before Kafka 2.0 could do that
     (KAFKA-6264)."""
 
@@ -51,16 +66,23 @@ class OffsetOverflow(Exception):
 def create_log(
     directory: str, topic: str, partition: int, topic_id: bytes | None, config: LogConfig, ground: Ground
 ) -> Log:
-    """A new and empty log in `directory`, which is made: now, or without durability with the first write."""
+    """A new and empty log in `directory`, which is made: now, or without durability with the first write.
+
+    If an OSError is raised, nothing is left of it.
+    """
     if ground.files.durable:
         os.mkdir(directory)
-    segments = Segments()
-    local = _local_log(directory, config, segments, ground, 0)
-    epochs = LeaderEpochs(ground.files, directory, supported=config.record_version == 2, new=True)
-    producers = ProducerStates(directory, ground.files)
-    log = Log(topic, partition, topic_id, local, epochs, producers, 0, topic_id_is_written=False)
-    if ground.files.durable:
-        log.write_topic_id()
+    try:
+        segments = Segments()
+        local = _local_log(directory, config, segments, ground, 0)
+        epochs = LeaderEpochs(ground.files, directory, supported=config.record_version == 2, new=True)
+        producers = ProducerStates(directory, ground.files)
+        log = Log(topic, partition, topic_id, local, epochs, producers, 0, topic_id_is_written=False)
+        if ground.files.durable:
+            log.write_topic_id()
+    except OSError:
+        shutil.rmtree(directory, ignore_errors=True)
+        raise
     return log
 
 
@@ -79,9 +101,17 @@ def open_log(
     """The log that lies in `directory`.
 
     `clean` says that all logs were closed when the last broker stopped; the two offsets are from the checkpoints.
-    Raises OffsetOverflow.
+    Raises LogDamaged and OSError, and leaves no descriptors open then.
     """
-    return _Opening(directory, config, ground, clean, log_start_offset, recovery_point).open(topic, partition, topic_id)
+    opening = _Opening(directory, config, ground, clean, log_start_offset, recovery_point)
+    try:
+        return opening.open(topic, partition, topic_id)
+    except (KafkaError, OutOfOrder, CorruptTransactionIndex) as error:
+        opening.release()
+        raise LogDamaged(error.message if isinstance(error, KafkaError) else str(error)) from error
+    except BaseException:
+        opening.release()
+        raise
 
 
 def _local_log(directory: str, config: LogConfig, segments: Segments, ground: Ground, base_offset: int) -> LocalLog:
@@ -104,12 +134,25 @@ class _Opening:
         self.log_start_offset = log_start_offset
         self.recovery_point = recovery_point
         self.segments = Segments()
-        self.epochs = LeaderEpochs(ground.files, directory, supported=config.record_version == 2)
+        try:
+            self.epochs = LeaderEpochs(ground.files, directory, supported=config.record_version == 2)
+            self._epochs_are_lost = False
+        except CorruptCheckpoint as error:
+            _log.error("%s; the leader epochs are read off the entries", error)
+            self.epochs = LeaderEpochs(ground.files, directory, supported=config.record_version == 2, new=True)
+            self._epochs_are_lost = True
         self.producers = ProducerStates(directory, ground.files)
+
+    def release(self) -> None:
+        """Give the descriptors back."""
+        for segment in self.segments:
+            segment.release()
 
     def open(self, topic: str, partition: int, topic_id: bytes | None) -> Log:
         tidy(self.directory, self._segment)
         self._open_segments()
+        if self._epochs_are_lost:
+            self._read_epochs()
         if not self.clean:
             self._recover_from_recovery_point()
         end_offset = self._end_offset()
@@ -122,6 +165,8 @@ class _Opening:
         start = max(self.log_start_offset, self.segments.first.base_offset)
         self.producers.snapshots.remove_stray(self.segments.base_offsets)
         self._rebuild(self.producers, start, end_offset, after_clean_shutdown=self.clean)
+        with contextlib.suppress(OSError):  # they stay in memory, and are written before the recovery point moves
+            self.epochs.write()
         written_id = self._written_topic_id()
         return Log(
             topic,
@@ -161,14 +206,20 @@ class _Opening:
         for name in sorted(names):
             stem, suffix = os.path.splitext(name)
             path = os.path.join(self.directory, name)
-            if not stem.isdecimal() or suffix not in SUFFIXES:
+            if suffix not in SUFFIXES:
                 continue
+            if not _is_offset(stem):
+                _log.warning("%s is no file of this log and is left alone", path)
+                continue
+            self.ground.check_interrupted()
             if suffix == ".log":
+                if os.path.isdir(path):
+                    raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
                 segment = self._segment(int(stem))
                 self.segments.add(segment)
                 if stem + ".index" not in names or (stem + ".txnindex" in names and _has_bad_transactions(segment)):
                     without_index.append(segment)
-            elif stem + ".log" not in names:
+            elif stem + ".log" not in names and os.path.isfile(path):
                 _log.warning("%s has no .log beside it and is deleted", path)
                 os.unlink(path)
         to_be_recovered = set() if self.clean else set(self._unflushed())
@@ -176,6 +227,14 @@ class _Opening:
             if segment not in to_be_recovered:
                 _log.error("%s has no good index beside it, they are built from it", segment.path)
                 self._recover(segment)
+
+    def _read_epochs(self) -> None:
+        """The leader epochs as the entries have them."""
+        for segment in self.segments:
+            self.ground.check_interrupted()
+            with contextlib.suppress(KafkaError):  # damage is dealt with where it is looked for
+                for _, head in segment.heads():
+                    note_epoch(self.epochs, head)
 
     def _unflushed(self) -> list[Segment]:
         """The segments that hold anything from the recovery point on."""
@@ -196,11 +255,11 @@ class _Opening:
         producers = ProducerStates(self.directory, self.ground.files)
         self._rebuild(producers, self.log_start_offset, segment.base_offset)
         try:
-            dropped = recover_segment(segment, producers, self.epochs)
+            dropped = recover_segment(segment, producers, self.epochs, self.ground.check_interrupted)
         except OutOfOrder as error:
             _log.warning("%s can not be recovered and is emptied: %s", segment.path, error)
             return segment.truncate_to(segment.base_offset)
-        producers.take_snapshot()
+        producers.try_to_take_snapshot()
         return dropped
 
     def _rebuild(
@@ -240,16 +299,24 @@ class _Opening:
             segment.remove()
 
 
-def recover_segment(segment: Segment, producers: ProducerStates, epochs: LeaderEpochs) -> int:
+def recover_segment(
+    segment: Segment,
+    producers: ProducerStates,
+    epochs: LeaderEpochs,
+    check_interrupted: Callable[[], None] = lambda: None,
+) -> int:
     """Read a segment whole, build its indexes anew and cut off what follows the last good entry (LogSegment.recover).
 
     `producers`, which are at the segment's base offset, and `epochs` take in what is found. Returns how many bytes were
     dropped. Raises OffsetOverflow; OutOfOrder where offsets do not rise.
     """
     segment.clear_indexes()
-    good_bytes = 0
+    good_bytes = entries = 0
     try:
         for position, batch in segment.entries():
+            entries += 1
+            if not entries % ENTRIES_BETWEEN_LOOKS:
+                check_interrupted()
             batch.check_crc()
             last_offset = batch.last_offset
             if not segment.offset_index.can_hold(last_offset):
@@ -257,21 +324,26 @@ def recover_segment(segment: Segment, producers: ProducerStates, epochs: LeaderE
             segment.note(position, batch.size, last_offset, batch.max_timestamp, last_offset)
             good_bytes = position + batch.size
             if batch.magic >= 2:
-                latest = epochs.latest_epoch
-                if batch.leader_epoch >= 0 and (latest is None or batch.leader_epoch > latest):
-                    epochs.assign(batch.leader_epoch, batch.base_offset)
+                note_epoch(epochs, batch)
                 if batch.has_producer_id:
                     for aborted in producers.replay([batch]):
                         segment.txn_index.append(aborted)
                 producers.end_offset = last_offset + 1
     except KafkaError as error:
-        _log.warning("%s is damaged at byte %d: %s", segment.path, good_bytes, error.message)
+        _log.warning("%s is damaged at position %d: %s", segment.path, good_bytes, error.message)
     dropped = segment.size_bytes - good_bytes
     if dropped:
-        _log.warning("%s: %d bytes from byte %d on are cut off", segment.path, dropped, good_bytes)
+        _log.warning("%s: %d bytes from position %d on are cut off", segment.path, dropped, good_bytes)
         segment.cut(good_bytes)
-    segment.end_appends()
+    segment.complete_indexes()
     return dropped
+
+
+def note_epoch(epochs: LeaderEpochs, batch: Batch) -> None:
+    """Take the leader epoch of an entry in, if it is a new one."""
+    latest = epochs.latest_epoch
+    if batch.magic >= 2 and batch.leader_epoch >= 0 and (latest is None or batch.leader_epoch > latest):
+        epochs.note(batch.leader_epoch, batch.base_offset)
 
 
 def _has_bad_transactions(segment: Segment) -> bool:
@@ -285,11 +357,11 @@ def _has_bad_transactions(segment: Segment) -> bool:
 
 def tidy(directory: str, open_segment: _OpenSegment) -> None:
     """Finish or undo what was under way when the last broker stopped (the passes before loading in LogLoader.load)."""
-    names = os.listdir(directory)
+    names = [name for name in os.listdir(directory) if os.path.isfile(os.path.join(directory, name))]
     for name in _ending(names, DELETED):
         _unlink(directory, name)
-    cleaned = _ending(names, CLEANED)
-    swaps = _ending(names, SWAP)
+    cleaned = [name for name in _ending(names, CLEANED) if _has_offset(name, directory)]
+    swaps = [name for name in _ending(names, SWAP) if _has_offset(name, directory)]
     if cleaned:
         first_cleaned = min(_offset_of(name) for name in cleaned)
         for name in [name for name in swaps if _offset_of(name) >= first_cleaned]:
@@ -310,7 +382,7 @@ def _swap_in(directory: str, swaps: list[str], open_segment: _OpenSegment) -> No
             log.release()
         for name in os.listdir(directory):
             stem = name.split(".")[0]
-            if not name.endswith(SWAP) and stem.isdecimal() and first <= int(stem) < end:
+            if not name.endswith(SWAP) and _is_offset(stem) and first <= int(stem) < end:
                 _unlink(directory, name)
     for name in swaps:
         os.replace(os.path.join(directory, name), os.path.join(directory, name.removesuffix(SWAP)))
@@ -318,6 +390,18 @@ def _swap_in(directory: str, swaps: list[str], open_segment: _OpenSegment) -> No
 
 def _ending(names: list[str], suffix: str) -> list[str]:
     return [name for name in names if name.endswith(suffix)]
+
+
+def _is_offset(stem: str) -> bool:
+    """Whether a file of a log is called so: an offset in twenty digits."""
+    return len(stem) == NAME_DIGITS and stem.isascii() and stem.isdecimal() and int(stem) <= MAX_OFFSET
+
+
+def _has_offset(name: str, directory: str) -> bool:
+    named = _is_offset(name.split(".")[0])
+    if not named:
+        _log.warning("%s is no file of this log and is left alone", os.path.join(directory, name))
+    return named
 
 
 def _offset_of(name: str) -> int:

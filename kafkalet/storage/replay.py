@@ -27,7 +27,7 @@ def rebuild_producers(
     if config.record_version < 2 or (after_clean_shutdown and not producers.snapshots.offsets):
         for offset in [*bases, end_offset]:
             producers.end_offset = offset
-            producers.take_snapshot()
+            producers.try_to_take_snapshot()
         return
     nothing_to_lose = producers.is_empty and producers.end_offset >= end_offset
     producers.truncate_and_reload(log_start_offset, end_offset, now_ms)
@@ -36,10 +36,10 @@ def rebuild_producers(
             start = max(segment.base_offset, producers.end_offset, log_start_offset)
             producers.end_offset = start
             if segment.base_offset in bases:
-                producers.take_snapshot()
+                producers.try_to_take_snapshot()
             _replay(producers, segment, start, end_offset)
     producers.end_offset = end_offset
-    producers.take_snapshot()
+    producers.try_to_take_snapshot()
 
 
 def _replay(producers: ProducerStates, segment: Segment, start: int, end_offset: int) -> None:

@@ -40,7 +40,7 @@ def heads(file: File, position: int, end: int) -> Iterator[tuple[int, Batch]]:
             if at <= len(window):
                 span = min(span * 2, _MAX_HEAD_WINDOW)  # small entries: there will be more of them
             window, start, at = file.read(min(span, end - position), position), position, 0
-        size = _size_of(window, at)
+        size = _size_of(window, at, file, position)
         if size > end - position:
             return
         yield position, Batch(window, at)
@@ -54,7 +54,7 @@ def entries(file: File, position: int, end: int) -> Iterator[tuple[int, Batch]]:
         at = position - start
         if at + UP_TO_MAGIC > len(window):
             window, start, at = file.read(min(_ENTRY_WINDOW, end - position), position), position, 0
-        size = _size_of(window, at)
+        size = _size_of(window, at, file, position)
         if size > end - position:
             return
         if at + size > len(window):
@@ -68,8 +68,13 @@ def entry(file: File, position: int, size: int) -> Batch:
     return Batch(file.read(size, position))
 
 
-def _size_of(window: bytes, at: int) -> int:
+def _size_of(window: bytes, at: int, file: File, position: int) -> int:
+    """The size of the entry whose head is at `at` in `window` and at `position` in the file."""
     length: int = INT32.unpack_from(window, at + LENGTH_AT)[0]
     if length < MIN_LENGTH or (window[at + MAGIC_AT] > 1 and length < HEADER_SIZE - LOG_OVERHEAD):
-        raise KafkaError(Code.CORRUPT_MESSAGE, f"Found record size {length} smaller than minimum record overhead")
+        raise KafkaError(
+            Code.CORRUPT_MESSAGE,
+            f"Found record size {length} smaller than minimum record overhead ({MIN_LENGTH}) in file {file.path}, "
+            f"at position {position}.",
+        )
     return length + LOG_OVERHEAD

@@ -10,11 +10,14 @@ segments, nor who may see what.
 
 from __future__ import annotations
 
+import logging
 import os
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import NamedTuple
+from weakref import WeakMethod
 
 from kafkalet.clock import Clock
 from kafkalet.protocol.errors import Code, KafkaError
@@ -22,13 +25,15 @@ from kafkalet.protocol.records.batch import Batch
 
 from . import scan
 from .config import LogConfig
-from .files import Buffer, FileRange, Files
-from .index import IndexPool
+from .files import Buffer, FileRange, Files, explain
+from .index import IndexPool, OutOfOrder
 from .offset_index import OffsetIndex
 from .rolling import jitter_ms, max_segment_ms
 from .time_index import TimeIndex
 from .txn_index import TransactionIndex
 from .values import NO_TIMESTAMP, LogOffsetMetadata, ReadResult, TimestampOffset
+
+_log = logging.getLogger(__name__)
 
 DELETED = ".deleted"
 SUFFIXES = (".log", ".index", ".timeindex", ".txnindex")
@@ -37,6 +42,12 @@ SUFFIXES = (".log", ".index", ".timeindex", ".txnindex")
 def file_name(offset: int, suffix: str) -> str:
     """How Kafka names a file of a segment, or a snapshot: the offset in twenty digits."""
     return f"{offset:020d}{suffix}"
+
+
+def _call(method: WeakMethod[Callable[[], None]]) -> None:
+    alive = method()
+    if alive is not None:
+        alive()
 
 
 class Located(NamedTuple):
@@ -52,12 +63,15 @@ class Segment:
     """One segment. Positions and sizes are bytes in its .log file."""
 
     __slots__ = (
+        "__weakref__",
         "_bytes_since_index_entry",
         "_created_ms",
         "_file",
         "_first_timestamp",
+        "_has_remains",
         "_indexes_are_full",
         "_interval_bytes",
+        "_is_damaged",
         "_is_modified",
         "_jitter_ms",
         "_largest",
@@ -93,6 +107,8 @@ class Segment:
         self.offset_index = OffsetIndex(files, pool, paths[1], base_offset, max_index_bytes, new=new)
         self.time_index = TimeIndex(files, pool, paths[2], base_offset, max_index_bytes, new=new)
         self.txn_index = TransactionIndex(files.file(paths[3]), base_offset)
+        build_again = WeakMethod(self.rebuild_indexes)  # the indexes do not keep the segment, and its file, alive
+        self.offset_index.rebuild = self.time_index.rebuild = lambda: _call(build_again)
         self._interval_bytes = config.index_interval_bytes
         self._jitter_ms = jitter_ms(config)
         self._bytes_since_index_entry = 0
@@ -107,6 +123,10 @@ class Segment:
         self._maxima: array[int] | None = array("q") if new else None
         """For each entry of the offset index the largest timestamp up to there. None where that is not known."""
         self._created_ms = clock.now_ms()
+        self._has_remains = False
+        """Behind the last entry, the file may hold a part of an append that failed."""
+        self._is_damaged = False
+        """Some head in the .log cannot be read, so the indexes cannot be judged by it."""
         self._is_modified = new
         if new:
             self._file.create()
@@ -176,17 +196,34 @@ class Segment:
 
     def append(self, data: Buffer, last_offset: int, max_timestamp: int, offset_of_max_timestamp: int) -> None:
         """Write entries at the end: `last_offset` is the last in them, `offset_of_max_timestamp` the last offset of the
-        first entry that has `max_timestamp`."""
+        first entry that has `max_timestamp`.
+
+        If that fails nothing has happened, except that the file may be longer than the segment until `drop_remains`.
+        """
         position = self.size_bytes
         if not self.offset_index.can_hold(last_offset):
             raise ValueError(f"offset {last_offset} does not fit into the segment at {self.base_offset}")
-        self._file.write(data, position)
+        if self._has_remains:
+            self.drop_remains()
+        try:
+            self._file.write(data, position)
+        except OSError:
+            self._has_remains = True
+            with suppress(OSError):
+                self.drop_remains()
+            raise
         size = len(data)
         self.size_bytes = position + size
         self._modified()
         if position == 0:
             self._first_timestamp = max_timestamp
         self.note(position, size, last_offset, max_timestamp, offset_of_max_timestamp)
+
+    def drop_remains(self) -> None:
+        """Cut off what an append that failed has left behind the last entry."""
+        if self._has_remains:
+            self._file.truncate(self.size_bytes)
+            self._has_remains = False
 
     def note(self, position: int, size: int, last_offset: int, max_timestamp: int, offset_of_max: int) -> None:
         """Take `size` bytes that begin at `position` into the indexes, if it is time for an entry."""
@@ -202,9 +239,23 @@ class Segment:
         self._bytes_since_index_entry += size
 
     def end_appends(self) -> None:
-        """The log was rolled: complete the indexes and bring them to their files."""
+        """The log is rolled: complete the indexes and bring everything to the files."""
         self.time_index.maybe_append(*self.largest[:2], closing=True)
-        self.flush_indexes()
+        self._indexes_are_full = None
+        self.write()
+        self._allow_unload()
+
+    def complete_indexes(self) -> None:
+        """The indexes were built again: complete them, and bring them to their files, now or later."""
+        self.time_index.maybe_append(*self.largest[:2], closing=True)
+        self._indexes_are_full = None
+        try:
+            self.write()
+        except OSError as error:
+            _log.warning("%s; the index is kept in memory until it can be written", explain(error))
+        self._allow_unload()
+
+    def _allow_unload(self) -> None:
         if len(self.time_index) >= len(self.offset_index):
             self._maxima = None  # times have risen all along, and the time index knows as much
         self.offset_index.allow_unload()
@@ -235,11 +286,45 @@ class Segment:
         found = self._located
         if found is not None and found.base_offset <= offset <= found.last_offset:
             return found
-        for position, head in self.heads(self.offset_index.lookup(offset)):
+        for position, head in self._heads_near(offset):
             if head.last_offset >= offset:
                 self._located = Located(position, head.size, head.base_offset, head.last_offset)
                 return self._located
         return None
+
+    def _heads_near(self, offset: int) -> Iterator[tuple[int, Batch]]:
+        """Position and header of each entry, from one on that begins at or before `offset`."""
+        first, position = self._near(offset)
+        if first is not None:
+            yield position, first
+            position += first.size
+        yield from self.heads(position)
+
+    def _near(self, offset: int) -> tuple[Batch | None, int]:
+        """The header of an entry that begins at or before `offset`, if it was read, and its position.
+
+        An entry of the index names the last offset of an append and leads to its first batch. One that leads elsewhere
+        is damaged, and the indexes are built again.
+        """
+        position = self.offset_index.lookup(offset)
+        if not position or self._is_damaged:
+            return None, position
+        named = self.offset_index.offset_at(position)
+        with suppress(KafkaError):
+            for _, first in self.heads(position):
+                if named is not None and self.base_offset <= first.base_offset <= named:
+                    return first, position
+                break
+        try:
+            for _ in self.heads():
+                pass
+        except KafkaError as error:
+            _log.error("%s", error.message)
+            self._is_damaged = True
+            return None, position
+        _log.warning("%s leads to a wrong place; it is built again from the log", self.offset_index.path)
+        self.rebuild_indexes()
+        return None, self.offset_index.lookup(offset)
 
     def position_before(self, timestamp: int, offset: int) -> int:
         """A position before the first entry that ends at `offset` or later and is as late as `timestamp`, or later.
@@ -248,7 +333,7 @@ class Segment:
         and all behind it would have to be walked through; so the running maxima, where they are known, say more.
         """
         indexed = self.time_index.lookup(timestamp)
-        position = self.offset_index.lookup(max(indexed.offset, offset))
+        _, position = self._near(max(indexed.offset, offset))
         if self._maxima:
             last_earlier = bisect_left(self._maxima, timestamp) - 1
             if last_earlier >= 0:
@@ -281,7 +366,7 @@ class Segment:
     def next_offset(self) -> int:
         """The offset behind the last entry, found by reading from the last index entry on."""
         offset = self.base_offset
-        for _, batch in self.heads(self.offset_index.lookup(self.offset_index.last_offset)):
+        for _, batch in self._heads_near(self.offset_index.last_offset):
             offset = batch.next_offset
         return offset
 
@@ -312,6 +397,7 @@ class Segment:
         if dropped > 0:
             self._file.truncate(size_bytes)
             self.size_bytes = size_bytes
+            self._has_remains = False
             self._modified()
         return dropped
 
@@ -325,22 +411,51 @@ class Segment:
         self._bytes_since_index_entry = 0
         self._indexes_are_full = None
 
+    def rebuild_indexes(self) -> None:
+        """Build .index and .timeindex again from the entries, as far as their heads can be read."""
+        self.offset_index.clear()
+        self.time_index.clear()
+        self._maxima = array("q")
+        self._largest = TimestampOffset(NO_TIMESTAMP, self.base_offset)
+        self._bytes_since_index_entry = 0
+        self._indexes_are_full = None
+        try:
+            for position, head in self.heads():
+                self.note(position, head.size, head.last_offset, head.max_timestamp, head.last_offset)
+        except KafkaError as error:
+            _log.error("%s", error.message)
+            self._is_damaged = True
+        except OutOfOrder as error:
+            _log.error("%s is damaged: %s", self.path, error)
+            self._is_damaged = True
+        else:
+            self.time_index.maybe_append(*self.largest[:2], closing=True)
+        try:
+            self.write()
+        except OSError as error:
+            _log.warning("%s; the index is kept in memory until it can be written", explain(error))
+        self.offset_index.is_built()
+        self.time_index.is_built()
+
     def _modified(self) -> None:
         self.modified_ms = self.clock.now_ms()
         self._is_modified = True
 
     def _find_largest(self) -> TimestampOffset:
         largest = self.time_index.last_entry
-        for _, batch in self.heads(self.offset_index.lookup(largest.offset)):
+        for _, batch in self._heads_near(largest.offset):
             if batch.max_timestamp > largest.timestamp:
                 largest = TimestampOffset(batch.max_timestamp, batch.last_offset)
         return largest
 
     # -- files
 
-    def flush_indexes(self) -> None:
+    def write(self) -> None:
+        """Bring the files up to date. They are not forced to the disk."""
+        self.drop_remains()
         self.offset_index.flush()
         self.time_index.flush()
+        self.txn_index.write()
 
     @property
     def paths(self) -> tuple[str, str, str, str]:
@@ -351,7 +466,7 @@ class Segment:
         """Complete the indexes, write them, and give the descriptors back. Reading opens them again."""
         if self._largest is not None:
             self.time_index.maybe_append(*self._largest[:2], closing=True)
-        self.flush_indexes()
+        self.write()
         if self.size_bytes == 0:
             self._file.fileno()  # it may have had no reason to be made yet
         self.release()

@@ -43,7 +43,8 @@ class TimeIndex(SortedIndex):
             end = read_end(self.path, self.ENTRY_BYTES)
             if end.strip(b"\0"):
                 timestamp, offset = _ENTRY.unpack(end)
-                return TimestampOffset(timestamp, self.base_offset + offset)
+                if timestamp >= 0 <= offset:
+                    return TimestampOffset(timestamp, self.base_offset + offset)
             self.load()
         if not self._keys:
             return TimestampOffset(NO_TIMESTAMP, self.base_offset)

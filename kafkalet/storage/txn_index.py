@@ -10,17 +10,22 @@ entry to entry. `last stable offset` is the one the log had once the marker was 
 below some offset may stop at the first entry whose last stable offset is not below it, because whatever aborts later
 began at or above it. What stays of an interrupted write, less than an entry, is ignored and overwritten.
 
-The entries are kept as their bytes, read on first use: 34 bytes for one, and no system call for a fetch.
+The entries are kept as their bytes, read on first use: 34 bytes for one, and no system call for a fetch. What cannot be
+written to the file stays in memory and is written later: by then the marker is in the log, and a crash rebuilds the
+index from it.
 """
 
+import logging
 import os
 from bisect import bisect_left
 from collections.abc import Iterator
 from struct import Struct
 from typing import NamedTuple
 
-from .files import File
+from .files import File, explain
 from .values import AbortedTransaction
+
+_log = logging.getLogger(__name__)
 
 VERSION = 0
 _ENTRY = Struct(">hqqqq")
@@ -44,12 +49,16 @@ class AbortedSearch(NamedTuple):
 class TransactionIndex:
     """The aborted transactions of the segment that begins at `base_offset`."""
 
-    __slots__ = ("_file", "_loaded", "base_offset")
+    __slots__ = ("_file", "_is_too_long", "_loaded", "_written", "base_offset")
 
     def __init__(self, file: File, base_offset: int) -> None:
         self._file = file
         self.base_offset = base_offset
         self._loaded: bytearray | None = None
+        self._written = 0
+        """How many bytes of `_loaded` are in the file."""
+        self._is_too_long = False
+        """The file holds more than `_written` bytes."""
 
     @property
     def path(self) -> str:
@@ -72,8 +81,9 @@ class TransactionIndex:
         if self._loaded is None:
             self._loaded = bytearray()
             if os.path.exists(self._file.path):
-                self._loaded += self._file.read(self._file.size(), 0)
-                del self._loaded[len(self._loaded) // ENTRY_BYTES * ENTRY_BYTES :]
+                data = self._file.read(self._file.size(), 0)
+                self._loaded += data[: len(data) // ENTRY_BYTES * ENTRY_BYTES]
+            self._written, self._is_too_long = len(self._loaded), False
         return self._loaded
 
     def _last_offset(self, entry: int) -> int:
@@ -90,9 +100,8 @@ class TransactionIndex:
         """Write an entry at the end. Its marker lies behind all markers before it."""
         entries = self._entries
         assert aborted.last_offset > self.last_offset, f"{aborted} is not behind the last offset {self.last_offset}"
-        data = _ENTRY.pack(VERSION, *aborted)
-        self._file.write(data, len(entries))
-        entries += data
+        entries += _ENTRY.pack(VERSION, *aborted)
+        self._try_to_write()
 
     def collect(self, fetch_offset: int, upper_bound: int) -> AbortedSearch:
         """The transactions that reach into `fetch_offset` to `upper_bound` (exclusive), in the order of their markers
@@ -119,7 +128,9 @@ class TransactionIndex:
         size = entries * ENTRY_BYTES
         if size < len(self._entries):
             del self._entries[size:]
-            self._file.truncate(size)
+            if self._written > size:
+                self._written, self._is_too_long = size, True
+            self._try_to_write()
 
     def check(self) -> None:
         """Raises CorruptTransactionIndex unless every marker lies in this segment (Kafka's sanityCheck)."""
@@ -127,13 +138,31 @@ class TransactionIndex:
             if transaction.last_offset < self.base_offset:
                 raise CorruptTransactionIndex(f"{self.path} has {transaction}, below its segment")
 
+    def write(self) -> None:
+        """Bring the file up to date. It is not forced to the disk."""
+        if self._loaded is None:
+            return
+        if self._written < len(self._loaded):
+            self._file.write(bytes(self._loaded[self._written :]), self._written)
+            self._written = len(self._loaded)
+        if self._is_too_long:
+            self._file.truncate(self._written)
+            self._is_too_long = False
+
+    def _try_to_write(self) -> None:
+        try:
+            self.write()
+        except OSError as error:
+            _log.warning("%s; its entries are kept in memory until they can be written", explain(error))
+
     def flush(self) -> None:
         """Force the entries to the disk."""
+        self.write()
         if os.path.exists(self._file.path):
             self._file.sync()
 
     def close(self) -> None:
-        """Give descriptor and memory back; the next use reads the file again."""
+        """Give descriptor and memory back; the next use reads the file again. What is not written is lost."""
         self._loaded = None
         self._file.close()
 

@@ -184,10 +184,10 @@ def test_the_name_of_a_deleted_log_is_never_too_long(tmp_path: Path) -> None:
 
 
 def test_what_was_to_be_deleted_is_deleted_by_the_next_start(tmp_path: Path, opened: list[LogDirectory]) -> None:
-    (tmp_path / "t-0.0123-delete").mkdir()
-    (tmp_path / "t-0.0123-delete" / "00000000000000000000.log").write_bytes(b"x")
+    (tmp_path / "t-0.0123456789abcdef0123456789abcdef-delete").mkdir()
+    (tmp_path / "t-0.0123456789abcdef0123456789abcdef-delete" / "00000000000000000000.log").write_bytes(b"x")
     opened.append(LogDirectory(str(tmp_path), ManualClock()))
-    assert "t-0.0123-delete" not in names(tmp_path)
+    assert "t-0.0123456789abcdef0123456789abcdef-delete" not in names(tmp_path)
 
 
 def test_a_clean_stop_finishes_deletions(tmp_path: Path) -> None:

@@ -7,20 +7,21 @@ from pathlib import Path
 import pytest
 from place import CONFIG, Place
 
-from kafkalet.storage.files import descriptors
+from kafkalet.storage.failures import StorageFailed
+from kafkalet.storage.files import Descriptor, descriptors
 from kafkalet.storage.flushing import MOST_JOBS, Flusher
 
 SMALL = CONFIG._replace(segment_bytes=100)  # every batch in a segment of its own
 
 
-def job(path: Path) -> list[int]:
+def job(path: Path) -> list[Descriptor]:
     path.write_bytes(b"x")
     return descriptors([str(path)])
 
 
-def is_open(descriptor: int) -> bool:
+def is_open(descriptor: Descriptor) -> bool:
     try:
-        os.fstat(descriptor)
+        os.fstat(descriptor.number)
     except OSError:
         return False
     return True
@@ -29,7 +30,7 @@ def is_open(descriptor: int) -> bool:
 def test_what_follows_follows_when_it_is_asked_for(tmp_path: Path) -> None:
     flusher, done = Flusher(), []
     for number in range(3):
-        flusher.submit("a", job(tmp_path / str(number)), lambda number=number: done.append(number))
+        flusher.submit("a", job(tmp_path / str(number)), lambda error, number=number: done.append(number))
     with flusher._changed:
         flusher._changed.wait_for(lambda: not flusher._under_way)
     assert done == []
@@ -40,9 +41,9 @@ def test_what_follows_follows_when_it_is_asked_for(tmp_path: Path) -> None:
 
 def test_closing_waits_for_everything_and_ends_the_thread(tmp_path: Path) -> None:
     flusher, done = Flusher(), []
-    flusher.submit("a", job(tmp_path / "a"), lambda: done.append(1))
+    flusher.submit("a", job(tmp_path / "a"), done.append)
     flusher.close()
-    assert done == [1]
+    assert done == [None]
     assert not [thread for thread in threading.enumerate() if thread.name == "kafkalet-flush"]
 
 
@@ -53,7 +54,7 @@ def test_a_flusher_without_work_has_no_thread() -> None:
     assert flusher._thread is None
 
 
-def test_nothing_follows_from_a_failure_and_descriptors_are_closed(
+def test_a_failure_is_told_with_its_file_and_descriptors_are_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(descriptor: int) -> None:
@@ -62,9 +63,11 @@ def test_nothing_follows_from_a_failure_and_descriptors_are_closed(
     monkeypatch.setattr(os, "fsync", fail)
     flusher, done = Flusher(), []
     opened = job(tmp_path / "a")
-    flusher.submit("t-0", opened, lambda: done.append(1))
+    flusher.submit("t-0", opened, done.append)
     flusher.close()
-    assert done == []
+    assert [(error.strerror, error.filename) for error in done if error is not None] == [
+        ("Input/output error", str(tmp_path / "a"))
+    ]
     assert not is_open(opened[0])
     assert "t-0 could not be forced to the disk" in caplog.text
 
@@ -79,7 +82,7 @@ def test_not_more_jobs_wait_than_allowed(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(os, "fsync", count)
     for number in range(MOST_JOBS * 3):
-        flusher.submit("a", job(tmp_path / str(number % 5)), lambda: None)
+        flusher.submit("a", job(tmp_path / str(number % 5)), lambda error: None)
     flusher.close()
     assert most <= MOST_JOBS
 
@@ -89,7 +92,7 @@ def test_descriptors_are_those_of_what_is_there(tmp_path: Path) -> None:
     opened = descriptors([str(tmp_path / "a"), str(tmp_path / "b"), str(tmp_path)])
     assert len(opened) == 2
     for descriptor in opened:
-        os.close(descriptor)
+        descriptor.close()
 
 
 # By a log
@@ -118,7 +121,7 @@ def test_a_truncation_in_between_makes_it_void(tmp_path: Path) -> None:
     place.directory.close()
 
 
-def test_the_recovery_point_does_not_pass_what_could_not_be_forced(
+def test_a_log_that_could_not_be_forced_goes_offline_and_its_recovery_point_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = Place(tmp_path / "data", SMALL, durable=True)
@@ -135,6 +138,7 @@ def test_the_recovery_point_does_not_pass_what_could_not_be_forced(
     place.append(3)
     place.directory.ground.flusher.wait()
     assert place.log.recovery_point == 0
-    place.log.flush()
-    assert place.log.recovery_point == 3
+    with pytest.raises(StorageFailed, match="Input/output error; t-0 is offline"):
+        place.log.flush()
     place.directory.close()
+    assert not (place.path / ".kafka_cleanshutdown").exists()

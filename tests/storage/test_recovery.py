@@ -11,7 +11,7 @@ from producing import T0, logged, message_set, produced, record
 
 from kafkalet.protocol.records.batch import batches
 from kafkalet.storage import scan
-from kafkalet.storage.recovery import OffsetOverflow
+from kafkalet.storage.failures import StorageFailed
 
 SMALL = CONFIG._replace(segment_bytes=100)  # every batch in a segment of its own
 DENSE = CONFIG._replace(index_interval_bytes=0)
@@ -166,8 +166,8 @@ def test_a_damaged_entry_and_all_behind_it_are_cut_off(place: Place, caplog: pyt
     place.crash()
     assert four(place.log) == (0, 0, 0, 2)
     assert place.log.size_bytes == 2 * size
-    assert f"00000000000000000000.log is damaged at byte {2 * size}" in caplog.text
-    assert f"{2 * size} bytes from byte {2 * size} on are cut off" in caplog.text
+    assert f"00000000000000000000.log is damaged at position {2 * size}" in caplog.text
+    assert f"{2 * size} bytes from position {2 * size} on are cut off" in caplog.text
 
 
 def test_zeros_behind_the_last_entry_are_cut_off(place: Place) -> None:
@@ -228,7 +228,7 @@ def test_a_segment_whose_offsets_fall_is_emptied(place: Place, caplog: pytest.Lo
 def test_an_offset_too_far_from_its_segment_is_not_opened(place: Place) -> None:
     place.append(1)
     place.log.segments.active._file.write(with_epoch(logged(2**31), 0), 0)
-    with pytest.raises(OffsetOverflow, match=r"00000000000000000000\.log holds offset 2147483648 at 0"):
+    with pytest.raises(StorageFailed, match=r"00000000000000000000\.log holds offset 2147483648 at 0"):
         place.crash()
 
 

@@ -69,7 +69,7 @@ def test_an_entry_comes_when_more_than_the_interval_was_written_since_the_last(t
 
 def test_an_entry_names_the_last_offset_of_the_append_and_its_begin(bench: Bench) -> None:
     bench.fill(100, 103)
-    bench.segment.flush_indexes()
+    bench.segment.write()
     assert index_entries(bench.directory / "00000000000000000100.index") == [(5, bench.sizes[0])]
 
 
@@ -83,7 +83,7 @@ def test_the_time_index_has_an_entry_where_the_largest_time_has_risen(bench: Ben
     bench.append(103, ms=10)
     bench.append(106, ms=50)
     bench.append(109, ms=51)
-    bench.segment.flush_indexes()
+    bench.segment.write()
     assert time_entries(bench.directory / "00000000000000000100.timeindex") == [(T0 + 50, 2), (T0 + 51, 11)]
 
 
@@ -363,7 +363,7 @@ def test_a_closed_segment_can_be_read_and_appended_to_again(bench: Bench) -> Non
 
 def test_all_files_are_renamed_and_removed_together(bench: Bench) -> None:
     bench.fill(100, 103)
-    bench.segment.flush_indexes()
+    bench.segment.write()
     found = bench.read(100)
     bench.segment.rename(".deleted")
     assert sorted(path.name for path in bench.directory.iterdir()) == [
