@@ -14,9 +14,10 @@ import contextlib
 import logging
 import signal
 import sys
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import NamedTuple
 
+from kafkalet.broker.addresses import CannotListen
 from kafkalet.broker.cluster import Cluster
 from kafkalet.broker.home import HomeDamaged
 from kafkalet.broker.new_topics import NewTopic
@@ -24,6 +25,10 @@ from kafkalet.broker.release import UnknownRelease
 from kafkalet.properties import InvalidProperty, read_properties
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.releases import NEWEST, RELEASES
+from kafkalet.storage.directory import DirectoryInUse
+from kafkalet.storage.failures import StorageFailed
+from kafkalet.storage.files import explain
+from kafkalet.storage.ground import StartInterrupted
 from kafkalet.version import VERSION
 
 _LOG = logging.getLogger("kafkalet")
@@ -257,13 +262,15 @@ def serve(told: Serve) -> int:
 
 
 async def _serve(cluster: Cluster, told: Serve) -> int:
-    stopped = _stop_signal()
+    stopped = _stop_signal(cluster.interrupt)
     try:
         await cluster.start()
+    except StartInterrupted:
+        return 0
+    except (StorageFailed, OSError, HomeDamaged, DirectoryInUse) as error:
+        raise Failure(_cannot_start(error, told)) from error
     except KafkaError as error:
         raise UsageError(error.message or error.code.name) from error
-    except (OSError, HomeDamaged) as error:
-        raise Failure(_cannot_start(error, told)) from error
     try:
         if told.loads and not await _unless_stopped(stopped, _load(cluster, told)):
             return 0
@@ -275,10 +282,12 @@ async def _serve(cluster: Cluster, told: Serve) -> int:
 
 
 def _cannot_start(error: Exception, told: Serve) -> str:
+    if isinstance(error, StorageFailed):
+        return error.reason
     if not isinstance(error, OSError):
         return str(error)
-    if error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
+    if not isinstance(error, CannotListen):
+        return explain(error)
     host, port = told.address
     more = f" and the {told.brokers - 1} ports after it" if told.brokers > 1 and port else ""
     return f"cannot listen on {host}:{port}{more}: {error.strerror}"
@@ -338,17 +347,20 @@ class _Progress:
         sys.stderr.write("\n")
 
 
-def _stop_signal() -> asyncio.Event:
-    """An event that is set by the signals that mean the end."""
+def _stop_signal(interrupt: Callable[[], None]) -> asyncio.Event:
+    """An event that is set by the signals that mean the end. `interrupt` is called at once, even while the loop is busy
+    with opening logs."""
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
+
+    def stop(*_: object) -> None:
+        interrupt()
+        loop.call_soon_threadsafe(stopped.set)
+
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is not None:
-            try:
-                loop.add_signal_handler(number, stopped.set)
-            except NotImplementedError:  # Windows
-                signal.signal(number, lambda *_: loop.call_soon_threadsafe(stopped.set))
+            signal.signal(number, stop)
     return stopped
 
 

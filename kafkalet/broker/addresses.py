@@ -11,6 +11,10 @@ from .metadata import Endpoint
 EVERY_INTERFACE = ("0.0.0.0", "::")  # noqa: S104 - asked about, not bound
 
 
+class CannotListen(OSError):
+    """The address of a broker is taken, or is none of this machine's."""
+
+
 class Addresses:
     """The addresses of one cluster.
 
@@ -31,12 +35,15 @@ class Addresses:
         self._kept: dict[int, KeptPort] = {}
 
     def take(self, node_id: int, listener: Listener, rack: str | None) -> Endpoint:
-        """Let a broker's listener have its address; what clients are told of it. OSError where it cannot be had."""
+        """Let a broker's listener have its address; what clients are told of it. Raises CannotListen."""
         if node_id in self._kept:
             self._kept.pop(node_id).release()
         step = node_id - self._first_node_id
         wanted = self.ports.get(node_id, self._port + step if self._port else 0)
-        host, port = listener.bind(self._host, wanted)
+        try:
+            host, port = listener.bind(self._host, wanted)
+        except OSError as error:
+            raise CannotListen(error.errno, error.strerror) from error
         self.ports[node_id] = port
         if host in EVERY_INTERFACE:
             host = "localhost"  # nobody can connect to all addresses

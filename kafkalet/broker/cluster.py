@@ -14,18 +14,24 @@ the nodes. All of it happens in one event loop.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
 from kafkalet.clock import Clock, SystemClock, elapsed_s
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.releases import NEWEST
 from kafkalet.storage.directory import LogDirectory
+from kafkalet.storage.failures import StorageFailed
+from kafkalet.storage.files import explain
+from kafkalet.storage.ground import StartInterrupted
 
 from .addresses import Addresses
+from .changes import Changes
 from .config import NODE_IDS, BrokerConfig
-from .home import Home
+from .home import Home, take_in_folder
 from .leadership import Leadership
 from .looking import Looking
 from .metadata import MetadataImage, PartitionState, TopicState, new_topic_id
@@ -42,6 +48,9 @@ from .work import Workers
 
 if TYPE_CHECKING:
     from .partition import Partition
+
+
+_LOG = logging.getLogger(__name__)
 
 
 class Cluster(Looking):
@@ -99,6 +108,10 @@ class Cluster(Looking):
         self._workers: Workers | None = None
         self._upkeep: Upkeep | None = None
         self._saved_producer_id = 0
+        self._is_saved = True
+        self.changes = Changes(self._write)
+        """Of the metadata, which are written when they are complete."""
+        self._is_to_stop = False
         self.producer_ids = ProducerIds(0, self._reserve_producer_ids)
         self.transactions = Transactions(self)
 
@@ -151,33 +164,43 @@ class Cluster(Looking):
         away = self.metadata.away
         states = [PartitionState(index, list(nodes), away) for index, nodes in enumerate(replicas)]
         topic = TopicState(name, new_topic_id(), states, config)
-        self.metadata.add_topic(topic)
-        for state in states:
-            self._host(topic, state)
-        self.save()
+        with self.changes.begin() as change:
+            self.metadata.add_topic(topic)
+            change.undo(lambda: self._drop(self.metadata.remove_topic(name)))
+            for state in states:
+                self._host(topic, state)
         return topic
 
     def _delete_topic(self, name: str) -> None:
         if name not in self.metadata.topics:
             raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name}")
-        topic = self.metadata.remove_topic(name)
+        with self.changes.begin() as change:
+            topic = self.metadata.remove_topic(name)
+            change.undo(lambda: self.metadata.add_topic(topic))
+            change.then(lambda: self._drop(topic))
+
+    def _drop(self, topic: TopicState) -> None:
+        """Delete the logs of a topic that is no longer in the metadata."""
         for state in topic.partitions:
-            for node in self.nodes.values():
-                node.drop(name, state.index)
-                if topic.is_internal:
-                    node.coordinators.changed(name, state.index)
+            self._drop_partition(topic, state.index)
         for node in self.nodes.values():
-            node.coordinators.partitions_deleted(name, range(len(topic.partitions)))
-        self.save()
+            node.coordinators.partitions_deleted(topic.name, range(len(topic.partitions)))
+
+    def _drop_partition(self, topic: TopicState, index: int) -> None:
+        for node in self.nodes.values():
+            node.drop(topic.name, index)
+            if topic.is_internal:
+                node.coordinators.changed(topic.name, index)
 
     def add_partitions(self, topic: TopicState, replicas: list[list[int]]) -> None:
         """Give a topic further partitions, with these replicas."""
-        for nodes in replicas:
-            state = PartitionState(len(topic.partitions), list(nodes), self.metadata.away)
-            topic.partitions.append(state)
-            self._host(topic, state)
-        self.metadata.topic_changed(topic.name)
-        self.save()
+        with self.changes.begin() as change:
+            for nodes in replicas:
+                state = PartitionState(len(topic.partitions), list(nodes), self.metadata.away)
+                topic.partitions.append(state)
+                change.undo(lambda: self._drop_partition(topic, topic.partitions.pop().index))
+                self._host(topic, state)
+            self.metadata.topic_changed(topic.name)
 
     def state_topic(self, wanted: StateTopic) -> TopicState:
         """An internal topic, which is made if it does not exist yet."""
@@ -202,22 +225,30 @@ class Cluster(Looking):
 
     def apply_config(self, topic: TopicState) -> None:
         """Let the logs of a topic obey its configuration as it is now."""
+        self.reconfigure(topic)
+        self.save()
+
+    def reconfigure(self, topic: TopicState) -> None:
+        """The same, without saving the metadata."""
         for node in self.nodes.values():
             config = node.config.log_config(topic.config)
             for state in topic.partitions:
                 if (partition := node.partitions.get((topic.name, state.index))) is not None:
                     partition.log.reconfigure(config)
-        self.save()
 
     def apply_broker_config(self) -> None:
         """Let the brokers and all logs obey the properties of brokers that the metadata holds now."""
+        self.reconfigure_brokers()
+        self.save()
+
+    def reconfigure_brokers(self) -> None:
+        """The same, without saving the metadata."""
         self.config.reconfigure(self.metadata.broker_config.get(None, {}), {})
         for node in self.nodes.values():
             self._configure(node.node_id, node.config)
             node.apply_config()
         for topic in self.metadata.topics.values():
-            self.apply_config(topic)
-        self.save()
+            self.reconfigure(topic)
 
     def _configure(self, node_id: int, config: BrokerConfig) -> BrokerConfig:
         """Bring the configuration of a broker in line with the metadata."""
@@ -289,11 +320,14 @@ class Cluster(Looking):
         for new in self._new_topics:
             if new.name not in self.metadata.topics:
                 self._create_topic(new.name, new.partitions, new.replication_factor, dict(new.config), None)
-        self.save()
+        with suppress(StorageFailed) if saved is not None else nullcontext():  # reading needs no space
+            self.save()
         for node in self.nodes.values():
             node.listener.start(loop)
         self._upkeep = Upkeep(self.nodes, self.leadership, self.clock)
-        self._upkeep.start(self.config, durable=self._home.durable, has_followers=self._brokers > 1)
+        self._upkeep.start(
+            self.config, durable=self._home.durable, has_followers=self._brokers > 1, write_again=self._write_again
+        )
 
     def _open_node(self, node_id: int, loop: asyncio.AbstractEventLoop) -> Node:
         """Open a broker's log directory and take its address; clients are not let in yet."""
@@ -304,6 +338,7 @@ class Cluster(Looking):
             durable=self._home.durable,
             cluster_id=self.metadata.cluster_id or None,
             node_id=node_id,
+            check_interrupted=self._check_interrupted,
         )
         config = self._configure(node_id, self.config.for_broker(self._facts_of(node_id)))
         assert self._turns is not None
@@ -339,21 +374,36 @@ class Cluster(Looking):
             self.leadership.take_leave()
         for node in self.nodes.values():
             for name, index, topic_id in node.directory.found():
-                if name not in self.metadata.topics:
-                    self.metadata.add_topic(TopicState(name, topic_id or new_topic_id(), [], {}))
-                partitions = self.metadata.topics[name].partitions
-                while len(partitions) <= index:
-                    partitions.append(PartitionState(len(partitions), [node.node_id]))
+                take_in_folder(self.metadata, node.node_id, name, index, topic_id)
         for topic, partition in list(self.metadata.all_partitions()):
-            self._host(topic, partition)
+            self._check_interrupted()
+            self._host(topic, partition, skip_broken=True)
             self.leadership.elect(topic, partition)  # where the last leader is no more, or there was none
 
-    def _host(self, topic: TopicState, state: PartitionState) -> None:
-        """Open the replicas of a partition and let its leader lead."""
+    def interrupt(self) -> None:
+        """Let a start that is under way end soon, with StartInterrupted. May be called from a signal handler."""
+        self._is_to_stop = True
+
+    def _check_interrupted(self) -> None:
+        if self._is_to_stop:
+            raise StartInterrupted
+
+    def _host(self, topic: TopicState, state: PartitionState, *, skip_broken: bool = False) -> None:
+        """Open the replicas of a partition and let its leader lead. With `skip_broken` replicas whose logs cannot be
+        opened are offline, else StorageFailed is raised."""
         for node_id in state.replicas:
             if (node := self.nodes.get(node_id)) is not None:
-                node.host(topic, state, node.config.log_config(topic.config), self.leadership.changed)
+                self._host_on(node, topic, state, skip_broken=skip_broken)
         self.leadership.begin(topic, state)
+
+    def _host_on(self, node: Node, topic: TopicState, state: PartitionState, *, skip_broken: bool) -> None:
+        try:
+            node.host(topic, state, node.config.log_config(topic.config), self.leadership.changed)
+        except StorageFailed as error:
+            if not skip_broken:
+                raise
+            node.offline[topic.name, state.index] = error.reason
+            _LOG.error("%s-%d is offline: %s", topic.name, state.index, error.reason)
 
     def _stop_node(self, node_id: int) -> None:
         if node_id not in self.nodes:
@@ -374,7 +424,7 @@ class Cluster(Looking):
             node = self._open_node(node_id, self._loop)
             for topic, state in self.metadata.all_partitions():
                 if node_id in state.replicas:
-                    node.host(topic, state, node.config.log_config(topic.config), self.leadership.changed)
+                    self._host_on(node, topic, state, skip_broken=True)
             self.leadership.node_came(node_id)
             node.listener.start(self._loop)
         except BaseException:
@@ -389,7 +439,8 @@ class Cluster(Looking):
             self._upkeep = None
             if self._home is not None and self._home.durable:
                 self.leadership.take_leave()
-                self.save()
+                with suppress(StorageFailed):
+                    self.save()
         for node in self.nodes.values():
             node.close()
         if self._workers is not None:
@@ -403,13 +454,35 @@ class Cluster(Looking):
             self._home = None
 
     def save(self) -> None:
-        """Keep the metadata on disk."""
-        if self._home is not None:
+        """Keep the metadata on disk: now, or with the change that is under way. Raises StorageFailed; the metadata is
+        written again then from time to time."""
+        if not self.changes.are_under_way:
+            self._write()
+
+    def _write(self) -> None:
+        if self._home is None:
+            return
+        try:
             self._home.save(self.metadata, self._saved_producer_id)
+        except OSError as error:
+            self._is_saved = False
+            _LOG.error("%s; the metadata is not saved", explain(error))
+            raise StorageFailed(explain(error), explain(error)) from error
+        self._is_saved = True
+
+    def _write_again(self) -> None:
+        """Write what could not be written before."""
+        if not self._is_saved:
+            with suppress(StorageFailed):
+                self._write()
 
     def _reserve_producer_ids(self, end: int) -> None:
-        self._saved_producer_id = end
-        self.save()
+        saved, self._saved_producer_id = self._saved_producer_id, end
+        try:
+            self.save()
+        except StorageFailed:
+            self._saved_producer_id = saved
+            raise
 
     def follower_fetched(self, leader: Partition, node_id: int, fetch_offset: int, log_start_offset: int) -> None:
         """A follower outside of this process has fetched from `leader`."""

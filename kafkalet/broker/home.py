@@ -11,14 +11,19 @@ is taken as it stands: topics and partitions are read off the folders, ids off t
 Without a directory of its own a cluster lives in a temporary one that goes away with it.
 """
 
+import logging
 import os
 from collections.abc import Iterator
 from typing import Any
 
 from kafkalet.storage.files import replace_file
 
-from .metadata import MetadataImage, PartitionState, TopicState
+from .metadata import MetadataImage, PartitionState, TopicState, new_topic_id
 
+_LOG = logging.getLogger(__name__)
+
+MOST_MISSING_PARTITIONS = 10_000
+"""As many records as Kafka's controller writes at once, so a topic can hardly have grown by more."""
 FILE = "kafkalet.json"
 FORMAT = 1
 
@@ -89,6 +94,38 @@ class Home:
             return None
         except (ValueError, KeyError, TypeError) as error:
             raise HomeDamaged(f"{path}: {type(error).__name__}: {error}") from error
+
+
+def take_in_folder(image: MetadataImage, node_id: int, name: str, index: int, topic_id: bytes | None) -> None:
+    """Take the log of a partition into the metadata that was found in the directory of a broker.
+
+    A topic has the partitions that the metadata names, and those whose folders are there. Partitions between them, of
+    which there is no folder, were on other brokers: they belong to the topic, but have no replica and no leader. A
+    number far above all others is no partition's, but such a name as backup-20240101.
+    """
+    topic = image.topics.get(name)
+    if topic is None:
+        topic = TopicState(name, topic_id or new_topic_id(), [], {})
+    elif topic_id is not None and topic_id != topic.topic_id:
+        if index >= len(topic.partitions):
+            _LOG.warning("%s-%d is of another topic of that name and is left alone", name, index)
+        return
+    partitions = topic.partitions
+    if index - len(partitions) > MOST_MISSING_PARTITIONS:
+        _LOG.warning(
+            "%s-%d is left alone: of the partitions before it more than %d are missing",
+            name,
+            index,
+            MOST_MISSING_PARTITIONS,
+        )
+        return
+    while len(partitions) < index:
+        partitions.append(PartitionState(len(partitions), []))
+    if index == len(partitions):
+        partitions.append(PartitionState(index, [node_id]))
+    elif not partitions[index].replicas:
+        partitions[index] = PartitionState(index, [node_id])
+    image.add_topic(topic)
 
 
 def _temporary() -> str:

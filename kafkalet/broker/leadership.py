@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from kafkalet.clock import Clock
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.storage.failures import StorageFailed
 
 from .metadata import NO_LEADER, MetadataImage, PartitionState, TopicState
 from .node import Node
@@ -61,7 +62,11 @@ class Leadership:
         Says whether anything changed. A partition that nobody can lead is left without a leader; `unclean` lets one
         lead that is not in sync rather than nobody, which loses records.
         """
-        alive = [node for node in state.replicas if node in self.nodes]
+        alive = [
+            node
+            for node in state.replicas
+            if node in self.nodes and (topic.name, state.index) not in self.nodes[node].offline
+        ]
         candidates = [node for node in alive if node in state.isr]
         if not candidates and alive and (unclean or self._may_lose_records(topic, state.index, alive[0])):
             candidates = alive[:1]
@@ -192,8 +197,12 @@ class Leadership:
 
         now_ms = self.clock.now_ms()
         followers = [follower for follower in self._followers(leader) if not self._is_held(follower)]
-        for follower in followers:
-            catch_up(leader, follower)
+        for follower in list(followers):
+            try:
+                catch_up(leader, follower)
+            except StorageFailed:  # it leaves the in-sync replicas after a while, as if it did not fetch
+                followers.remove(follower)
+                continue
             leader.follower_has(follower.node_id, follower.log.log_end_offset, follower.log.log_start_offset, now_ms)
             self._maybe_in_sync(leader, follower.node_id)
         for follower in followers:

@@ -90,7 +90,7 @@ class PartitionState:
         self.index = index
         self.replicas = replicas
         self.isr = [node for node in replicas if node not in away] or list(replicas)
-        self.leader = self.isr[0]
+        self.leader = self.isr[0] if self.isr else NO_LEADER
         self.leader_epoch = 0
         self.partition_epoch = 0
         self.adding: list[int] = []

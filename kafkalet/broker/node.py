@@ -6,6 +6,7 @@ there are, who follows) the cluster decides.
 
 from __future__ import annotations
 
+import logging
 from asyncio import AbstractEventLoop
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.releases import versions_of
 from kafkalet.storage.config import LogConfig
 from kafkalet.storage.directory import LogDirectory
+from kafkalet.storage.failures import StorageFailed
 
 from .apis import SERVED
 from .config import BrokerConfig
@@ -37,6 +39,9 @@ if TYPE_CHECKING:  # a broker starts before it holds a partition, and without wh
     from .partition import Partition
     from .quotas.throttling import Throttling
     from .telemetry import Telemetry
+
+
+_LOG = logging.getLogger(__name__)
 
 
 class Node:
@@ -81,6 +86,8 @@ class Node:
             takes_nameless=release.takes_nameless_topics_into_sessions,
         )
         self.partitions: dict[tuple[str, int], Partition] = {}
+        self.offline: dict[tuple[str, int], str] = {}
+        """The replicas whose logs cannot be opened, and why."""
         self.router = Router(self, cluster.unimplemented_calls)
         self.listener = Listener(self.router, clock, Limits(), buffer=buffer, turns=turns)
         self.throttling: Throttling | None = None
@@ -135,6 +142,7 @@ class Node:
         self.coordinators.close()
         self.directory.close(discard=not self.directory.ground.files.durable)
         self.partitions.clear()
+        self.offline.clear()
 
     def fetch_max_bytes(self, context: Context) -> int:
         """The most that one answer to this client's Fetch may hold."""
@@ -143,13 +151,16 @@ class Node:
         return int(min(self.config.fetch_max_bytes, self.throttling.most_fetch_bytes(context)))
 
     def partition(self, topic: str, index: int) -> Partition:
-        """The replica that this broker holds.
+        """The replica that this broker holds (ReplicaManager.getPartitionOrError).
 
-        UNKNOWN_TOPIC_OR_PARTITION where there is no such partition, NOT_LEADER_OR_FOLLOWER where others hold it.
+        UNKNOWN_TOPIC_OR_PARTITION where there is no such partition, NOT_LEADER_OR_FOLLOWER where others hold it,
+        KAFKA_STORAGE_ERROR where its log cannot be opened.
         """
         partition = self.partitions.get((topic, index))
         if partition is not None:
             return partition
+        if (reason := self.offline.get((topic, index))) is not None:
+            raise StorageFailed(reason)
         if self.metadata.partition(topic, index) is not None:
             raise KafkaError(Code.NOT_LEADER_OR_FOLLOWER, f"broker {self.node_id} holds no replica of {topic}-{index}")
         raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {topic}-{index}")
@@ -157,7 +168,7 @@ class Node:
     def host(
         self, topic: TopicState, state: PartitionState, config: LogConfig, changed: Callable[[Partition], None]
     ) -> Partition:
-        """Take a replica in: its log is opened, or made where there is none."""
+        """Take a replica in: its log is opened, or made where there is none. Raises StorageFailed."""
         from .partition import Partition
 
         log = self.directory.get_or_create(topic.name, state.index, topic.topic_id, config)
@@ -168,7 +179,12 @@ class Node:
         return partition
 
     def drop(self, topic: str, index: int) -> None:
-        """Delete a replica and its log; whoever waits for it is answered."""
-        if self.partitions.pop((topic, index), None) is not None:
-            self.directory.delete(topic, index)
+        """Delete a replica and its log; requests that wait for it are answered. A log that cannot be deleted stays on
+        the disk, and is not served."""
+        held = self.partitions.pop((topic, index), None) is not None
+        if self.offline.pop((topic, index), None) is not None or held:
+            try:
+                self.directory.delete(topic, index)
+            except StorageFailed as error:
+                _LOG.error("%s-%d is not deleted: %s", topic, index, error.reason)
             self.purgatory.touch((topic, index))

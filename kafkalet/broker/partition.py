@@ -12,11 +12,13 @@ Source: kafka.cluster.Partition.
 """
 
 from collections.abc import Callable, Container
+from contextlib import suppress
 from typing import NamedTuple
 
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import batches
 from kafkalet.storage.acceptance import Accepted
+from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.log import Log
 from kafkalet.storage.lookup import EARLIEST, EARLIEST_LOCAL, LATEST, Known, find, find_time, legacy_offsets_before
 from kafkalet.storage.values import Appended, Isolation, LogOffsetMetadata, Origin, ReadResult, TimestampOffset
@@ -107,7 +109,8 @@ class Partition:
     def lead(self, now_ms: int) -> None:
         """Start to lead in the epoch that the metadata says (Partition.makeLeader)."""
         self.epoch_start_offset = self.log.log_end_offset
-        self.log.epochs.assign(self.leader_epoch, self.log.log_end_offset)
+        with suppress(StorageFailed):  # it was logged, and the first append of this epoch tries again
+            self.log.assign_epoch_start_offset(self.leader_epoch, self.log.log_end_offset)
         self.followers = {node: Follower(now_ms) for node in self.state.replicas if node != self.node_id}
         self.advance_high_watermark()
 
@@ -134,8 +137,12 @@ class Partition:
     def log_for(self, current_leader_epoch: int | None, only_leader: bool = True) -> Log:
         """The log, once the epoch has been checked and, for all but debugging readers, that this broker leads.
 
-        The epoch comes first: a newer one tells the client more than "not the leader" (Partition.getLocalLog).
+        The epoch comes first: a newer one tells the client more than "not the leader" (Partition.getLocalLog). Raises
+        KAFKA_STORAGE_ERROR if the log is offline (HostedPartition.Offline).
         """
+        failures = self.log.local.failures
+        if failures.offline is not None:
+            failures.check()
         self.fence(current_leader_epoch)
         if only_leader and not self.is_leader:
             raise KafkaError(Code.NOT_LEADER_OR_FOLLOWER, f"{self!r} is led by broker {self.state.leader}")
@@ -382,7 +389,10 @@ class Partition:
         if timestamp == LATEST:
             found: TimestampOffset | None = TimestampOffset(-1, last_fetchable, self.leader_epoch)
         else:
-            found = find_time(log, timestamp, known) if by_time else find(log, timestamp, known)
+            try:
+                found = find_time(log, timestamp, known) if by_time else find(log, timestamp, known)
+            except OSError as error:
+                raise log.failures.answer(error) from error
             lagging = lagging and (found is None or found.offset >= last_fetchable)
             if found is not None and found.offset >= last_fetchable:
                 found = None

@@ -19,9 +19,10 @@ class ProducerIds:
         self._reserve = reserve
 
     def take(self) -> int:
-        """A producer id that nobody has had."""
+        """A producer id that was never given before. Raises what `reserve` raises, and has given nothing then."""
         if self._next == self._block_end:
-            self._block_end += BLOCK
-            self._reserve(self._block_end)
+            end = self._block_end + BLOCK
+            self._reserve(end)
+            self._block_end = end
         self._next += 1
         return self._next - 1

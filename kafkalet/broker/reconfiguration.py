@@ -74,8 +74,11 @@ def _change_topic(context: Context, name: str, edit: Edit, validate_only: bool) 
     if topic is None:
         raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
     if not validate_only:
-        topic.config = texts
-        cluster.apply_config(topic)
+        with cluster.changes.begin() as change:
+            before, topic.config = topic.config, texts
+            change.undo(lambda: cluster.reconfigure(topic))
+            change.undo(lambda: setattr(topic, "config", before))
+            cluster.apply_config(topic)
 
 
 def _bad_value(error: InvalidProperty, topic: str, release: Release) -> KafkaError:
@@ -99,8 +102,11 @@ def _change_broker(context: Context, name: str, edit: Edit, named: Collection[st
             message = f"Cluster-level {MIN_ISR} cannot be removed while ELR is enabled."
             raise KafkaError(Code.INVALID_CONFIG, message)
     if not validate_only:
-        changed[node_id] = texts
-        cluster.apply_broker_config()
+        with cluster.changes.begin() as change:
+            change.undo(cluster.reconfigure_brokers)
+            change.undo(lambda: changed.update({node_id: before}))
+            changed[node_id] = texts
+            cluster.apply_broker_config()
 
 
 def _change_client_metrics(context: Context, name: str, edit: Edit, validate_only: bool) -> None:
@@ -131,11 +137,14 @@ def _keep(
     """Remember the properties of a resource; one without any is none."""
     if validate_only:
         return
-    if texts:
-        kept[name] = texts
-    else:
-        kept.pop(name, None)
-    context.cluster.save()
+    with context.cluster.changes.begin() as change:
+        before = dict(kept)
+        change.undo(lambda: kept.update(before))
+        change.undo(kept.clear)
+        if texts:
+            kept[name] = texts
+        else:
+            kept.pop(name, None)
 
 
 def _node_id(name: str, context: Context) -> int:

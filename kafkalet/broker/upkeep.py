@@ -10,8 +10,11 @@ Source: kafka.log.LogManager.startup, kafka.server.ReplicaManager.startup.
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 
 from kafkalet.clock import Clock, Timer
+from kafkalet.storage.failures import StorageFailed
+from kafkalet.storage.files import explain
 
 from .config import BrokerConfig
 from .leadership import Leadership
@@ -29,11 +32,15 @@ class Upkeep:
         self._clock = clock
         self._timers: list[Timer] = []
 
-    def start(self, config: BrokerConfig, *, durable: bool, has_followers: bool) -> None:
+    def start(
+        self, config: BrokerConfig, *, durable: bool, has_followers: bool, write_again: Callable[[], None]
+    ) -> None:
+        """`write_again` writes the metadata if they could not be written before."""
         self._every(config.log_initial_task_delay_ms, config.log_retention_check_interval_ms, self._retain)
         if durable:
             period_ms: float = config.replica_high_watermark_checkpoint_interval_ms
             self._every(period_ms, period_ms, self._checkpoint)
+            self._every(period_ms, period_ms, write_again)
             flush_ms = config.given().get("log.flush.scheduler.interval.ms")
             if flush_ms is not None:
                 self._every(float(flush_ms), float(flush_ms), self._flush)
@@ -67,8 +74,9 @@ class Upkeep:
                 producers = partition.log.producers
                 producers.expiration_ms = node.config.producer_id_expiration_ms
                 producers.remove_expired(now_ms)
-                if partition.log.apply_retention():
-                    self._leadership.changed(partition)
+                with suppress(StorageFailed):  # which was logged
+                    if partition.log.apply_retention():
+                        self._leadership.changed(partition)
 
     def _flush(self) -> None:
         """Force logs to the disk that were not for as long as their flush.ms."""
@@ -77,9 +85,13 @@ class Upkeep:
             for partition in node.partitions.values():
                 log = partition.log
                 if now_ms - log.local.flushed_ms >= log.config.flush_ms:
-                    log.flush()
+                    with suppress(StorageFailed):  # which was logged
+                        log.flush()
 
     def _checkpoint(self) -> None:
         """Note on disk how far the logs are, for the next start."""
         for node in self._nodes.values():
-            node.directory.checkpoint()
+            try:
+                node.directory.checkpoint()
+            except OSError as error:
+                _LOG.error("%s", explain(error))

@@ -29,9 +29,21 @@ def handle(request: AlterClientQuotasRequest, context: Context) -> AlterClientQu
             answer.error_code, answer.error_message = error.code, error.message
         answers.append(answer)
     if not request.validate_only:
-        context.cluster.save()
         for node in context.cluster.nodes.values():
             node.apply_quotas()
+        context.cluster.save()
+    return AlterClientQuotasResponse(entries=answers)
+
+
+def refuse(request: AlterClientQuotasRequest, context: Context, error: KafkaError) -> AlterClientQuotasResponse:
+    answers = [
+        Answer(
+            error_code=error.code,
+            error_message=error.message,
+            entity=[_part(part.entity_type, part.entity_name) for part in entry.entity],
+        )
+        for entry in request.entries
+    ]
     return AlterClientQuotasResponse(entries=answers)
 
 

@@ -15,15 +15,18 @@ Answer = AlterConfigsResponse.Resource
 def handle(request: AlterConfigsRequest, context: Context) -> AlterConfigsResponse:
     named = [(resource.resource_type, resource.resource_name) for resource in request.resources]
     answers = []
-    for resource, name in zip(request.resources, named, strict=True):
-        answer = Answer(error_message=None, resource_type=resource.resource_type, resource_name=resource.resource_name)
-        try:
-            if named.count(name) > 1:
-                raise KafkaError(Code.INVALID_REQUEST, "Each resource must appear at most once.")
-            _replace(resource, context, request.validate_only)
-        except KafkaError as error:
-            answer.error_code, answer.error_message = error.code, error.message
-        answers.append(answer)
+    with context.cluster.changes.begin():
+        for resource, name in zip(request.resources, named, strict=True):
+            answer = Answer(
+                error_message=None, resource_type=resource.resource_type, resource_name=resource.resource_name
+            )
+            try:
+                if named.count(name) > 1:
+                    raise KafkaError(Code.INVALID_REQUEST, "Each resource must appear at most once.")
+                _replace(resource, context, request.validate_only)
+            except KafkaError as error:
+                answer.error_code, answer.error_message = error.code, error.message
+            answers.append(answer)
     return AlterConfigsResponse(responses=answers)
 
 

@@ -30,14 +30,15 @@ def handle(request: CreatePartitionsRequest, context: Context) -> CreatePartitio
         for name, count in times.items()
         if count > 1
     ]
-    for topic in request.topics:
-        if times[topic.name] == 1:
-            answer = Answer(name=topic.name)
-            try:
-                _grow(topic, request.validate_only, context)
-            except KafkaError as error:
-                answer.error_code, answer.error_message = error.code, error.message
-            answers.append(answer)
+    with context.cluster.changes.begin():
+        for topic in request.topics:
+            if times[topic.name] == 1:
+                answer = Answer(name=topic.name)
+                try:
+                    _grow(topic, request.validate_only, context)
+                except KafkaError as error:
+                    answer.error_code, answer.error_message = error.code, error.message
+                answers.append(answer)
     return CreatePartitionsResponse(results=answers)
 
 

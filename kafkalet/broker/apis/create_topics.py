@@ -39,7 +39,8 @@ def handle(request: CreateTopicsRequest, context: Context) -> CreateTopicsRespon
     allowed = [topic for topic in request.topics if times[topic.name] == 1 and topic.name != CLUSTER_METADATA]
     if allowed and request.timeout_ms <= 0 and context.release.runs_without_zookeeper:
         raise KafkaError(Code.REQUEST_TIMED_OUT)  # before the controller has looked at it
-    answers = _too_many(allowed) or [_create(topic, request.validate_only, context) for topic in allowed]
+    with context.cluster.changes.begin():
+        answers = _too_many(allowed) or [_create(topic, request.validate_only, context) for topic in allowed]
     for name, count in times.items():
         if count > 1:
             answers.append(_refused(name, Code.INVALID_REQUEST, "Duplicate topic name."))

@@ -43,8 +43,9 @@ def handle(request: DeleteTopicsRequest, context: Context) -> DeleteTopicsRespon
             answers.append(_refused(Code.INVALID_REQUEST, message, name, topic.topic_id))
         else:
             doomed[topic.topic_id] = name
-    for topic_id, name in doomed.items():
-        answers.append(_delete(name, topic_id, context))
+    with context.cluster.changes.begin():
+        for topic_id, name in doomed.items():
+            answers.append(_delete(name, topic_id, context))
     return DeleteTopicsResponse(responses=answers)
 
 

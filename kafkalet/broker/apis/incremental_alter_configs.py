@@ -34,15 +34,18 @@ class Operation(IntEnum):
 def handle(request: IncrementalAlterConfigsRequest, context: Context) -> IncrementalAlterConfigsResponse:
     named = [(resource.resource_type, resource.resource_name) for resource in request.resources]
     answers = []
-    for resource, name in zip(request.resources, named, strict=True):
-        answer = Answer(error_message=None, resource_type=resource.resource_type, resource_name=resource.resource_name)
-        try:
-            if named.count(name) > 1:
-                raise KafkaError(Code.INVALID_REQUEST, "Each resource must appear at most once.")
-            _change(resource, context, request.validate_only)
-        except KafkaError as error:
-            answer.error_code, answer.error_message = error.code, error.message
-        answers.append(answer)
+    with context.cluster.changes.begin():
+        for resource, name in zip(request.resources, named, strict=True):
+            answer = Answer(
+                error_message=None, resource_type=resource.resource_type, resource_name=resource.resource_name
+            )
+            try:
+                if named.count(name) > 1:
+                    raise KafkaError(Code.INVALID_REQUEST, "Each resource must appear at most once.")
+                _change(resource, context, request.validate_only)
+            except KafkaError as error:
+                answer.error_code, answer.error_message = error.code, error.message
+            answers.append(answer)
     return IncrementalAlterConfigsResponse(responses=answers)
 
 

@@ -16,10 +16,11 @@ Source: kafka.server.KafkaApis.handleInitProducerIdRequest.
 from kafkalet.broker.context import Context
 from kafkalet.broker.purgatory import Delayed
 from kafkalet.broker.transactions.answering import answer_of
-from kafkalet.broker.transactions.coordinator import Result, for_version
+from kafkalet.broker.transactions.coordinator import NO_IDS_LEFT, Result, for_version
 from kafkalet.broker.transactions.decisions import Producer
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from kafkalet.storage.failures import StorageFailed
 
 NONE = -1
 KNOWS_FENCED = 4
@@ -32,7 +33,11 @@ def handle(
     if (request.producer_id == NONE) != (request.producer_epoch == NONE):
         return _respond(Result(Code.INVALID_REQUEST), context.version)
     if transactional_id is None:
-        return _respond(Result(Code.NONE, context.cluster.producer_ids.take(), 0), context.version)
+        try:
+            result = Result(Code.NONE, context.cluster.producer_ids.take(), 0)
+        except StorageFailed:
+            result = Result(NO_IDS_LEFT)
+        return _respond(result, context.version)
     expected = None if request.producer_id == NONE else Producer(request.producer_id, request.producer_epoch)
     coordinator, version = context.node.coordinators.transactions, context.version
     return answer_of(

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from kafkalet.broker.state_log import StateLog
 from kafkalet.broker.state_topics import TRANSACTION_STATE
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.storage.failures import StorageFailed
 
 from .decisions import (
     End,
@@ -34,6 +35,9 @@ from .metadata import (
 )
 from .shard import Shard, Transaction
 from .timeouts import Timeouts
+
+NO_IDS_LEFT = Code.COORDINATOR_LOAD_IN_PROGRESS
+"""The next block of producer ids cannot be reserved: clients try again (RPCProducerIdManager.generateProducerId)."""
 
 
 class Result(NamedTuple):
@@ -139,10 +143,14 @@ class TransactionCoordinator:
             then(Result(error.code))
             return
         transaction = shard.transactions.get(transactional_id)
-        if transaction is None:
-            unused = Metadata(self._take_producer_id(), NO_EPOCH, timeout_ms, update_ms=self._now_ms())
-            transaction = shard.transactions[transactional_id] = Transaction(transactional_id, unused, shard)
-        decision = initialize(transaction, timeout_ms, expected, self._now_ms(), self._take_producer_id)
+        try:
+            if transaction is None:
+                unused = Metadata(self._take_producer_id(), NO_EPOCH, timeout_ms, update_ms=self._now_ms())
+                transaction = shard.transactions[transactional_id] = Transaction(transactional_id, unused, shard)
+            decision = initialize(transaction, timeout_ms, expected, self._now_ms(), self._take_producer_id)
+        except StorageFailed:
+            then(Result(NO_IDS_LEFT))
+            return
         if isinstance(decision, Code):
             then(Result(decision))
         elif decision.state is State.PREPARE_EPOCH_FENCE:
@@ -212,7 +220,11 @@ class TransactionCoordinator:
         self._end(transaction, end, then)
 
     def _end(self, transaction: Transaction, end: End, then: Callable[[Result], None]) -> None:
-        decision = end_transaction(transaction, end, self._now_ms(), self._take_producer_id)
+        try:
+            decision = end_transaction(transaction, end, self._now_ms(), self._take_producer_id)
+        except StorageFailed:
+            then(Result(NO_IDS_LEFT))
+            return
         if isinstance(decision, Code):
             known = transaction.metadata
             then(Result(decision) if decision else Result(decision, known.producer_id, known.producer_epoch))

@@ -116,11 +116,17 @@ class Ending:
             self._transaction,
             self._completed,
             self._stored,
-            stays_pending=lambda code: code is Code.COORDINATOR_NOT_AVAILABLE,
+            stays_pending=self._will_pass,
         )
 
+    def _will_pass(self, code: Code) -> bool:
+        """Whether to append the end again: too few replicas are in sync, or the disk is full."""
+        if code is Code.NOT_COORDINATOR:  # what a log that cannot be written answers, too
+            return self._transaction.shard.leads
+        return code is Code.COORDINATOR_NOT_AVAILABLE
+
     def _stored(self, code: Code) -> None:
-        if code is Code.COORDINATOR_NOT_AVAILABLE:
+        if self._will_pass(code):
             self._later(None, self._complete)
             return
         if code is Code.NONE:
