@@ -1,7 +1,7 @@
 """One partition's log on disk. This room knows no request, no socket and no other partition.
 
 data directory/                         directory.py
-  meta.properties                       checkpoints.py
+  meta.properties                       identity.py
   recovery-point-offset-checkpoint      checkpoints.py
   replication-offset-checkpoint
   log-start-offset-checkpoint

@@ -11,14 +11,15 @@ with topic, partition and offset on the left (recovery-point-offset-checkpoint, 
 log-start-offset-checkpoint in the data directory), leader epoch and start offset on the right (leader-epoch-checkpoint
 in the directory of a log). All of them are replaced as a whole, so that a crash leaves the old or the new.
 
-partition.metadata names the topic's id in the directory of a log; meta.properties names broker and cluster in the data
-directory; .kafka_cleanshutdown says that the last broker closed all logs before it left.
+partition.metadata names the topic's id in the directory of a log; .kafka_cleanshutdown says that the last broker closed
+all logs before it left.
 """
 
 from __future__ import annotations
 
 import base64
 import os
+import re
 from collections.abc import Iterable, Mapping
 
 from .files import Files, read_all
@@ -28,10 +29,10 @@ HIGH_WATERMARKS = "replication-offset-checkpoint"
 LOG_START_OFFSETS = "log-start-offset-checkpoint"
 LEADER_EPOCHS = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"
-META_PROPERTIES = "meta.properties"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 
 _VERSION = "0"
+_NUMBER = re.compile(r"-?[0-9]{1,19}", re.ASCII)
 
 TopicPartition = tuple[str, int]
 
@@ -69,10 +70,18 @@ def read_topic_id(directory: str) -> bytes | None:
         text = read_all(path).decode()
     except FileNotFoundError:
         return None
+    except UnicodeDecodeError as error:
+        raise CorruptCheckpoint(f"{path} is no text: {error}") from error
     fields = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
     if fields.get("version") != _VERSION or "topic_id" not in fields:
-        raise CorruptCheckpoint(f"{path} holds {text!r}")
-    return uuid_from(fields["topic_id"].strip())
+        raise CorruptCheckpoint(f"{path} holds {text[:100]!r}")
+    try:
+        topic_id = uuid_from(fields["topic_id"].strip())
+    except CorruptCheckpoint as error:
+        raise CorruptCheckpoint(f"{path}: {error}") from error
+    if not any(topic_id):
+        raise CorruptCheckpoint(f"{path} has the id that stands for none")
+    return topic_id
 
 
 def write_topic_id(files: Files, directory: str, topic_id: bytes) -> None:
@@ -94,23 +103,6 @@ def uuid_from(text: str) -> bytes:
     if len(uuid) != 16:
         raise CorruptCheckpoint(f"{text!r} is no id")
     return uuid
-
-
-def read_meta_properties(directory: str) -> dict[str, str]:
-    """What meta.properties says; nothing where there is none."""
-    try:
-        text = read_all(os.path.join(directory, META_PROPERTIES)).decode()
-    except FileNotFoundError:
-        return {}
-    lines = (line.strip() for line in text.splitlines())
-    pairs = (line.partition("=") for line in lines if line and line[0] not in "#!")
-    return {name.strip(): value.strip().replace("\\", "") for name, _, value in pairs}
-
-
-def write_meta_properties(files: Files, directory: str, properties: Mapping[str, str]) -> None:
-    """Write what Kafka's storage tool would: `version`, `cluster.id`, `node.id`, `directory.id`."""
-    text = "#\n" + "".join(f"{name}={value}\n" for name, value in properties.items())
-    files.replace(os.path.join(directory, META_PROPERTIES), text.encode())
 
 
 def take_clean_shutdown(directory: str) -> bool:
@@ -136,12 +128,12 @@ def _read_lines(path: str, fields: int) -> list[list[str]]:
     if not lines:
         return []
     if lines[0].strip() != _VERSION:
-        raise CorruptCheckpoint(f"{path} has version {lines[0]!r}")
+        raise CorruptCheckpoint(f"{path} has version {lines[0][:100]!r}")
     if len(lines) < 2:
         raise CorruptCheckpoint(f"{path} ends after its version")
     entries = [line.split() for line in lines[2:] if line.strip()]
     if len(entries) != _number(lines[1], path):
-        raise CorruptCheckpoint(f"{path} promises {lines[1]} entries and has {len(entries)}")
+        raise CorruptCheckpoint(f"{path} promises {lines[1][:20]} entries and has {len(entries)}")
     for entry in entries:
         if len(entry) != fields:
             raise CorruptCheckpoint(f"{path} has a line of {len(entry)} fields instead of {fields}")
@@ -153,7 +145,6 @@ def _write_lines(files: Files, path: str, lines: list[str]) -> None:
 
 
 def _number(text: str, path: str) -> int:
-    try:
-        return int(text)
-    except ValueError as error:
-        raise CorruptCheckpoint(f"{path} has {text!r} where a number should be") from error
+    if not _NUMBER.fullmatch(text) or abs(int(text)) >= 1 << 63:
+        raise CorruptCheckpoint(f"{path} has {text[:100]!r} where a number should be")
+    return int(text)

@@ -29,6 +29,7 @@ from .config import LogConfig
 from .failures import StorageFailed
 from .files import Files, explain
 from .ground import Ground
+from .identity import check_identity, read_identity, write_identity
 
 if TYPE_CHECKING:  # a broker starts before it has a log, and without what logs are made of
     from .log import Log
@@ -63,14 +64,16 @@ class LogDirectory:
         durable: bool = True,
         cluster_id: str | None = None,
         node_id: int = 1,
+        given_node_id: int | None = None,
         max_open_files: int = 256,
         check_interrupted: Callable[[], None] = lambda: None,
     ) -> None:
         """Take the directory. With `durable` what is written is forced to the disk where Kafka does so.
 
-        Where the directory says nothing of a cluster, it gets `cluster_id` or a new one. `check_interrupted` is called
-        while logs are checked, and raises StartInterrupted if the broker is to stop. Raises DirectoryInUse, and OSError
-        with the name of a file.
+        Where the directory says nothing of a cluster, it gets `cluster_id` or a new one, and `node_id`. A directory of
+        another cluster, or of another broker than `given_node_id`, is refused. `check_interrupted` is called while logs
+        are checked, and raises StartInterrupted if the broker is to stop. Raises DirectoryInUse, IdentityRefused, and
+        OSError with the name of a file.
         """
         self.path = path
         self.clock = clock
@@ -90,7 +93,7 @@ class LogDirectory:
             self._high_watermarks = self._read_offsets(checkpoints.HIGH_WATERMARKS)
             self._written = self._recovery_points.keys() | self._log_start_offsets.keys() | self._high_watermarks.keys()
             """Of which logs the checkpoints on disk speak."""
-            self.cluster_id = self._identify(cluster_id, node_id)
+            self.cluster_id = self._identify(cluster_id, node_id, given_node_id)
             self._look_around()
             self._was_clean = checkpoints.take_clean_shutdown(path)
         except BaseException:
@@ -115,20 +118,22 @@ class LogDirectory:
                 place = self._closed if _is_log(directory) else self._empty
                 place[named[1], int(named[2])] = directory
 
-    def _identify(self, cluster_id: str | None, node_id: int) -> str:
+    def _identify(self, cluster_id: str | None, node_id: int, given_node_id: int | None) -> str:
         """The cluster of this directory, which is written down if it is not yet."""
-        properties = checkpoints.read_meta_properties(self.path)
-        if found := properties.get("cluster.id"):
-            return found
+        found = read_identity(self.path)
+        if found is not None:
+            check_identity(self.path, found, cluster_id, given_node_id)
+            if found.cluster_id is not None:
+                return found.cluster_id
         cluster_id = cluster_id or checkpoints.uuid_text(os.urandom(16))
-        if self.ground.files.durable:
+        if self.ground.files.durable and found is None:
             properties = {
                 "node.id": str(node_id),
                 "directory.id": checkpoints.uuid_text(os.urandom(16)),
                 "version": "1",
                 "cluster.id": cluster_id,
             }
-            checkpoints.write_meta_properties(self.ground.files, self.path, properties)
+            write_identity(self.ground.files, self.path, properties)
         return cluster_id
 
     def found(self) -> list[tuple[str, int, bytes | None]]:
@@ -277,7 +282,7 @@ class LogDirectory:
         try:
             return checkpoints.read_offsets(os.path.join(self.path, name))
         except checkpoints.CorruptCheckpoint as error:
-            _log.warning("%s; it is taken as empty", error)
+            _log.error("%s; it is taken as empty", error)
             return {}
 
     def _write_offsets(self, name: str, offsets: dict[TopicPartition, int]) -> None:

@@ -151,7 +151,7 @@ class SortedIndex:
         self._is_loaded = True
         self._flushed = len(self._keys)
         self._cut = len(data) != self._flushed * self.ENTRY_BYTES
-        if not self._rises():
+        if len(data) % self.ENTRY_BYTES or not self._rises():
             _log.warning("%s is no index, its entries do not rise; it is built again from the log", self.path)
             self.clear()
             self.rebuild()

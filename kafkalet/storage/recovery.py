@@ -347,11 +347,17 @@ def note_epoch(epochs: LeaderEpochs, batch: Batch) -> None:
 
 
 def _has_bad_transactions(segment: Segment) -> bool:
+    """Whether the transaction index cannot be that of this segment. The last marker has to be in the log."""
+    index = segment.txn_index
     try:
-        segment.txn_index.check()
+        index.check()
+        if len(index):
+            segment.check_marker(index.last_offset)
     except CorruptTransactionIndex as error:
         _log.warning("%s", error)
         return True
+    except KafkaError as error:  # the log itself is damaged, and says nothing of the index
+        _log.error("%s", error.message)
     return False
 
 

@@ -30,7 +30,7 @@ from .index import IndexPool, OutOfOrder
 from .offset_index import OffsetIndex
 from .rolling import jitter_ms, max_segment_ms
 from .time_index import TimeIndex
-from .txn_index import TransactionIndex
+from .txn_index import CorruptTransactionIndex, TransactionIndex
 from .values import NO_TIMESTAMP, LogOffsetMetadata, ReadResult, TimestampOffset
 
 _log = logging.getLogger(__name__)
@@ -151,7 +151,12 @@ class Segment:
     def largest(self) -> TimestampOffset:
         """The largest timestamp so far and the last offset of the first entry that has it; else (-1, base offset)."""
         if self._largest is None:
-            self._largest = self.time_index.last_entry
+            last = self.time_index.last_entry
+            if last.timestamp < 0 <= self.first_timestamp:  # the index was lost
+                self.rebuild_indexes()
+            else:
+                self._largest = last
+        assert self._largest is not None
         return self._largest
 
     @property
@@ -326,6 +331,15 @@ class Segment:
         self.rebuild_indexes()
         return None, self.offset_index.lookup(offset)
 
+    def check_marker(self, offset: int) -> None:
+        """Raise CorruptTransactionIndex unless a marker lies at `offset`."""
+        for _, head in self._heads_near(offset):
+            if head.last_offset >= offset:
+                if head.base_offset == offset and head.is_control:
+                    return
+                break
+        raise CorruptTransactionIndex(f"{self.txn_index.path} has a marker at {offset}, where the log has none")
+
     def position_before(self, timestamp: int, offset: int) -> int:
         """A position before the first entry that ends at `offset` or later and is as late as `timestamp`, or later.
 
@@ -364,10 +378,18 @@ class Segment:
         return ReadResult(metadata, FileRange(self._file, position, length) if length > 0 else b"", limit < size)
 
     def next_offset(self) -> int:
-        """The offset behind the last entry, found by reading from the last index entry on."""
-        offset = self.base_offset
-        for _, batch in self._heads_near(self.offset_index.last_offset):
-            offset = batch.next_offset
+        """The offset behind the last entry, found by reading from the last index entry on.
+
+        Raises KafkaError(CORRUPT_MESSAGE) if something lies behind it.
+        """
+        offset, end = self.base_offset, 0
+        for position, batch in self._heads_near(self.offset_index.last_offset):
+            offset, end = batch.next_offset, position + batch.size
+        if end != self.size_bytes:
+            raise KafkaError(
+                Code.CORRUPT_MESSAGE,
+                f"{self.path} ends with {self.size_bytes - end} bytes at position {end} that are no whole entry",
+            )
         return offset
 
     # -- cut

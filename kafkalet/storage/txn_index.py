@@ -92,7 +92,7 @@ class TransactionIndex:
 
     def _from(self, first: int) -> Iterator[AbortedTransaction]:
         for version, *fields in _ENTRY.iter_unpack(self._entries[first * ENTRY_BYTES :]):
-            if version > VERSION:
+            if version != VERSION:
                 raise CorruptTransactionIndex(f"{self.path} has an entry of version {version}")
             yield AbortedTransaction(*fields)
 
@@ -133,10 +133,16 @@ class TransactionIndex:
             self._try_to_write()
 
     def check(self) -> None:
-        """Raises CorruptTransactionIndex unless every marker lies in this segment (Kafka's sanityCheck)."""
+        """Raises CorruptTransactionIndex unless every marker may lie in this segment (Kafka's sanityCheck and more)."""
+        before = self.base_offset - 1
         for transaction in self:
             if transaction.last_offset < self.base_offset:
                 raise CorruptTransactionIndex(f"{self.path} has {transaction}, below its segment")
+            if transaction.last_offset <= before:
+                raise CorruptTransactionIndex(f"{self.path} has {transaction} behind a marker at {before}")
+            if not 0 <= transaction.first_offset <= transaction.last_offset or transaction.producer_id < 0:
+                raise CorruptTransactionIndex(f"{self.path} has {transaction}, which is none")
+            before = transaction.last_offset
 
     def write(self) -> None:
         """Bring the file up to date. It is not forced to the disk."""

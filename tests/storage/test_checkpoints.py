@@ -69,13 +69,19 @@ def test_a_broken_partition_metadata_is_corrupt(tmp_path: Path, text: str) -> No
         checkpoints.read_topic_id(str(tmp_path))
 
 
-def test_meta_properties_are_java_properties(tmp_path: Path) -> None:
-    written = {"node.id": "1", "directory.id": "abc-_d", "version": "1", "cluster.id": "MkU3OEVBNTcwNTJENDM2Qk"}
-    checkpoints.write_meta_properties(FILES, str(tmp_path), written)
-    assert checkpoints.read_meta_properties(str(tmp_path)) == written
-    (tmp_path / "meta.properties").write_text("#Fri Nov 21 13:43:01 UTC 2025\n!x\n\nbroker.id=0\ncluster.id=a\\=b\n")
-    assert checkpoints.read_meta_properties(str(tmp_path)) == {"broker.id": "0", "cluster.id": "a=b"}
-    assert checkpoints.read_meta_properties(str(tmp_path / "none")) == {}
+@pytest.mark.parametrize("data", [b"\xff\xfe", b"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAA"])
+def test_partition_metadata_without_an_id_names_its_file(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "partition.metadata").write_bytes(data)
+    with pytest.raises(CorruptCheckpoint, match=r"partition\.metadata"):
+        checkpoints.read_topic_id(str(tmp_path))
+
+
+@pytest.mark.parametrize("number", ["99999999999999999999", "9223372036854775808", "1e3", "", "0x1", "\u0663"])
+def test_offset_that_java_would_not_read_is_corrupt(tmp_path: Path, number: str) -> None:
+    path = tmp_path / "checkpoint"
+    path.write_text(f"0\n1\nt 0 {number}\n")
+    with pytest.raises(CorruptCheckpoint):
+        checkpoints.read_offsets(str(path))
 
 
 def test_the_mark_of_a_clean_shutdown_is_used_up_by_asking(tmp_path: Path) -> None:

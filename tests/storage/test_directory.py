@@ -5,14 +5,16 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from place import CONFIG, TOPIC_ID, Place, content, four
 from producing import T0, produced
 
 from kafkalet.clock import ManualClock
-from kafkalet.storage.checkpoints import read_meta_properties, uuid_text
+from kafkalet.storage.checkpoints import uuid_text
 from kafkalet.storage.directory import DirectoryInUse, LogDirectory
+from kafkalet.storage.identity import IdentityRefused, read_identity
 from kafkalet.storage.values import Isolation
 
 OTHER_ID = bytes(16)[::-1] + b""
@@ -277,12 +279,40 @@ def test_a_durable_directory_says_whose_it_is(tmp_path: Path) -> None:
     directory = LogDirectory(str(tmp_path), ManualClock(), cluster_id="MkU3OEVBNTcwNTJENDM2Qk", node_id=3)
     assert directory.cluster_id == "MkU3OEVBNTcwNTJENDM2Qk"
     directory.close()
-    found = read_meta_properties(str(tmp_path))
-    assert found.keys() == {"version", "cluster.id", "node.id", "directory.id"}
-    assert (found["version"], found["node.id"]) == ("1", "3")
-    again = LogDirectory(str(tmp_path), ManualClock(), cluster_id="other")
+    text = (tmp_path / "meta.properties").read_text()
+    assert [line.partition("=")[0] for line in text.splitlines()] == [
+        "#",
+        "node.id",
+        "directory.id",
+        "version",
+        "cluster.id",
+    ]
+    assert read_identity(str(tmp_path)) == ("MkU3OEVBNTcwNTJENDM2Qk", 3)
+    again = LogDirectory(str(tmp_path), ManualClock())
     assert again.cluster_id == "MkU3OEVBNTcwNTJENDM2Qk"
     again.close()
+
+
+@pytest.mark.parametrize(
+    ("of", "reason"), [({"cluster_id": "other"}, "cluster.id"), ({"given_node_id": 9}, "broker 3")]
+)
+def test_directory_of_another_broker_is_refused_and_stays_as_it_is(
+    tmp_path: Path, of: dict[str, Any], reason: str
+) -> None:
+    LogDirectory(str(tmp_path), ManualClock(), node_id=3).close()
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    for _ in range(2):  # the lock is given back
+        with pytest.raises(IdentityRefused, match=reason):
+            LogDirectory(str(tmp_path), ManualClock(), **of)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_identity_of_a_zookeeper_broker_without_cluster_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "meta.properties").write_text("version=0\nbroker.id=0\n")
+    directory = LogDirectory(str(tmp_path), ManualClock(), cluster_id="mine")
+    assert directory.cluster_id == "mine"
+    directory.close()
+    assert (tmp_path / "meta.properties").read_text() == "version=0\nbroker.id=0\n"
 
 
 def test_a_directory_without_owner_gets_one(tmp_path: Path) -> None:

@@ -131,9 +131,22 @@ def test_a_missing_file_is_an_empty_index(tmp_path: Path) -> None:
     assert len(reopened(tmp_path)) == 0
 
 
-def test_half_an_entry_at_the_end_is_dropped(tmp_path: Path) -> None:
-    (tmp_path / "0.index").write_bytes(struct.pack(">iii", 5, 100, 20))
-    assert len(reopened(tmp_path)) == 1
+@pytest.mark.parametrize(
+    "data",
+    [
+        struct.pack(">iii", 5, 100, 20),
+        struct.pack(">iiii", 5, 100, 5, 200),
+        struct.pack(">iiii", 5, 100, 4, 200),
+        struct.pack(">iiii", 5, 100, 6, 99),
+        struct.pack(">ii", -1, 100),
+        struct.pack(">ii", 1, -100),
+    ],
+)
+def test_entries_that_no_broker_writes_are_dropped_and_built_again(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "0.index").write_bytes(data)
+    found = reopened(tmp_path)
+    found.rebuild = lambda: found.append(BASE + 7, 70)
+    assert (len(found), found.lookup(BASE + 7)) == (1, 70)
 
 
 def test_the_upper_bound_is_an_entry_behind_the_position(tmp_path: Path) -> None:
