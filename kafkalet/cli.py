@@ -29,6 +29,7 @@ from kafkalet.storage.directory import DirectoryInUse
 from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.files import explain
 from kafkalet.storage.ground import StartInterrupted
+from kafkalet.storage.identity import IdentityRefused
 from kafkalet.version import VERSION
 
 _LOG = logging.getLogger("kafkalet")
@@ -267,7 +268,7 @@ async def _serve(cluster: Cluster, told: Serve) -> int:
         await cluster.start()
     except StartInterrupted:
         return 0
-    except (StorageFailed, OSError, HomeDamaged, DirectoryInUse) as error:
+    except (StorageFailed, OSError, HomeDamaged, DirectoryInUse, IdentityRefused) as error:
         raise Failure(_cannot_start(error, told)) from error
     except KafkaError as error:
         raise UsageError(error.message or error.code.name) from error

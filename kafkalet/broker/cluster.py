@@ -312,8 +312,6 @@ class Cluster(Looking):
         first = self.first_node_id
         for node_id in range(first, first + self._brokers):
             self._open_node(node_id, loop)
-        if not self.metadata.cluster_id:
-            self.metadata.cluster_id = self.nodes[first].directory.cluster_id
         self._take_in_topics()
         for node in self.nodes.values():
             node.coordinators.load_all()
@@ -338,8 +336,11 @@ class Cluster(Looking):
             durable=self._home.durable,
             cluster_id=self.metadata.cluster_id or None,
             node_id=node_id,
+            given_node_id=self._given_node_id(node_id),
             check_interrupted=self._check_interrupted,
         )
+        if not self.metadata.cluster_id:
+            self.metadata.cluster_id = directory.cluster_id
         config = self._configure(node_id, self.config.for_broker(self._facts_of(node_id)))
         assert self._turns is not None
         assert self._workers is not None
@@ -360,6 +361,10 @@ class Cluster(Looking):
         self.metadata.away.discard(node_id)
         self.metadata.endpoints[node_id] = self._addresses.take(node_id, node.listener, config.broker_rack)
         return node
+
+    def _given_node_id(self, node_id: int) -> int | None:
+        """The id of a broker, if a property gives it."""
+        return node_id if any(int(self.config.static.get(name, -1)) >= 0 for name in NODE_IDS) else None
 
     def _facts_of(self, node_id: int) -> dict[str, str]:
         """The properties that a broker has for itself from the start."""
