@@ -1,5 +1,6 @@
 """`kafkalet.cli`: what the command line understands, and how a served broker begins and ends."""
 
+import json
 import os
 import pty
 import re
@@ -17,6 +18,8 @@ import pytest
 
 from kafkalet.broker.new_topics import NewTopic
 from kafkalet.cli import SERVE_OPTIONS, Serve, UsageError, main, parse, parse_address, parse_topic
+from kafkalet.protocol.records.build import build_batch
+from kafkalet.protocol.records.record import Record
 from kafkalet.version import VERSION
 
 COMMAND = [sys.executable, "-m", "kafkalet", "serve", "--listen", "127.0.0.1:0"]
@@ -339,3 +342,116 @@ def test_progress_is_shown_on_a_terminal(tmp_path: Path) -> None:
             process.terminate()
             os.close(ours)
     assert b"records, 100 %" in shown
+
+
+# Data directories
+
+
+def kept(path: Path, *, topic: str = "t:2") -> Path:
+    """A data directory that a broker has left."""
+    with serving("--data-dir", str(path), "--topic", topic) as process:
+        ready(process)
+        process.terminate()
+        process.communicate(timeout=10)
+    return path
+
+
+def refused(path: Path, *arguments: str) -> str:
+    """The line on stderr of a broker that does not start on a directory."""
+    done = run("serve", "--listen", "127.0.0.1:0", "--data-dir", str(path), *arguments)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
+    assert "Traceback" not in done.stderr
+    assert [line for line in lines if line.startswith("kafkalet: ")] == lines[-1:]
+    return lines[-1].removeprefix("kafkalet: ")
+
+
+def test_second_broker_on_a_directory_is_one_line_and_status_1(tmp_path: Path) -> None:
+    with serving("--data-dir", str(tmp_path)) as process:
+        ready(process)
+        assert refused(tmp_path) == f"{tmp_path} is used by another broker"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("version=1", "version=7", "version 7 is not known, only 0 and 1 are"),
+        ("node.id=1\n", "", "node.id is missing"),
+        ("cluster.id=", "cluster.id=x", "cluster.id is x"),
+    ],
+)
+def test_directory_of_another_owner_is_one_line_and_status_1(tmp_path: Path, old: str, new: str, reason: str) -> None:
+    properties = kept(tmp_path) / "meta.properties"
+    properties.write_text(properties.read_text().replace(old, new))
+    assert refused(tmp_path).startswith(f"{properties}: {reason}")
+
+
+def test_directory_of_another_broker_than_the_given_id_is_one_line_and_status_1(tmp_path: Path) -> None:
+    kept(tmp_path)
+    line = refused(tmp_path, "--set", "node.id=9")
+    assert line.startswith(f"{tmp_path}/meta.properties: the directory is that of broker 1, but the id of this broker")
+
+
+@pytest.mark.parametrize(
+    "properties", ["version=0\nbroker.id=0\ncluster.id=abc\n", "version=1\nnode.id=0\ncluster.id=abc\n"]
+)
+def test_directory_of_apache_kafka_opens_without_a_given_id(tmp_path: Path, properties: str) -> None:
+    (tmp_path / "meta.properties").write_text(properties)
+    with serving("--data-dir", str(tmp_path)) as process:
+        ready(process)
+    assert (tmp_path / "meta.properties").read_text() == properties
+
+
+def test_metadata_that_is_damaged_is_one_line_and_status_1(tmp_path: Path) -> None:
+    metadata = kept(tmp_path) / "kafkalet.json"
+    metadata.write_bytes(b"\xff" + metadata.read_bytes())
+    assert refused(tmp_path).startswith(f"{metadata}: ")
+
+
+def test_saved_property_that_is_none_is_one_line_and_status_1(tmp_path: Path) -> None:
+    metadata = kept(tmp_path, topic="t:1:retention.ms=5") / "kafkalet.json"
+    metadata.write_text(metadata.read_text().replace('"retention.ms": "5"', '"retention.ms": "x"'))
+    assert refused(tmp_path) == f"{metadata}: Invalid value x for configuration retention.ms: Not a number of type LONG"
+
+
+def test_checkpoint_that_is_a_directory_is_one_line_and_status_1(tmp_path: Path) -> None:
+    checkpoint = kept(tmp_path) / "recovery-point-offset-checkpoint"
+    checkpoint.unlink()
+    checkpoint.mkdir()
+    assert refused(tmp_path) == f"{checkpoint}: Is a directory"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["t-99999999999", "backup-20240101", "t-2147483647", "backup-1500", "x-delete", "t-007", "a b-0", "lost+found"],
+)
+def test_directory_that_is_no_log_is_left_alone(tmp_path: Path, name: str) -> None:
+    (kept(tmp_path) / name).mkdir()
+    (tmp_path / name / "precious").write_text("x")
+    with serving("--data-dir", str(tmp_path)) as process:
+        ready(process)
+        process.terminate()
+        process.communicate(timeout=10)
+    assert (tmp_path / name / "precious").exists()
+    topics = json.loads((tmp_path / "kafkalet.json").read_text())["topics"]
+    assert [(topic["name"], len(topic["partitions"])) for topic in topics] == [("t", 2)]
+
+
+def test_signal_interrupts_a_start(tmp_path: Path) -> None:
+    """A start that has to check a large log; the directory is not marked then."""
+    kept(tmp_path, topic="t:1")
+    (tmp_path / ".kafka_cleanshutdown").unlink()
+    log = tmp_path / "t-0" / "00000000000000000000.log"
+    with log.open("wb") as file:
+        for number in range(200_000):
+            file.write(build_batch([Record(number, 1000, None, b"v" * 50)], base_offset=number))
+    with serving("--data-dir", str(tmp_path)) as process:
+        assert process.stderr is not None
+        while "Recovering" not in process.stderr.readline():
+            pass
+        process.terminate()
+        out, errors = process.communicate(timeout=10)
+    assert (process.returncode, out) == (0, "")
+    assert "Traceback" not in errors
+    assert not (tmp_path / ".kafka_cleanshutdown").exists()

@@ -21,6 +21,7 @@ from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
 from kafkalet.clock import Clock, SystemClock, elapsed_s
+from kafkalet.properties import InvalidProperty
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.releases import NEWEST
 from kafkalet.storage.directory import LogDirectory
@@ -31,7 +32,7 @@ from kafkalet.storage.ground import StartInterrupted
 from .addresses import Addresses
 from .changes import Changes
 from .config import NODE_IDS, BrokerConfig
-from .home import Home, take_in_folder
+from .home import Folder, Home, HomeDamaged, take_in_folders
 from .leadership import Leadership
 from .looking import Looking
 from .metadata import MetadataImage, PartitionState, TopicState, new_topic_id
@@ -308,6 +309,7 @@ class Cluster(Looking):
         self.leadership = Leadership(self.metadata, self.nodes, self.clock)
         if saved is None:
             self.metadata.broker_config[None] = self.config.cluster_wide_at_first()
+        self._check_saved_config()
         self.config.reconfigure(self.metadata.broker_config.get(None, {}), {})
         first = self.first_node_id
         for node_id in range(first, first + self._brokers):
@@ -326,6 +328,17 @@ class Cluster(Looking):
         self._upkeep.start(
             self.config, durable=self._home.durable, has_followers=self._brokers > 1, write_again=self._write_again
         )
+
+    def _check_saved_config(self) -> None:
+        """Raise HomeDamaged if properties that were saved are none."""
+        assert self._home is not None
+        try:
+            for topic in self.metadata.topics.values():
+                self.config.log_config(topic.config)
+            for changed in self.metadata.broker_config.values():
+                self.config.for_broker({}).reconfigure(changed, {})
+        except InvalidProperty as error:
+            raise HomeDamaged(f"{self._home.file}: {error}") from error
 
     def _open_node(self, node_id: int, loop: asyncio.AbstractEventLoop) -> Node:
         """Open a broker's log directory and take its address; clients are not let in yet."""
@@ -364,7 +377,7 @@ class Cluster(Looking):
 
     def _given_node_id(self, node_id: int) -> int | None:
         """The id of a broker, if a property gives it."""
-        return node_id if any(int(self.config.static.get(name, -1)) >= 0 for name in NODE_IDS) else None
+        return node_id if any(name in self.config.static for name in NODE_IDS) else None
 
     def _facts_of(self, node_id: int) -> dict[str, str]:
         """The properties that a broker has for itself from the start."""
@@ -377,9 +390,10 @@ class Cluster(Looking):
         """Open the logs of the topics that the metadata names, and of those that only their folders tell of."""
         if self.release.fences_leaders_after_a_crash:
             self.leadership.take_leave()
-        for node in self.nodes.values():
-            for name, index, topic_id in node.directory.found():
-                take_in_folder(self.metadata, node.node_id, name, index, topic_id)
+        take_in_folders(
+            self.metadata,
+            [Folder(node.node_id, *found) for node in self.nodes.values() for found in node.directory.found()],
+        )
         for topic, partition in list(self.metadata.all_partitions()):
             self._check_interrupted()
             self._host(topic, partition, skip_broken=True)

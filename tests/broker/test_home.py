@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kafkalet.broker.home import FILE, Home, HomeDamaged
-from kafkalet.broker.metadata import MetadataImage, PartitionState, TopicState, new_topic_id
+from kafkalet.broker.home import FILE, MOST_MISSING_PARTITIONS, Folder, Home, HomeDamaged, take_in_folders
+from kafkalet.broker.metadata import NO_LEADER, MetadataImage, PartitionState, TopicState, new_topic_id
 
 
 def image() -> MetadataImage:
@@ -104,3 +104,133 @@ def test_a_damaged_file_is_named(tmp_path: Path, content: str) -> None:
     (tmp_path / FILE).write_text(content)
     with pytest.raises(HomeDamaged, match=FILE):
         Home(str(tmp_path)).load()
+
+
+# Folders
+
+ID, OTHER = bytes(range(16)), bytes(range(1, 17))
+
+
+def taken_in(image: MetadataImage, *folders: tuple[str, int, bytes | None]) -> dict[str, list[list[int]]]:
+    """The replicas of each partition of each topic, after these folders of broker 1 were taken in."""
+    take_in_folders(image, [Folder(1, *folder) for folder in folders])
+    return {name: [state.replicas for state in topic.partitions] for name, topic in image.topics.items()}
+
+
+def known_image() -> MetadataImage:
+    image = MetadataImage("c")
+    image.add_topic(TopicState("t", ID, [PartitionState(0, [1]), PartitionState(1, [1])], {}))
+    return image
+
+
+def test_topic_that_only_folders_tell_of_has_their_partitions() -> None:
+    image = MetadataImage("c")
+    assert taken_in(image, ("t", 0, ID), ("t", 1, ID), ("u", 0, None), ("u", 1, None)) == {
+        "t": [[1], [1]],
+        "u": [[1], [1]],
+    }
+    assert image.topics["t"].topic_id == ID
+
+
+def test_partitions_between_folders_have_no_replica_and_no_leader() -> None:
+    image = MetadataImage("c")
+    assert taken_in(image, ("t", 0, ID), ("t", 3, ID)) == {"t": [[1], [], [], [1]]}
+    assert [state.leader for state in image.topics["t"].partitions] == [1, NO_LEADER, NO_LEADER, 1]
+
+
+def test_partition_without_replica_gets_the_one_whose_folder_is_found_later() -> None:
+    image = MetadataImage("c")
+    taken_in(image, ("t", 0, ID), ("t", 2, ID))
+    take_in_folders(image, [Folder(2, "t", 1, ID)])
+    assert [state.replicas for state in image.topics["t"].partitions] == [[1], [2], [1]]
+
+
+@pytest.mark.parametrize("index", [20240101, 2147483647, MOST_MISSING_PARTITIONS + 1])
+def test_number_far_above_all_others_is_no_partition(index: int, caplog: pytest.LogCaptureFixture) -> None:
+    assert taken_in(MetadataImage("c"), ("backup", index, ID), ("t", 0, OTHER)) == {"t": [[1]]}
+    assert f"backup-{index} is left alone: more than" in caplog.text
+
+
+def test_partition_that_was_added_since_belongs_to_its_topic() -> None:
+    assert taken_in(known_image(), ("t", 0, ID), ("t", 2, ID)) == {"t": [[1], [1], [1]]}
+
+
+@pytest.mark.parametrize("topic_id", [OTHER, None])
+def test_folder_of_another_topic_of_that_name_adds_no_partition(topic_id: bytes | None) -> None:
+    assert taken_in(known_image(), ("t", 2, topic_id)) == {"t": [[1], [1]]}
+
+
+def test_folder_with_the_id_of_another_topic_is_left_alone() -> None:
+    assert taken_in(known_image(), ("copy", 0, ID)) == {"t": [[1], [1]]}
+
+
+# Damage
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "Expecting value"),
+        ("[]", "list indices"),
+        ("[" * 100_000, "recursion"),
+        ('{"format": 2}', "format 2 is not known, only 1 is"),
+        ('{"format": 1}', "'cluster_id' is missing"),
+    ],
+)
+def test_metadata_that_cannot_be_read_names_its_file_in_one_line(tmp_path: Path, text: str, reason: str) -> None:
+    (tmp_path / FILE).write_text(text)
+    with pytest.raises(HomeDamaged, match=reason) as damaged:
+        Home(str(tmp_path)).load()
+    assert str(damaged.value).startswith(str(tmp_path / FILE))
+    assert "\n" not in str(damaged.value)
+
+
+def test_metadata_that_is_no_text_names_its_file(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_bytes(b"\xff\xfe{}")
+    with pytest.raises(HomeDamaged, match=FILE):
+        Home(str(tmp_path)).load()
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (["topics", 0, "name"], "a/../../b"),
+        (["topics", 0, "name"], 5),
+        (["topics", 0, "id"], "zz"),
+        (["topics", 0, "id"], "00"),
+        (["topics", 0, "config"], {"retention.ms": 5}),
+        (["topics", 0, "config"], []),
+        (["topics", 0, "partitions", 0, "leader"], "1"),
+        (["topics", 0, "partitions", 0, "leader_epoch"], 1 << 31),
+        (["topics", 0, "partitions", 0, "leader_epoch"], 1.5),
+        (["topics", 0, "partitions", 0, "replicas"], ["1"]),
+        (["topics", 0, "partitions", 0, "replicas"], None),
+        (["topics", 0, "partitions"], {"a": 1}),
+        (["next_producer_id"], -1),
+        (["cluster_id"], None),
+        (["broker_config"], [["x", {}]]),
+        (["features"], []),
+        (["client_quotas"], [[[["user", "u"]], {"a": "x"}]]),
+    ],
+)
+def test_value_that_no_broker_writes_is_damage(tmp_path: Path, path: list[str | int], value: object) -> None:
+    home = Home(str(tmp_path))
+    home.save(image(), 1000)
+    saved = json.loads((tmp_path / FILE).read_text())
+    place = saved
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value
+    (tmp_path / FILE).write_text(json.dumps(saved))
+    with pytest.raises(HomeDamaged, match=FILE):
+        home.load()
+
+
+def test_topic_that_is_there_twice_is_damage(tmp_path: Path) -> None:
+    home = Home(str(tmp_path))
+    home.save(image(), 1000)
+    saved = json.loads((tmp_path / FILE).read_text())
+    saved["topics"] *= 2
+    (tmp_path / FILE).write_text(json.dumps(saved))
+    with pytest.raises(HomeDamaged, match="topic t is there twice"):
+        home.load()
