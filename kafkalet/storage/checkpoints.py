@@ -59,8 +59,8 @@ def read_epochs(path: str) -> list[tuple[int, int]]:
     return [(_number(epoch, path), _number(offset, path)) for epoch, offset in _read_lines(path, 2)]
 
 
-def write_epochs(files: Files, path: str, epochs: Iterable[tuple[int, int]]) -> None:
-    _write_lines(files, path, [f"{epoch} {offset}" for epoch, offset in epochs])
+def write_epochs(files: Files, path: str, epochs: Iterable[tuple[int, int]], *, force: bool = True) -> None:
+    _write_lines(files, path, [f"{epoch} {offset}" for epoch, offset in epochs], force=force)
 
 
 def read_topic_id(directory: str) -> bytes | None:
@@ -85,8 +85,9 @@ def read_topic_id(directory: str) -> bytes | None:
 
 
 def write_topic_id(files: Files, directory: str, topic_id: bytes) -> None:
+    """Write partition.metadata. It is forced to the disk together with the log."""
     text = f"version: {_VERSION}\ntopic_id: {uuid_text(topic_id)}"
-    files.replace(os.path.join(directory, PARTITION_METADATA), text.encode())
+    files.replace(os.path.join(directory, PARTITION_METADATA), text.encode(), force=False)
 
 
 def uuid_text(uuid: bytes) -> str:
@@ -140,8 +141,9 @@ def _read_lines(path: str, fields: int) -> list[list[str]]:
     return entries
 
 
-def _write_lines(files: Files, path: str, lines: list[str]) -> None:
-    files.replace(path, "".join(f"{line}\n" for line in (_VERSION, str(len(lines)), *lines)).encode())
+def _write_lines(files: Files, path: str, lines: list[str], *, force: bool = True) -> None:
+    text = "".join(f"{line}\n" for line in (_VERSION, str(len(lines)), *lines))
+    files.replace(path, text.encode(), force=force)
 
 
 def _number(text: str, path: str) -> int:

@@ -4,9 +4,10 @@ An entry (epoch, start offset) is made when a leader takes over and when a batch
 start offsets rise together. By them a follower, or a consumer after a change of leader, learns where its history and
 the leader's part. The entries live in `leader-epoch-checkpoint`.
 
-A new epoch is in the file before the append goes on; what a truncation removes may linger there until the next write,
-since opening a log truncates again. A broker whose files go away with it writes only when the log is flushed or
-closed.
+A new epoch is in the file before the append goes on. The first one of a log is forced to the disk together with the
+log: without entries there is nothing to lose, and making a topic need not wait for the disk. What a truncation removes
+may linger in the file until the next write, since opening a log truncates again. A broker whose files go away with it
+writes only when the log is flushed or closed.
 
 Message formats 0 and 1 carry no epochs: a log of them has no entries and no file.
 """
@@ -92,7 +93,7 @@ class LeaderEpochs:
         self._put(EpochEntry(epoch, start_offset))
         if self._files.durable:
             try:
-                self.write()
+                self.write(force=bool(before))
             except OSError:
                 self._entries = before
                 self._changed()
@@ -156,10 +157,10 @@ class LeaderEpochs:
         """The directory has another name now."""
         self.path = os.path.join(directory, LEADER_EPOCHS)
 
-    def write(self) -> None:
+    def write(self, *, force: bool = True) -> None:
         """Bring the file up to date."""
         if self._dirty and self.supported:
-            write_epochs(self._files, self.path, self._entries)
+            write_epochs(self._files, self.path, self._entries, force=force)
             self._dirty = False
 
     def _load(self) -> None:

@@ -244,14 +244,18 @@ class Files:
         for file in list(self._open):
             file.close()
 
-    def replace(self, path: str, data: Buffer) -> None:
-        """Make `data` the whole content of the file `path`: a reader, or a crash, finds the old content or the new."""
+    def replace(self, path: str, data: Buffer, *, force: bool = True) -> None:
+        """Make `data` the whole content of the file `path`: a reader, or a crash, finds the old content or the new.
+
+        Without `force` that holds if the process ends, but not if the machine does.
+        """
+        durable = self.durable and force
         try:
-            replace_file(path, data, durable=self.durable)
+            replace_file(path, data, durable=durable)
         except FileNotFoundError:
             if not self._make_directory(path):
                 raise
-            replace_file(path, data, durable=self.durable)
+            replace_file(path, data, durable=durable)
 
     def sync_directory(self, path: str) -> None:
         """Force the names in a directory to the disk."""

@@ -19,6 +19,7 @@ from contextlib import ExitStack, contextmanager
 
 from kafkalet.protocol.errors import Code, KafkaError
 
+from .checkpoints import LEADER_EPOCHS, PARTITION_METADATA
 from .config import LogConfig
 from .failures import Failures
 from .files import Buffer, Descriptor, descriptors
@@ -288,14 +289,16 @@ class LocalLog:
     def _to_be_forced(self, start: int, end: int) -> list[Descriptor]:
         """Bring to their files the segments that hold anything from `start` up to `end` (exclusive).
 
-        Returns descriptors of all their files, and of the directory.
+        Returns descriptors of all their files, of those beside them, and of the directory.
         """
         unflushed = self.segments.between(start, end)
         for segment in unflushed:
             segment.write()
         if not self.ground.files.durable or not unflushed:
             return []
-        return descriptors([*(path for segment in unflushed for path in segment.paths), self.directory])
+        paths = [path for segment in unflushed for path in segment.paths]
+        paths += [os.path.join(self.directory, name) for name in (LEADER_EPOCHS, PARTITION_METADATA)]
+        return descriptors([*paths, self.directory])
 
     def mark_flushed(self, offset: int) -> None:
         """Everything below `offset` is on the disk."""

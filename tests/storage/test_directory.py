@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from failing_disk import FailingDisk
 from place import CONFIG, TOPIC_ID, Place, content, four
 from producing import T0, produced
 
@@ -94,6 +95,20 @@ def test_a_durable_log_is_on_disk_at_once(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", durable=True)
     assert place.names() == ["00000000000000000000.log", "partition.metadata"]
     assert place.file("partition.metadata").read_text() == f"version: 0\ntopic_id: {uuid_text(TOPIC_ID)}"
+
+
+def test_new_log_waits_for_no_disk_until_it_is_flushed(tmp_path: Path) -> None:
+    """kafkalet.json names the topic; what lies beside the segments is forced with them."""
+    with FailingDisk(tmp_path) as disk:
+        place = Place(tmp_path / "data", durable=True)
+        place.append(1)
+        forced = {change.removeprefix("fsync ") for change in disk.changes if change.startswith("fsync")}
+        assert forced == {"meta.properties.tmp", "data"}
+        disk.changes.clear()
+        place.log.flush()
+        forced = {change.removeprefix("fsync ") for change in disk.changes if change.startswith("fsync")}
+        assert {"00000000000000000000.log", "leader-epoch-checkpoint", "partition.metadata", "t-0"} <= forced
+    place.directory.close()
 
 
 def test_a_log_is_opened_once(tmp_path: Path) -> None:

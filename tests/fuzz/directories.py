@@ -1,0 +1,709 @@
+"""`python -m tests.fuzz.directories`: damage data directories, and start brokers on them.
+
+A directory of several topics, groups and transactions is built once and left by a clean stop and by a kill. Each case
+takes a copy, damages it in one to three places, and starts a broker on it, twice. What has to hold:
+
+* it is ready in time, or ends with status 1 and one line that names a file of the directory;
+* there is no traceback;
+* partitions that were not damaged serve every record, to readers of both isolation levels, and take new ones;
+* partitions of which only what follows from the .log was damaged (indexes, snapshots, epochs) do so, too;
+* of other partitions each request is answered, and whatever is served in order is what was written;
+* a signal ends it with status 0.
+"""
+
+import argparse
+import contextlib
+import os
+import random
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from kafkalet.broker.cluster import Cluster
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.fetch import FetchResponse
+from kafkalet.protocol.records.batch import HEADER_SIZE, Batch
+from tests.broker.wire import Wire, batch
+from tests.golden.scenario import Server
+from tests.golden.wire import Closed, Connection, NoAnswer
+
+READY = re.compile(r"kafkalet ready bootstrap=(\S+)\n")
+PATIENCE_S = 60.0
+"""A broker that takes longer to start, to answer or to stop hangs. The machine may be busy."""
+PARTITIONS = [("alpha", 0), ("alpha", 1), ("beta", 0), ("gamma", 0)]
+INTERNAL = ("__consumer_offsets-0", "__transaction_state-0")
+RELEASE = "3.9"
+"""Later ones have no segments of less than a mebibyte."""
+SMALL = {"segment.bytes": "4000", "index.interval.bytes": "300", "file.delete.delay.ms": "0"}
+CONFIG = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
+GROUPS = {"one": 17, "two": 3}
+DERIVED = (".index", ".timeindex", ".snapshot", "leader-epoch-checkpoint")
+"""What a broker can build again from the .log, or does without."""
+CHECKPOINTS = ("recovery-point-offset-checkpoint", "replication-offset-checkpoint")
+CODES_OF_DAMAGE = frozenset(
+    {
+        Code.OFFSET_OUT_OF_RANGE,
+        Code.CORRUPT_MESSAGE,
+        Code.UNKNOWN_TOPIC_OR_PARTITION,
+        Code.LEADER_NOT_AVAILABLE,
+        Code.NOT_LEADER_OR_FOLLOWER,
+        Code.KAFKA_STORAGE_ERROR,
+    }
+)
+
+CORRELATION_ID_BYTES = 4
+Partition = FetchResponse.Topic.Partition
+Seen = dict[tuple[str, int, int], list[tuple[int, str]]]
+"""By topic, partition and isolation level: offsets and values."""
+
+
+class Found(AssertionError):
+    """A case that did what none may. The text says what."""
+
+
+# The directory
+
+
+def build(path: Path) -> tuple[Path, Path]:
+    """Directories that a clean stop and a kill have left."""
+    clean, killed = path / "clean", path / "killed"
+    with Cluster(data_dir=clean, config=CONFIG, kafka_version=RELEASE) as cluster:
+        cluster.create_topic("alpha", 2, 1, SMALL)
+        cluster.create_topic("beta", 1, 1, SMALL)
+        cluster.create_topic("gamma", 1, 1, {})
+        wire = Wire(cluster)
+        for number in range(60):
+            for topic, index in (("alpha", 0), ("alpha", 1), ("gamma", 0)):
+                wire.produce(batch(b"%s %d %d" % (topic.encode(), index, number) * 6), topic=topic, index=index)
+        for number in range(12):
+            _transaction(wire, number)
+        for group, offset in GROUPS.items():
+            _commit(wire, group, offset)
+        cluster.call(lambda: [node.directory.checkpoint() for node in cluster.nodes.values()])
+        for number in range(5):
+            wire.produce(batch(b"last %d" % number), topic="alpha")
+        shutil.copytree(clean, killed)
+        wire.close()
+    return clean, killed
+
+
+def _transaction(wire: Wire, number: int) -> None:
+    transactional_id = f"id-{number % 2}"
+    wire.ask("FindCoordinator", 1, {"key": transactional_id, "key_type": 1})
+    begun = wire.ask("InitProducerId", 1, {"transactional_id": transactional_id, "transaction_timeout_ms": 60000})
+    producer = {name: begun[name] for name in ("producer_id", "producer_epoch")}
+    named = {"transactional_id": transactional_id, **producer}
+    wire.ask("AddPartitionsToTxn", 1, {**named, "topics": [{"name": "beta", "partitions": [0]}]})
+    records = batch(b"beta %d" % number * 10, b"more", base_sequence=0, is_transactional=True, **producer)
+    wire.produce(records, topic="beta", transactional_id=transactional_id)
+    wire.ask("EndTxn", 1, {**named, "committed": number % 3 != 0})
+    wire.until(lambda: wire.cluster.log("beta").last_stable_offset == wire.cluster.log("beta").log_end_offset)
+
+
+def _commit(wire: Wire, group: str, offset: int) -> None:
+    wire.ask("FindCoordinator", 1, {"key": group, "key_type": 0})
+    partition = {"partition_index": 0, "committed_offset": offset, "committed_metadata": ""}
+    topics = [{"name": "alpha", "partitions": [partition]}]
+    wire.ask("OffsetCommit", 2, {"group_id": group, "generation_id_or_member_epoch": -1, "topics": topics})
+
+
+# Damage
+
+
+class Damage:
+    """What has been done to a copy: which partitions may have suffered, and how."""
+
+    def __init__(self, root: Path, chance: random.Random) -> None:
+        self.root = root
+        self.chance = chance
+        self.done: list[str] = []
+        self.broken: set[str] = set()
+        """Directories of partitions that may have lost records."""
+        self.bent: set[str] = set()
+        """Files of the whole directory."""
+
+    def __str__(self) -> str:
+        return "; ".join(self.done)
+
+    def note(self, what: str, path: Path) -> None:
+        """A file was damaged."""
+        name = os.fsencode(path.relative_to(self.root)).decode(errors="replace")
+        self.done.append(f"{what} {name}")
+        inside = path.relative_to(self.root).parts
+        if len(inside) == 1 and not path.is_dir():
+            self.bent.add(inside[0])
+        elif len(inside) == 1 or not inside[1].endswith(DERIVED) or path.is_dir():
+            self.broken.add(inside[0])
+
+    def files(self) -> list[Path]:
+        """The files that there are; those of the whole directory come as often as those of all partitions."""
+        inside = [path for path in sorted(self.root.rglob("*")) if path.is_file() and path.parent != self.root]
+        outside = [path for path in sorted(self.root.iterdir()) if path.is_file() and path.name != ".lock"]
+        return self.chance.choice((inside, outside, inside)) or inside or outside
+
+    def file(self) -> Path:
+        return self.chance.choice(self.files())
+
+    def partition(self) -> Path:
+        names = [f"{topic}-{index}" for topic, index in PARTITIONS] + list(INTERNAL)
+        there = [self.root / name for name in names if (self.root / name).is_dir()]
+        return self.chance.choice(there or [self.root])
+
+    def garbage(self) -> bytes:
+        size = self.chance.choice((1, 7, 8, 12, 34, 100, 4096, 20_000))
+        made = self.chance.choice((self.chance.randbytes, bytes, lambda n: b"\xff" * n, lambda n: b"9" * n))
+        return made(size)
+
+
+def flip_bytes(damage: Damage) -> None:
+    path = damage.file()
+    data = bytearray(path.read_bytes())
+    for _ in range(damage.chance.choice((1, 1, 3, 20))):
+        if data:
+            data[damage.chance.randrange(len(data))] ^= 1 << damage.chance.randrange(8)
+    path.write_bytes(data)
+    damage.note("flipped bytes of", path)
+
+
+def truncate(damage: Damage) -> None:
+    path = damage.file()
+    os.truncate(path, damage.chance.randrange(path.stat().st_size + 1))
+    damage.note("truncated", path)
+
+
+def extend(damage: Damage) -> None:
+    path = damage.file()
+    path.write_bytes(path.read_bytes() + damage.garbage())
+    damage.note("extended", path)
+
+
+def replace(damage: Damage) -> None:
+    path = damage.file()
+    path.write_bytes(damage.garbage())
+    damage.note("replaced by garbage", path)
+
+
+def overwrite(damage: Damage) -> None:
+    path = damage.file()
+    data = bytearray(path.read_bytes())
+    at, garbage = damage.chance.randrange(len(data) + 1), damage.garbage()
+    data[at : at + len(garbage)] = garbage
+    path.write_bytes(data)
+    damage.note("overwrote a part of", path)
+
+
+def delete(damage: Damage) -> None:
+    path = damage.file()
+    damage.note("deleted", path)
+    path.unlink()
+
+
+def delete_partition(damage: Damage) -> None:
+    path = damage.partition()
+    damage.note("deleted", path)
+    if path != damage.root:
+        shutil.rmtree(path)
+
+
+def make_directory(damage: Damage) -> None:
+    path = damage.file()
+    damage.note("put a directory in the place of", path)
+    path.unlink()
+    path.mkdir()
+    damage.broken.add(path.relative_to(damage.root).parts[0])
+
+
+def dangle(damage: Damage) -> None:
+    path = damage.file()
+    damage.note("put a dangling link in the place of", path)
+    path.unlink()
+    path.symlink_to("/nowhere/at/all")
+    damage.broken.add(path.relative_to(damage.root).parts[0])
+
+
+def link_to_itself(damage: Damage) -> None:
+    path = damage.file()
+    damage.note("put a link to itself in the place of", path)
+    path.unlink()
+    path.symlink_to(path)
+    damage.broken.add(path.relative_to(damage.root).parts[0])
+
+
+def forbid(damage: Damage) -> None:
+    path = damage.file()
+    path.chmod(0)
+    damage.note("forbade to read", path)
+    damage.broken.add(path.relative_to(damage.root).parts[0])
+
+
+def swap(damage: Damage) -> None:
+    first, second = damage.file(), damage.file()
+    one, other = first.read_bytes(), second.read_bytes()
+    first.write_bytes(other)
+    second.write_bytes(one)
+    damage.note("swapped", first)
+    damage.note("with", second)
+
+
+def swap_partitions(damage: Damage) -> None:
+    first, second = damage.partition(), damage.partition()
+    damage.note("swapped", first)
+    damage.note("with", second)
+    if first != second:
+        aside = damage.root / "aside"
+        first.rename(aside)
+        second.rename(first)
+        aside.rename(second)
+
+
+NAMES = (
+    "t-99999999999", "backup-20240101", "t-2147483647", "backup-1500", "alpha-7", "alpha-007", "beta-20000", "x-delete",
+    "gamma-1.0123456789abcdef0123456789abcdef-delete", "gamma-1.0123456789abcdef0123456789abcdef-stray",
+    "gamma-0.0123456789abcdef0123456789abcdef-future", "lost+found", "-1", "t--1", "a b-0", "..-0", "new-0", "new-5",
+    "alpha", "\udcff\udcfe-0", "n\udcff", "t-\u0663", "__cluster_metadata-0", "x" * 250 + "-0",
+)  # fmt: skip
+
+
+def new_directory(damage: Damage) -> None:
+    """A directory, empty or with files of a partition, under some name."""
+    path = damage.root / damage.chance.choice(NAMES)
+    with contextlib.suppress(FileExistsError):
+        if damage.chance.random() < 0.5:
+            path.mkdir()
+        else:
+            shutil.copytree(damage.partition(), path)
+    damage.done.append(f"made {path.name!r}")
+
+
+FILE_NAMES = (
+    "0.log", "xyz.log", "99999999999999999999.log", "-0000000000000000001.log", "00000000099999999999.log",
+    "00000000000000000000.log.deleted", "00000000000000000000.log.cleaned", "00000000000000000000.log.swap",
+    "00000000000000000005.log.swap", "00000000000000000005.index.swap", "xyz.cleaned", "xyz.swap", "xyz.snapshot",
+    "00000000000000000003.snapshot", "00000000000099999999.snapshot", "partition.metadata.tmp", "\udcff.log",
+    "00000000000000000003.log", "00000000000000000003.index", "00000000000000000000.txnindex",
+)  # fmt: skip
+
+
+def new_file(damage: Damage) -> None:
+    """A file, empty, of garbage, or a copy, under some name in a partition."""
+    path = damage.partition() / damage.chance.choice(FILE_NAMES)
+    data = damage.chance.choice((b"", damage.garbage(), damage.file().read_bytes()))
+    with contextlib.suppress(OSError):
+        path.write_bytes(data)
+    damage.done.append(f"made {path.name!r} in {path.parent.name}")
+    damage.broken.add(path.parent.name)
+
+
+def duplicate_segment(damage: Damage) -> None:
+    partition = damage.partition()
+    logs = sorted(partition.glob("*.log"))
+    if logs:
+        base = damage.chance.randrange(100)
+        shutil.copy(damage.chance.choice(logs), partition / f"{base:020d}.log")
+    damage.done.append(f"copied a segment in {partition.name}")
+    damage.broken.add(partition.name)
+
+
+NUMBERS = (b"99999999999999999999", b"9223372036854775807", b"2147483648", b"-5", b"0", b"1e9", b"", b"x")
+
+
+def change_number(damage: Damage) -> None:
+    """Another number in a text file."""
+    texts = [path for path in sorted(damage.root.rglob("*")) if path.is_file() and _is_text(path.name)]
+    path = damage.chance.choice(texts) if texts else damage.file()
+    data = path.read_bytes()
+    places = list(re.finditer(rb"-?\d+", data))
+    if places:
+        at = damage.chance.choice(places)
+        data = data[: at.start()] + damage.chance.choice(NUMBERS) + data[at.end() :]
+    path.write_bytes(data)
+    damage.note("changed a number in", path)
+    if path.name == "partition.metadata":
+        damage.broken.add(path.parent.name)
+
+
+def _is_text(name: str) -> bool:
+    return name.endswith(("-checkpoint", ".metadata", ".properties", ".json"))
+
+
+def scramble_record(damage: Damage) -> None:
+    """A field in the head of some batch."""
+    logs = [path for path in sorted(damage.root.rglob("*.log")) if path.is_file() and path.stat().st_size > 61]
+    if not logs:
+        return
+    path = damage.chance.choice(logs)
+    data = bytearray(path.read_bytes())
+    starts = [0]
+    while starts[-1] + 12 < len(data):
+        size = 12 + struct.unpack_from(">i", data, starts[-1] + 8)[0]
+        if size < 14 or starts[-1] + size >= len(data):
+            break
+        starts.append(starts[-1] + size)
+    at = damage.chance.choice(starts) + damage.chance.choice((0, 4, 8, 12, 16, 17, 21, 23, 27, 35, 43, 51, 57))
+    data[at : at + 4] = damage.chance.choice((b"\xff" * 4, b"\0" * 4, b"\x7f" + b"\xff" * 3, b"\0\0\0\x05"))
+    path.write_bytes(data)
+    damage.note("scrambled a head in", path)
+
+
+DAMAGES: tuple[Callable[[Damage], None], ...] = (
+    flip_bytes,
+    flip_bytes,
+    truncate,
+    extend,
+    replace,
+    overwrite,
+    delete,
+    delete_partition,
+    make_directory,
+    dangle,
+    link_to_itself,
+    forbid,
+    swap,
+    swap_partitions,
+    new_directory,
+    new_directory,
+    new_file,
+    duplicate_segment,
+    change_number,
+    change_number,
+    scramble_record,
+)
+
+
+def damaged(root: Path, chance: random.Random) -> Damage:
+    """Do one to three kinds of damage to a directory. What cannot be done to what is left is not."""
+    damage = Damage(root, chance)
+    for _ in range(chance.choice((1, 1, 1, 2, 3))):
+        with contextlib.suppress(FileNotFoundError, IsADirectoryError, FileExistsError, OSError):
+            chance.choice(DAMAGES)(damage)
+    return damage
+
+
+# Looking
+
+
+class Broker:
+    """A broker in a process of its own, and a connection to it if it has started."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.stderr = root.with_name(root.name + "-stderr").open("w+")
+        command = [sys.executable, "-m", "kafkalet", "serve", "--listen", "127.0.0.1:0", "--data-dir", str(root)]
+        command += ["--kafka-version", RELEASE, "--log-level", "warning", "--set", "auto.create.topics.enable=false"]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=self.stderr, text=True, start_new_session=True
+        )
+        self.connection: Connection | None = None
+
+    def wait_until_ready(self) -> bool:
+        """Whether it serves; Found unless it does so, or refuses in order, in time."""
+        assert self.process.stdout is not None
+        watch = _Watch(self.process)
+        with watch:
+            line = self.process.stdout.readline()
+        if watch.barked:
+            raise Found("it does not get ready")
+        if line:
+            found = READY.fullmatch(line)
+            if found is None:
+                raise Found(f"it says {line!r}")
+            self.connection = Server(found[1]).connect()
+            self.connection.timeout_s = PATIENCE_S
+            return True
+        self._check_refusal(self.process.wait(PATIENCE_S))
+        return False
+
+    def _check_refusal(self, status: int) -> None:
+        text = self.said()
+        lines = text.splitlines()
+        own = [line for line in lines if line.startswith("kafkalet: ")]
+        if status != 1 or len(own) != 1 or own != lines[-1:]:
+            raise Found(f"it ended with status {status} and {own}")
+        if str(self.root) not in own[0]:
+            raise Found(f"it names no file: {own[0]}")
+
+    def stop(self) -> None:
+        """End it with a signal; Found unless that ends it in order."""
+        if self.connection is not None:
+            self.connection.close()
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            status = self.process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            raise Found("a signal does not end it") from None
+        if status != 0:
+            raise Found(f"a signal ends it with status {status}")
+
+    def said(self) -> str:
+        self.stderr.flush()
+        text = Path(self.stderr.name).read_text(errors="replace")
+        if "Traceback" in text:
+            raise Found(text)
+        return text
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+        self.stderr.close()
+
+
+class _Watch:
+    """Kills a process that takes too long."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self._process = process
+        self.barked = False
+
+    def __enter__(self) -> "_Watch":
+        self._previous = signal.signal(signal.SIGALRM, self._bark)
+        signal.setitimer(signal.ITIMER_REAL, PATIENCE_S)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, self._previous)
+
+    def _bark(self, *_: object) -> None:
+        self.barked = True
+        self._process.kill()
+
+
+def fetch(connection: Connection, topic: str, index: int, offset: int, isolation: int = 0) -> Partition:
+    """A Fetch, of which the records are left as bytes: they may be anything."""
+    body = Wire.fetch_body(version=11, topic=topic, index=index, offset=offset, isolation_level=isolation)
+    connection.send("Fetch", 11, body)
+    frame = connection.receive_frame(time.monotonic() + PATIENCE_S)
+    return FetchResponse.decode(frame, 11, CORRELATION_ID_BYTES).responses[0].partitions[0]
+
+
+def whole_batches(data: bytes) -> Iterator[Batch]:
+    """The batches up to the first one that is cut or damaged."""
+    position = 0
+    while len(data) - position >= HEADER_SIZE:
+        size = 12 + struct.unpack_from(">i", data, position + 8)[0]
+        if size < HEADER_SIZE or position + size > len(data):
+            return
+        try:
+            found = Batch(data[position : position + size])
+            found.check_crc()
+        except KafkaError:
+            return
+        yield found
+        position += size
+
+
+def read(connection: Connection, topic: str, index: int, isolation: int) -> tuple[int, list[tuple[int, str]]]:
+    """The code that ends reading, and what was read before it: offsets and values."""
+    found: list[tuple[int, str]] = []
+    code, offset = _offset(connection, topic, index, -2)
+    while code == 0:
+        partition = fetch(connection, topic, index, offset, isolation)
+        code = partition.error_code
+        whole = list(whole_batches(bytes(partition.records or b"")))
+        for each in whole:
+            if not each.is_control:
+                found += [(record.offset, bytes(record.value or b"").decode()) for record in each.records()]
+        if not whole or whole[-1].next_offset <= offset:
+            break
+        offset = whole[-1].next_offset
+    return code, found
+
+
+def _offset(connection: Connection, topic: str, index: int, timestamp: int) -> tuple[int, int]:
+    body = {"topics": [{"name": topic, "partitions": [{"partition_index": index, "timestamp": timestamp}]}]}
+    found = connection.ask("ListOffsets", 5, body)["topics"][0]["partitions"][0]
+    return found["error_code"], found["offset"]
+
+
+def produce(connection: Connection, topic: str, index: int) -> tuple[int, int]:
+    """The code, and the offset that a new record got."""
+    body = Wire.produce_body(batch(b"new"), topic=topic, index=index)
+    found = connection.ask("Produce", 9, body)["responses"][0]["partitions"][0]
+    return found["error_code"], found["base_offset"]
+
+
+def committed(connection: Connection, group: str) -> int:
+    body = {"group_id": group, "topics": [{"name": "alpha", "partition_indexes": [0]}]}
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        connection.ask("FindCoordinator", 1, {"key": group, "key_type": 0})
+        answer = connection.ask("OffsetFetch", 2, body)
+        if answer["error_code"] == 0 or time.monotonic() > deadline:
+            offset: int = answer["topics"][0]["partitions"][0]["committed_offset"]
+            return offset
+        time.sleep(0.05)
+
+
+def seen(connection: Connection) -> Seen:
+    """All that readers see."""
+    return {
+        (topic, index, isolation): read(connection, topic, index, isolation)[1]
+        for topic, index in PARTITIONS
+        for isolation in (0, 1)
+    }
+
+
+class Case(NamedTuple):
+    """One copy that was damaged."""
+
+    seed: int
+    root: Path
+    damage: Damage
+    expected: Seen
+
+    def run(self) -> bool:
+        """Start twice on it. Whether it served; Found where it did what none may."""
+        started = False
+        for life in (1, 2):
+            broker = Broker(self.root)
+            try:
+                if not broker.wait_until_ready():
+                    return started
+                started = True
+                self._look(broker, first=life == 1)
+                broker.stop()
+                broker.said()
+            except (Closed, NoAnswer, ConnectionError) as error:
+                raise Found(f"life {life}: {error!r}\n{broker.said()}") from error
+            finally:
+                broker.close()
+        return True
+
+    def _look(self, broker: Broker, *, first: bool) -> None:
+        connection = broker.connection
+        assert connection is not None
+        damage = self.damage
+        for topic, index in PARTITIONS:
+            name = f"{topic}-{index}"
+            is_whole = name not in damage.broken and not self._may_lose(topic)
+            for isolation in (0, 1):
+                code, found = read(connection, topic, index, isolation)
+                expected = self.expected[topic, index, isolation]
+                if is_whole and (code or [one for one in found if one[1] != "new"] != expected):
+                    missing = [one for one in expected if one not in found]
+                    raise Found(f"{name} at isolation {isolation}: code {code}, missing {missing[:3]}")
+                if code and code not in CODES_OF_DAMAGE:
+                    raise Found(f"{name} at isolation {isolation}: code {code}")
+            code, offset = produce(connection, topic, index)
+            if code and (is_whole or code not in CODES_OF_DAMAGE):
+                raise Found(f"{name} refuses a record: {code}")
+            if code == 0 and (is_whole or first):
+                self._check_new(connection, topic, index, offset)
+        if "__consumer_offsets-0" not in damage.broken and not self._may_lose("__consumer_offsets"):
+            for group, wanted in GROUPS.items():
+                if (got := committed(connection, group)) != wanted:
+                    raise Found(f"group {group} has committed {got}, not {wanted}")
+
+    def _check_new(self, connection: Connection, topic: str, index: int, offset: int) -> None:
+        partition = fetch(connection, topic, index, offset)
+        whole = whole_batches(bytes(partition.records or b""))
+        values = [record.value for each in whole if not each.is_control for record in each.records()]
+        if partition.error_code or b"new" not in values:
+            code = partition.error_code
+            raise Found(f"the new record at {offset} of {topic}-{index} cannot be read: code {code}, {values}")
+
+    def _may_lose(self, topic: str) -> bool:
+        """Whether a file of the whole directory was damaged from which follows what a topic has.
+
+        The metadata name topics and their ids; a log start may be set to any offset. A broker that could not believe
+        the metadata would not have started.
+        """
+        del topic
+        return bool(self.damage.bent & {"kafkalet.json", "log-start-offset-checkpoint", "meta.properties"})
+
+
+@contextlib.contextmanager
+def copies(path: Path) -> Iterator[Callable[[int], Case]]:
+    """Makes damaged copies by number; each goes when the next one is made."""
+    clean, killed = build(path)
+    expected: Seen = {}
+    pristine = path / "pristine"
+    shutil.copytree(clean, pristine)
+    broker = Broker(pristine)
+    try:
+        assert broker.wait_until_ready()
+        assert broker.connection is not None
+        expected = seen(broker.connection)
+        broker.stop()
+    finally:
+        broker.close()
+    assert all(len(found) > 20 for found in expected.values()), expected
+    root = path / "case"
+
+    def case(seed: int) -> Case:
+        chance = random.Random(seed)
+        _remove(root)
+        shutil.copytree(chance.choice((clean, killed)), root)
+        return Case(seed, root, damaged(root, chance), expected)
+
+    yield case
+    _remove(root)
+
+
+def _remove(root: Path) -> None:
+    if root.exists():
+        shutil.rmtree(root)
+
+
+class Tried(NamedTuple):
+    """What a campaign did."""
+
+    cases: int
+    served: int
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"{self.cases} damaged directories in {self.seconds:.0f} s: {self.served} served, the others refused"
+
+
+def run(
+    first: int, count: int, *, keep_going: bool = False, found: dict[int, str] | None = None, progress: bool = False
+) -> Tried:
+    """Try the cases of these seeds. Raises Found, or collects by seed in `found`."""
+    begun, served = time.monotonic(), 0
+    with tempfile.TemporaryDirectory(prefix="kafkalet-directories-") as path, copies(Path(path)) as make:
+        for seed in range(first, first + count):
+            case = make(seed)
+            try:
+                served += case.run()
+            except Found as error:
+                text = f"seed {seed}: {case.damage}\n{error}"
+                if not keep_going or found is None:
+                    raise Found(text) from error
+                found[seed] = text
+                if progress:
+                    print(text, file=sys.stderr, flush=True)
+            if progress and (seed - first) % 100 == 99:
+                print(f"{seed - first + 1} cases, {time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)
+    return Tried(count, served, time.monotonic() - begun)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz.directories", description="Damage data directories.")
+    parser.add_argument("--cases", type=int, default=1000, help="how many (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="of the first case (default: %(default)s)")
+    parser.add_argument("--keep-going", action="store_true", help="collect what is found instead of ending with it")
+    options = parser.parse_args()
+    found: dict[int, str] = {}
+    try:
+        print(run(options.seed, options.cases, keep_going=options.keep_going, found=found, progress=True))
+    except Found as error:
+        found[0] = str(error)
+        print(error, file=sys.stderr)
+    print(f"{len(found)} found: {sorted(found)}", file=sys.stderr)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
