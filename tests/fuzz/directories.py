@@ -127,6 +127,8 @@ class Damage:
         self.done: list[str] = []
         self.broken: set[str] = set()
         """Directories of partitions that may have lost records."""
+        self.scrambled: set[str] = set()
+        """Those in which entries may say something else than they did: new records may be hidden behind them."""
         self.bent: set[str] = set()
         """Files of the whole directory."""
 
@@ -142,6 +144,8 @@ class Damage:
             self.bent.add(inside[0])
         elif len(inside) == 1 or not inside[1].endswith(DERIVED) or path.is_dir():
             self.broken.add(inside[0])
+            if what not in ("truncated", "extended", "deleted"):
+                self.scrambled.add(inside[0])
 
     def files(self) -> list[Path]:
         """The files that there are; those of the whole directory come as often as those of all partitions."""
@@ -300,6 +304,7 @@ def new_file(damage: Damage) -> None:
         path.write_bytes(data)
     damage.done.append(f"made {path.name!r} in {path.parent.name}")
     damage.broken.add(path.parent.name)
+    damage.scrambled.add(path.parent.name)
 
 
 def duplicate_segment(damage: Damage) -> None:
@@ -310,6 +315,7 @@ def duplicate_segment(damage: Damage) -> None:
         shutil.copy(damage.chance.choice(logs), partition / f"{base:020d}.log")
     damage.done.append(f"copied a segment in {partition.name}")
     damage.broken.add(partition.name)
+    damage.scrambled.add(partition.name)
 
 
 NUMBERS = (b"99999999999999999999", b"9223372036854775807", b"2147483648", b"-5", b"0", b"1e9", b"", b"x")
@@ -598,7 +604,7 @@ class Case(NamedTuple):
             code, offset = produce(connection, topic, index)
             if code and (is_whole or code not in CODES_OF_DAMAGE):
                 raise Found(f"{name} refuses a record: {code}")
-            if code == 0 and (is_whole or first):
+            if code == 0 and name not in damage.scrambled and (is_whole or first):
                 self._check_new(connection, topic, index, offset)
         if "__consumer_offsets-0" not in damage.broken and not self._may_lose("__consumer_offsets"):
             for group, wanted in GROUPS.items():

@@ -1,4 +1,4 @@
-"""A small share of the damaged directories in every run of the tests; `python -m tests.fuzz.directories` is the rest."""
+"""A small share of the damaged directories in every run of the tests; `python -m tests.fuzz.directories` is more."""
 
 import random
 import shutil
