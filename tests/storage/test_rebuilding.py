@@ -207,5 +207,7 @@ def test_messages_of_format_1_get_append_time() -> None:
 def test_old_formats_have_no_room_for_producers_and_headers(config: LogConfig) -> None:
     idempotent = produced(0, producer_id=7, producer_epoch=0, base_sequence=0)
     assert refused(idempotent, config).code == Code.UNSUPPORTED_FOR_MESSAGE_FORMAT
-    assert refused(produced(0, transactional=True), config).code == Code.UNSUPPORTED_FOR_MESSAGE_FORMAT
+    assert refused(produced(0, transactional=True), config).code == Code.UNKNOWN_SERVER_ERROR
+    compressed = produced(0, transactional=True, codec="gzip")
+    assert refused(compressed, config).code == Code.UNSUPPORTED_FOR_MESSAGE_FORMAT
     assert refused(produced(record(headers=[["h", b"v"]])), config).code == Code.UNKNOWN_SERVER_ERROR
