@@ -15,6 +15,9 @@ A compressed block is a row of sequences: a token (length of literals, length of
 up to one that is not 255), the literals, and how far back to copy from (2 bytes).
 """
 
+from functools import cache
+from struct import Struct
+
 from kafkalet.protocol.wire import Buffer
 
 from .streams import Corrupt, TooLarge, cramjam_or_none
@@ -23,6 +26,12 @@ _MAGIC = b"\x04\x22\x4d\x18"
 _DESCRIPTOR = b"\x60\x40"  # version 1, independent blocks of at most 64 KiB, nothing else
 _BLOCK_BYTES = 64 * 1024
 _NOT_COMPRESSED = 0x80000000
+_LAST_LITERALS = 5
+_LAST_BYTES = 3 + _LAST_LITERALS
+_LAST_COPY_BYTES = 12
+"""A block ends with 5 literals, and its last copy begins 12 bytes before the end (liblz4's LASTLITERALS, MFLIMIT)."""
+_SHORT_BYTES, _SHORT_CONTENT_BYTES = 16, 32
+"""As in liblz4, up to 14 literals that begin farther than this from both ends are not checked against these rules."""
 
 
 def compress(data: Buffer, level: int | None = None, *, broken_checksum: bool = False) -> bytes:
@@ -98,12 +107,21 @@ def _decompress_block(block: bytes, most: int) -> bytes:
     cramjam = cramjam_or_none()
     if cramjam is None:
         return _copy_out(block, most)
+    # A frame around the block, for cramjam's reader of bare blocks takes the first four bytes for a size if it can.
+    frame = b"".join((_frame_start(most), len(block).to_bytes(4, "little"), block, bytes(4)))
     buffer = bytearray(min(most, 255 * len(block) + 64))  # a byte of a length stands for 255 bytes at most
     try:
-        size = cramjam.lz4.decompress_block_into(block, buffer)
+        size = cramjam.lz4.decompress_into(frame, buffer)
     except cramjam.DecompressionError as error:
         raise Corrupt(str(error)) from None
     return bytes(memoryview(buffer)[:size])
+
+
+@cache
+def _frame_start(block_bytes: int) -> bytes:
+    """The header of a frame of blocks of at most `block_bytes` bytes: 64 KiB, 256 KiB, 1 MiB or 4 MiB."""
+    descriptor = bytes((0x60, block_bytes.bit_length() - 9 << 3))
+    return _MAGIC + descriptor + _header_checksum(descriptor)
 
 
 def _length(block: bytes, position: int, length: int) -> tuple[int, int]:
@@ -125,20 +143,25 @@ def _copy_out(block: bytes, most: int) -> bytes:
             token = block[position]
             position += 1
             length = token >> 4
+            may_be_last = length == 15 or position >= end - _SHORT_BYTES or len(out) > most - _SHORT_CONTENT_BYTES
             if length == 15:
                 length, position = _length(block, position, length)
             out += block[position : position + length]
             position += length
-            if position == end:
+            if may_be_last and (position > end - _LAST_BYTES or len(out) > most - _LAST_COPY_BYTES):
+                if position != end:
+                    raise Corrupt("a copy too close to the end of the block")
                 break
             distance = block[position] | block[position + 1] << 8
             position += 2
             length = token & 15
             if length == 15:
                 length, position = _length(block, position, length)
+                if position > end - _LAST_LITERALS + 1:
+                    raise Corrupt("a copy too close to the end of the block")
             length += 4
             start = len(out) - distance
-            if start < 0 or distance == 0 or len(out) + length > most:
+            if start < 0 or distance == 0 or len(out) + length > most - _LAST_LITERALS:
                 raise Corrupt("a copy of what is not there, or too much of it")
             if distance >= length:
                 out += out[start : start + length]
@@ -153,6 +176,7 @@ def _copy_out(block: bytes, most: int) -> bytes:
 
 _P1, _P2, _P3, _P4, _P5 = 2654435761, 2246822519, 3266489917, 668265263, 374761393
 _MASK = 0xFFFFFFFF
+_STRIPES = Struct("<4I")
 
 
 def _rotated(number: int, bits: int) -> int:
@@ -162,16 +186,19 @@ def _rotated(number: int, bits: int) -> int:
 def xxh32(data: bytes) -> int:
     """The checksum XXH32 with seed 0."""
     size = len(data)
-    position = 0
-    if size >= 16:
-        lanes = [_P1 + _P2 & _MASK, _P2, 0, -_P1 & _MASK]
-        for position in range(0, size - 15, 16):
-            for lane in range(4):
-                at = position + 4 * lane
-                word = int.from_bytes(data[at : at + 4], "little")
-                lanes[lane] = _rotated(lanes[lane] + word * _P2 & _MASK, 13) * _P1 & _MASK
-        position += 16
-        digest = sum(_rotated(lane, bits) for lane, bits in zip(lanes, (1, 7, 12, 18), strict=True))
+    position = size & ~15
+    if position:
+        one, two, three, four = _P1 + _P2 & _MASK, _P2, 0, -_P1 & _MASK
+        for a, b, c, d in _STRIPES.iter_unpack(data[:position]):
+            one = one + a * _P2 & _MASK
+            one = ((one << 13 | one >> 19) & _MASK) * _P1 & _MASK
+            two = two + b * _P2 & _MASK
+            two = ((two << 13 | two >> 19) & _MASK) * _P1 & _MASK
+            three = three + c * _P2 & _MASK
+            three = ((three << 13 | three >> 19) & _MASK) * _P1 & _MASK
+            four = four + d * _P2 & _MASK
+            four = ((four << 13 | four >> 19) & _MASK) * _P1 & _MASK
+        digest = _rotated(one, 1) + _rotated(two, 7) + _rotated(three, 12) + _rotated(four, 18)
     else:
         digest = _P5
     digest = digest + size & _MASK

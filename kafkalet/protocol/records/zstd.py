@@ -13,6 +13,7 @@ frame a reader of Kafka's takes a frame that is cut off for the end.
 """
 
 import sys
+from itertools import pairwise
 from types import ModuleType
 
 from kafkalet.protocol.wire import Buffer
@@ -42,11 +43,12 @@ def compress(data: Buffer, level: int | None = None) -> bytes:
 def decompress(data: Buffer, limit: int) -> bytes:
     """The content of all frames together. Raises Corrupt or TooLarge."""
     data = bytes(data)
-    end, bound = _measure(data)
+    ends, bound = _measure(data)
+    end = ends[-1]
     if cramjam := cramjam_or_none():
         return _decompress_by_cramjam(cramjam, data[:end], limit, bound)
     if library := library_or_none():
-        return _decompress_by_library(library, data[:end], limit)
+        return _decompress_by_library(library, data, ends, limit)
     from . import zstd_frames
 
     return zstd_frames.decompress(data[:end], limit)
@@ -88,28 +90,29 @@ def _decompress_by_cramjam(cramjam: ModuleType, data: bytes, limit: int, bound: 
         return bytes(memoryview(buffer)[:written])
 
 
-def _decompress_by_library(library: ModuleType, data: bytes, limit: int) -> bytes:
+def _decompress_by_library(library: ModuleType, data: bytes, ends: list[int], limit: int) -> bytes:
+    """Each frame is cut out first: a decompressor copies all that follows the frame it was given."""
     pieces: list[bytes] = []
-    while data:
+    for start, end in pairwise(ends):
         frame = library.ZstdDecompressor()
         try:
-            piece = frame.decompress(data, limit + 1)
+            piece = frame.decompress(data[start:end], limit + 1)
         except library.ZstdError as error:
             raise Corrupt(str(error)) from None
         limit -= len(piece)
         if limit < 0:
             raise TooLarge
-        if not frame.eof:
-            raise Corrupt("it ends too early")
+        if not frame.eof or frame.unused_data:
+            raise Corrupt("a frame that ends elsewhere than its blocks")
         pieces.append(piece)
-        data = frame.unused_data
     return b"".join(pieces)
 
 
-def _measure(data: bytes) -> tuple[int, int]:
-    """(where the last complete frame ends, how many bytes the frames hold at most)."""
-    end = bound = 0
-    while end < len(data):
+def _measure(data: bytes) -> tuple[list[int], int]:
+    """(0 and where each complete frame ends, how many bytes the frames hold at most)."""
+    ends = [0]
+    bound = 0
+    while (end := ends[-1]) < len(data):
         magic = data[end : end + 4]
         if not (_FRAME.startswith(magic) or (magic[0] >> 4 == 5 and _SKIPPED.startswith(magic[1:]))):
             raise Corrupt("no frame where one should begin")
@@ -121,9 +124,9 @@ def _measure(data: bytes) -> tuple[int, int]:
             if end == 0:
                 raise Corrupt("it ends too early")
             break
-        end = frame_end
+        ends.append(frame_end)
         bound += most
-    return end, bound
+    return ends, bound
 
 
 def _measure_frame(data: bytes, position: int) -> tuple[int, int]:

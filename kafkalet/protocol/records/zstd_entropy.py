@@ -20,7 +20,11 @@ that order, each of them 2^(weight - 1) times.
     n >= 128    n - 127 weights of 4 bits follow
 """
 
-from typing import NamedTuple
+from collections import Counter
+from functools import cache
+from itertools import compress
+from operator import itemgetter
+from typing import TypeAlias
 
 from .streams import Corrupt
 
@@ -28,16 +32,13 @@ _DEPTH_BITS = 11
 """The longest prefix code."""
 _WEIGHTS_ACCURACY = 6
 _MOST_WEIGHTS = 255
+_BYTES = [bytes((byte,)) for byte in range(256)]
 _WINDOW_BYTES = 48
 """A stream is read in windows of so many bytes: shifting a number costs time in proportion to its length."""
 
 
-class Cell(NamedTuple):
-    """A cell of a table of finite states."""
-
-    symbol: int
-    bits: int
-    base: int
+Cell: TypeAlias = tuple[int, int, int]
+"""A cell of a table of finite states: symbol, how many bits lead to the next cell, base of the next cell."""
 
 
 def distribution(data: bytes, most_accuracy: int, most_symbol: int) -> tuple[list[int], int, int]:
@@ -75,25 +76,53 @@ def distribution(data: bytes, most_accuracy: int, most_symbol: int) -> tuple[lis
     return shares, accuracy, size
 
 
-def cells(shares: list[int], accuracy: int) -> list[Cell]:
-    """The table of 2^accuracy cells in which each symbol has its share."""
-    size = 1 << accuracy
+class Cells(dict[int, Cell]):
+    """The table of 2^accuracy cells in which each symbol has its share.
+
+    A cell is computed when it is first read: two bytes can describe 512 cells, and a block can describe three tables
+    to read a single sequence. The work of a block stays in proportion to its bytes and its content that way.
+    """
+
+    __slots__ = ("_accuracy", "_parts", "_symbols")
+
+    def __init__(self, shares: list[int], accuracy: int) -> None:
+        super().__init__()
+        self._accuracy = accuracy
+        self._parts = [abs(share) for share in shares]
+        self._symbols = _spread(shares, 1 << accuracy)
+
+    def __missing__(self, state: int) -> Cell:
+        symbol = self._symbols[state]
+        part = self._parts[symbol] + self._symbols.count(symbol, 0, state)
+        bits = self._accuracy + 1 - part.bit_length()
+        cell = self[state] = (symbol, bits, (part << bits) - (1 << self._accuracy))
+        return cell
+
+
+def _spread(shares: list[int], size: int) -> bytes:
+    """The symbols of the `size` cells.
+
+    Symbols with a share are dealt to the cells in turn, with a fixed step from cell to cell. Rare symbols (share -1)
+    own the last cells, which the deal passes over; here each rare symbol is inserted at the turn of its cell.
+    """
+    by_turn = bytearray().join([bytes((symbol,)) * share for symbol, share in enumerate(shares) if share > 0])
     rare = [symbol for symbol, share in enumerate(shares) if share < 0]
-    first_rare = size - len(rare)
-    step = (size >> 1) + (size >> 3) + 3
-    places = (place * step & size - 1 for place in range(size))
-    symbols = [0] * first_rare + rare[::-1]
-    often = (symbol for symbol, share in enumerate(shares) for _ in range(share))
-    for place, symbol in zip((place for place in places if place < first_rare), often, strict=True):
-        symbols[place] = symbol
-    parts = [abs(share) for share in shares]
-    table = []
-    for symbol in symbols:
-        part = parts[symbol]
-        parts[symbol] += 1
-        bits = accuracy + 1 - part.bit_length()
-        table.append(Cell(symbol, bits, (part << bits) - size))
-    return table
+    turns = _inverse_step(size)
+    for turn, symbol in sorted((-number * turns % size, symbol) for number, symbol in enumerate(rare, 1)):
+        by_turn.insert(turn, symbol)
+    return bytes(_by_cell(size)(by_turn))
+
+
+def _inverse_step(size: int) -> int:
+    """The cell at index i is reached in turn i * this number, modulo `size`."""
+    return pow((size >> 1) + (size >> 3) + 3, -1, size)
+
+
+@cache
+def _by_cell(size: int) -> "itemgetter[tuple[int, ...]]":
+    """Reorders `size` symbols from the order of the turns to the order of the cells."""
+    turns = _inverse_step(size)
+    return itemgetter(*(place * turns % size for place in range(size)))
 
 
 def stream_bits(stream: bytes) -> int:
@@ -113,7 +142,7 @@ class PrefixCode:
 
     def __init__(self, weights: list[int]) -> None:
         """`weights` of all bytes but the last that occurs. Raises Corrupt if they leave no weight for it."""
-        total = sum(1 << weight >> 1 for weight in weights)
+        total = sum(count * (1 << weight >> 1) for weight, count in Counter(weights).items())
         self.depth = total.bit_length()
         missing = (1 << self.depth) - total
         if not 0 < self.depth <= _DEPTH_BITS or missing & missing - 1:
@@ -123,10 +152,10 @@ class PrefixCode:
             raise Corrupt("a prefix code that could be shorter")
         self.texts: list[bytes] = []
         self.bits: list[int] = []
-        for byte in sorted(range(len(weights)), key=weights.__getitem__):
-            if weight := weights[byte]:
-                self.texts += [bytes((byte,))] * (1 << weight - 1)
-                self.bits += [self.depth + 1 - weight] * (1 << weight - 1)
+        for byte in sorted(compress(range(len(weights)), weights), key=weights.__getitem__):
+            self.texts += [_BYTES[byte]] * (1 << weights[byte] - 1)
+        for weight in range(1, self.depth + 1):
+            self.bits += [self.depth + 1 - weight] * (weights.count(weight) << weight - 1)
         self.long_texts, self.long_bits = self.texts, self.bits
 
     def lengthen(self) -> None:
@@ -187,7 +216,7 @@ def prefix_code(data: bytes) -> tuple[PrefixCode, int]:
 def _read_weights(data: bytes) -> list[int]:
     """Two states take turns until one would need more bits than are left; then the other has the last word."""
     shares, accuracy, size = distribution(data, _WEIGHTS_ACCURACY, _MOST_WEIGHTS)
-    table = cells(shares, accuracy)
+    table = Cells(shares, accuracy)
     left = stream_bits(data[size:]) - 2 * accuracy
     if left < 0:
         raise Corrupt("weights that are cut off")
@@ -195,14 +224,15 @@ def _read_weights(data: bytes) -> list[int]:
     mask = (1 << accuracy) - 1
     state, other = number >> left + accuracy & mask, number >> left & mask
     weights: list[int] = []
-    while len(weights) < _MOST_WEIGHTS:
-        weight, bits, base = table[state]
+    for _ in range(_MOST_WEIGHTS - 1):
+        weight, bits, following = table[state]
         weights.append(weight)
-        left -= bits
-        if left < 0:
-            weights.append(table[other].symbol)
-            break
-        state, other = other, base + (number >> left & (1 << bits) - 1)
-    if len(weights) > _MOST_WEIGHTS or left >= 0:
-        raise Corrupt("too many weights")
-    return weights
+        state = other
+        other = following
+        if bits:
+            left -= bits
+            if left < 0:
+                weights.append(table[state][0])
+                return weights
+            other += number >> left & (1 << bits) - 1
+    raise Corrupt("too many weights")

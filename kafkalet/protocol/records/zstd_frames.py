@@ -179,20 +179,24 @@ class _Frame:
         for count, distance, length in sequences:
             if distance > 0:
                 one, two, three = distance, one, two
-            else:
+            elif distance != -2:
                 one, two, three = again(distance, count, one, two, three)
+            elif not count:  # spelled out here because a tiny block can ask for it 43,690 times
+                one, two = two, one
             if count:
                 content += literals[used : used + count]
                 used += count
                 size += count
             start = size - one
             size += length
-            if start < first or size > most or used > len(literals):
+            if start < first or size > most:
                 raise Corrupt("a copy of what is not there, or too much of it")
             if one >= length:
                 content += content[start : start + length]
             else:  # what is copied grows while it is
                 content += (content[start:] * (length // one + 1))[:length]
+        if used > len(literals):
+            raise Corrupt("copies after more literals than there are")
         content += literals[used:]
         if len(content) > most:
             raise Corrupt("a block that holds too much")

@@ -16,12 +16,14 @@ from functools import cache
 from typing import NamedTuple, TypeAlias
 
 from .streams import Corrupt
-from .zstd_entropy import Cell, cells, distribution, stream_bits
+from .zstd_entropy import Cells, distribution, stream_bits
 
 _FIXED, _ONE_CODE, _DISTRIBUTED = 0, 1, 2
 _WINDOW_BYTES = 64
 _MOST_BITS = 128
 """More than a sequence ever takes: 31 + 16 + 16 additional bits, 9 + 9 + 8 that lead to its next states."""
+_ZERO_BYTES = 4
+"""Stand before the stream: more than the 9 + 9 + 8 bits that would lead to the states after the last sequence."""
 _MASKS = [(1 << bits) - 1 for bits in range(_MOST_BITS)]
 
 
@@ -37,7 +39,23 @@ class Table(NamedTuple):
     """A table of 2^accuracy steps."""
 
     accuracy: int
-    steps: list[Step]
+    steps: dict[int, Step]
+
+
+class _Steps(dict[int, Step]):
+    """The steps of a table of cells. As with the cells, a step is computed when it is first read."""
+
+    __slots__ = ("_cells", "_codes")
+
+    def __init__(self, codes: list[tuple[int, int]], cells: Cells) -> None:
+        super().__init__()
+        self._codes, self._cells = codes, cells
+
+    def __missing__(self, state: int) -> Step:
+        code, bits, base = self._cells[state]
+        number, extra_bits = self._codes[code]
+        step = self[state] = (number, extra_bits, bits, base, extra_bits + bits)
+        return step
 
 
 class Kind(NamedTuple):
@@ -79,15 +97,10 @@ COPIES = Kind(
 KINDS = (LITERALS, DISTANCES, COPIES)
 
 
-def _table(kind: Kind, accuracy: int, states: list[Cell]) -> Table:
-    codes = kind.codes
-    return Table(accuracy, [(*codes[code], bits, base, codes[code][1] + bits) for code, bits, base in states])
-
-
 @cache
 def _fixed_table(index: int) -> Table:
     kind = KINDS[index]
-    return _table(kind, kind.fixed_accuracy, cells(kind.fixed, kind.fixed_accuracy))
+    return Table(kind.fixed_accuracy, _Steps(kind.codes, Cells(kind.fixed, kind.fixed_accuracy)))
 
 
 class Sequences:
@@ -123,10 +136,11 @@ class Sequences:
         if mode == _ONE_CODE:
             if not data or data[0] >= len(kind.codes):
                 raise Corrupt("an unknown code")
-            return _table(kind, 0, [Cell(data[0], 0, 0)]), 1
+            number, extra_bits = kind.codes[data[0]]
+            return Table(0, {0: (number, extra_bits, 0, 0, extra_bits)}), 1
         if mode == _DISTRIBUTED:
             shares, accuracy, size = distribution(data, kind.most_accuracy, len(kind.codes) - 1)
-            return _table(kind, accuracy, cells(shares, accuracy)), size
+            return Table(accuracy, _Steps(kind.codes, Cells(shares, accuracy))), size
         last = self.tables[index]
         if last is None:
             raise Corrupt("no table to use again")
@@ -148,9 +162,12 @@ def _count(data: bytes) -> tuple[int, int]:
 def _walk(stream: bytes, count: int, literals: Table, distances: Table, copies: Table) -> Iterator[Sequence]:
     """The `count` sequences of a stream, whose bits have to be used up then.
 
-    A sequence takes all its bits at once, and they are parted from the lowest on, which is against their order.
+    A sequence takes all its bits at once, and they are parted from the lowest on, which is against their order. A
+    sequence that takes none (all codes without bits) skips that: a block of ten bytes can hold 43,690 of them. The last
+    sequence leads to no other; the bits that would lead on are read from zeros put before the stream.
     """
-    left = stream_bits(stream)
+    left = stream_bits(stream) + 8 * _ZERO_BYTES
+    stream = bytes(_ZERO_BYTES) + stream
     start = max(0, len(stream) - _WINDOW_BYTES)
     window = int.from_bytes(stream[start:], "little")
     at = left - 8 * start  # so many bits of the window are left
@@ -163,36 +180,36 @@ def _walk(stream: bytes, count: int, literals: Table, distances: Table, copies: 
     distance = states & _MASKS[distances.accuracy]
     literal = states >> distances.accuracy & _MASKS[literals.accuracy]
     masks, literal_steps, distance_steps, copy_steps = _MASKS, literals.steps, distances.steps, copies.steps
-    for following in range(count - 1, -1, -1):
-        literal_base, literal_extra, literal_bits, literal_next, literal_all = literal_steps[literal]
-        distance_base, _, distance_bits, distance_next, distance_all = distance_steps[distance]
-        copy_base, copy_extra, copy_bits, copy_next, copy_all = copy_steps[copy]
-        if at < _MOST_BITS and start:
-            end = start + (at + 7 >> 3)
-            at += 8 * start
-            start = max(0, end - _WINDOW_BYTES)
-            at -= 8 * start
-            window = int.from_bytes(stream[start:end], "little")
-        if not following:  # nothing leads on from the last: zeros stand for it
-            window <<= literal_bits + distance_bits + copy_bits
-            at += literal_bits + distance_bits + copy_bits
+    literal_bits = distance_bits = copy_bits = 0
+    for _ in range(count):
+        literal_base, literal_extra, literal_bits, literal, literal_all = literal_steps[literal]
+        distance_base, _, distance_bits, distance, distance_all = distance_steps[distance]
+        copy_base, copy_extra, copy_bits, copy, copy_all = copy_steps[copy]
         taken = literal_all + distance_all + copy_all
-        at -= taken
-        if at < 0:
-            raise Corrupt("sequences that are cut off")
-        bits = window >> at & masks[taken]
-        distance = distance_next + (bits & masks[distance_bits])
-        bits >>= distance_bits
-        copy = copy_next + (bits & masks[copy_bits])
-        bits >>= copy_bits
-        literal = literal_next + (bits & masks[literal_bits])
-        bits >>= literal_bits
-        if literal_extra:
-            literal_base += bits & masks[literal_extra]
-            bits >>= literal_extra
-        if copy_extra:
-            copy_base += bits & masks[copy_extra]
-            bits >>= copy_extra
-        yield literal_base, distance_base + bits, copy_base
-    if at or start:
-        raise Corrupt("sequences that use less than there is")
+        if taken:
+            if at < _MOST_BITS and start:
+                end = start + (at + 7 >> 3)
+                at += 8 * start
+                start = max(0, end - _WINDOW_BYTES)
+                at -= 8 * start
+                window = int.from_bytes(stream[start:end], "little")
+            at -= taken
+            if at < 0:
+                raise Corrupt("sequences that are cut off")
+            bits = window >> at & masks[taken]
+            distance += bits & masks[distance_bits]
+            bits >>= distance_bits
+            copy += bits & masks[copy_bits]
+            bits >>= copy_bits
+            literal += bits & masks[literal_bits]
+            bits >>= literal_bits
+            if literal_extra:
+                literal_base += bits & masks[literal_extra]
+                bits >>= literal_extra
+            if copy_extra:
+                copy_base += bits & masks[copy_extra]
+                bits >>= copy_extra
+            distance_base += bits
+        yield literal_base, distance_base, copy_base
+    if at + 8 * start + literal_bits + distance_bits + copy_bits != 8 * _ZERO_BYTES:
+        raise Corrupt("sequences that use other bits than there are")

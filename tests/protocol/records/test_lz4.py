@@ -1,11 +1,15 @@
+from collections.abc import Callable
+
 import aiokafka.codec
 import cramjam
+import lz4.frame as lz4frame
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafkalet.protocol.records import lz4
 from kafkalet.protocol.records.streams import Corrupt, TooLarge
+from tests.effort import executed_lines
 
 from .strategies import damaged
 from .test_codecs import TEXT, contents
@@ -131,7 +135,71 @@ def test_other_frames_are_refused(data: bytes) -> None:
 )
 def test_broken_blocks_are_refused(block: bytes, without_cramjam: None) -> None:
     with pytest.raises(Corrupt):
-        lz4.decompress(frame(0x60, 0x40, len(block).to_bytes(4, "little") + block + bytes(4)), LIMIT)
+        lz4.decompress(one_block(block), LIMIT)
+
+
+def one_block(block: bytes) -> bytes:
+    return frame(0x60, 0x40, len(block).to_bytes(4, "little") + block + bytes(4))
+
+
+def test_a_block_that_begins_like_a_size_is_read_as_a_block() -> None:
+    """The first four bytes are a token and three literals, but also a size for what follows them."""
+    block = bytes.fromhex("8d080000" + "40239772f0")
+    assert lz4.decompress(one_block(block), LIMIT) == block[1:]
+    assert in_python(one_block(block)) == block[1:]
+
+
+def length_bytes(length: int) -> bytes:
+    """What follows a token for a length of 15 and more."""
+    return b"" if length < 15 else b"\xff" * ((length - 15) // 255) + bytes(((length - 15) % 255,))
+
+
+@st.composite
+def built_blocks(draw: st.DrawFn) -> bytes:
+    """Sequences of which each is well-formed, but which may copy too much or end too early."""
+    block = b""
+    for _ in range(draw(st.integers(0, 5))):
+        literals = draw(st.binary(max_size=20))
+        more = draw(st.sampled_from([0, 1, 14, 15, 40, 65_440, 65_500]))
+        distance = draw(st.sampled_from([1, 2, 4, 8, 20]))
+        block += bytes((min(len(literals), 15) << 4 | min(more, 15),)) + length_bytes(len(literals)) + literals
+        block += distance.to_bytes(2, "little") + length_bytes(more)
+    end = draw(st.binary(max_size=14))
+    return block + bytes((len(end) << 4,)) + end
+
+
+@settings(deadline=None, max_examples=300)
+@given(built_blocks())
+def test_both_readers_agree_about_built_blocks(block: bytes) -> None:
+    def read(reader: Callable[[bytes], bytes]) -> bytes | None:
+        try:
+            return reader(one_block(block))
+        except Corrupt:
+            return None
+
+    assert read(in_python) == read(lambda data: lz4.decompress(data, LIMIT))
+
+
+@settings(deadline=None)
+@given(contents)
+def test_block_checksums_of_another_writer_are_checked(content: bytes) -> None:
+    data = lz4frame.compress(content, block_checksum=True, block_linked=False, store_size=False)
+    assert lz4.decompress(data, LIMIT) == content
+
+
+SLOW_FRAMES = {
+    "blocks of one stored byte": frame(0x60, 0x40, b"\1\0\0\x80x" * 1000 + bytes(4)),
+    "blocks of one literal": frame(0x60, 0x40, b"\2\0\0\0\x10x" * 1000 + bytes(4)),
+    "copies of four bytes": one_block(b"\x10x\1\0" + b"\0\1\0" * 5000 + b"\xc0" + bytes(12)),
+    "a length of many bytes": one_block(b"\x1fx\1\0" + b"\xff" * 250 + b"\0" + b"\xc0" + bytes(12)),
+}
+
+
+@pytest.mark.parametrize("kind", SLOW_FRAMES)
+def test_work_is_bounded_by_the_bytes_read_and_written(kind: str, without_cramjam: None) -> None:
+    data = SLOW_FRAMES[kind]
+    content = lz4.decompress(data, LIMIT)
+    assert executed_lines(lambda: lz4.decompress(data, LIMIT)) <= 8 * (len(data) + len(content))
 
 
 @pytest.mark.parametrize(

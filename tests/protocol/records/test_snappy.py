@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from kafkalet.protocol.records import snappy
 from kafkalet.protocol.records.streams import Corrupt, TooLarge
+from kafkalet.protocol.records.varint import encode_unsigned
+from tests.effort import executed_lines
 
 from .strategies import damaged
 from .test_codecs import TEXT, contents
@@ -46,6 +48,38 @@ def test_both_readers_agree_about_damaged_data(data: st.DataObject) -> None:
     except (Corrupt, TooLarge) as error:
         read = type(error)
     assert read == expected
+
+
+def announced(size: int, elements: bytes) -> bytes:
+    """A framed chunk of raw snappy that announces `size` bytes."""
+    raw = encode_unsigned(size) + elements
+    return FRAMED[:16] + len(raw).to_bytes(4, "big") + raw
+
+
+SLOW_STREAMS = {
+    "chunks of nothing": FRAMED[:16] + b"\0\0\0\1\0" * 1000,
+    "headers": FRAMED[:16] * 1000,
+    "literals of one byte": announced(5000, b"\0x" * 5000),
+    "copies of one byte": announced(5001, b"\0x" + b"\x02\1\0" * 5000),
+    "copies of 64 bytes": announced(64 * 5000 + 1, b"\0x" + b"\xfe\1\0" * 5000),
+}
+
+
+@pytest.mark.parametrize("kind", SLOW_STREAMS)
+def test_work_is_bounded_by_the_bytes_read_and_written(kind: str, without_cramjam: None) -> None:
+    data = SLOW_STREAMS[kind]
+    content = snappy.decompress(data, LIMIT)
+    assert executed_lines(lambda: snappy.decompress(data, LIMIT)) <= 8 * (len(data) + len(content))
+
+
+def test_work_ends_with_the_announced_size(without_cramjam: None) -> None:
+    data = announced(10, b"\0x" + b"\xfe\1\0" * 5000)
+
+    def read() -> None:
+        with pytest.raises(Corrupt):
+            snappy.decompress(data, LIMIT)
+
+    assert executed_lines(read) < 1000
 
 
 def test_without_the_library_literals_are_written(without_cramjam: None) -> None:

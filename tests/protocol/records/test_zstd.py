@@ -147,5 +147,21 @@ def test_a_library_that_waits_for_more_has_no_frame(monkeypatch: pytest.MonkeyPa
         zstd.decompress(ONE, LIMIT)
 
 
+def test_the_library_is_given_one_frame_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It copies what follows the frame: with many small frames, that takes quadratic time."""
+    given_bytes = []
+
+    class Recording(StandIn.ZstdDecompressor):
+        def decompress(self, data: bytes, max_length: int) -> bytes:
+            given_bytes.append(data)
+            return super().decompress(data, max_length)
+
+    library = SimpleNamespace(ZstdDecompressor=Recording, ZstdError=StandIn.ZstdError)
+    monkeypatch.setattr(zstd, "cramjam_or_none", lambda: None)
+    monkeypatch.setattr(zstd, "library_or_none", lambda: library)
+    assert zstd.decompress(ONE + SKIPPED + TWO + ONE, LIMIT) == b"one twoone "
+    assert given_bytes == [ONE, SKIPPED, TWO, ONE]
+
+
 def test_python_has_a_library_from_3_14_on() -> None:
     assert (zstd.library_or_none() is not None) == (sys.version_info >= (3, 14))

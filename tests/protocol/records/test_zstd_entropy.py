@@ -1,7 +1,9 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kafkalet.protocol.records.streams import Corrupt
-from kafkalet.protocol.records.zstd_entropy import PrefixCode, cells, distribution, prefix_code, stream_bits
+from kafkalet.protocol.records.zstd_entropy import Cells, PrefixCode, distribution, prefix_code, stream_bits
 from kafkalet.protocol.records.zstd_sequences import LITERALS
 
 WEIGHTS = [4, 3, 2, 0, 1]
@@ -86,15 +88,63 @@ def test_a_code_that_is_cut_off_is_refused(data: bytes) -> None:
 
 
 def test_cells_are_those_of_the_appendix_of_the_rfc() -> None:
-    table = cells(LITERALS.fixed, 6)
+    table = Cells(LITERALS.fixed, 6)
     some = {0: (0, 4, 0), 1: (0, 4, 16), 2: (1, 5, 32), 10: (14, 6, 0), 17: (25, 5, 32), 38: (25, 4, 0), 43: (0, 4, 48)}
-    assert {state: tuple(table[state]) for state in some} == some
-    assert [tuple(cell) for cell in table[-4:]] == [(35, 6, 0), (34, 6, 0), (33, 6, 0), (32, 6, 0)]
+    assert {state: table[state] for state in some} == some
+    assert [table[state] for state in range(60, 64)] == [(35, 6, 0), (34, 6, 0), (33, 6, 0), (32, 6, 0)]
 
 
 def test_the_cells_of_a_symbol_part_all_cells_among_them() -> None:
-    parts = [(base, 1 << bits) for symbol, bits, base in cells([5, 27], 5) if symbol == 0]
+    table = Cells([5, 27], 5)
+    cells = [table[state] for state in range(32)]
+    parts = [(base, 1 << bits) for symbol, bits, base in cells if symbol == 0]
     assert sorted(parts) == [(0, 4), (4, 4), (8, 8), (16, 8), (24, 8)]
+
+
+def dealt(shares: list[int], accuracy: int) -> list[int]:
+    """The symbol of each cell, dealt one by one as RFC 8878 (4.1.1) describes it."""
+    size = 1 << accuracy
+    symbols = [-1] * size
+    place = size
+    for symbol, share in enumerate(shares):
+        if share < 0:
+            place -= 1
+            symbols[place] = symbol
+    first_rare = place
+    place = 0
+    for symbol, share in enumerate(shares):
+        for _ in range(share):
+            symbols[place] = symbol
+            place = (place + (size >> 1) + (size >> 3) + 3) % size
+            while place >= first_rare and place:
+                place = (place + (size >> 1) + (size >> 3) + 3) % size
+    return symbols
+
+
+@st.composite
+def share_lists(draw: st.DrawFn) -> tuple[list[int], int]:
+    accuracy = draw(st.integers(5, 9))
+    left = 1 << accuracy
+    shares = []
+    while left:
+        share = draw(st.one_of(st.sampled_from([-1, 0, 1, left]), st.integers(1, left))) if len(shares) < 50 else left
+        shares.append(share)
+        left -= abs(share)
+    return shares, accuracy
+
+
+@given(share_lists())
+def test_cells_are_dealt_as_the_rfc_deals_them(told: tuple[list[int], int]) -> None:
+    shares, accuracy = told
+    table = Cells(shares, accuracy)
+    assert [table[state][0] for state in range(1 << accuracy)] == dealt(shares, accuracy)
+
+
+def test_a_cell_is_computed_only_when_it_is_read() -> None:
+    table = Cells([512], 9)
+    assert not table
+    assert table[300] == (0, 0, 300)
+    assert len(table) == 1
 
 
 def written(accuracy: int, *values: tuple[int, int]) -> bytes:

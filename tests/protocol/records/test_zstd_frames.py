@@ -7,6 +7,7 @@ from typing import Any
 
 import cramjam
 import pytest
+import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,11 +15,28 @@ from kafkalet.protocol.records import zstd, zstd_frames
 from kafkalet.protocol.records.batch import Batch
 from kafkalet.protocol.records.streams import Corrupt, TooLarge
 from kafkalet.protocol.records.xxh64 import xxh64
+from tests.effort import executed_lines
 
 from .recorded import recorded
 from .strategies import damaged
 from .test_codecs import contents
 from .test_zstd import streamed
+from .zstd_blocks import (
+    DISTRIBUTED,
+    FIXED,
+    ONE_CODE,
+    RAW,
+    REPEATED,
+    SAME,
+    block,
+    coded_literals,
+    distribution,
+    frame_with,
+    packed_tree,
+    plain_tree,
+    repeated_literals,
+    sequences,
+)
 
 LIMIT = 1 << 24
 MAGIC = b"\x28\xb5\x2f\xfd"
@@ -306,3 +324,113 @@ def test_the_last_distances_move_as_the_rfc_shows() -> None:
     ]:
         last = (number - 3, *last[:2]) if number > 3 else zstd_frames.again(number - 3, literals, *last)
         assert last == after
+
+
+EIGHT_RAW = block(bytes(range(8)), RAW)
+ALL_ONE_CODE = (ONE_CODE, ONE_CODE, ONE_CODE)
+ALL_DISTRIBUTED = (DISTRIBUTED, DISTRIBUTED, DISTRIBUTED)
+NO_LITERALS = b"\0"
+ONE_SYMBOL_TABLES = distribution(9, [512]) + distribution(8, [256]) + distribution(9, [512])
+MANY_SYMBOL_TABLES = (
+    distribution(9, [512 - 35] + [-1] * 35)
+    + distribution(8, [256 - 28] + [-1] * 28)
+    + distribution(9, [460] + [-1] * 52)
+)
+SPARSE_WEIGHTS = [0] * 253 + [1, 0]
+BARELY_FITTING_WEIGHTS = [11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0]
+
+SLOW_FRAMES = {
+    "43,690 sequences without bits": frame_with(
+        EIGHT_RAW, *[block(NO_LITERALS + sequences(43_690, ALL_ONE_CODE, b"\0\0\0", b"\1"))] * 2
+    ),
+    "32,000 sequences of a literal and no bits": frame_with(
+        EIGHT_RAW, *[block(repeated_literals(32_000) + sequences(32_000, ALL_ONE_CODE, b"\1\0\0", b"\1"))] * 2
+    ),
+    "three tables of 512 cells for one sequence": frame_with(
+        EIGHT_RAW, *[block(NO_LITERALS + sequences(1, ALL_DISTRIBUTED, ONE_SYMBOL_TABLES, b"\0\0\0\4"))] * 200
+    ),
+    "three tables of many symbols for one sequence": frame_with(
+        EIGHT_RAW, *[block(NO_LITERALS + sequences(1, ALL_DISTRIBUTED, MANY_SYMBOL_TABLES, b"\0\0\0\4"))] * 50
+    ),
+    "255 weights in six bytes for one literal": frame_with(
+        *[block(coded_literals(packed_tree(SPARSE_WEIGHTS, 5, [31, 1]), b"\2", 1) + b"\0")] * 200
+    ),
+    "a prefix code of depth 11 for one literal": frame_with(
+        *[block(coded_literals(plain_tree(BARELY_FITTING_WEIGHTS), b"\3", 1) + b"\0")] * 200
+    ),
+    "empty raw blocks": frame_with(*[block(b"", RAW)] * 2000),
+    "raw blocks of one byte": frame_with(*[block(b"x", RAW)] * 2000),
+    "one byte repeated no times": frame_with(*[block(b"x", REPEATED, size=0)] * 2000),
+    "one byte repeated 128 Ki times": frame_with(*[block(b"x", REPEATED, size=1 << 17)] * 30),
+    "blocks of repeated literals": frame_with(*[block(repeated_literals(100_000) + b"\0")] * 30),
+    "empty frames": frame_with() * 1000,
+    "frames to skip": b"\x50\x2a\x4d\x18\0\0\0\0" * 2000,
+    "a huge window": MAGIC + b"\0\x88" + block(b"x", RAW, is_last=True),
+}
+
+
+@pytest.mark.parametrize("kind", SLOW_FRAMES)
+def test_work_is_bounded_by_the_bytes_read_and_written(kind: str) -> None:
+    """Ordinary data takes 2 to 4 lines a byte; the worst case, 255 weights in six bytes, takes 130."""
+    data = SLOW_FRAMES[kind]
+    content = zstd_frames.decompress(data, LIMIT)
+    assert executed_lines(lambda: zstd_frames.decompress(data, LIMIT)) <= 150 * (len(data) + len(content))
+
+
+@pytest.mark.parametrize("kind", SLOW_FRAMES)
+def test_slow_frames_are_read_as_the_library_reads_them(kind: str) -> None:
+    data = SLOW_FRAMES[kind]
+    reader = zstandard.ZstdDecompressor().decompressobj(read_across_frames=True)
+    assert zstd_frames.decompress(data, LIMIT) == reader.decompress(data)
+
+
+@pytest.mark.parametrize("kind", ["43,690 sequences without bits", "32,000 sequences of a literal and no bits"])
+def test_sequences_without_bits_are_as_cheap_as_ordinary_data(kind: str) -> None:
+    data = SLOW_FRAMES[kind]
+    content = zstd_frames.decompress(data, LIMIT)
+    assert executed_lines(lambda: zstd_frames.decompress(data, LIMIT)) <= 7 * len(content)
+
+
+TREES = [plain_tree([1, 0]), plain_tree(BARELY_FITTING_WEIGHTS), packed_tree(SPARSE_WEIGHTS, 5, [31, 1])]
+
+
+@st.composite
+def built_blocks(draw: st.DrawFn) -> bytes:
+    """A block of parts that are well-formed one by one, with streams of any bits."""
+    tail = draw(st.sampled_from([b"\1", b"\2", b"\4", b"\x10", b"\x80"]))
+    literals = draw(
+        st.one_of(
+            st.just(NO_LITERALS),
+            st.binary(max_size=31).map(lambda text: bytes((len(text) << 3,)) + text),
+            st.integers(0, 300).map(repeated_literals),
+            st.builds(
+                coded_literals, st.sampled_from(TREES), st.binary(max_size=3).map(lambda b: b + tail), st.integers(1, 9)
+            ),
+        )
+    )
+    if draw(st.booleans()):
+        return block(literals + b"\0")
+    tables = b""
+    modes = []
+    for most_accuracy, codes in ((9, 36), (8, 29), (9, 53)):
+        mode = draw(st.sampled_from([FIXED, ONE_CODE, DISTRIBUTED, SAME]))
+        modes.append(mode)
+        if mode == ONE_CODE:
+            tables += bytes((draw(st.integers(0, 5)),))
+        elif mode == DISTRIBUTED:
+            accuracy = draw(st.integers(5, most_accuracy))
+            rare = draw(st.integers(0, min(codes - 1, 30)))
+            tables += distribution(accuracy, [(1 << accuracy) - rare] + [-1] * rare)
+    stream = draw(st.binary(max_size=12)) + tail
+    return block(literals + sequences(draw(st.integers(1, 20)), (modes[0], modes[1], modes[2]), tables, stream))
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(built_blocks(), min_size=1, max_size=4))
+def test_what_is_read_of_built_blocks_the_library_reads_alike(blocks: list[bytes]) -> None:
+    data = frame_with(EIGHT_RAW, *blocks)
+    try:
+        content = zstd_frames.decompress(data, LIMIT)
+    except Corrupt:
+        return
+    assert zstandard.ZstdDecompressor().decompressobj().decompress(data) == content
