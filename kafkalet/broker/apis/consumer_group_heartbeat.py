@@ -5,20 +5,39 @@ v1  topics by regular expression; members choose their own ids (KIP-1082)
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.consumerGroupHeartbeat.
 """
 
+from collections.abc import Coroutine
+from typing import Any
+
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.assignors.java_order import order_of_strings
 from kafkalet.broker.groups.consumer_config import assignors, runs_consumer_groups
 from kafkalet.broker.groups.consumer_heartbeat import Sender, heartbeat
 from kafkalet.broker.groups.consumer_leaving import expect_classic_members, leave
 from kafkalet.broker.groups.consumer_member import JOINING, LEAVING, LEAVING_FOR_A_RESTART
+from kafkalet.broker.groups.consumer_regex import LONG_EXPRESSION
 from kafkalet.broker.groups.upgrade import consumer_group, existing_group, group_to_join
 from kafkalet.broker.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest as Request
 from kafkalet.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse as Response
 
+Answer = Response | Delayed[Response]
 
-def handle(request: Request, context: Context) -> Response | Delayed[Response]:
+
+def handle(request: Request, context: Context) -> Answer | Coroutine[Any, Any, Answer]:
+    regex = request.subscribed_topic_regex
+    if regex is not None and len(regex) > LONG_EXPRESSION:
+        return _read_and_handle(regex, request, context)
+    return _handle(request, context)
+
+
+async def _read_and_handle(regex: str, request: Request, context: Context) -> Answer:
+    if runs_consumer_groups(context.node):
+        await context.node.coordinators.groups.regexes.read(regex)
+    return _handle(request, context)
+
+
+def _handle(request: Request, context: Context) -> Answer:
     node = context.node
     if not runs_consumer_groups(node):
         raise KafkaError(Code.UNSUPPORTED_VERSION)

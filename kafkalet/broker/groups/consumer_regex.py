@@ -2,7 +2,8 @@
 
 A member that comes with a new expression is told of no topics at first; they are looked up right after its heartbeat,
 which raises the group epoch, and the next heartbeat brings them. They are looked up again when there are new topics
-(at most every ten seconds) and every ten minutes (`group.consumer.regex.refresh.interval.ms`).
+(at most every ten seconds) and every ten minutes (`group.consumer.regex.refresh.interval.ms`). To try an expression
+with many topics can take long; other requests are served in between.
 
 Source: org.apache.kafka.coordinator.group.GroupMetadataManager.maybeUpdateRegularExpressions,
 handleRegularExpressionsResult, modern.consumer.TopicRegexResolver.
@@ -10,9 +11,11 @@ handleRegularExpressionsResult, modern.consumer.TopicRegexResolver.
 
 import logging
 from collections import Counter
+from collections.abc import Generator
 from enum import Enum
 from typing import Any, cast
 
+from kafkalet.broker.work import Work, start
 from kafkalet.protocol.errors import Code, KafkaError
 
 from . import consumer_records as records
@@ -22,11 +25,14 @@ from .consumer_member import ConsumerMember
 from .consumer_records import Change, Resolved
 from .consumer_replay import commit
 from .consumer_state import ConsumerState
-from .regex import BadRegex, compile_regex
+from .regex import LONGEST_TOPIC_NAME, BadRegex, compiling, finished, in_turns
 
 _LOG = logging.getLogger(__name__)
 
 SHORTEST_REFRESH_MS = 10_000
+LONG_EXPRESSION = 1000
+"""An expression of more characters takes more than a millisecond to read."""
+MOST_CHECKED = 16
 _NOTHING = Resolved(frozenset(), 0, 0)
 
 
@@ -51,7 +57,7 @@ def look_at_regexes(
         if old and regexes[old] == 1:
             changes.append(records.no_regex(group.group_id, old))
         if new and not regexes[new]:
-            check_regex(new)
+            group.shard.node.coordinators.groups.regexes.check(new)
             is_new = True
         elif (new in group.members.resolved) if new else _notices(group, old):
             status = RegexStatus.CHANGED_AND_RESOLVED
@@ -64,15 +70,44 @@ def _notices(group: ConsumerState, given_up: str) -> bool:
     return bool(given_up) and group.shard.node.release.notices_expressions_given_up
 
 
-def check_regex(expression: str) -> None:
-    """Raise INVALID_REGULAR_EXPRESSION for an expression that RE2 cannot read."""
+class CheckedRegexes:
+    """The expressions that clients of a broker came with last, and what is wrong with them.
+
+    A long expression takes some ten milliseconds to read; a handler reads it in turns (`read`), and the group, which
+    decides at once, then finds it here.
+    """
+
+    def __init__(self) -> None:
+        self._problems: dict[str, BadRegex | None] = {}
+
+    def check(self, expression: str) -> None:
+        """Raise INVALID_REGULAR_EXPRESSION for an expression that RE2 cannot read."""
+        if expression not in self._problems:
+            self._remember(expression, finished(_reading(expression)))
+        problem = self._problems[expression]
+        if problem is not None:
+            raise KafkaError(
+                Code.INVALID_REGULAR_EXPRESSION,
+                f"SubscribedTopicRegex `{expression}` is not a valid regular expression: {problem}.",
+            ) from problem
+
+    async def read(self, expression: str) -> None:
+        """Have what `check` needs to know ready."""
+        if expression not in self._problems:
+            self._remember(expression, await in_turns(_reading(expression)))
+
+    def _remember(self, expression: str, problem: BadRegex | None) -> None:
+        if len(self._problems) >= MOST_CHECKED:
+            del self._problems[next(iter(self._problems))]
+        self._problems[expression] = problem
+
+
+def _reading(expression: str) -> Generator[None, None, BadRegex | None]:
     try:
-        compile_regex(expression)
+        yield from compiling(expression, LONGEST_TOPIC_NAME)
     except BadRegex as problem:
-        raise KafkaError(
-            Code.INVALID_REGULAR_EXPRESSION,
-            f"SubscribedTopicRegex `{expression}` is not a valid regular expression: {problem}.",
-        ) from problem
+        return problem
+    return None
 
 
 def _is_due(group: ConsumerState, old: str, new: str, *, is_new: bool) -> bool:
@@ -100,16 +135,44 @@ def _is_due(group: ConsumerState, old: str, new: str, *, is_new: bool) -> bool:
 def resolve_soon(group: ConsumerState) -> None:
     """Look the expressions of a group up after what is going on now."""
     group.is_resolving = True
-    group.shard.node.call_soon(lambda: _resolve(group))
+    group.shard.node.call_soon(lambda: _begin(group))
 
 
-def _resolve(group: ConsumerState) -> None:
-    group.is_resolving = False
-    if cast(dict[str, Any], group.shard.groups).get(group.group_id) is not group or not group.members.regexes:
+def _begin(group: ConsumerState) -> None:
+    node = group.shard.node
+    work = start(_resolve(group), node.turns, node.workers)
+    if isinstance(work, Work):
+        work.then(lambda _: None, lambda error: _LOG.error("a bug in a lookup of topics", exc_info=error))
+
+
+async def _resolve(group: ConsumerState) -> None:
+    """Look up what the expressions stand for now, and write it if the group still wants to know."""
+    metadata = group.shard.node.metadata
+    names, version, now_ms = sorted(metadata.topics), metadata.version, group.shard.clock.now_ms()
+    found: dict[str, Resolved] = {}
+    try:
+        for expression in list(group.members.regexes):
+            topics = await in_turns(_matching(group.group_id, expression, names))
+            found[expression] = Resolved(topics, version, now_ms)
+    finally:
+        group.is_resolving = False
+    if cast(dict[str, Any], group.shard.groups).get(group.group_id) is group:
+        in_order = ordered(found, string_hash, grown(len(found), with_capacity(len(found))))
+        _write(group, {regex: found[regex] for regex in in_order if regex in group.members.regexes})
+
+
+def _matching(group_id: str, expression: str, names: list[str]) -> Generator[None, None, frozenset[str]]:
+    try:
+        regex = yield from compiling(expression, LONGEST_TOPIC_NAME)
+        return frozenset((yield from regex.selecting(names)))
+    except BadRegex as problem:
+        _LOG.error("group %s: expression %s cannot be read (%s); it is ignored", group_id, expression, problem)
+        return frozenset()
+
+
+def _write(group: ConsumerState, resolved: dict[str, Resolved]) -> None:
+    if not resolved:
         return
-    count = len(group.members.regexes)
-    in_order = ordered(group.members.regexes, string_hash, grown(count, with_capacity(count)))
-    resolved = {regex: _topics_of(group, regex) for regex in in_order}
     known = group.members.resolved
     changes = [records.regex(group.group_id, regex, now) for regex, now in resolved.items()]
     changed = any(known.get(regex, _NOTHING).topics != now.topics for regex, now in resolved.items())
@@ -120,14 +183,3 @@ def _resolve(group: ConsumerState) -> None:
         commit(group, changes)
     except KafkaError as error:  # the next heartbeat tries again
         _LOG.warning("group %s: what its expressions stand for could not be written: %s", group.group_id, error)
-
-
-def _topics_of(group: ConsumerState, expression: str) -> Resolved:
-    metadata = group.shard.node.metadata
-    topics: frozenset[str] = frozenset()
-    try:
-        matches = compile_regex(expression)
-        topics = frozenset(name for name in metadata.topics if matches(name))
-    except BadRegex as problem:
-        _LOG.error("group %s: expression %r cannot be read (%s); it is ignored", group.group_id, expression, problem)
-    return Resolved(topics, metadata.version, group.shard.clock.now_ms())

@@ -14,6 +14,7 @@ from kafkalet.clock import Timer
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .arrivals import Arrivals
+from .consumer_regex import CheckedRegexes
 from .loading import load
 from .offsets_removal import remove_expired, remove_partitions
 from .shard import Shard
@@ -30,6 +31,7 @@ class GroupCoordinator:
         self._found: dict[str, Shard] = {}  # by group, to find it quickly
         self._expiry: Timer | None = None
         self.arrivals = Arrivals()
+        self.regexes = CheckedRegexes()
 
     def loaded(self) -> dict[int, int]:
         return {index: shard.log.leader_epoch for index, shard in self._shards.items()}

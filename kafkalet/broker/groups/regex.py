@@ -1,135 +1,293 @@
-"""Which names of topics a regular expression stands for (RE2 syntax, KIP-848).
+"""Regular expressions in RE2 syntax, matched in time linear in the expression and in the text (KIP-848, KIP-1152).
 
-An expression becomes a nondeterministic automaton, and that, step by step as names are tried, a deterministic one. So
-no expression can make a name take longer than a walk along it, whatever it repeats; Python's own `re` promises that
-as little as other engines that go back and try again.
+    compile_regex(expression)      reads an expression, and returns what tells whether a whole text matches it
+    compiling(expression)          the same in slices; the value is a Regex
+    regex.selecting(texts)         those of many texts that match, in slices
+
+An expression becomes a nondeterministic automaton, and that, as names are tried, a deterministic one, of which only a
+bounded part is kept. So no expression makes a name take longer than a walk along it, whatever it repeats; Python's own
+`re` goes back and tries again, which can take exponential time.
+
+The generators yield after a slice of work (a few milliseconds), so that the event loop can serve others in between
+(`in_turns`).
 
 Source: com.google.re2j, used by org.apache.kafka.coordinator.group.modern.consumer.TopicRegexResolver.
 """
 
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Generator, Iterable
+from typing import TypeVar
 
-from .regex_classes import WORD
-from .regex_syntax import BadRegex, Kind, Node, parse
+from kafkalet.broker.work import pause
 
-MOST_STATES = 10_000
-MOST_STEPS_KEPT = 5_000
+from .regex_classes import WORD, Beyond, none_beyond
+from .regex_syntax import parsing
+from .regex_tree import MOST_STATES, BadRegex, Kind, Node
+
+__all__ = [
+    "LONGEST_STRING",
+    "LONGEST_TOPIC_NAME",
+    "BadRegex",
+    "Regex",
+    "compile_regex",
+    "compiling",
+    "finished",
+    "in_turns",
+]
+
+__all__ = [
+    *("LONGEST_STRING", "LONGEST_TOPIC_NAME", "BadRegex", "Regex"),
+    *("compile_regex", "compiling", "finished", "in_turns"),
+]
+
+LONGEST_TOPIC_NAME = 249
+LONGEST_STRING = 32_767
+WORK_PER_SLICE = 5_000
+MOST_STATES_KEPT = 200_000
+"""How many states the sets of the deterministic automaton may hold together before it is begun anew."""
 
 States = frozenset[int]
+_T = TypeVar("_T")
 
-__all__ = ["BadRegex", "compile_regex"]
+
+def compile_regex(expression: str, longest: int = LONGEST_STRING) -> Callable[[str], bool]:
+    """Whether a text matches `expression` as a whole. Raises BadRegex for an expression that is not taken.
+
+    Texts have at most `longest` characters; the less they have, the more an expression may repeat.
+    """
+    return finished(compiling(expression, longest)).matches
 
 
-@lru_cache(maxsize=64)
-def compile_regex(expression: str) -> Callable[[str], bool]:
-    """Whether a name as a whole is what the expression says. Raises BadRegex for one that cannot be read."""
-    return _Automaton(parse(expression)).matches
+def compiling(expression: str, longest: int = LONGEST_STRING) -> Generator[None, None, "Regex"]:
+    """Read an expression in slices; the value of the generator is the result. Raises BadRegex."""
+    tree = yield from parsing(expression, longest)
+    if tree.states > MOST_STATES:
+        raise BadRegex(f"with its repetitions written out it has more than {MOST_STATES} parts, which is the limit")
+    return Regex(tree, longest)
+
+
+def finished(work: Generator[None, None, _T]) -> _T:
+    """The value of a generator, run to its end."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            value: _T = end.value
+            return value
+
+
+async def in_turns(work: Generator[None, None, _T]) -> _T:
+    """The value of a generator; other clients are served between its slices."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            value: _T = end.value
+            return value
+        await pause()
+
+
+class Regex:
+    """A regular expression. The automaton is built when the first text is tried."""
+
+    def __init__(self, tree: Node, longest: int) -> None:
+        self._tree = tree
+        self._longest = longest
+        self._start: _Reached | None = None
+
+    def matches(self, text: str) -> bool:
+        """Whether the whole text matches."""
+        return bool(finished(self.selecting([text])))
+
+    def selecting(self, texts: Iterable[str]) -> Generator[None, None, list[str]]:
+        """Those of `texts` that match as a whole, in slices; they are the value of the generator."""
+        if self._start is None:
+            automaton = _Automaton()
+            start = yield from automaton.building(self._tree)
+            self._start = _Reached(automaton, frozenset([start]), None)
+        automaton, start_of_text = self._start.automaton, self._start
+        found = []
+        for text in texts:
+            automaton.work += 1 + len(text) // 16
+            reached = start_of_text
+            for character in text if len(text) <= self._longest else "":
+                reached = reached[character]
+                if automaton.work > WORK_PER_SLICE:
+                    automaton.work = 0
+                    yield
+                if not reached.states:
+                    break
+            if len(text) <= self._longest and reached.is_end():
+                found.append(text)
+            if automaton.states_kept > MOST_STATES_KEPT:
+                automaton.forget()
+                start_of_text.clear()
+        return found
+
+
+class _Reached(dict[str, "_Reached"]):
+    """A state of the deterministic automaton: a set of states, and whether a word character came before (None at the
+    beginning). It maps the next character to the next such state, which is computed when it is first asked for."""
+
+    __slots__ = ("_is_end", "automaton", "before", "states")
+
+    def __init__(self, automaton: "_Automaton", states: States, before: bool | None) -> None:
+        super().__init__()
+        self.automaton = automaton
+        self.states = states
+        self.before = before
+        self._is_end: bool | None = None
+
+    def __missing__(self, character: str) -> "_Reached":
+        states = self.automaton.step(self.states, self.before, character)
+        reached = self[character] = self.automaton.reached(states, _is_word(character))
+        return reached
+
+    def is_end(self) -> bool:
+        """Whether a text that ends here matches."""
+        if self._is_end is None:
+            self._is_end = _END in self.automaton.closure(self.states, self.before, None)
+        return self._is_end
+
+
+_END = 0
 
 
 class _Automaton:
-    """States are numbers. A set leads on with a character of its, a place only where it is one, others at once."""
+    """States are numbers. A state takes a character of its set and leads to the state behind it, or it is a place and
+    leads on where the text is at such a place, or it leads on at once, to any number of states."""
 
-    def __init__(self, tree: Node) -> None:
-        self._sets: dict[int, tuple[int, int]] = {}  # state -> characters, next state
-        self._places: dict[int, tuple[Kind, int]] = {}  # state -> what has to be there, next state
-        self._moves: dict[int, list[int]] = {}
-        self._steps: dict[tuple[States, bool | None, str], States] = {}
-        self._states = 1
-        self._end = 0
-        self._start = self._build(tree, self._end)
+    def __init__(self) -> None:
+        self.work = 0
+        self.states_kept = 0
+        self._known: dict[tuple[States, bool | None], _Reached] = {}
+        self._kinds: list[Kind | None] = [None]  # a set, a place, or None
+        self._masks = [0]  # ASCII characters of a set
+        self._beyond: list[Beyond] = [none_beyond]  # its other characters
+        self._following: list[tuple[int, ...]] = [()]
 
-    def matches(self, name: str) -> bool:
-        states: States = frozenset([self._start])
-        before: bool | None = None
-        for character in name:
-            key = states, before, character
-            known = self._steps.get(key)
-            if known is None:
-                known = self._steps[key] = self._step(*key)
-                if len(self._steps) > MOST_STEPS_KEPT:
-                    self._steps.clear()
-            states, before = known, _is_word(character)
-            if not states:
-                return False
-        return self._end in self._closure(states, before, None)
+    def reached(self, states: States, before: bool) -> _Reached:
+        known = self._known.get((states, before))
+        if known is None:
+            known = self._known[states, before] = _Reached(self, states, before)
+            self.states_kept += len(states) + 8
+        return known
 
-    def _step(self, states: States, before: bool | None, character: str) -> States:
+    def forget(self) -> None:
+        """Drop what is kept of the deterministic automaton."""
+        for known in self._known.values():
+            known.clear()
+        self._known.clear()
+        self.states_kept = 0
+
+    def step(self, states: States, before: bool | None, character: str) -> States:
+        """The states behind those that take the character."""
         code = ord(character)
-        if code > 127:
-            return frozenset()
-        reached = self._closure(states, before, _is_word(character))
-        return frozenset(
-            self._sets[state][1] for state in reached if state in self._sets and self._sets[state][0] >> code & 1
-        )
+        reached = self.closure(states, before, _is_word(character))
+        following = self._following
+        if code < 128:
+            bit = 1 << code
+            masks = self._masks
+            return frozenset([following[state][0] for state in reached if masks[state] & bit])
+        beyond = self._beyond
+        return frozenset([following[state][0] for state in reached if beyond[state](code)])
 
-    def _closure(self, states: States, before: bool | None, after: bool | None) -> set[int]:
+    def closure(self, states: States, before: bool | None, after: bool | None) -> set[int]:
         """All states that are reached without a character. `before` and `after`: whether there are characters of
         words; None where the text begins or ends."""
         holds = {
+            Kind.SET: False,
             Kind.BEGIN: before is None,
             Kind.END: after is None,
             Kind.BOUNDARY: bool(before) != bool(after),
             Kind.INSIDE: bool(before) == bool(after),
         }
+        kinds, following = self._kinds, self._following
         reached, open_ = set(states), list(states)
         while open_:
             state = open_.pop()
-            following = self._moves.get(state, [])
-            if state in self._places and holds[self._places[state][0]]:
-                following = [self._places[state][1]]
-            for each in following:
-                if each not in reached:
-                    reached.add(each)
-                    open_.append(each)
+            kind = kinds[state]
+            if kind is None or holds[kind]:
+                more = [each for each in following[state] if each not in reached]
+                reached.update(more)
+                open_ += more
+        self.work += len(reached)
         return reached
 
     # building, from the end to the beginning: each part is given what follows it, and gives where it starts
 
-    def _build(self, node: Node, end: int) -> int:
-        match node.kind:
-            case Kind.EMPTY:
-                return end
-            case Kind.SET:
-                state = self._new()
-                self._sets[state] = node.mask, end
-                return state
-            case Kind.SEQUENCE:
-                for part in reversed(node.parts):
-                    end = self._build(part, end)
-                return end
-            case Kind.CHOICE:
-                state = self._new()
-                self._moves[state] = [self._build(part, end) for part in node.parts]
-                return state
-            case Kind.REPEAT:
-                return self._repeat(node, end)
-            case place:
-                state = self._new()
-                self._places[state] = place, end
-                return state
+    def building(self, tree: Node) -> Generator[None, None, int]:
+        """Build the automaton in slices; the value is the state where it starts. A stack of parts being built takes
+        the place of recursion, for expressions may nest to any depth."""
+        open_ = [self._part(tree, _END)]
+        start: int | None = None
+        built = 0
+        while open_:
+            try:
+                node, end = open_[-1].send(start) if start is not None else next(open_[-1])
+            except StopIteration as done:
+                open_.pop()
+                start = done.value
+            else:
+                open_.append(self._part(node, end))
+                start = None
+            if len(self._masks) > built + WORK_PER_SLICE // 4:
+                built = len(self._masks)
+                yield
+        assert start is not None
+        return start
 
-    def _repeat(self, node: Node, end: int) -> int:
+    def _part(self, node: Node, end: int) -> Generator[tuple[Node, int], int, int]:
+        """Build one part; it asks for its own parts to be built by yielding (part, what follows it)."""
+        if node.kind is Kind.EMPTY:
+            return end
+        if node.kind is Kind.SEQUENCE:
+            for part in reversed(node.parts):
+                end = self._set(part, end) if part.kind is Kind.SET else (yield part, end)
+            return end
+        if node.kind is Kind.CHOICE:
+            starts: list[int] = []
+            for part in node.parts:
+                start = self._set(part, end) if part.kind is Kind.SET else (yield part, end)
+                starts.append(start)
+            return self._new(tuple(starts))
+        if node.kind is Kind.REPEAT:
+            return (yield from self._repetition(node, end))
+        if node.kind is Kind.SET:
+            return self._set(node, end)
+        if node.kind is Kind.NEVER:
+            return self._new(())
+        return self._new((end,), node.kind)
+
+    def _repetition(self, node: Node, end: int) -> Generator[tuple[Node, int], int, int]:
         [part] = node.parts
+        least = node.least
         if node.most is None:
-            loop = self._new()
-            self._moves[loop] = [self._build(part, loop), end]
-            start = loop
+            loop = self._new(())
+            start = yield part, loop
+            self._following[loop] = (start, end)
+            if least == 0:
+                start = loop
+            least -= 1
         else:
             start = end
             for _ in range(node.most - node.least):
-                choice = self._new()
-                self._moves[choice] = [self._build(part, start), end]
-                start = choice
-        for _ in range(node.least):
-            start = self._build(part, start)
+                start = self._new(((yield part, start), end))
+        for _ in range(least):
+            start = yield part, start
         return start
 
-    def _new(self) -> int:
-        self._states += 1
-        if self._states > MOST_STATES:
-            raise BadRegex("invalid repeat count")
-        return self._states - 1
+    def _set(self, node: Node, end: int) -> int:
+        assert node.characters is not None
+        state = self._new((end,), Kind.SET)
+        self._masks[state], self._beyond[state] = node.characters
+        return state
+
+    def _new(self, following: tuple[int, ...], kind: Kind | None = None) -> int:
+        self._masks.append(0)
+        self._beyond.append(none_beyond)
+        self._kinds.append(kind)
+        self._following.append(following)
+        return len(self._masks) - 1
 
 
 def _is_word(character: str) -> bool:

@@ -1,12 +1,85 @@
-"""Classes of characters in regular expressions, as far as names of topics go: sets of the 128 ASCII characters.
+"""Classes of characters in regular expressions.
 
-A set is a number whose bit n stands for the character n. Names of topics hold no others, so of what is beyond only
-two matter: the long s and the Kelvin sign, which are an s and a k where case does not count.
+The 128 ASCII characters, of which names of topics consist, are a number whose bit n stands for the character n. The
+others are a test of one character, for only few of a million are ever asked for.
 
 Source: com.google.re2j.CharGroup, UnicodeTables.
 """
 
-from unicodedata import category
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple, TypeAlias
+from unicodedata import category, name, normalize
+
+Beyond: TypeAlias = Callable[[int], bool]
+"""Whether a code of 128 or more is in a class."""
+
+
+class Characters(NamedTuple):
+    """A class of characters."""
+
+    mask: int
+    beyond: Beyond
+
+    def negated(self) -> "Characters":
+        beyond = self.beyond
+        opposite = all_beyond if beyond is none_beyond else lambda code: not beyond(code)
+        return Characters(EVERY & ~self.mask, opposite)
+
+
+def none_beyond(code: int) -> bool:
+    return False
+
+
+def all_beyond(code: int) -> bool:
+    return True
+
+
+def union(classes: list[Characters]) -> Characters:
+    """All that is in one of `classes`."""
+    mask = 0
+    for each in classes:
+        mask |= each.mask
+    tests = [each.beyond for each in classes if each.beyond is not none_beyond]
+    if all_beyond in tests:
+        return Characters(mask, all_beyond)
+    if len(tests) < 2:
+        return Characters(mask, tests[0] if tests else none_beyond)
+    return Characters(mask, lambda code: any(test(code) for test in tests))
+
+
+def code_range(low: int, high: int, *, folds: bool) -> Characters:
+    """The characters from `low` to `high`; `folds` if case does not count."""
+    if folds:
+        return Characters(folded(between(low, high), low, high), _beyond_folded(low, high))
+    if high < 128:
+        return Characters(between(low, high), none_beyond)
+    return Characters(between(low, high), lambda code: low <= code <= high)
+
+
+def ascii_class(mask: int, *, folds: bool, negative: bool = False) -> Characters:
+    """A class of ASCII characters by name, or its opposite. Where case does not count, the long s and the Kelvin sign
+    are in a class that holds s and k."""
+    if folds:
+        mask = folded(mask)
+        characters = Characters(mask, lambda code: any(code < 128 and mask >> code & 1 for code in _variants(code)))
+    else:
+        characters = Characters(mask, none_beyond)
+    return characters.negated() if negative else characters
+
+
+def _beyond_folded(low: int, high: int) -> Beyond:
+    def holds(code: int) -> bool:
+        return any(low <= variant <= high for variant in _variants(code))
+
+    return holds
+
+
+def _variants(code: int) -> set[int]:
+    """The character in both cases, where these are single characters."""
+    lower, upper = chr(code).lower(), chr(code).upper()
+    return {code, *(ord(variant) for variant in (lower, upper, lower.upper(), upper.lower()) if len(variant) == 1)}
+
 
 EVERY = (1 << 128) - 1
 
@@ -36,7 +109,6 @@ WORD = UPPER | LOWER | DIGIT | of("_")
 _SPACES = of("\t", "\n", "\f", "\r", " ")
 
 PERL = {"d": DIGIT, "s": _SPACES, "w": WORD}
-PERL |= {name.upper(): EVERY & ~mask for name, mask in PERL.items()}
 
 _POSIX = {
     "alnum": UPPER | LOWER | DIGIT,
@@ -54,8 +126,9 @@ _POSIX = {
     "word": WORD,
     "xdigit": DIGIT | of("af", "AF"),
 }
-POSIX = {f"[:{name}:]": mask for name, mask in _POSIX.items()}
-POSIX |= {f"[:^{name}:]": EVERY & ~mask for name, mask in _POSIX.items()}
+POSIX = {f"[:{title}:]": (mask, False) for title, mask in _POSIX.items()}
+POSIX |= {f"[:^{title}:]": (mask, True) for title, mask in _POSIX.items()}
+"""The class, and whether its opposite is meant."""
 
 _CATEGORY_NAMES = "Lu Ll Lt Lm Lo Mn Me Mc Nd Nl No Zs Zl Zp Cc Cf Co Cs Pd Ps Pe Pc Po Sm Sc Sk So Pi Pf P S C Z L M N"
 _SCRIPT_NAMES = """
@@ -72,20 +145,38 @@ _CATEGORIES = frozenset(_CATEGORY_NAMES.split())
 _SCRIPTS = frozenset(_SCRIPT_NAMES.split())
 
 
-def unicode_class(name: str) -> int | None:
-    """The characters of a category or script of Unicode; None where there is none of that name."""
-    if name == "Any":
-        return EVERY
-    if name in _CATEGORIES:
-        return sum(1 << code for code in range(128) if category(chr(code)).startswith(name))
-    if name in _SCRIPTS:
+def is_unicode_class(title: str) -> bool:
+    return title == "Any" or title in _CATEGORIES or title in _SCRIPTS
+
+
+@cache
+def unicode_class(title: str, *, folds: bool) -> Characters:
+    """The characters of a category or script of Unicode.
+
+    Python does not know scripts: beyond ASCII, a character is taken to be of the script its name begins with.
+    """
+    if title == "Any":
+        return Characters(EVERY, all_beyond)
+    if title in _CATEGORIES:
+        mask = sum(1 << code for code in range(128) if category(chr(code)).startswith(title))
+
+        def holds(code: int) -> bool:
+            return category(chr(code)).startswith(title)
+    else:
         latin = UPPER | LOWER
-        return latin if name == "Latin" else EVERY & ~latin if name == "Common" else 0
-    return None
+        prefix = "CJK " if title == "Han" else title.upper().replace("_", " ") + " "
+        mask = latin if title == "Latin" else EVERY & ~latin if title == "Common" else 0
+
+        def holds(code: int) -> bool:
+            return name(normalize("NFC", chr(code))[0], "").startswith(prefix)
+
+    if folds:
+        return Characters(folded(mask), lambda code: any(map(holds, _variants(code))))
+    return Characters(mask, holds)
 
 
 def folded(mask: int, low: int = 0, high: int = 0) -> int:
-    """The same set where case does not count; `low` to `high` is where it came from, if beyond ASCII."""
+    """The same ASCII characters in both cases; `low` to `high` is the range they came from, if it goes beyond ASCII."""
     mask |= (mask & UPPER) << 32 | (mask & LOWER) >> 32
     if low <= _LONG_S <= high:
         mask |= of("s", "S")

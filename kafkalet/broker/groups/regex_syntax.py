@@ -1,85 +1,73 @@
 """Reading regular expressions as RE2 does: no references to what was matched before, no looking ahead or behind.
 
-What comes out is a tree of nodes. Groups only group: nobody asks what they have matched, nor whether a repetition
-prefers more or less. What cannot be read is refused in the words of RE2/J.
+The result is a tree of nodes. Groups only group: what they have matched does not matter, nor whether a repetition
+prefers more or less. What cannot be read is refused in the words of RE2/J. As with RE2/J, an expression may be of any
+length and nest to any depth (RE2/J overflows the stack at some thousands).
 
 Source: com.google.re2j.Parser; the syntax is described at github.com/google/re2/wiki/Syntax.
 """
 
-from enum import Enum
-from typing import NamedTuple
+import re
+from collections.abc import Generator
+from functools import cache
 
 from . import regex_classes as classes
+from .regex_classes import Characters
+from .regex_tree import BEGIN, BOUNDARY, END, INSIDE, BadRegex, Node, choice, repetition, sequence, set_of
 
 MOST_REPETITIONS = 1000
-DEEPEST = 250
-
-
-class BadRegex(ValueError):
-    """An expression that cannot be read. The text is RE2/J's description of why."""
-
-
-class Kind(Enum):
-    SET = "one of some characters"
-    EMPTY = "nothing"
-    BEGIN = "where the text begins"
-    END = "where it ends"
-    BOUNDARY = "where a word begins or ends"
-    INSIDE = "where none does"
-    SEQUENCE = "one after the other"
-    CHOICE = "one or the other"
-    REPEAT = "several times"
-
-
-class Node(NamedTuple):
-    """A part of an expression."""
-
-    kind: Kind
-    parts: tuple["Node", ...] = ()
-    mask: int = 0  # of a set
-    least: int = 0  # of a repetition
-    most: int | None = None  # None: any number
+ITEMS_PER_SLICE = 500
 
 
 class _Frame:
-    """A group that is being read: what came since its last bar, the choices before, and the flags outside of it."""
+    """A group that is being read: the parts since its last bar, the choices before, and the flags outside of it."""
+
+    __slots__ = ("choices", "outer_folds", "parts")
 
     def __init__(self, outer_folds: bool) -> None:
         self.outer_folds = outer_folds
         self.choices: list[Node] = []
-        self.sequence: list[Node] = []
+        self.parts: list[Node] = []
 
-    def node(self) -> Node:
-        choices = [*self.choices, _joined(Kind.SEQUENCE, self.sequence)]
-        return _joined(Kind.CHOICE, choices)
-
-
-def _joined(kind: Kind, parts: list[Node]) -> Node:
-    if not parts:
-        return Node(Kind.EMPTY)
-    return parts[0] if len(parts) == 1 else Node(kind, tuple(parts))
+    def node(self, longest: int) -> Node:
+        last = sequence(self.parts, longest)
+        return choice([*self.choices, last]) if self.choices else last
 
 
-_SIMPLE = {"^": Node(Kind.BEGIN), "$": Node(Kind.END), ".": Node(Kind.SET, mask=classes.EVERY)}
-_PLACES = {"A": Node(Kind.BEGIN), "z": Node(Kind.END), "b": Node(Kind.BOUNDARY), "B": Node(Kind.INSIDE)}
+@cache
+def _ascii_literal(code: int, folds: bool) -> Node:
+    return set_of(classes.code_range(code, code, folds=folds))
+
+
+_ANY = set_of(Characters(classes.EVERY, classes.all_beyond))
+_SIMPLE = {"^": BEGIN, "$": END, ".": _ANY}
+_PLACES = {"A": BEGIN, "z": END, "b": BOUNDARY, "B": INSIDE}
+_PLAIN = re.compile(r"[-A-Za-z0-9_ ,;:/=@#%&<>'\"~!`]+")
+"""Characters that stand for themselves, outside of classes."""
+_PLAIN_IN_CLASS = re.compile(r"(?:[A-Za-z0-9_.](?!-))+")
 _REPEATS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 _ESCAPES = {"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
 _OCTAL, _DIGITS, _HEX = "01234567", "0123456789", "0123456789abcdefABCDEF"
 _ALNUM = frozenset("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
 
-def parse(expression: str) -> Node:
-    """The tree of an expression. Raises BadRegex."""
-    return _Parser(expression).parse()
+def parsing(expression: str, longest: int) -> Generator[None, None, Node]:
+    """Read an expression in slices of less than a millisecond; the result is its tree. Raises BadRegex.
+
+    The tree is right for texts of at most `longest` characters.
+    """
+    return _Parser(expression, longest).parse()
 
 
 class _Parser:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, longest: int) -> None:
         self.text = text
+        self.longest = longest
         self.at = 0
         self.folds = False  # case does not count
         self.frames = [_Frame(False)]
         self.names: set[str] = set()
+        self.class_name_end = 0  # where the next ":]" is, as of the last search
 
     @property
     def next(self) -> str:
@@ -90,17 +78,31 @@ class _Parser:
         self.at += 1
         return self.text[self.at - 1 : self.at]
 
-    def parse(self) -> Node:
+    def parse(self) -> Generator[None, None, Node]:
         repeated = False
+        items = 0
         while self.at < len(self.text):
-            repeated = self._item(repeated)
+            if self.next == "[":
+                characters = yield from self._class()
+                self.frames[-1].parts.append(set_of(characters))
+                repeated = False
+            else:
+                repeated = self._item(repeated)
+            items += 1
+            if items % ITEMS_PER_SLICE == 0:
+                yield
         if len(self.frames) > 1:
             raise BadRegex("missing closing )")
-        return self.frames[0].node()
+        return self.frames[0].node(self.longest)
 
     def _item(self, repeated: bool) -> bool:
-        """Read the next item; whether it was a repetition, after which none may follow."""
+        """Read the next item; returns whether it was a repetition, after which no other may follow."""
         character, frame = self.next, self.frames[-1]
+        if plain := _PLAIN.match(self.text, self.at):
+            self.at = plain.end()
+            folds = self.folds
+            frame.parts += [_ascii_literal(ord(each), folds) for each in plain[0]]
+            return False
         if character in _REPEATS:
             self.at += 1
             self._repeat(*_REPEATS[character], repeated)
@@ -112,22 +114,21 @@ class _Parser:
             self._open()
         elif character == "|":
             self.at += 1
-            frame.choices.append(_joined(Kind.SEQUENCE, frame.sequence))
-            frame.sequence = []
+            frame.choices.append(sequence(frame.parts, self.longest))
+            frame.parts = []
         elif character == ")":
             self._close()
-        elif character == "[":
-            frame.sequence.append(self._class())
         elif character == "\\":
             self._escaped()
         else:
             self.at += 1
-            frame.sequence.append(_SIMPLE.get(character) or self._literal(ord(character)))
+            frame.parts.append(_SIMPLE.get(character) or self._literal(ord(character)))
         return False
 
     def _literal(self, code: int) -> Node:
-        mask = classes.one(code)
-        return Node(Kind.SET, mask=classes.folded(mask, code, code) if self.folds else mask)
+        if code < 128:
+            return _ascii_literal(code, self.folds)
+        return set_of(classes.code_range(code, code, folds=self.folds))
 
     # repetitions
 
@@ -136,10 +137,10 @@ class _Parser:
             self.at += 1
         if repeated:
             raise BadRegex("invalid nested repetition operator")
-        sequence = self.frames[-1].sequence
-        if not sequence:
+        parts = self.frames[-1].parts
+        if not parts:
             raise BadRegex("missing argument to repetition operator")
-        sequence[-1] = Node(Kind.REPEAT, (sequence[-1],), least=least, most=most)
+        parts[-1] = repetition(parts[-1], least, most, self.longest)
 
     def _bounds(self) -> tuple[int, int | None] | None:
         """What `{2}`, `{2,}` and `{2,3}` say; None for a brace that stands for itself."""
@@ -182,8 +183,6 @@ class _Parser:
             self._flags()
 
     def _push(self) -> None:
-        if len(self.frames) > DEEPEST:
-            raise BadRegex("expression nests too deeply")
         self.frames.append(_Frame(self.folds))
 
     def _named(self) -> None:
@@ -225,51 +224,48 @@ class _Parser:
             raise BadRegex("regexp/syntax: internal error")
         frame = self.frames.pop()
         self.folds = frame.outer_folds
-        self.frames[-1].sequence.append(frame.node())
+        self.frames[-1].parts.append(frame.node(self.longest))
 
     # escapes
 
     def _escaped(self) -> None:
-        sequence, following = self.frames[-1].sequence, self.text[self.at + 1 : self.at + 2]
+        parts, following = self.frames[-1].parts, self.text[self.at + 1 : self.at + 2]
         if following in _PLACES and following:
             self.at += 2
-            sequence.append(_PLACES[following])
+            parts.append(_PLACES[following])
         elif following == "Q":
             end = self.text.find("\\E", self.at + 2)
             quoted = self.text[self.at + 2 : end if end >= 0 else len(self.text)]
             self.at = end + 2 if end >= 0 else len(self.text)
-            sequence += [self._literal(ord(character)) for character in quoted]
-        elif (mask := self._escaped_class()) is not None:
-            sequence.append(Node(Kind.SET, mask=mask))
+            parts += [self._literal(ord(character)) for character in quoted]
+        elif (characters := self._escaped_class()) is not None:
+            parts.append(set_of(characters))
         else:
-            sequence.append(self._literal(self._escape()))
+            parts.append(self._literal(self._escape()))
 
-    def _escaped_class(self) -> int | None:
+    def _escaped_class(self) -> Characters | None:
         """`\\d`, `\\pL`, `\\P{Greek}`: a class; None, and nothing read, for any other escape."""
         following = self.text[self.at + 1 : self.at + 2]
         if following in ("p", "P"):
             self.at += 2
             return self._unicode(negative=following == "P")
-        if following and following in classes.PERL:
+        mask = classes.PERL.get(following.lower())
+        if mask is not None:
             self.at += 2
-            return self._set(classes.PERL[following])
+            return classes.ascii_class(mask, folds=self.folds, negative=following.isupper())
         return None
 
-    def _unicode(self, *, negative: bool) -> int:
+    def _unicode(self, *, negative: bool) -> Characters:
         name = self.take()
         if name == "{":
             end = self.text.find("}", self.at)
             name, self.at = (self.text[self.at : end], end + 1) if end >= 0 else ("", self.at)
         if name.startswith("^"):
             name, negative = name[1:], not negative
-        mask = classes.unicode_class(name)
-        if mask is None:
+        if not classes.is_unicode_class(name):
             raise BadRegex("invalid character class range")
-        mask = self._set(mask)
-        return classes.EVERY & ~mask if negative else mask
-
-    def _set(self, mask: int) -> int:
-        return classes.folded(mask) if self.folds else mask
+        characters = classes.unicode_class(name, folds=self.folds)
+        return characters.negated() if negative else characters
 
     def _escape(self) -> int:
         """The code of one escaped character."""
@@ -303,34 +299,49 @@ class _Parser:
 
     # classes
 
-    def _class(self) -> Node:
+    def _class(self) -> Generator[None, None, Characters]:
         """`[a-z0-9_]`, `[^[:alpha:]\\d]`"""
         self.at += 1
         negative = self.next == "^"
         self.at += negative
-        mask, first = 0, True
+        items: list[Characters] = []
+        first = True
         while first or self.next != "]":
             first = False
-            mask |= self._class_item()
+            if plain := _PLAIN_IN_CLASS.match(self.text, self.at):
+                self.at = plain.end()
+                items += [classes.code_range(ord(each), ord(each), folds=self.folds) for each in sorted(set(plain[0]))]
+            else:
+                items.append(self._class_item())
+            if len(items) >= ITEMS_PER_SLICE:
+                items = [classes.union(items)]
+                yield
         self.at += 1
-        return Node(Kind.SET, mask=classes.EVERY & ~mask if negative else mask)
+        characters = classes.union(items)
+        return characters.negated() if negative else characters
 
-    def _class_item(self) -> int:
-        if self.text.startswith("[:", self.at) and (end := self.text.find(":]", self.at)) >= 0:
+    def _class_item(self) -> Characters:
+        if self.text.startswith("[:", self.at) and (end := self._class_name_end()) >= 0:
             name, self.at = self.text[self.at : end + 2], end + 2
             if name not in classes.POSIX:
                 raise BadRegex("invalid character class range")
-            return self._set(classes.POSIX[name])
-        if self.next == "\\" and (mask := self._escaped_class()) is not None:
-            return mask
+            mask, negative = classes.POSIX[name]
+            return classes.ascii_class(mask, folds=self.folds, negative=negative)
+        if self.next == "\\" and (characters := self._escaped_class()) is not None:
+            return characters
         low = high = self._class_character()
         if self.next == "-" and self.text[self.at + 1 : self.at + 2] != "]":
             self.at += 1
             high = self._class_character()
             if high < low:
                 raise BadRegex("invalid character class range")
-        mask = classes.between(low, high)
-        return classes.folded(mask, low, high) if self.folds else mask
+        return classes.code_range(low, high, folds=self.folds)
+
+    def _class_name_end(self) -> int:
+        """Where the next ":]" is, -1 if there is none; a class full of "[:" asks for it at every other character."""
+        if 0 <= self.class_name_end < self.at:
+            self.class_name_end = self.text.find(":]", self.at)
+        return self.class_name_end
 
     def _class_character(self) -> int:
         if not self.next:

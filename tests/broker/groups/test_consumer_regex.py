@@ -2,7 +2,10 @@
 
 from typing import Any
 
-from kafkalet.protocol.errors import Code
+import pytest
+
+from kafkalet.broker.groups.consumer_regex import MOST_CHECKED, CheckedRegexes
+from kafkalet.protocol.errors import Code, KafkaError
 
 from .consuming import Consuming, Partitions
 
@@ -79,3 +82,45 @@ def test_members_of_v0_send_none(consuming: Consuming) -> None:
     answer = consuming.send("a", 0, version=0, **fields)
     assert answer["error_code"] == 0
     assert consuming.describe()["members"][0]["subscribed_topic_regex"] == ""
+
+
+def test_topics_are_looked_up_after_the_heartbeat(consuming: Consuming) -> None:
+    consuming.join("a", subscribed_topic_regex="t{1,40}")
+    assert consuming.group.is_resolving
+    assert not consuming.group.members.resolved
+    consuming.stage.settle()
+    assert not consuming.group.is_resolving
+    assert consuming.beat("a").keys() == {"t"}
+
+
+@pytest.mark.parametrize(("expression", "code"), [("t|" * 2000, 0), ("t|" * 2000 + "(", 128)])
+def test_a_long_expression_is_read_in_turns(consuming: Consuming, expression: str, code: int) -> None:
+    """The handler is a coroutine then; the answer is the same."""
+    fields: dict[str, Any] = {"rebalance_timeout_ms": 1, "topic_partitions": [], "subscribed_topic_regex": expression}
+    assert consuming.send("a", 0, **fields)["error_code"] == code
+
+
+def test_only_the_last_expressions_are_remembered() -> None:
+    regexes = CheckedRegexes()
+    for number in range(100):
+        regexes.check(f"t{number}")
+    with pytest.raises(KafkaError):
+        regexes.check("(")
+    assert len(regexes._problems) == MOST_CHECKED
+
+
+def test_an_expression_given_up_during_the_lookup_is_not_written(consuming: Consuming) -> None:
+    consuming.join("a", subscribed_topic_regex="t")
+    consuming.beat("a", subscribed_topic_regex="")
+    consuming.stage.settle()
+    assert not consuming.group.members.resolved
+    assert not consuming.group.is_resolving
+
+
+def test_a_lookup_of_a_group_that_has_gone_changes_nothing(consuming: Consuming) -> None:
+    consuming.join("a", subscribed_topic_regex="t")
+    shard = consuming.group.shard
+    end_offset = shard.log.partition.log.log_end_offset
+    del shard.groups[consuming.group_id]
+    consuming.stage.settle()
+    assert shard.log.partition.log.log_end_offset == end_offset
