@@ -7,16 +7,20 @@
 A broker without a receiver of metrics, as this one is, tells clients what is subscribed to, takes what they push, and
 throws it away.
 
+Kafka reads the patterns of `match` with java.util.regex, which can take exponential time. Here they are read in the
+syntax of RE2 (`groups/regex.py`), which covers what such patterns need; what only an engine that goes back can match is
+refused: look-around, back-references, possessive repetitions.
+
 Source: org.apache.kafka.server.metrics.ClientMetricsConfigs.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 
 from kafkalet.properties import InvalidProperty, Property, Type, as_text
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .config_entries import UNKNOWN_TYPE, Entry, Source, SynonymEntry
+from .groups.regex import BadRegex, Regex, compiling, finished
 from .release import Release
 
 DEFAULT_INTERVAL_MS = 300_000
@@ -62,9 +66,9 @@ def _check_interval(text: str, release: Release) -> None:
         )
 
 
-def patterns(text: str, release: Release) -> dict[str, re.Pattern[str]]:
+def patterns(text: str, release: Release) -> dict[str, Regex]:
     """The clients that `match` means, by what of them is looked at. INVALID_CONFIG."""
-    found: dict[str, re.Pattern[str]] = {}
+    found: dict[str, Regex] = {}
     parts = [part.strip() for part in text.split(",")]
     if release.parses_client_metrics:
         if not text.strip():
@@ -76,9 +80,12 @@ def patterns(text: str, release: Release) -> dict[str, re.Pattern[str]]:
         try:
             if len(rest) != 1 or name not in MATCHABLE:
                 raise KafkaError(Code.INVALID_CONFIG, f"Illegal client matching pattern: {part}")
-            found[name] = re.compile(rest[0])
-        except re.error as error:
-            raise KafkaError(Code.INVALID_CONFIG, f"Illegal client matching pattern: {part}") from error
+            found[name] = finished(compiling(rest[0]))
+        except BadRegex as error:
+            raise KafkaError(
+                Code.INVALID_CONFIG,
+                f"Illegal client matching pattern: {part} (not a pattern in the syntax of RE2: {error})",
+            ) from error
     return found
 
 

@@ -10,21 +10,27 @@ Brokers without a receiver do not advertise these APIs; clients that ask all the
 Source: org.apache.kafka.server.ClientMetricsManager, ClientMetricsInstance.
 """
 
+import logging
 import zlib
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .client_metrics import DEFAULT_INTERVAL_MS, patterns
 from .context import Context
+from .groups.regex import Regex
 from .metadata import MetadataImage
 from .release import Release
+
+_LOG = logging.getLogger(__name__)
 
 ALL_METRICS = "*"
 MAX_BYTES = 1 << 20
 MAX_CLIENTS = 16_384
 """So many clients are remembered; those who asked first are forgotten first."""
+
+MAX_WORK = 200_000
+"""How many states a match may visit. A pattern of 100 characters can be matched with a client id of 2,000."""
 
 RECOVERABLE = (Code.UNKNOWN_SUBSCRIPTION_ID, Code.UNSUPPORTED_COMPRESSION_TYPE)
 """After these a client asks again at once."""
@@ -57,6 +63,7 @@ class Telemetry:
         self._metadata = metadata
         self._release = release
         self._instances: dict[bytes, _Instance] = {}
+        self._patterns: dict[str, tuple[str, dict[str, Regex]]] = {}  # by subscription: its `match` and what it means
 
     def ask(self, client_id: bytes, context: Context) -> Subscription:
         """What this client is to push. THROTTLING_QUOTA_EXCEEDED where it asked or pushed just now."""
@@ -105,23 +112,41 @@ class Telemetry:
     def _subscription(self, client_id: bytes, context: Context) -> Subscription:
         metrics: set[str] = set()
         interval_ms = DEFAULT_INTERVAL_MS
-        for texts in self._metadata.client_metrics.values():
-            if self._fits(texts, client_id, context):
+        for name, texts in self._metadata.client_metrics.items():
+            if self._fits(name, texts.get("match"), client_id, context):
                 metrics.update(name.strip() for name in texts.get("metrics", "").split(",") if name.strip())
                 interval_ms = min(interval_ms, int(texts.get("interval.ms", DEFAULT_INTERVAL_MS)))
         names = [ALL_METRICS] if ALL_METRICS in metrics else sorted(metrics)
         crc = zlib.crc32("".join([*names, str(interval_ms)]).encode() + client_id)
         return Subscription(crc - (1 << 32) if crc >> 31 else crc, names, interval_ms)
 
-    def _fits(self, texts: Mapping[str, str], client_id: bytes, context: Context) -> bool:
+    def _fits(self, name: str, match: str | None, client_id: bytes, context: Context) -> bool:
         """Whether a subscription means this client. What a client says of its software is not kept: it fits nothing."""
         import uuid
 
+        if match is None:
+            return True
         known = {
             "client_id": context.client_id,
             "client_instance_id": str(uuid.UUID(bytes=client_id)),
             "client_source_address": context.peer[0],
             "client_source_port": str(context.peer[1]),
         }
-        wanted = patterns(texts["match"], self._release) if "match" in texts else {}
-        return all(pattern.fullmatch(known.get(name, "")) for name, pattern in wanted.items())
+        wanted = self._patterns_of(name, match)
+        return all(_matches(pattern, known.get(attribute, "")) for attribute, pattern in wanted.items())
+
+    def _patterns_of(self, name: str, match: str) -> dict[str, Regex]:
+        text, wanted = self._patterns.get(name, (None, {}))
+        if text != match:
+            wanted = patterns(match, self._release)
+            subscriptions = self._metadata.client_metrics
+            self._patterns = {each: kept for each, kept in self._patterns.items() if each in subscriptions}
+            self._patterns[name] = match, wanted
+        return wanted
+
+
+def _matches(pattern: Regex, text: str) -> bool:
+    if pattern.most_work(text) > MAX_WORK:
+        _LOG.warning("a client whose attribute has %d characters is too long to be matched", len(text))
+        return False
+    return pattern.matches(text)

@@ -6,6 +6,7 @@ from kafkalet.broker.client_metrics import check, client_metrics_entries, patter
 from kafkalet.broker.config_entries import Source
 from kafkalet.broker.release import Release
 from kafkalet.protocol.errors import Code, KafkaError
+from tests.effort import executed_lines
 
 NOW, BEFORE = Release.of("4.4"), Release.of("3.9")
 
@@ -31,6 +32,9 @@ def code_of(texts: dict[str, str], release: Release = NOW) -> Code:
         ("match", "client_id=[", Code.INVALID_CONFIG),
         ("match", "client_id", Code.INVALID_CONFIG),
         ("match", "name=a", Code.INVALID_CONFIG),
+        ("match", "client_id=(?<!a)b", Code.INVALID_CONFIG),
+        ("match", r"client_id=(a)\1", Code.INVALID_CONFIG),
+        ("match", "client_id=a++", Code.INVALID_CONFIG),
         ("match", "client_id=a,", Code.INVALID_CONFIG),
         ("nope", "", Code.INVALID_REQUEST),
     ],
@@ -48,11 +52,22 @@ def test_before_4_0_they_were_texts() -> None:
 
 def test_who_is_meant() -> None:
     found = patterns(" client_id = a.* , client_software_name = librdkafka", NOW)
-    assert {name: pattern.pattern for name, pattern in found.items()} == {
+    assert {name: pattern.expression for name, pattern in found.items()} == {
         "client_id": "a.*",
         "client_software_name": "librdkafka",
     }
     assert not patterns("", NOW)
+
+
+def test_a_pattern_that_only_other_engines_read_is_refused_with_the_reason() -> None:
+    with pytest.raises(KafkaError, match="not a pattern in the syntax of RE2: invalid escape sequence"):
+        patterns(r"client_id=(a)\1", NOW)
+
+
+def test_a_pattern_that_makes_others_go_back_is_matched_at_once() -> None:
+    [pattern] = patterns("client_id=(a+)+b", NOW).values()
+    assert executed_lines(lambda: pattern.matches("a" * 200)) < 20_000
+    assert pattern.matches("aaab")
 
 
 def test_all_properties_are_told_with_where_they_are_from() -> None:

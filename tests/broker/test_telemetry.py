@@ -82,6 +82,31 @@ def test_who_is_meant(match: str, fits: bool) -> None:
     assert kitchen.ask().metrics == (["x"] if fits else [])
 
 
+def test_a_client_id_too_long_to_be_matched_fits_nothing() -> None:
+    kitchen = Kitchen()
+    kitchen.subscribe("a", metrics="x", match="client_id=a{500}a*")
+    kitchen.context.client_id = "a" * 30_000
+    assert kitchen.ask().metrics == []
+
+
+def test_a_subscription_that_changes_is_matched_anew() -> None:
+    kitchen = Kitchen()
+    kitchen.subscribe("a", metrics="x", match="client_id=other")
+    assert kitchen.ask().metrics == []
+    kitchen.subscribe("a", metrics="x", match="client_id=client")
+    assert kitchen.ask().metrics == ["x"]
+
+
+def test_patterns_of_dropped_subscriptions_are_forgotten() -> None:
+    kitchen = Kitchen()
+    kitchen.subscribe("a", metrics="x", match="client_id=client")
+    kitchen.ask()
+    del kitchen.metadata.client_metrics["a"]
+    kitchen.subscribe("b", metrics="x", match="client_id=client")
+    kitchen.ask()
+    assert kitchen.telemetry._patterns.keys() == {"b"}
+
+
 def test_asking_again_too_soon_is_refused() -> None:
     kitchen = Kitchen()
     kitchen.ask()
