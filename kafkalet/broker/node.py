@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from asyncio import AbstractEventLoop
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kafkalet.clock import Clock
@@ -27,7 +28,7 @@ from .coordinators import Coordinators
 from .fetch_sessions import FetchSessions
 from .listener import Listener
 from .metadata import MetadataImage, PartitionState, TopicState
-from .purgatory import Purgatory
+from .purgatory import Delayed, Purgatory
 from .receiving import ReceiveBuffer
 from .release import Release
 from .router import Router
@@ -123,15 +124,19 @@ class Node:
             self._telemetry = Telemetry(self.metadata, self.release)
         return self._telemetry
 
-    def apply_quotas(self) -> None:
-        """Take over the quotas of clients that the metadata holds now."""
+    def apply_quotas(self, addresses: Mapping[str, str | None] | None = None) -> None:
+        """Take over the quotas of clients that the metadata holds now. `addresses` are known ones of host names."""
         quotas = self.metadata.client_quotas
         if self.throttling is None and quotas:
+            from .quotas.hosts import look_up
             from .quotas.throttling import Throttling
 
-            self.throttling = Throttling(self.config, self.clock, self._spent_s)
+            def look_up_in_thread(host: str) -> Delayed[str | None]:
+                return self.workers.submit(partial(look_up, host))
+
+            self.throttling = Throttling(self.config, self.clock, self._spent_s, look_up_in_thread)
         if self.throttling is not None:
-            self.throttling.obey(quotas)
+            self.throttling.obey(quotas, addresses or {})
             self.router.throttle = self.throttling if quotas else None
             self.listener.admission = self.throttling.connect if self.throttling.limits_connections else None
 

@@ -29,8 +29,8 @@ MAX_BYTES = 1 << 20
 MAX_CLIENTS = 16_384
 """So many clients are remembered; those who asked first are forgotten first."""
 
-MAX_WORK = 200_000
-"""How many states a match may visit. A pattern of 100 characters can be matched with a client id of 2,000."""
+MAX_WORK = 100_000
+"""How many states a match may visit. A pattern of 100 characters can be matched with a client id of 1,000."""
 
 RECOVERABLE = (Code.UNKNOWN_SUBSCRIPTION_ID, Code.UNSUPPORTED_COMPRESSION_TYPE)
 """After these a client asks again at once."""

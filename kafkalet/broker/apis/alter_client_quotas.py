@@ -5,9 +5,15 @@ Each entity is changed for itself, wholly or not at all; one that is named twice
 Source: org.apache.kafka.controller.ClientQuotaControlManager.
 """
 
+from collections.abc import Coroutine, Mapping
+from functools import partial
+from typing import Any
+
 from kafkalet.broker.context import Context
 from kafkalet.broker.metadata import QuotaEntity
 from kafkalet.broker.quotas.entities import check_entity, check_value
+from kafkalet.broker.quotas.hosts import look_up, names_of
+from kafkalet.broker.work import in_thread
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.alter_client_quotas import AlterClientQuotasRequest, AlterClientQuotasResponse
 
@@ -15,22 +21,42 @@ Entry = AlterClientQuotasRequest.Entry
 Answer = AlterClientQuotasResponse.Entry
 
 
-def handle(request: AlterClientQuotasRequest, context: Context) -> AlterClientQuotasResponse:
+Addresses = Mapping[str, str | None]
+
+
+def handle(
+    request: AlterClientQuotasRequest, context: Context
+) -> AlterClientQuotasResponse | Coroutine[Any, Any, AlterClientQuotasResponse]:
     entries: dict[QuotaEntity, list[Entry]] = {}
     for entry in request.entries:
         parts = {part.entity_type: part.entity_name for part in entry.entity}
         entries.setdefault(frozenset(parts.items()), []).append(entry)
+    if names := names_of(entries):
+        return _look_up_and_alter(list(names), entries, request.validate_only, context)
+    return _alter(entries, {}, request.validate_only, context)
+
+
+async def _look_up_and_alter(
+    names: list[str], entries: dict[QuotaEntity, list[Entry]], validate_only: bool, context: Context
+) -> AlterClientQuotasResponse:
+    addresses = {name: await in_thread(partial(look_up, name)) for name in names}
+    return _alter(entries, addresses, validate_only, context)
+
+
+def _alter(
+    entries: dict[QuotaEntity, list[Entry]], addresses: Addresses, validate_only: bool, context: Context
+) -> AlterClientQuotasResponse:
     answers = []
     for entity, named in entries.items():
         answer = Answer(error_message=None, entity=[_part(kind, name) for kind, name in sorted(entity)])
         try:
-            _change(entity, named, request.validate_only, context)
+            _change(entity, named, addresses, validate_only, context)
         except KafkaError as error:
             answer.error_code, answer.error_message = error.code, error.message
         answers.append(answer)
-    if not request.validate_only:
+    if not validate_only:
         for node in context.cluster.nodes.values():
-            node.apply_quotas()
+            node.apply_quotas(addresses)
         context.cluster.save()
     return AlterClientQuotasResponse(entries=answers)
 
@@ -51,14 +77,16 @@ def _part(kind: str, name: str | None) -> Answer.Entity:
     return Answer.Entity(entity_type=kind, entity_name=name)
 
 
-def _change(entity: QuotaEntity, named: list[Entry], validate_only: bool, context: Context) -> None:
+def _change(
+    entity: QuotaEntity, named: list[Entry], addresses: Addresses, validate_only: bool, context: Context
+) -> None:
     ops = named[0].ops
     if not context.release.runs_without_zookeeper:  # the last one counts
         ops = list({op.key: op for op in named[-1].ops}.values())
     elif len(named) > 1 or len({op.key for op in ops}) < len(ops):
         parts = ", ".join(f"{kind}={name}" for kind, name in sorted(entity))
         raise KafkaError(Code.INVALID_REQUEST, f"Ignoring duplicate entity ClientQuotaEntity(entries={{{parts}}})")
-    check_entity(dict(entity))
+    check_entity(dict(entity), addresses)
     kinds = [kind for kind, _ in entity]
     for op in ops:
         if not op.remove:

@@ -11,7 +11,8 @@ from enum import IntEnum
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.metadata import QuotaEntity
-from kafkalet.broker.quotas.entities import CLIENT, IP, USER
+from kafkalet.broker.quotas.entities import CLIENT, USER
+from kafkalet.broker.quotas.hosts import IP
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest, DescribeClientQuotasResponse
 

@@ -11,13 +11,14 @@ Source: org.apache.kafka.controller.ClientQuotaControlManager, org.apache.kafka.
 kafka.server.ClientQuotaManager.
 """
 
-import socket
 from collections.abc import Iterable, Mapping
 
 from kafkalet.broker.metadata import QuotaEntity
 from kafkalet.protocol.errors import Code, KafkaError
 
-USER, CLIENT, IP = "user", "client-id", "ip"
+from .hosts import IP, address_of
+
+USER, CLIENT = "user", "client-id"
 PRODUCE, CONSUME = "producer_byte_rate", "consumer_byte_rate"
 REQUEST, MUTATE = "request_percentage", "controller_mutation_rate"
 CONNECT = "connection_creation_rate"
@@ -28,11 +29,13 @@ _WHOLE = {PRODUCE: (_LONG, "LONG"), CONSUME: (_LONG, "LONG"), CONNECT: (_INT, "I
 _EPSILON = 1e-6
 """So far from a whole number a value may be and still count as one."""
 
+_NOT_LOOKED_UP: Mapping[str, str | None] = {}
+
 Quotas = Mapping[QuotaEntity, Mapping[str, float]]
 
 
-def check_entity(parts: Mapping[str, str | None]) -> None:
-    """INVALID_REQUEST, unless a quota can be for that."""
+def check_entity(parts: Mapping[str, str | None], addresses: Mapping[str, str | None] = _NOT_LOOKED_UP) -> None:
+    """INVALID_REQUEST, unless a quota can be for that. `addresses` are those of host names."""
     if not parts:
         raise _invalid("Invalid empty client quota entity")
     for kind, name in parts.items():
@@ -43,23 +46,9 @@ def check_entity(parts: Mapping[str, str | None]) -> None:
     if IP in parts:
         if len(parts) > 1:
             raise _invalid("Invalid quota entity combination, IP entity shouldnot be combined with User or ClientId")
-        if parts[IP] is not None:
-            addresses(parts[IP] or "")
-
-
-def addresses(host: str) -> frozenset[str]:
-    """The addresses that a host has, itself where it is one. INVALID_REQUEST where it has none."""
-    for family in (socket.AF_INET, socket.AF_INET6):
-        try:
-            return frozenset({socket.inet_ntop(family, socket.inet_pton(family, host))})
-        except (OSError, ValueError):  # the latter for a null character
-            continue
-    if not set("/\0") & set(host) and not host.replace(".", "").isdecimal():
-        try:
-            return frozenset(str(info[4][0]) for info in socket.getaddrinfo(host, None))
-        except (OSError, ValueError):  # the latter for what cannot be a name
-            pass
-    raise _invalid(f"{host} is not a valid IP or resolvable host.")
+        host = parts[IP]
+        if host is not None and address_of(host, addresses) is None:
+            raise _invalid(f"{host} is not a valid IP or resolvable host.")
 
 
 def check_value(kinds: Iterable[str], key: str, value: float) -> None:
@@ -106,19 +95,17 @@ def quota_of(quotas: Quotas, key: str, user: str, client: str) -> tuple[float, s
     return None
 
 
-def quotas_of_addresses(quotas: Quotas) -> dict[str | None, float]:
-    """How many connections a second may come from an address; None stands for all others."""
+def quotas_of_addresses(
+    quotas: Quotas, addresses: Mapping[str, str | None] = _NOT_LOOKED_UP
+) -> dict[str | None, float]:
+    """How many connections a second may come from an address; None stands for all others. `addresses` are those of
+    host names; a host whose address is not known has no quota."""
     found: dict[str | None, float] = {}
     for entity, values in quotas.items():
         for kind, name in entity:
-            if kind == IP and CONNECT in values:
-                for address in [None] if name is None else _addresses_now(name):
-                    found[address] = values[CONNECT]
+            if kind != IP or CONNECT not in values:
+                continue
+            address = None if name is None else address_of(name, addresses)
+            if name is None or address is not None:
+                found[address] = values[CONNECT]
     return found
-
-
-def _addresses_now(host: str) -> Iterable[str]:
-    try:
-        return addresses(host)
-    except KafkaError:  # it had one when the quota was set
-        return ()

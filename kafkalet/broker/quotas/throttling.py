@@ -14,17 +14,23 @@ Each broker counts for itself, and forgets what it counted when it is restarted.
 Source: kafka.server.ClientQuotaManager, ClientRequestQuotaManager, ControllerMutationQuotaManager, ConnectionQuotas.
 """
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from kafkalet.broker.config import BrokerConfig
 from kafkalet.broker.context import Context
+from kafkalet.broker.purgatory import Delayed
 from kafkalet.clock import Clock
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .entities import CONNECT, CONSUME, MUTATE, PRODUCE, REQUEST, Quotas, quota_of, quotas_of_addresses
+from .hosts import IP, names_of
 from .meters import MS_PER_SECOND, SampledRate, TokenBucket
+
+_LOG = logging.getLogger(__name__)
 
 PERCENT = 100
 FORGET_MS = 3_600_000
@@ -61,10 +67,21 @@ class _Meters:
 
 
 class Throttling:
-    """What the clients of one broker have used. `spent_s` gives the time spent so far, in seconds, for percentages."""
+    """What the clients of one broker have used.
 
-    def __init__(self, config: BrokerConfig, clock: Clock, spent_s: Callable[[], float]) -> None:
+    `spent_s` gives the time spent so far, in seconds, for percentages. `look_up` finds the address of a host name
+    without blocking.
+    """
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        clock: Clock,
+        spent_s: Callable[[], float],
+        look_up: Callable[[str], Delayed[str | None]],
+    ) -> None:
         self.clock = clock
+        self._look_up = look_up
         self._spent_s = spent_s
         self._window_ms = config.quota_window_size_seconds * MS_PER_SECOND
         self._meters = _Meters(config.quota_window_num, self._window_ms)
@@ -73,17 +90,37 @@ class Throttling:
         self._buckets: dict[tuple[str, str], TokenBucket] = {}
         self._quotas: Quotas = {}
         self._by_address: dict[str | None, float] = {}
+        self._addresses: dict[str, str | None] = {}  # of host names; None while a name is being looked up
         self._found: dict[tuple[str, str, str], tuple[float, str, str] | None] = {}
 
-    def obey(self, quotas: Quotas) -> None:
-        """Take over quotas. What was counted so far still counts."""
+    def obey(self, quotas: Quotas, addresses: Mapping[str, str | None]) -> None:
+        """Take over quotas. What was counted so far still counts.
+
+        `addresses` are those of host names that were just looked up. Another name that is not known yet is looked up
+        now; until its address is there it has no quota.
+        """
         self._quotas = quotas
-        self._by_address = quotas_of_addresses(quotas)
         self._found.clear()
+        known = {**self._addresses, **addresses}
+        names = names_of(quotas)
+        self._addresses = {name: known.get(name) for name in names}
+        self._by_address = quotas_of_addresses(quotas, self._addresses)
+        for name in names:
+            if name not in known:
+                self._look_up(name).then(partial(self._learn, name))
+
+    def _learn(self, name: str, address: str | None) -> None:
+        if address is None:
+            _LOG.warning("the quota of host %r does not count: the name has no address", name)
+            self._addresses.pop(name, None)
+        elif name in self._addresses:
+            self._addresses[name] = address
+            self._by_address = quotas_of_addresses(self._quotas, self._addresses)
 
     @property
     def limits_connections(self) -> bool:
-        return bool(self._by_address)
+        """Whether there is a quota of connections, or will be when a host name has been looked up."""
+        return any(kind == IP and CONNECT in values for entity, values in self._quotas.items() for kind, _ in entity)
 
     # What the router asks.
 

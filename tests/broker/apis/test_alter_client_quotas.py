@@ -1,9 +1,14 @@
 """`kafkalet.broker.apis.alter_client_quotas`: each entity wholly or not at all; quotas count at once and stay."""
 
+import threading
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import kafkalet
+from kafkalet.broker.apis import alter_client_quotas
+from kafkalet.broker.quotas import hosts
 from kafkalet.clock import ManualClock
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.records.build import build_batch, numbered
@@ -118,3 +123,46 @@ def test_a_connection_too_many_is_left_waiting_and_cut_off() -> None:
         assert closed
         for connection in (first, turned_away, *let_in):
             connection.close()
+
+
+def test_a_host_name_is_looked_up_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The broker serves others while a name server is slow."""
+    threads = []
+
+    def look_up(host: str) -> str | None:
+        threads.append(threading.current_thread().name)
+        return "10.0.0.1" if host == "host.example" else None
+
+    monkeypatch.setattr(alter_client_quotas, "look_up", look_up)
+    with kafkalet.Cluster() as cluster:
+        connection = Connection("127.0.0.1", cluster.metadata.endpoints[1].port)
+        entries = [entry({"ip": host}, **{CONNECT: 5.0}) for host in ("host.example", "unknown.example", "10.0.0.2")]
+        answer = connection.ask("AlterClientQuotas", 1, {"entries": entries, "validate_only": False})
+        connection.close()
+        assert [each["error_code"] for each in answer["entries"]] == [0, INVALID_REQUEST, 0]
+        assert all(name.startswith("kafkalet-worker") for name in threads)
+        assert len(threads) == 2
+        assert cluster.metadata.client_quotas.keys() == {
+            frozenset({("ip", "host.example")}),
+            frozenset({("ip", "10.0.0.2")}),
+        }
+
+
+def test_a_stored_host_name_is_looked_up_in_a_thread_at_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_up = threading.Event()
+    threads = []
+
+    def look_up(host: str) -> str | None:
+        threads.append(threading.current_thread().name)
+        looked_up.set()
+        return "10.0.0.1"
+
+    monkeypatch.setattr(hosts, "look_up", look_up)
+    monkeypatch.setattr(alter_client_quotas, "look_up", look_up)
+    with asking(data_dir=tmp_path) as ask:
+        assert alter(ask, entry({"ip": "host.example"}, **{CONNECT: 5.0})) == [0]
+    looked_up.clear()
+    threads.clear()
+    with kafkalet.Cluster(data_dir=tmp_path):
+        assert looked_up.wait(30)
+    assert threads[0].startswith("kafkalet-worker")

@@ -8,6 +8,7 @@ import pytest
 from kafkalet.broker.config import BrokerConfig
 from kafkalet.broker.context import Context
 from kafkalet.broker.metadata import QuotaEntity
+from kafkalet.broker.purgatory import Delayed
 from kafkalet.broker.quotas.entities import CONNECT, CONSUME, MUTATE, PRODUCE, REQUEST
 from kafkalet.broker.quotas.throttling import FORGET_MS, MANY_METERS, Throttling
 from kafkalet.clock import ManualClock
@@ -42,12 +43,19 @@ class Kitchen:
     def __init__(self, entity: QuotaEntity, **quotas: float) -> None:
         self.clock = ManualClock()
         self.spent_s = 0.0
-        self.throttling = Throttling(BrokerConfig(), self.clock, lambda: self.spent_s)
-        self.throttling.obey({entity: quotas})
+        self.throttling = Throttling(BrokerConfig(), self.clock, lambda: self.spent_s, self.look_up)
+        self.lookups: dict[str, Delayed[str | None]] = {}
+        self.throttling.obey({entity: quotas}, {})
         self.client = Client()
         node = SimpleNamespace(cluster=None, release=None, clock=self.clock)
         self.context = Context(node, self.client, ("127.0.0.1", 1), "PLAINTEXT")
         self.context.client_id = "c"
+
+    def look_up(self, host: str) -> Delayed[str | None]:
+        """Looks a host up until the test completes it."""
+        lookup: Delayed[str | None] = Delayed()
+        self.lookups[host] = lookup
+        return lookup
 
     def ask(self, api: Api, answer: Any, request_bytes: int = 100, spent_s: float = 0.0) -> int:
         self.context.api = api
@@ -114,7 +122,7 @@ def test_an_answer_that_is_too_much_is_not_counted() -> None:
 def test_more_than_fits_into_all_windows_is_never_read() -> None:
     kitchen = Kitchen(USER, **{CONSUME: 10_000.0})
     assert kitchen.throttling.most_fetch_bytes(kitchen.context) == 100_000
-    kitchen.throttling.obey({})
+    kitchen.throttling.obey({}, {})
     assert kitchen.throttling.most_fetch_bytes(kitchen.context) == float("inf")
 
 
@@ -160,7 +168,7 @@ def test_clients_count_for_themselves_where_the_quota_is_of_clients() -> None:
 def test_a_new_quota_counts_at_once_and_what_was_counted_stays() -> None:
     kitchen = Kitchen(USER, **{PRODUCE: 100_000.0})
     assert kitchen.produce(110_000) == 0
-    kitchen.throttling.obey({USER: {PRODUCE: 10_000.0}})
+    kitchen.throttling.obey({USER: {PRODUCE: 10_000.0}}, {})
     assert kitchen.produce(10_000) == 2000
 
 
@@ -188,3 +196,45 @@ def test_meters_that_nobody_uses_any_more_are_dropped() -> None:
     kitchen.context.client_id = "another"
     kitchen.produce(1)
     assert len(kitchen.throttling._meters._rates) == 1
+
+
+HOST = frozenset({("ip", "host.example")})
+
+
+def test_a_host_has_a_quota_once_its_address_is_known() -> None:
+    kitchen = Kitchen(HOST, **{CONNECT: 1.0})
+    assert kitchen.throttling.limits_connections
+    assert [kitchen.throttling.connect("10.0.0.1") for _ in range(50)] == [0] * 50
+    kitchen.lookups["host.example"].complete("10.0.0.1")
+    assert any(kitchen.throttling.connect("10.0.0.1") for _ in range(50))
+
+
+def test_a_host_whose_address_comes_along_is_not_looked_up() -> None:
+    kitchen = Kitchen(frozenset({("ip", None)}), **{CONNECT: 1000.0})
+    kitchen.throttling.obey({HOST: {CONNECT: 1.0}}, {"host.example": "10.0.0.1"})
+    assert not kitchen.lookups
+    assert any(kitchen.throttling.connect("10.0.0.1") for _ in range(50))
+
+
+def test_a_host_is_looked_up_once() -> None:
+    kitchen = Kitchen(HOST, **{CONNECT: 1.0})
+    [first] = kitchen.lookups.values()
+    kitchen.throttling.obey({HOST: {CONNECT: 2.0}}, {})
+    assert kitchen.lookups["host.example"] is first
+    first.complete("10.0.0.1")
+    kitchen.throttling.obey({HOST: {CONNECT: 3.0}}, {})
+    assert kitchen.lookups["host.example"] is first
+
+
+def test_a_host_without_an_address_has_no_quota(caplog: pytest.LogCaptureFixture) -> None:
+    kitchen = Kitchen(HOST, **{CONNECT: 1.0})
+    kitchen.lookups["host.example"].complete(None)
+    assert [kitchen.throttling.connect("10.0.0.1") for _ in range(50)] == [0] * 50
+    assert "'host.example' does not count" in caplog.text
+
+
+def test_an_address_that_comes_after_its_quota_has_gone_is_dropped() -> None:
+    kitchen = Kitchen(HOST, **{CONNECT: 1.0})
+    kitchen.throttling.obey({}, {})
+    kitchen.lookups["host.example"].complete("10.0.0.1")
+    assert [kitchen.throttling.connect("10.0.0.1") for _ in range(50)] == [0] * 50
