@@ -11,9 +11,8 @@ close and on a second one: a group waits if more connections have asked and are 
 if more than twice as many have asked.
 """
 
-from collections import OrderedDict
-
 from kafkalet.broker.context import Client
+from kafkalet.clock import Clock, Timer
 
 LATELY_MS = 200
 QUIET_MS = 40
@@ -23,29 +22,43 @@ LONGEST_MS = 300
 class Arrivals:
     """Who has asked for the coordinator of which group lately."""
 
-    def __init__(self) -> None:
-        self._groups: OrderedDict[str, dict[Client, int]] = OrderedDict()
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._groups: dict[str, dict[Client, int]] = {}
+        """The connections that have asked, and when."""
+        self._pruning: Timer | None = None
 
-    def note(self, group_id: str, client: Client, now_ms: int) -> None:
+    def __len__(self) -> int:
+        """How many connections are remembered, once for each group."""
+        return sum(map(len, self._groups.values()))
+
+    def note(self, group_id: str, client: Client) -> None:
         """A client asks for the coordinator of a group."""
-        for other in list(self._groups):
-            if self.last_ms(other) >= now_ms - LATELY_MS:
-                break
-            del self._groups[other]
-        self._groups.setdefault(group_id, {})[client] = now_ms
-        self._groups.move_to_end(group_id)
+        self._groups.setdefault(group_id, {})[client] = self._clock.now_ms()
+        if self._pruning is None:
+            self._pruning = self._clock.call_later(LATELY_MS, self._prune)
 
     def last_ms(self, group_id: str) -> int:
-        """When somebody asked last; 0 where nobody did."""
+        """When a client asked last; 0 if none did lately."""
         return max(self._groups.get(group_id, {}).values(), default=0)
 
-    def expects_more(self, group_id: str, members: int, now_ms: int) -> bool:
+    def expects_more(self, group_id: str, members: int) -> bool:
         """Whether there are signs of more clients than those who have joined."""
-        lately = [
-            client for client, asked_ms in self._groups.get(group_id, {}).items() if asked_ms >= now_ms - LATELY_MS
-        ]
+        since_ms = self._clock.now_ms() - LATELY_MS
+        lately = [client for client, asked_ms in self._groups.get(group_id, {}).items() if asked_ms >= since_ms]
         return len(lately) > 2 * members or sum(not client.is_closed for client in lately) > members
 
     def forget(self, group_id: str) -> None:
         """The group has begun: who comes now comes too late."""
         self._groups.pop(group_id, None)
+
+    def _prune(self) -> None:
+        """Forget what is long ago, and the connections with it; look again while something is left."""
+        since_ms = self._clock.now_ms() - LATELY_MS
+        kept: dict[str, dict[Client, int]] = {}
+        for group_id, clients in self._groups.items():
+            lately = {client: asked_ms for client, asked_ms in clients.items() if asked_ms > since_ms}
+            if lately:
+                kept[group_id] = lately
+        self._groups = kept
+        self._pruning = self._clock.call_later(LATELY_MS, self._prune) if kept else None

@@ -67,7 +67,7 @@ class Beginning:
     def _wait_for_arrivals(self, until_ms: int) -> None:
         now_ms, arrivals = self._shard.clock.now_ms(), self._shard.node.coordinators.groups.arrivals
         quiet_ms = now_ms - max(arrivals.last_ms(self._group_id), self._newcomer_ms)
-        comes = arrivals.expects_more(self._group_id, len(self._members), now_ms)
+        comes = arrivals.expects_more(self._group_id, len(self._members))
         if comes and quiet_ms < QUIET_MS and now_ms < until_ms:
             self._later(QUIET_MS - quiet_ms, lambda: self._wait_for_arrivals(until_ms))
             return

@@ -20,6 +20,8 @@ from .offsets_removal import remove_expired, remove_partitions
 from .shard import Shard
 
 FOUND_GROUPS = 10_000
+LONGEST_REMEMBERED = 255
+"""Longer names of groups are looked for again each time: 10,000 of the longest would take 300 MB."""
 
 
 class GroupCoordinator:
@@ -30,7 +32,7 @@ class GroupCoordinator:
         self._shards: dict[int, Shard] = {}
         self._found: dict[str, Shard] = {}  # by group, to find it quickly
         self._expiry: Timer | None = None
-        self.arrivals = Arrivals()
+        self.arrivals = Arrivals(node.clock)
         self.regexes = CheckedRegexes()
 
     def loaded(self) -> dict[int, int]:
@@ -61,9 +63,10 @@ class GroupCoordinator:
         if shard is not None and shard.log.is_current and shard.log.partition is self._node.partitions.get(shard.place):
             return shard
         shard = self._shards[self._node.coordinators.partition_for(CONSUMER_OFFSETS, group_id)]
-        if len(self._found) >= FOUND_GROUPS:
-            self._found.clear()
-        self._found[group_id] = shard
+        if len(group_id) <= LONGEST_REMEMBERED:
+            if len(self._found) >= FOUND_GROUPS:
+                self._found.clear()
+            self._found[group_id] = shard
         return shard
 
     def shards(self) -> Iterator[Shard]:

@@ -25,6 +25,9 @@ ByTopic = dict[str, dict[int, CommittedOffset]]
 FIRST_SEQUENCE = 0
 """Commits are numbered like batches of producers, though each has the first number."""
 
+MANY_UNREPLICATED = 1000
+"""From so many changes on, those that followers have by now are looked for, even if nobody reads."""
+
 EVERYWHERE = -1
 """In the place of the offset of a record that every in-sync replica has."""
 
@@ -48,6 +51,7 @@ class Offsets:
         self._committed: dict[str, ByTopic] = {}
         self._pending: dict[int, dict[str, ByTopic]] = {}  # by producer id
         self._unreplicated: list[_Unreplicated] = []
+        self._settle_at = MANY_UNREPLICATED
 
     # Reading
 
@@ -184,8 +188,11 @@ class Offsets:
     # Remembering
 
     def _missing(self, last_offset: int) -> int:
-        """The offset, while a replica lacks the record there."""
-        return EVERYWHERE if self._log.is_replicated(last_offset) else last_offset
+        """The offset, while a replica lacks the record there. When none does, none lacks an earlier record."""
+        if not self._log.is_replicated(last_offset):
+            return last_offset
+        self._unreplicated.clear()
+        return EVERYWHERE
 
     def _put_all(self, group_id: str, commits: Sequence[Commit], missing: int) -> None:
         if missing != EVERYWHERE:
@@ -207,8 +214,7 @@ class Offsets:
         if by_partition is None:
             by_partition = by_topic[topic] = {}
         if missing != EVERYWHERE:
-            before = by_partition.get(partition)
-            self._unreplicated.append(_Unreplicated(missing, group_id, topic, partition, before))
+            self._remember(_Unreplicated(missing, group_id, topic, partition, by_partition.get(partition)))
         by_partition[partition] = committed
 
     def _put_pending(
@@ -224,7 +230,7 @@ class Offsets:
         if by_topic is not None and not by_topic:
             del self._committed[group_id]
         if before is not None and missing != EVERYWHERE:
-            self._unreplicated.append(_Unreplicated(missing, group_id, topic, partition, before))
+            self._remember(_Unreplicated(missing, group_id, topic, partition, before))
         for producer_id, by_group in list(self._pending.items()):
             pending = by_group.get(group_id)
             if pending is None:
@@ -234,6 +240,12 @@ class Offsets:
                 del by_group[group_id]
             if not by_group:
                 del self._pending[producer_id]
+
+    def _remember(self, change: _Unreplicated) -> None:
+        if len(self._unreplicated) >= self._settle_at:
+            self._settle()
+            self._settle_at = max(MANY_UNREPLICATED, 2 * len(self._unreplicated))
+        self._unreplicated.append(change)
 
     def _settle(self) -> None:
         """Forget what was there before changes that are everywhere now."""

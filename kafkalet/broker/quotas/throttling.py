@@ -17,7 +17,7 @@ Source: kafka.server.ClientQuotaManager, ClientRequestQuotaManager, ControllerMu
 import logging
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from kafkalet.broker.config import BrokerConfig
 from kafkalet.broker.context import Context
@@ -30,6 +30,8 @@ from .entities import CONNECT, CONSUME, MUTATE, PRODUCE, REQUEST, Quotas, quota_
 from .hosts import IP, names_of
 from .meters import MS_PER_SECOND, SampledRate, TokenBucket
 
+T = TypeVar("T")
+
 _LOG = logging.getLogger(__name__)
 
 PERCENT = 100
@@ -41,29 +43,31 @@ MANY_METERS = 1000
 """From so many meters on the old ones are looked for."""
 
 
-class _Meters:
-    """The meters of one kind of use, by whom they count."""
+class _Kept(Generic[T]):
+    """What is counted of clients, by whom it counts for. What nobody has used for long is dropped."""
 
-    def __init__(self, windows: int, window_ms: int) -> None:
-        self.windows = windows
-        self.window_ms = window_ms
-        self._rates: dict[tuple[str, ...], SampledRate] = {}
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._meters: dict[tuple[str, ...], T] = {}
         self._used_ms: dict[tuple[str, ...], int] = {}
         self._look_at = MANY_METERS
 
-    def of(self, key: tuple[str, ...], now_ms: int) -> SampledRate:
+    def __len__(self) -> int:
+        return len(self._meters)
+
+    def of(self, key: tuple[str, ...], now_ms: int) -> T:
         self._used_ms[key] = now_ms
-        rate = self._rates.get(key)
-        if rate is None:
-            rate = self._rates[key] = SampledRate(self.windows, self.window_ms)
-            if len(self._rates) > self._look_at:
+        meter = self._meters.get(key)
+        if meter is None:
+            meter = self._meters[key] = self._make()
+            if len(self._meters) > self._look_at:
                 self._drop_old(now_ms)
-        return rate
+        return meter
 
     def _drop_old(self, now_ms: int) -> None:
         for key in [key for key, used_ms in self._used_ms.items() if now_ms - used_ms > FORGET_MS]:
-            del self._rates[key], self._used_ms[key]
-        self._look_at = max(MANY_METERS, 2 * len(self._rates))
+            del self._meters[key], self._used_ms[key]
+        self._look_at = max(MANY_METERS, 2 * len(self._meters))
 
 
 class Throttling:
@@ -84,10 +88,10 @@ class Throttling:
         self._look_up = look_up
         self._spent_s = spent_s
         self._window_ms = config.quota_window_size_seconds * MS_PER_SECOND
-        self._meters = _Meters(config.quota_window_num, self._window_ms)
-        self._burst_seconds = config.controller_quota_window_num * config.controller_quota_window_size_seconds
+        self._meters = _Kept(lambda: SampledRate(config.quota_window_num, self._window_ms))
+        burst_seconds = config.controller_quota_window_num * config.controller_quota_window_size_seconds
+        self._buckets = _Kept(lambda: TokenBucket(burst_seconds))
         self._fetch_windows = config.quota_window_num - 1
-        self._buckets: dict[tuple[str, str], TokenBucket] = {}
         self._quotas: Quotas = {}
         self._by_address: dict[str | None, float] = {}
         self._addresses: dict[str, str | None] = {}  # of host names; None while a name is being looked up
@@ -207,8 +211,8 @@ class Throttling:
         if found is None:
             return
         quota, user, client = found
-        bucket = self._buckets.setdefault((user, client), TokenBucket(self._burst_seconds))
         now_ms = self.clock.now_ms()
+        bucket = self._buckets.of((user, client), now_ms)
         if not strict:
             bucket.take(partitions, quota, now_ms)
         throttle_ms = bucket.throttle_ms(quota, now_ms)

@@ -105,8 +105,8 @@ class Shard:
                 transaction.pending = None
             then(code)
 
-        transaction.pending = new.state
         record = StateRecord(encode_key(transaction.transactional_id), encode_value(new, self._value_version()))
+        transaction.pending = new.state  # only now: what cannot be encoded must not stay pending for ever
         self.append([record], new.timeout_ms, stored)
 
     def append(self, records: list[StateRecord], timeout_ms: float, then: Callable[[Code], None]) -> None:

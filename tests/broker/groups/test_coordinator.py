@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafkalet.broker.groups.coordinator import GroupCoordinator
+from kafkalet.broker.groups.coordinator import LONGEST_REMEMBERED, GroupCoordinator
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .committing import Committing, committing
@@ -86,3 +86,11 @@ def test_rounds_of_expiry_end_with_the_last_shard() -> None:
 
 def has_rounds(groups: GroupCoordinator) -> bool:
     return groups._expiry is not None
+
+
+def test_only_short_names_of_groups_are_remembered() -> None:
+    with committing() as client:
+        groups = coordinator_of(client)
+        long = "g" * (LONGEST_REMEMBERED + 1)
+        assert groups.shard_of(long) is groups.shard_of("g")
+        assert list(groups._found) == ["g"]

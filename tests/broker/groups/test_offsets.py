@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafkalet.broker.groups.offsets import Offsets
+from kafkalet.broker.groups.offsets import MANY_UNREPLICATED, Offsets
 from kafkalet.broker.groups.offsets_records import CommittedOffset
 from kafkalet.protocol.errors import Code, KafkaError
 
@@ -121,6 +121,25 @@ def test_what_is_forgotten_does_not_come_back_with_a_transaction() -> None:
     offsets.forget("g")
     assert not offsets.has_offsets("g")
     assert list(offsets.groups()) == []
+
+
+def test_what_was_there_before_is_forgotten_once_it_is_replicated() -> None:
+    log = FakeLog()
+    offsets = offsets_on(log)
+    log.replicated = 0
+    offsets.commit("g", [("t", 0, at(log, 1))])
+    log.replicated = None
+    offsets.commit("g", [("t", 0, at(log, 2))])
+    assert not offsets._unreplicated
+
+
+def test_what_was_there_before_does_not_pile_up_where_nobody_reads() -> None:
+    log = FakeLog()
+    offsets = offsets_on(log)
+    for number in range(3 * MANY_UNREPLICATED):
+        log.replicated = log.end_offset  # followers have all but the last commit
+        offsets.commit("g", [("t", 0, at(log, number))])
+    assert len(offsets._unreplicated) <= MANY_UNREPLICATED
 
 
 def test_readers_see_what_is_replicated() -> None:

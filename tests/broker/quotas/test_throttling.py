@@ -195,7 +195,18 @@ def test_meters_that_nobody_uses_any_more_are_dropped() -> None:
     kitchen.clock.advance(FORGET_MS + 1)
     kitchen.context.client_id = "another"
     kitchen.produce(1)
-    assert len(kitchen.throttling._meters._rates) == 1
+    assert len(kitchen.throttling._meters) == 1
+
+
+def test_buckets_of_clients_that_mutate_no_more_are_dropped() -> None:
+    kitchen = Kitchen(ANY_CLIENT, **{MUTATE: 10_000.0})
+    for number in range(MANY_METERS):
+        kitchen.context.client_id = f"c{number}"
+        kitchen.throttling.mutate(1, True, kitchen.context)
+    kitchen.clock.advance(FORGET_MS + 1)
+    kitchen.context.client_id = "another"
+    kitchen.throttling.mutate(1, True, kitchen.context)
+    assert len(kitchen.throttling._buckets) == 1
 
 
 HOST = frozenset({("ip", "host.example")})

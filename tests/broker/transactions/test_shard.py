@@ -1,6 +1,7 @@
 """One partition of __transaction_state: decide, append, then change."""
 
 import logging
+import struct
 from collections.abc import Callable, Iterator
 from typing import cast
 
@@ -63,6 +64,14 @@ def test_the_change_comes_when_the_replicas_have_it() -> None:
 def test_what_cannot_be_appended_changes_nothing(error: Code, code: Code) -> None:
     transaction, told, _ = started(Log(error))
     assert (transaction.pending, transaction.metadata.state, told) == (None, State.EMPTY, [code])
+
+
+def test_what_cannot_be_encoded_does_not_stay_pending() -> None:
+    shard = Shard(cast("StateLog", Log()), lambda: 0)
+    transaction = Transaction("x" * 40_000, Metadata(7, 1, 1000), shard)
+    with pytest.raises(struct.error):
+        shard.store(transaction, NEW, lambda code: None)
+    assert transaction.pending is None
 
 
 def test_what_takes_too_long_changes_nothing() -> None:
