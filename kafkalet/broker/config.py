@@ -22,6 +22,7 @@ from kafkalet.storage.config import LogConfig
 from kafkalet.storage.topic_properties import DAY_MS, HOUR_MS, topic_properties
 
 from .connection_limits import check_overrides, check_together
+from .quoting import quoted
 from .release import Release
 
 _LOG = logging.getLogger(__name__)
@@ -273,10 +274,10 @@ class BrokerConfig:
             return
         if known is None:
             self.unknown.append(name)
-            _LOG.warning("property %s is not one of Kafka %s; it is ignored", name, self.release.name)
+            _LOG.warning("property %s is not one of Kafka %s; it is ignored", quoted(name), self.release.name)
         else:
             self.without_effect.append(name)
-            _LOG.info("property %s is known and has no effect here", name)
+            _LOG.info("property %s is known and has no effect here", quoted(name))
 
     def reconfigure(self, cluster_wide: Mapping[str, str], per_broker: Mapping[str, str]) -> None:
         """Take over what was set while running; raises InvalidProperty and changes nothing for a value not allowed."""

@@ -24,6 +24,7 @@ from collections.abc import Iterable
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.metadata import INTERNAL_TOPICS, NO_LEADER, PartitionState, TopicState, check_topic_name
+from kafkalet.broker.quoting import quoted
 from kafkalet.broker.work import pause
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.metadata import MetadataRequest, MetadataResponse
@@ -161,7 +162,7 @@ def _create(name: str, context: Context) -> Code:
         context.cluster.auto_create_topic(name)
     except KafkaError as error:
         code = error.code
-        log.debug("topic %r was asked for and cannot be created: %s", name, error)
+        log.debug("topic %s was asked for and cannot be created: %s", quoted(name), code.name)
     return code if context.release.waits_for_created_topics else Code.UNKNOWN_TOPIC_OR_PARTITION
 
 

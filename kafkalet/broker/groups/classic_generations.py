@@ -23,6 +23,7 @@ from enum import StrEnum
 from typing import Any
 
 from kafkalet.broker.purgatory import Delayed
+from kafkalet.broker.quoting import quoted
 from kafkalet.broker.state_log import StateRecord
 from kafkalet.clock import Timer
 from kafkalet.protocol.errors import Code, KafkaError
@@ -129,7 +130,7 @@ class Generations:
     def _session_expired(self, member: ClassicMember) -> None:
         member.session = None
         if not member.is_alive:
-            _LOG.info("group %s: no sign of %s, it is removed", self.group_id, member.member_id)
+            _LOG.info("group %s: no sign of %s, it is removed", quoted(self.group_id), quoted(member.member_id))
             self.dismiss(member)
             self.go_on()
 
@@ -237,7 +238,7 @@ class Generations:
         try:
             self.shard.append([self.record({})])
         except KafkaError as error:
-            _LOG.warning("group %s is empty now, which could not be written: %s", self.group_id, error)
+            _LOG.warning("group %s is empty now, which could not be written: %s", quoted(self.group_id), error)
 
     def joined(self, member: ClassicMember) -> JoinGroupResponse:
         """What a member of this generation is told."""

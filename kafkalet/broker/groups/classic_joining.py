@@ -12,6 +12,7 @@ import logging
 
 from kafkalet.broker.metadata import random_uuid
 from kafkalet.broker.purgatory import Delayed
+from kafkalet.broker.quoting import quoted
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from kafkalet.protocol.text import MAX_STRING_BYTES
@@ -171,7 +172,8 @@ class Joining:
         """The new id is in the log, or (with an error) is not and does not count."""
         group = self.group
         if code is not Code.NONE:
-            _LOG.warning("group %s: %s stays %s: %s", group.group_id, member.member_id, old_id, code.name)
+            names = (quoted(group.group_id), quoted(member.member_id), quoted(old_id))
+            _LOG.warning("group %s: %s stays %s: %s", *names, code.name)
             answer = group.joined(member)
             answer.error_code, answer.member_id, answer.leader, answer.members = code, "", old_leader_id, []
             group.answer_join(member, answer)

@@ -13,6 +13,7 @@ import logging
 from collections import Counter
 from collections.abc import Sequence
 
+from kafkalet.broker.quoting import quoted
 from kafkalet.protocol.errors import Code, KafkaError
 
 from . import consumer_records as records
@@ -124,9 +125,11 @@ def fence_missing(group: ConsumerState, member_id: str, reason: str) -> None:
     member = group.members.get(member_id)
     if member is None:
         return
-    _LOG.info("group %s: member %s is fenced, %s", group.group_id, member_id, reason)
+    _LOG.info("group %s: member %s is fenced, %s", quoted(group.group_id), quoted(member_id), reason)
     try:
         fence(group, [member])
     except KafkaError as error:  # nobody is told; with the next heartbeat, if any, it all begins again
-        _LOG.warning("group %s: member %s could not be fenced: %s", group.group_id, member_id, error)
+        _LOG.warning(
+            "group %s: member %s could not be fenced: %s", quoted(group.group_id), quoted(member_id), error.code.name
+        )
         expect_session(group, member_id)

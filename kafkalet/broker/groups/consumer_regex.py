@@ -15,6 +15,7 @@ from collections.abc import Generator
 from enum import Enum
 from typing import Any, cast
 
+from kafkalet.broker.quoting import quoted
 from kafkalet.broker.work import Work, start
 from kafkalet.protocol.errors import Code, KafkaError
 
@@ -166,7 +167,9 @@ def _matching(group_id: str, expression: str, names: list[str]) -> Generator[Non
         regex = yield from compiling(expression, LONGEST_TOPIC_NAME)
         return frozenset((yield from regex.selecting(names)))
     except BadRegex as problem:
-        _LOG.error("group %s: expression %s cannot be read (%s); it is ignored", group_id, expression, problem)
+        _LOG.error(
+            "group %s: expression %s cannot be read (%s); it is ignored", quoted(group_id), quoted(expression), problem
+        )
         return frozenset()
 
 
@@ -182,4 +185,5 @@ def _write(group: ConsumerState, resolved: dict[str, Resolved]) -> None:
     try:
         commit(group, changes)
     except KafkaError as error:  # the next heartbeat tries again
-        _LOG.warning("group %s: what its expressions stand for could not be written: %s", group.group_id, error)
+        name = quoted(group.group_id)
+        _LOG.warning("group %s: what its expressions stand for could not be written: %s", name, error.code.name)

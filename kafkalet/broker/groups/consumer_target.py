@@ -5,6 +5,8 @@ Source: org.apache.kafka.coordinator.group.modern.TargetAssignmentBuilder, util.
 
 import logging
 
+from kafkalet.broker.quoting import quoted
+
 from .assignors import ASSIGNORS
 from .assignors.java_order import order_of_strings
 from .assignors.spec import Assignment, MemberSpec, Spec
@@ -36,7 +38,7 @@ def compute_target(
         topic_id: len(metadata.topic_by_id(topic_id).partitions) for wanted, _ in topics.values() for topic_id in wanted
     }
     dealt = ASSIGNORS[assignor](Spec(specs, counts, group.assigned, is_homogeneous))
-    _LOG.debug("group %s: a new target for epoch %d by %s", group.group_id, epoch, assignor)
+    _LOG.debug("group %s: a new target for epoch %d by %s", quoted(group.group_id), epoch, assignor)
     changes = [
         target(group.group_id, member_id, dealt.get(member_id, {}))
         for member_id in specs

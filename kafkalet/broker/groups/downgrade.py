@@ -9,6 +9,7 @@ Source: org.apache.kafka.coordinator.group.GroupMetadataManager.convertToClassic
 import logging
 from collections.abc import Sequence
 
+from kafkalet.broker.quoting import quoted
 from kafkalet.broker.state_log import StateRecord
 
 from . import consumer_records as records
@@ -79,7 +80,7 @@ def downgrade(
     )
     group.close()
     shard.groups[group_id] = classic
-    _LOG.info("group %s: the consumer group is a classic one now", group_id)
+    _LOG.info("group %s: the consumer group is a classic one now", quoted(group_id))
     for member in classic.members:
         classic.renew_session(member)
     if rebalances:

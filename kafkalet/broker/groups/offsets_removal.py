@@ -13,6 +13,7 @@ Source: OffsetMetadataManager.cleanupExpiredOffsets, kafka.coordinator.group.Gro
 import logging
 from collections.abc import Collection, Iterator
 
+from kafkalet.broker.quoting import quoted
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.records.record import wrapped
 
@@ -33,7 +34,7 @@ def remove_expired(shard: Shard) -> None:
         try:
             remove(shard, group, list(_expired(shard, group)), with_group=True)
         except KafkaError as error:
-            _LOG.warning("offsets of group %r have expired and cannot be removed: %r", group.group_id, error)
+            _LOG.warning("offsets of group %s have expired and cannot be removed: %s", quoted(group.group_id), error)
 
 
 def remove_partitions(shard: Shard, topic: str, partitions: Collection[int]) -> None:
@@ -46,7 +47,7 @@ def remove_partitions(shard: Shard, topic: str, partitions: Collection[int]) -> 
         try:
             remove(shard, group, gone, with_group=with_group)
         except KafkaError as error:
-            _LOG.warning("offsets of group %r in the deleted %s stay: %r", group.group_id, topic, error)
+            _LOG.warning("offsets of group %s in the deleted %s stay: %s", quoted(group.group_id), quoted(topic), error)
 
 
 def remove(shard: Shard, group: Group, partitions: list[Key], *, with_group: bool) -> int:

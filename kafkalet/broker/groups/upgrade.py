@@ -9,6 +9,7 @@ ConsumerGroup.fromClassicGroup.
 
 import logging
 
+from kafkalet.broker.quoting import quoted
 from kafkalet.broker.state_log import StateRecord
 from kafkalet.protocol.errors import Code, KafkaError
 
@@ -81,7 +82,7 @@ def _upgrade(classic: ClassicGroup) -> tuple[ConsumerGroup, list[StateRecord]]:
     ]
     for change in changes:
         take_in(group, change)
-    _LOG.info("group %s: the classic group is about to be a consumer group", group_id)
+    _LOG.info("group %s: the classic group is about to be a consumer group", quoted(group_id))
     return group, [*classic.tombstones(), *(change.encoded(shard.node.release) for change in changes)]
 
 

@@ -22,6 +22,7 @@ from typing import Any, Generic, TypeVar
 from kafkalet.broker.config import BrokerConfig
 from kafkalet.broker.context import Context
 from kafkalet.broker.purgatory import Delayed
+from kafkalet.broker.quoting import quoted
 from kafkalet.clock import Clock
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, KafkaError
@@ -115,7 +116,7 @@ class Throttling:
 
     def _learn(self, name: str, address: str | None) -> None:
         if address is None:
-            _LOG.warning("the quota of host %r does not count: the name has no address", name)
+            _LOG.warning("the quota of host %s does not count: the name has no address", quoted(name))
             self._addresses.pop(name, None)
         elif name in self._addresses:
             self._addresses[name] = address

@@ -12,6 +12,7 @@ Source: kafka.coordinator.transaction.TransactionStateManager.appendTransactionT
 import logging
 from collections.abc import Callable, Container
 
+from kafkalet.broker.quoting import quoted
 from kafkalet.broker.state_log import StateLog, StateRecord, client_code
 from kafkalet.protocol.errors import Code, KafkaError, ProtocolError
 
@@ -36,8 +37,8 @@ class Transaction:
         """An epoch was raised to fence a producer and did not come into the log: it need not be raised again."""
 
     def __repr__(self) -> str:
-        state = self.metadata.state.title
-        return f"<transaction {self.transactional_id} {state}{f' to {self.pending.title}' if self.pending else ''}>"
+        states = [self.metadata.state.title, *([self.pending.title] if self.pending else [])]
+        return f"<transaction {quoted(self.transactional_id)} {' to '.join(states)}>"
 
 
 class Shard:
@@ -76,7 +77,10 @@ class Shard:
         try:
             metadata = decode_value(value)
         except (ProtocolError, ValueError) as problem:
-            _LOG.error("transactional id %s cannot be read from %r: %s", transactional_id, self.log.partition, problem)
+            _LOG.error(
+                "transactional id %s cannot be read from %r: %s",
+                *(quoted(transactional_id), self.log.partition, problem),
+            )
             return
         self.transactions[transactional_id] = Transaction(transactional_id, metadata, self)
 
