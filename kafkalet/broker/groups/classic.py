@@ -65,6 +65,7 @@ class ClassicGroup(Generations):
         waiting = member.awaiting_sync = Delayed[SyncGroupResponse]()
         if member.member_id == members.leader_id:
             self.store({given.member_id: given.assignment for given in request.assignments})
+            self.flush_first(waiting)
         return waiting
 
     def heartbeat(self, request: HeartbeatRequest) -> HeartbeatResponse:

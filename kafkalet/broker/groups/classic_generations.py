@@ -112,6 +112,14 @@ class Generations:
         finally:
             self._flushing = False
 
+    def flush_first(self, first: Delayed[Any]) -> None:
+        """Give one of the answers that were laid aside, if it is there, before the others."""
+        for index, (waiting, response) in enumerate(self._answers):
+            if waiting is first:
+                del self._answers[index]
+                waiting.complete(response)
+                return
+
     def _later(self, delay_ms: int, then: Callable[[], None]) -> Timer:
         def due() -> None:
             then()
@@ -312,10 +320,14 @@ class Generations:
 
     def _write(self, assignments: Mapping[str, bytes], then: Callable[[Code], None]) -> None:
         """Write the group with these assignments, and say when all replicas have it, or what went wrong."""
+        is_asked_now = True
 
         def written(code: Code) -> bool:
             then(code)
-            self.flush()
+            if is_asked_now:
+                self.shard.node.call_soon(self.flush)  # the member that asks is answered first
+            else:
+                self.flush()
             return True
 
         try:
@@ -324,6 +336,7 @@ class Generations:
             written(error.code)
         else:
             self.shard.when_replicated(offset, self.shard.node.config.offsets_commit_timeout_ms, written)
+        is_asked_now = False
 
     def _propagate(self, code: Code, assignments: Mapping[str, bytes]) -> None:
         """Tell everybody who waits for it his assignment, or what went wrong."""

@@ -100,6 +100,7 @@ class Acting:
         given = {member: b"%d" % number for number, member in enumerate((leader, *followers))}
         answer = self.sync(generation, leader, given).answer()
         assert (answer["error_code"], answer["assignment"]) == (0, b"0")
+        self.stage.settle()
         for number, pending in enumerate(waiting):
             assert pending.answer()["assignment"] == b"%d" % (number + 1)
 

@@ -62,8 +62,22 @@ def test_followers_wait_for_the_assignments_of_the_leader(group: Acting) -> None
     waiting = group.sync(generation + 1, follower)
     assert waiting.is_waiting
     assert group.sync(generation + 1, leader, {leader: b"l", follower: b"f"}).answer()["assignment"] == b"l"
+    group.stage.settle()
     assert waiting.answer()["assignment"] == b"f"
     assert group.state == "Stable"
+
+
+def test_the_leader_is_assigned_its_partitions_before_its_followers(group: Acting) -> None:
+    """Followers that go on at once do not overtake a leader in the same process."""
+    generation, [leader] = group.stable()
+    follower, _ = group.enter()
+    group.join(leader)
+    waiting = group.sync(generation + 1, follower)
+    answer = group.sync(generation + 1, leader, {leader: b"l", follower: b"f"})
+    assert not answer.is_waiting
+    assert waiting.is_waiting
+    group.stage.settle()
+    assert not waiting.is_waiting
 
 
 def test_who_is_assigned_nothing_gets_nothing(group: Acting) -> None:
@@ -72,6 +86,7 @@ def test_who_is_assigned_nothing_gets_nothing(group: Acting) -> None:
     group.join(leader)
     waiting = group.sync(generation + 1, follower)
     group.sync(generation + 1, leader, {"somebody else": b"x"})
+    group.stage.settle()
     assert (waiting.answer()["error_code"], waiting.answer()["assignment"]) == (Code.NONE, b"")
 
 
@@ -257,6 +272,7 @@ def test_a_generation_that_cannot_be_written_begins_anew() -> None:
     waiting = group.sync(pending.answer()["generation_id"], follower)
     answer = group.sync(generation + 1, leader, {leader: b"l", follower: b"f"})
     assert answer.answer()["error_code"] == Code.COORDINATOR_NOT_AVAILABLE
+    stage.settle()
     assert waiting.answer()["error_code"] == Code.COORDINATOR_NOT_AVAILABLE
     assert group.state == "PreparingRebalance"
     stage.close()
