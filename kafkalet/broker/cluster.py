@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
-from kafkalet.clock import Clock, SystemClock, elapsed_s
+from kafkalet.clock import Clock, LoopClock, SystemClock, elapsed_s
 from kafkalet.properties import InvalidProperty
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.releases import NEWEST
@@ -29,14 +29,16 @@ from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.files import explain
 from kafkalet.storage.ground import StartInterrupted
 
+from . import arguments
 from .addresses import Addresses
+from .arguments import PropertyValue
 from .changes import Changes
 from .config import NODE_IDS, BrokerConfig
 from .home import Folder, Home, HomeDamaged, take_in_folders
 from .leadership import Leadership
 from .looking import Looking
-from .metadata import MetadataImage, PartitionState, TopicState, new_topic_id
-from .new_topics import NewTopic, place_topic
+from .metadata import Endpoint, MetadataImage, PartitionState, TopicState, new_topic_id
+from .new_topics import NewTopic, checked_topic, checked_topics, place_topic
 from .node import Node
 from .producer_ids import ProducerIds
 from .receiving import ReceiveBuffer
@@ -61,12 +63,16 @@ class Cluster(Looking):
     host, port     where the first one listens; port 0 picks free ports, else the others take the next ones
     advertise      host and port that clients are told instead, for the first broker; the others count on from there
     racks          the rack of each broker; None: `broker.rack` for all
-    data_dir       where logs are kept; None: a temporary directory that goes away on stop
-    config         broker properties by Kafka's names
-    topics         made on start where they do not exist: names, or NewTopic values
-    kafka_version  the release of Kafka to be: "3.9", "4.4", "2.8", ...; "newest" serves every version of all of them
-    clock          where the time comes from; the system by default
+    data_dir       where logs are kept; None: a temporary directory that is removed on stop
+    config         broker properties by Kafka's names; a value may be a str, an int, a float or a bool
+    topics         created on start if they do not exist: names, or NewTopic values
+    kafka_version  the release to emulate: "3.9", "4.4", "2.8", ...; "newest" serves every version of all of them
+    clock          where the time comes from: the system by default, or a ManualClock
+
+    A wrong argument is a TypeError or a ValueError (InvalidProperty and UnknownRelease are ValueErrors).
     """
+
+    _most_brokers: int | None = None
 
     def __init__(
         self,
@@ -77,32 +83,46 @@ class Cluster(Looking):
         advertise: tuple[str, int] | None = None,
         racks: Sequence[str] | None = None,
         data_dir: str | os.PathLike[str] | None = None,
-        config: Mapping[str, str] | None = None,
+        config: Mapping[str, PropertyValue] | None = None,
         topics: Iterable[str | NewTopic] = (),
         kafka_version: str = NEWEST,
         clock: Clock | None = None,
     ) -> None:
         super().__init__()
-        if brokers < 1:
-            raise ValueError(f"a cluster has at least one broker, not {brokers}")
-        if racks is not None and len(racks) != brokers:
-            raise ValueError(f"{len(racks)} racks for {brokers} brokers")
+        if arguments.number("brokers", brokers) < 1:
+            raise ValueError(f"brokers is {brokers}; a cluster has at least one")
+        if self._most_brokers is not None and brokers > self._most_brokers:
+            raise ValueError(f"a Broker is one broker; for {brokers} use kafkalet.Cluster(brokers={brokers})")
+        last_port = arguments.port("port", port) + brokers - 1
+        if port:
+            arguments.port(f"the port of broker {brokers}", last_port)
+        if clock is not None and not isinstance(clock, Clock):
+            raise TypeError(f"clock is a kafkalet.ManualClock or another Clock, not {arguments.shown(clock)}")
+        arguments.text('kafka_version, as in "3.9",', kafka_version)
         self.release = Release.of(kafka_version)
-        self.config = BrokerConfig(config, self.release)
+        self.config = BrokerConfig(arguments.properties("config", config), self.release)
         """The defaults of the whole cluster; each node has a configuration of its own on top."""
         self.clock: Clock = clock or SystemClock()
+        """As it was given."""
+        self.loop_clock: Clock = self.clock
+        """The same time, with timers that run in the cluster's loop while it is running."""
         self.metadata = MetadataImage("")
         self.nodes: dict[int, Node] = {}
         self.leadership = Leadership(self.metadata, self.nodes, self.clock)
         self.unimplemented_calls: dict[str, int] = {}
         """How often clients asked for APIs that kafkalet does not have, by name: {"CreateAcls": 2}."""
         self._brokers = brokers
-        self._racks = racks
+        self._racks = arguments.racks(racks, brokers)
         self.first_node_id = self.config.first_node_id(brokers)
         """The id of the first broker; the others count on from there."""
-        self._addresses = Addresses(host, port, advertise, first_node_id=self.first_node_id)
-        self._data_dir = None if data_dir is None else os.fspath(data_dir)
-        self._new_topics = [topic if isinstance(topic, NewTopic) else NewTopic(topic) for topic in topics]
+        self._addresses = Addresses(
+            arguments.text("host", host),
+            port,
+            arguments.advertised(advertise, brokers),
+            first_node_id=self.first_node_id,
+        )
+        self._data_dir = arguments.directory(data_dir)
+        self._new_topics = checked_topics(topics)
         self._home: Home | None = None
         self._buffer = ReceiveBuffer()
         self._turns: Turns | None = None
@@ -118,17 +138,36 @@ class Cluster(Looking):
 
     # What users see
 
+    def __repr__(self) -> str:
+        state = "running" if self.is_running else "not running"
+        stopped = [str(node_id) for node_id in sorted(self.metadata.away)] if self.is_running else []
+        without = f" without broker {', '.join(stopped)}" if stopped else ""
+        at = [_address(endpoint) for endpoint in list(self.metadata.endpoints.values())]
+        where = f" at {','.join(at)}" if at else ""
+        return f"<{type(self).__name__} {state}{where}{without}, Kafka {self.release.name}>"
+
     @property
     def bootstrap_servers(self) -> str:
-        """Where clients begin: host:port of every broker, separated by commas."""
-        return ",".join(f"{node.host}:{node.port}" for node in self.metadata.endpoints.values())
+        """Where clients begin: host:port of every broker, separated by commas. RuntimeError if none is running."""
+        return ",".join(map(_address, self._endpoints()))
 
-    def produce(self, topic: str, partition: int, records: bytes | bytearray) -> int:
-        """Append record batches, as built by `kafkalet.protocol.records.build`, to a partition; the first offset.
+    def _endpoints(self) -> list[Endpoint]:
+        """Where the brokers are that run."""
+        endpoints = list(self.metadata.endpoints.values())
+        if not self.is_running:
+            raise self._not_running()
+        if not endpoints:
+            raise RuntimeError(f"every broker of this {type(self).__name__} was stopped; start_broker() starts one")
+        return endpoints
 
-        They are checked as those of any producer. Raises KafkaError.
+    def produce(self, topic: str, partition: int, records: bytes | bytearray | memoryview) -> int:
+        """Append an encoded record batch, as `kafkalet.protocol.records.build` makes it; gives its first offset.
+
+        It is checked as that of any producer: KafkaError with the code that Produce answers. ValueError for bytes that
+        are no whole batch; to write plain values, use a Kafka client.
         """
-        return self.call(lambda: self.leadership.leader_of(topic, partition).append(bytearray(records)).first_offset)
+        data = arguments.record_batches(records)
+        return self.call(lambda: self._leader(topic, partition).append(data).first_offset)
 
     # Topics
 
@@ -137,34 +176,33 @@ class Cluster(Looking):
         name: str,
         partitions: int = -1,
         replication_factor: int = -1,
-        config: Mapping[str, str] | None = None,
-        assignments: list[list[int]] | None = None,
+        config: Mapping[str, PropertyValue] | None = None,
+        assignments: Sequence[Sequence[int]] | None = None,
     ) -> None:
-        """Make a topic. Counts of -1 stand for num.partitions and default.replication.factor.
+        """Create a topic. Counts of -1 stand for num.partitions and default.replication.factor.
 
-        `assignments` names the replicas of each partition instead, the leader first. Raises KafkaError with the code
-        that CreateTopics answers: INVALID_TOPIC_EXCEPTION, TOPIC_ALREADY_EXISTS, INVALID_PARTITIONS,
+        `assignments` names the replicas of each partition instead, the leader first. Raises KafkaError
+        with the code that CreateTopics answers: INVALID_TOPIC_EXCEPTION, TOPIC_ALREADY_EXISTS, INVALID_PARTITIONS,
         INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT, INVALID_CONFIG.
         """
-        self.call(lambda: self._create_topic(name, partitions, replication_factor, dict(config or {}), assignments))
+        wanted = checked_topic(NewTopic(name, partitions, config or {}, replication_factor))
+        replicas = arguments.assignments(assignments)
+        if replicas is not None and partitions not in (-1, len(replicas)):
+            raise ValueError(f"partitions is {partitions}, and assignments names the brokers of {len(replicas)}")
+        if replicas is not None and replication_factor not in (-1, len(replicas[0])):
+            raise ValueError(f"replication_factor is {replication_factor}, and assignments names {len(replicas[0])}")
+        self.call(lambda: self._create_topic(wanted, replicas))
 
     def delete_topic(self, name: str) -> None:
-        """Delete a topic and its logs. UNKNOWN_TOPIC_OR_PARTITION where there is none."""
+        """Delete a topic and its logs. UNKNOWN_TOPIC_OR_PARTITION if it does not exist."""
         self.call(lambda: self._delete_topic(name))
 
-    def _create_topic(
-        self,
-        name: str,
-        partitions: int,
-        replication_factor: int,
-        config: dict[str, str],
-        assignments: list[list[int]] | None,
-    ) -> TopicState:
-        wanted = NewTopic(name, partitions, config, replication_factor)
+    def _create_topic(self, wanted: NewTopic, assignments: list[list[int]] | None = None) -> TopicState:
+        name = wanted.name
         replicas = place_topic(wanted, assignments, self.metadata, self.config)
         away = self.metadata.away
         states = [PartitionState(index, list(nodes), away) for index, nodes in enumerate(replicas)]
-        topic = TopicState(name, new_topic_id(), states, config)
+        topic = TopicState(name, new_topic_id(), states, wanted.properties)
         with self.changes.begin() as change:
             self.metadata.add_topic(topic)
             change.undo(lambda: self._drop(self.metadata.remove_topic(name)))
@@ -173,8 +211,7 @@ class Cluster(Looking):
         return topic
 
     def _delete_topic(self, name: str) -> None:
-        if name not in self.metadata.topics:
-            raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name}")
+        self._topic(name)
         with self.changes.begin() as change:
             topic = self.metadata.remove_topic(name)
             change.undo(lambda: self.metadata.add_topic(topic))
@@ -207,8 +244,7 @@ class Cluster(Looking):
         """An internal topic, which is made if it does not exist yet."""
         topic = self.metadata.topics.get(wanted.name)
         if topic is None:
-            new = wanted.wanted(self.config, len(self.metadata.endpoints))
-            topic = self._create_topic(new.name, new.partitions, new.replication_factor, dict(new.config), None)
+            topic = self._create_topic(wanted.wanted(self.config, len(self.metadata.endpoints)))
         return topic
 
     @property
@@ -222,7 +258,7 @@ class Cluster(Looking):
         if internal is not None:
             self.state_topic(internal)
         else:
-            self._create_topic(name, -1, -1, {}, None)
+            self._create_topic(NewTopic(name))
 
     def apply_config(self, topic: TopicState) -> None:
         """Let the logs of a topic obey its configuration as it is now."""
@@ -274,31 +310,72 @@ class Cluster(Looking):
         self.call(lambda: self._start_node(node_id))
 
     def elect_leader(self, topic: str, partition: int, node_id: int) -> None:
-        """Let a broker lead a partition, in a new epoch. PREFERRED_LEADER_NOT_AVAILABLE where it is not in sync."""
+        """Let a broker lead a partition, in a new epoch. PREFERRED_LEADER_NOT_AVAILABLE if it is not in sync."""
         self.call(lambda: self._elect_leader(topic, partition, node_id))
 
     def hold_replication(self, node_id: int, topic: str | None = None, partition: int | None = None) -> None:
-        """Stop a broker's replicas (of one partition, of one topic, or all) from following their leaders."""
-        self.call(lambda: self.leadership.hold(node_id, topic, partition))
+        """Stop a broker's replicas (of one partition, of one topic, or all) from following their leaders.
+
+        The topic has to exist, and the broker has to hold a replica of it. A replica that leads has nobody to follow:
+        it is held back once another one leads.
+        """
+        self.call(lambda: self._hold_replication(node_id, topic, partition))
 
     def release_replication(self, node_id: int, topic: str | None = None, partition: int | None = None) -> None:
-        """Take back a `hold_replication` of the same arguments; the replicas catch up at once."""
-        self.call(lambda: self.leadership.release(node_id, topic, partition))
+        """Take back a `hold_replication` of the same arguments; the replicas catch up at once.
+
+        ValueError if nothing was held back with these arguments.
+        """
+        self.call(lambda: self._release_replication(node_id, topic, partition))
+
+    def _hold_replication(self, node_id: int, name: str | None, index: int | None) -> None:
+        self._check_node(node_id)
+        if name is None and index is not None:
+            raise ValueError(f"partition {index} of which topic? Name the topic, too")
+        if name is not None:
+            states = [self._partition(name, index)] if index is not None else self._topic(name).partitions
+            if not any(node_id in state.replicas for state in states):
+                what = name if index is None else f"{name}-{index}"
+                raise ValueError(f"broker {node_id} holds no replica of {what}, so there is nothing to hold back")
+        self.leadership.hold(node_id, name, index)
+
+    def _release_replication(self, node_id: int, name: str | None, index: int | None) -> None:
+        if not self.leadership.release(node_id, name, index):
+            what = "" if name is None else f", topic {name}" if index is None else f", partition {name}-{index}"
+            raise ValueError(
+                f"nothing is held back with these arguments (broker {node_id}{what}); "
+                "release_replication takes those that hold_replication was given"
+            )
 
     def _elect_leader(self, name: str, index: int, node_id: int) -> None:
-        state = self.metadata.partition(name, index)
-        if state is None:
-            raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {name}-{index}")
+        state = self._partition(name, index)
+        self._check_node(node_id)
         self.leadership.elect(self.metadata.topics[name], state, node_id)
         if state.leader != node_id:
             raise KafkaError(
-                Code.PREFERRED_LEADER_NOT_AVAILABLE, f"broker {node_id} is not in sync with {name}-{index}"
+                Code.PREFERRED_LEADER_NOT_AVAILABLE,
+                f"broker {node_id} cannot lead {name}-{index}; in sync are {_listed(state.isr)}",
             )
         self.save()
+
+    def _topic(self, name: str) -> TopicState:
+        return self.metadata.existing_topic(arguments.text("the name of a topic", name))
+
+    def _partition(self, name: str, index: int) -> PartitionState:
+        arguments.text("the name of a topic", name)
+        return self.metadata.existing_partition(name, arguments.number("the number of a partition", index))
+
+    def _check_node(self, node_id: int) -> None:
+        """Raise ValueError unless it is a broker of this cluster, running or stopped."""
+        known = sorted({*self.nodes, *self.metadata.away})
+        if arguments.number("the id of a broker", node_id) not in known:
+            raise ValueError(f"broker {node_id} does not exist; the brokers of this cluster are {_listed(known)}")
 
     # Life
 
     def _open(self, loop: asyncio.AbstractEventLoop) -> None:
+        clock = self.clock
+        self.loop_clock = clock.bound_to(loop, self._call_in(loop)) if isinstance(clock, LoopClock) else clock
         self._turns = Turns(loop.call_soon, elapsed_s)
         self._workers = Workers(loop.call_soon_threadsafe)
         self._home = Home(self._data_dir)
@@ -306,7 +383,7 @@ class Cluster(Looking):
         self.metadata, next_producer_id = saved if saved is not None else (MetadataImage(""), 0)
         self._saved_producer_id = next_producer_id
         self.producer_ids = ProducerIds(next_producer_id, self._reserve_producer_ids)
-        self.leadership = Leadership(self.metadata, self.nodes, self.clock)
+        self.leadership = Leadership(self.metadata, self.nodes, self.loop_clock)
         if saved is None:
             self.metadata.broker_config[None] = self.config.cluster_wide_at_first()
         self._check_saved_config()
@@ -319,12 +396,12 @@ class Cluster(Looking):
             node.coordinators.load_all()
         for new in self._new_topics:
             if new.name not in self.metadata.topics:
-                self._create_topic(new.name, new.partitions, new.replication_factor, dict(new.config), None)
+                self._create_topic(new)
         with suppress(StorageFailed) if saved is not None else nullcontext():  # reading needs no space
             self.save()
         for node in self.nodes.values():
             node.listener.start(loop)
-        self._upkeep = Upkeep(self.nodes, self.leadership, self.clock)
+        self._upkeep = Upkeep(self.nodes, self.leadership, self.loop_clock)
         self._upkeep.start(
             self.config, durable=self._home.durable, has_followers=self._brokers > 1, write_again=self._write_again
         )
@@ -345,7 +422,7 @@ class Cluster(Looking):
         assert self._home is not None
         directory = LogDirectory(
             self._home.log_directory(node_id, self._brokers),
-            self.clock,
+            self.loop_clock,
             durable=self._home.durable,
             cluster_id=self.metadata.cluster_id or None,
             node_id=node_id,
@@ -364,7 +441,7 @@ class Cluster(Looking):
             config,
             self.release,
             directory,
-            self.clock,
+            self.loop_clock,
             loop,
             self._buffer,
             self._turns,
@@ -425,8 +502,9 @@ class Cluster(Looking):
             _LOG.error("%s-%d is offline: %s", topic.name, state.index, error.reason)
 
     def _stop_node(self, node_id: int) -> None:
+        self._check_node(node_id)
         if node_id not in self.nodes:
-            raise ValueError(f"there is no broker {node_id}")
+            raise ValueError(f"broker {node_id} was stopped already; start_broker({node_id}) starts it again")
         node = self.nodes.pop(node_id)
         self.metadata.endpoints.pop(node_id, None)
         self.metadata.away.add(node_id)
@@ -436,8 +514,9 @@ class Cluster(Looking):
         self.save()
 
     def _start_node(self, node_id: int) -> None:
+        self._check_node(node_id)
         if not self._addresses.is_kept(node_id):
-            raise ValueError(f"broker {node_id} is not one that was stopped")
+            raise ValueError(f"broker {node_id} is running already; start_broker is for one that was stopped")
         assert self._loop is not None
         try:
             node = self._open_node(node_id, self._loop)
@@ -517,7 +596,18 @@ class Cluster(Looking):
 class Broker(Cluster):
     """A cluster of one broker, which is what most tests want."""
 
+    _most_brokers = 1
+
     @property
     def port(self) -> int:
-        """The port that clients are told."""
-        return next(iter(self.metadata.endpoints.values())).port
+        """The port that clients are told. RuntimeError if the broker is not running."""
+        return self._endpoints()[0].port
+
+
+def _address(endpoint: Endpoint) -> str:
+    host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host  # an IPv6 address
+    return f"{host}:{endpoint.port}"
+
+
+def _listed(node_ids: Iterable[int]) -> str:
+    return ", ".join(map(str, node_ids)) or "none"

@@ -227,8 +227,10 @@ class Leadership:
                 if leader.is_leader and node_id in leader.followers:
                     leader.followers[node_id].caught_up_ms = self.clock.now_ms()
 
-    def release(self, node_id: int, topic: str | None, index: int | None) -> None:
-        """Take a `hold` of the same arguments back; the follower catches up."""
+    def release(self, node_id: int, topic: str | None, index: int | None) -> bool:
+        """Take a `hold` of the same arguments back; the follower catches up. False if there was no such hold."""
+        if (node_id, topic, index) not in self._held:
+            return False
         self._held.discard((node_id, topic, index))
         node = self.nodes.get(node_id)
         for replica in list(node.partitions.values()) if node is not None else []:
@@ -236,6 +238,7 @@ class Leadership:
             if leader is not None and leader is not replica:
                 self.replicate(leader)
                 self._wake(replica.topic, replica.index)
+        return True
 
     def drop_laggards(self, lag_time_max_ms: int) -> None:
         """Take followers out of sync that have been behind for longer than that (Partition.maybeShrinkIsr)."""
@@ -305,13 +308,14 @@ class Leadership:
             node.purgatory.touch((topic, index))
 
     def leader_of(self, topic: str, index: int) -> Partition:
-        """The leading replica. UNKNOWN_TOPIC_OR_PARTITION or LEADER_NOT_AVAILABLE where there is none."""
-        state = self.metadata.partition(topic, index)
-        if state is None:
-            raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {topic}-{index}")
+        """The leading replica. UNKNOWN_TOPIC_OR_PARTITION or LEADER_NOT_AVAILABLE if there is none."""
+        state = self.metadata.existing_partition(topic, index)
         leader = self._replica(state.leader, topic, index)
         if leader is None:
-            raise KafkaError(Code.LEADER_NOT_AVAILABLE, f"nobody leads {topic}-{index}")
+            raise KafkaError(
+                Code.LEADER_NOT_AVAILABLE,
+                f"{topic}-{index} has no leader; in-sync replicas: {', '.join(map(str, state.isr))}",
+            )
         return leader
 
 

@@ -4,19 +4,21 @@
     cluster.group("group").members
     cluster.transaction("transactional id").state
 
-Each may be asked from whatever thread. What the views are made of is imported when somebody looks.
+Each may be asked in any thread. The modules behind the views are imported on first use.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from . import arguments
 from .leadership import Leadership
 from .node import Node
 from .running import Running
 from .transactions.verification import Transactions
 
 if TYPE_CHECKING:
+    from .partition import Partition
     from .views import GroupView, LogView, TransactionView
 
 
@@ -28,18 +30,23 @@ class Looking(Running):
     transactions: Transactions
 
     def log(self, topic: str, partition: int = 0) -> LogView:
-        """A view of the leader's log. UNKNOWN_TOPIC_OR_PARTITION where there is none."""
+        """A view of the log of a partition, as its leader has it. UNKNOWN_TOPIC_OR_PARTITION if it does not exist."""
         from .views import LogView
 
-        leader = self.call(lambda: self.leadership.leader_of(topic, partition))
-        return LogView(leader.log, self.call)
+        self.call(lambda: self._leader(topic, partition))
+        return LogView(topic, partition, lambda: self._leader(topic, partition).log, self.call)
 
     def group(self, group_id: str) -> GroupView:
-        """A view of a group: its state, its members, what it has committed."""
+        """A view of a group: its state, its members, what it has committed. One that does not exist is "Dead"."""
         from .views import GroupView
 
-        return GroupView(group_id, self.nodes, self.call)
+        return GroupView(arguments.text("the id of a group", group_id), self.nodes, self.call)
 
     def transaction(self, transactional_id: str) -> TransactionView:
-        """How a transactional id stands now. TRANSACTIONAL_ID_NOT_FOUND where nobody has used it."""
+        """The present state of a transactional id. TRANSACTIONAL_ID_NOT_FOUND if no producer has used it."""
+        arguments.text("a transactional id", transactional_id)
         return self.call(lambda: self.transactions.view(transactional_id))
+
+    def _leader(self, topic: str, partition: int) -> Partition:
+        arguments.text("the name of a topic", topic)
+        return self.leadership.leader_of(topic, arguments.number("the number of a partition", partition))

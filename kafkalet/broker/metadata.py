@@ -160,6 +160,23 @@ class MetadataImage:
             return None
         return state.partitions[index]
 
+    def existing_topic(self, name: str) -> TopicState:
+        """The topic; KafkaError with UNKNOWN_TOPIC_OR_PARTITION and a text if it does not exist."""
+        topic = self.topics.get(name)
+        if topic is None:
+            raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"topic {name} does not exist")
+        return topic
+
+    def existing_partition(self, name: str, index: int) -> PartitionState:
+        """The partition; KafkaError with UNKNOWN_TOPIC_OR_PARTITION and a text if it does not exist."""
+        partitions = self.existing_topic(name).partitions
+        if not 0 <= index < len(partitions):
+            known = "0" if len(partitions) == 1 else f"0 to {len(partitions) - 1}"
+            raise KafkaError(
+                Code.UNKNOWN_TOPIC_OR_PARTITION, f"topic {name} has no partition {index}; it has partition {known}"
+            )
+        return partitions[index]
+
     def add_topic(self, topic: TopicState) -> None:
         self.topics[topic.name] = topic
         self._by_id[topic.topic_id] = topic

@@ -2,14 +2,18 @@
 
 The checks come in the order of Kafka's controller (ReplicationControlManager.createTopics): the name, the
 configuration, then replicas and partitions.
+
+What a user of Python asks for may also be of a wrong kind, which a request cannot be; `checked_topic` looks at that.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from kafkalet.properties import InvalidProperty
 from kafkalet.protocol.errors import Code, KafkaError
 
+from . import arguments
+from .arguments import PropertyValue
 from .assignments import check_assignments
 from .config import BrokerConfig
 from .metadata import MetadataImage, check_topic_name, spread
@@ -20,8 +24,41 @@ class NewTopic(NamedTuple):
 
     name: str
     partitions: int = -1
-    config: Mapping[str, str] = {}
+    config: Mapping[str, PropertyValue] = {}
     replication_factor: int = -1
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """The config as the texts that Kafka reads."""
+        return arguments.properties(f"the config of topic {self.name}", self.config)
+
+
+def checked_topic(topic: NewTopic) -> NewTopic:
+    """The same topic if all of it is of the right kind; TypeError if not."""
+    return NewTopic(
+        arguments.text("the name of a topic", topic.name),
+        arguments.number("the number of partitions", topic.partitions),
+        topic.properties,
+        arguments.number("the replication factor", topic.replication_factor),
+    )
+
+
+def checked_topics(given: Iterable[str | NewTopic]) -> list[NewTopic]:
+    """The topics that a cluster is to make at start, each of the right kind and named once."""
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+        raise TypeError(
+            'topics is a list of names and NewTopic values, as in ["orders", NewTopic("payments", 3)], '
+            f"not {arguments.shown(given)}"
+        )
+    topics: dict[str, NewTopic] = {}
+    for each in given:
+        if not isinstance(each, (str, NewTopic)):
+            raise TypeError(f"an element of topics is a name or a NewTopic, not {arguments.shown(each)}")
+        topic = checked_topic(NewTopic(each) if isinstance(each, str) else each)
+        if topic.name in topics:
+            raise ValueError(f"topics names {topic.name} twice; name each topic once")
+        topics[topic.name] = topic
+    return list(topics.values())
 
 
 def place_topic(
@@ -33,7 +70,7 @@ def place_topic(
     KafkaError with the code that CreateTopics answers.
     """
     check_name(wanted.name, metadata)
-    check_config(wanted.config, config)
+    check_config(wanted.properties, config)
     if assignments is not None:
         check_assignments(assignments, metadata.endpoints, away=metadata.away)
         return assignments

@@ -29,6 +29,11 @@ class Running:
         self._ending = threading.Lock()
         """Held while a call is handed to the loop, and while the loop is given up: no call is lost in between."""
 
+    @property
+    def is_running(self) -> bool:
+        """Whether it serves at the moment."""
+        return self._loop is not None
+
     async def start(self) -> None:
         """Begin to serve in the running loop; returns when every listener accepts."""
         self._refuse_twice()
@@ -41,13 +46,13 @@ class Running:
             raise
 
     async def stop(self) -> None:
-        """Stop serving: listeners and connections close, logs are flushed. Nothing happens where it does not run."""
+        """Stop serving: listeners and connections close, logs are flushed. Without effect if it is not running."""
         if self._loop is not None:
             self._end()
 
     def _refuse_twice(self) -> None:
         if self._loop is not None:
-            raise RuntimeError("it was started already")
+            raise RuntimeError(f"this {type(self).__name__} is running already; stop it before you start it again")
 
     def _end(self) -> None:
         try:
@@ -112,9 +117,9 @@ class Running:
         self._thread = None
 
     def call(self, function: Callable[[], T]) -> T:
-        """Run `function` in the loop and give its result; at once where the caller is in the loop's thread.
+        """Run `function` in the loop and give its result; at once if the caller is in the loop's thread.
 
-        RuntimeError where the loop does not run, or ends before it has come to this.
+        RuntimeError if it is not running, or stops before the loop has come to this.
         """
         if self._loop is not None and threading.get_ident() == self._loop_thread:
             return function()
@@ -137,7 +142,23 @@ class Running:
             raise failure[0]
         return result[0]
 
+    def _call_in(self, loop: asyncio.AbstractEventLoop) -> Callable[[Callable[[], None]], None]:
+        """`call`, for as long as it runs in this loop: not after it was stopped and started again."""
+
+        def call(function: Callable[[], None]) -> None:
+            if self._loop is not loop:
+                raise self._not_running()
+            self.call(function)
+
+        return call
+
     def _refuse_ended(self) -> asyncio.AbstractEventLoop:
         if self._loop is None:
-            raise RuntimeError("it does not run")
+            raise self._not_running()
         return self._loop
+
+    def _not_running(self) -> RuntimeError:
+        return RuntimeError(
+            f"this {type(self).__name__} is not running; use it inside `with` or `async with`, "
+            "or between `await start()` and `await stop()`"
+        )

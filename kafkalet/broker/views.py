@@ -1,4 +1,4 @@
-"""What a user sees of a log or of a group, from whatever thread he asks."""
+"""What a user sees of a log or of a group, in any thread."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
@@ -16,70 +16,99 @@ class SegmentView(NamedTuple):
     base_offset: int
     size_bytes: int
     largest_timestamp: int
-    """-1 where no record has one."""
+    """-1 if no record has one."""
+
+
+class LogOffsets(NamedTuple):
+    """The four offsets of a log at one moment."""
+
+    log_start_offset: int
+    last_stable_offset: int
+    high_watermark: int
+    log_end_offset: int
 
 
 class LogView:
-    """A live view of the log of one partition; each attribute is read when it is asked for."""
+    """A live view of the log of one partition; each attribute is read when it is asked for, from the present leader.
 
-    def __init__(self, log: Log, call: Callable[[Callable[[], T]], T]) -> None:
-        self._log = log
-        self._call: Callable[[Callable[[], object]], object] = call  # type: ignore[assignment]
+    KafkaError once the partition is gone or has no leader, RuntimeError once the broker is not running.
+    """
+
+    def __init__(
+        self, topic: str, partition: int, leaders_log: Callable[[], Log], call: Callable[[Callable[[], Any]], Any]
+    ) -> None:
+        self.topic = topic
+        self.partition = partition
+        self._leaders_log = leaders_log
+        self._call = call
 
     def __repr__(self) -> str:
+        try:
+            offsets = self.offsets
+        except (KafkaError, RuntimeError) as error:
+            return f"<{self.topic}-{self.partition}: {error}>"
         return (
-            f"<{self._log.topic}-{self._log.partition}: log start offset {self.log_start_offset}, last stable offset "
-            f"{self.last_stable_offset}, high watermark {self.high_watermark}, log end offset {self.log_end_offset}>"
+            f"<{self.topic}-{self.partition}: log start offset {offsets.log_start_offset}, "
+            f"last stable offset {offsets.last_stable_offset}, high watermark {offsets.high_watermark}, "
+            f"log end offset {offsets.log_end_offset}>"
+        )
+
+    @property
+    def offsets(self) -> LogOffsets:
+        """All four offsets, as they are at one moment."""
+        return self._look(
+            lambda log: LogOffsets(log.log_start_offset, log.last_stable_offset, log.high_watermark, log.log_end_offset)
         )
 
     @property
     def log_start_offset(self) -> int:
         """The first offset that can be read."""
-        return self._log.log_start_offset
+        return self._look(lambda log: log.log_start_offset)
 
     @property
     def last_stable_offset(self) -> int:
         """The first offset that read_committed does not see."""
-        return self._log.last_stable_offset
+        return self._look(lambda log: log.last_stable_offset)
 
     @property
     def high_watermark(self) -> int:
         """The first offset that no consumer sees."""
-        return self._log.high_watermark
+        return self._look(lambda log: log.high_watermark)
 
     @property
     def log_end_offset(self) -> int:
         """The offset that the next record gets."""
-        return self._log.log_end_offset
+        return self._look(lambda log: log.log_end_offset)
 
     @property
     def segments(self) -> list[SegmentView]:
         """The segments, oldest first."""
-
-        def look() -> list[SegmentView]:
-            return [
+        return self._look(
+            lambda log: [
                 SegmentView(segment.base_offset, segment.size_bytes, segment.largest.timestamp)
-                for segment in self._log.segments
+                for segment in log.segments
             ]
-
-        views = self._call(look)
-        assert isinstance(views, list)
-        return views
+        )
 
     @property
     def batches(self) -> list[Batch]:
         """Every batch on disk, also those below the log start offset that were not deleted yet; all are read."""
+        return self._look(lambda log: [batch for segment in log.segments for _, batch in segment.entries()])
 
-        def look() -> list[Batch]:
-            return [batch for segment in self._log.segments for _, batch in segment.entries()]
+    @property
+    def _log(self) -> Log:
+        return self._look(lambda log: log)
 
-        found = self._call(look)
-        assert isinstance(found, list)
+    def _look(self, see: Callable[[Log], T]) -> T:
+        found: T = self._call(lambda: see(self._leaders_log()))
         return found
 
 
 class GroupView:
-    """A live view of a group; each attribute is read when it is asked for. `nodes` are the brokers that are alive."""
+    """A live view of a group; each attribute is read when it is asked for. `nodes` are the brokers that run.
+
+    RuntimeError once the broker is not running.
+    """
 
     def __init__(self, group_id: str, nodes: Mapping[int, Any], call: Callable[[Callable[[], Any]], Any]) -> None:
         self.group_id = group_id
@@ -87,12 +116,15 @@ class GroupView:
         self._call = call
 
     def __repr__(self) -> str:
-        return f"<group {self.group_id}: {self.state}, {len(self.members)} members, offsets {self.offsets}>"
+        try:
+            return f"<group {self.group_id}: {self.state}, {len(self.members)} members, offsets {self.offsets}>"
+        except RuntimeError as error:
+            return f"<group {self.group_id}: {error}>"
 
     @property
     def state(self) -> str:
         """ "Empty", "PreparingRebalance", "CompletingRebalance", "Stable", or of the consumer protocol "Assigning",
-        "Reconciling"; "Dead" where there is no such group."""
+        "Reconciling"; "Dead" if there is no such group."""
         state: str = self._look(lambda group, _: group.state if group is not None else "Dead", "Dead")
         return str(state)
 

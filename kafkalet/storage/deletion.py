@@ -1,8 +1,8 @@
 """Deleting later: what readers may still be using leaves the disk after a while.
 
-A deletion belongs to a directory, so that it can be done at once when that directory itself goes, or is closed. Where
-there is nobody to call later (no event loop is running: a tool works on the files), it is done at once as well; ranges
-of a file that were handed out stay readable in any case.
+A deletion belongs to a directory, so that it can be done at once when that directory itself goes, or is closed. It is
+also done at once if the clock has no timers (a tool works on the files, without an event loop). Ranges of a file that
+were handed out stay readable in any case.
 """
 
 from __future__ import annotations
@@ -31,14 +31,13 @@ class Deletions:
 
     def later(self, directory: str, delay_ms: int, action: Action) -> None:
         """Do `action` after `delay_ms`, or when the deletions of `directory` are hurried."""
+        if not self._clock.has_timers:
+            _carry_out(action)
+            return
         self._numbers += 1
         number = self._numbers
-        try:
-            timer = self._clock.call_later(delay_ms, lambda: self._due(directory, number))
-        except RuntimeError:  # no running event loop
-            _carry_out(action)
-        else:
-            self._pending.setdefault(directory, {})[number] = (action, timer)
+        timer = self._clock.call_later(delay_ms, lambda: self._due(directory, number))
+        self._pending.setdefault(directory, {})[number] = (action, timer)
 
     def hurry(self, directory: str) -> None:
         """Do now what is pending for `directory`."""

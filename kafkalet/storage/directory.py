@@ -85,6 +85,8 @@ class LogDirectory:
         """Directories of logs that lie here and have not been opened."""
         self._empty: dict[TopicPartition, str] = {}
         """Directories that have the name of a log and nothing of a log in them."""
+        self._checkpointed: dict[str, dict[TopicPartition, int]] = {}
+        """What this broker has written into each checkpoint file last."""
         os.makedirs(path, exist_ok=True)
         self._lock = _lock(os.path.join(path, LOCK))
         try:
@@ -286,7 +288,9 @@ class LogDirectory:
             return {}
 
     def _write_offsets(self, name: str, offsets: dict[TopicPartition, int]) -> None:
-        checkpoints.write_offsets(self.ground.files, os.path.join(self.path, name), offsets)
+        if self._checkpointed.get(name) != offsets:  # an idle broker forces nothing to the disk
+            checkpoints.write_offsets(self.ground.files, os.path.join(self.path, name), offsets)
+            self._checkpointed[name] = dict(offsets)
 
     # -- the end
 

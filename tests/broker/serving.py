@@ -121,7 +121,7 @@ class Serving:
     ) -> None:
         self.router = StubRouter(answer)
         self.limits = Limits(**limits)
-        self.listener = Listener(self.router, clock or SystemClock(), self.limits)  # type: ignore[arg-type]
+        self.listener = Listener(self.router, clock or SystemClock(asyncio.get_running_loop()), self.limits)  # type: ignore[arg-type]
         self.clients: list[Client] = []
         self.address = ("", 0)
 

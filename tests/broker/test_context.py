@@ -64,7 +64,7 @@ def test_it_knows_the_broker_that_was_asked(wire: Wire, seen: Seen) -> None:
     assert [context.node.node_id for context in seen.contexts] == [1, 2]
     assert {context.cluster for context in seen.contexts} == {wire.cluster}
     assert {context.release.name for context in seen.contexts} == {"3.9"}
-    assert {context.clock for context in seen.contexts} == {wire.cluster.clock}
+    assert {context.clock for context in seen.contexts} == {node.clock for node in wire.cluster.nodes.values()}
 
 
 def test_it_knows_where_the_client_is(wire: Wire, seen: Seen) -> None:

@@ -167,8 +167,9 @@ class Upheavals(RuleBasedStateMachine):
 
     @rule(node=st.integers(1, 3))
     def release(self, node: int) -> None:
-        self.cluster.release_replication(node)
-        self.held.discard(node)
+        if node in self.held:
+            self.cluster.release_replication(node)
+            self.held.discard(node)
 
     @rule()
     def lag(self) -> None:

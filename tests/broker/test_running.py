@@ -143,7 +143,7 @@ def test_starting_and_stopping_by_hand() -> None:
         assert broker.log("t").log_end_offset == 0
         await broker.stop()
         await broker.stop()  # nothing more happens
-        assert broker.bootstrap_servers == ""
+        assert not broker.is_running
 
     asyncio.run(run())
 
@@ -229,9 +229,9 @@ def test_after_a_start_that_failed_another_may_succeed() -> None:
 
 def test_what_runs_cannot_be_started_again(tidy: Callable[[], None]) -> None:
     with kafkalet.Broker() as broker:
-        with pytest.raises(RuntimeError, match="started already"):
+        with pytest.raises(RuntimeError, match="this Broker is running already; stop it before you start it again"):
             broker.__enter__()
-        with pytest.raises(RuntimeError, match="started already"):
+        with pytest.raises(RuntimeError, match="this Broker is running already"):
             asyncio.run(broker.start())
         assert broker.call(threading.get_ident) != threading.get_ident()
     tidy()
@@ -275,8 +275,65 @@ def test_a_call_of_what_does_not_run_is_an_error(began: bool) -> None:
     if began:
         with broker:
             pass
-    with pytest.raises(RuntimeError, match="does not run"):
+    with pytest.raises(RuntimeError, match="this Broker is not running; use it inside `with`"):
         broker.call(lambda: None)
+
+
+DOORS: dict[str, Callable[[kafkalet.Broker], object]] = {
+    "bootstrap_servers": lambda broker: broker.bootstrap_servers,
+    "port": lambda broker: broker.port,
+    "log": lambda broker: broker.log("t"),
+    "group": lambda broker: broker.group("g").state,
+    "transaction": lambda broker: broker.transaction("x"),
+    "produce": lambda broker: broker.produce("t", 0, batch(b"a")),
+    "create_topic": lambda broker: broker.create_topic("u"),
+    "stop_broker": lambda broker: broker.stop_broker(1),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("began", [False, True])
+def test_a_broker_that_is_not_running_says_so_at_every_door(door: str, began: bool) -> None:
+    broker = kafkalet.Broker(topics=["t"])
+    if began:
+        with broker:
+            pass
+    with pytest.raises(RuntimeError, match="this Broker is not running; use it inside `with`"):
+        DOORS[door](broker)
+
+
+def test_a_cluster_all_of_whose_brokers_were_stopped_has_no_address() -> None:
+    with kafkalet.Cluster(2) as cluster:
+        cluster.stop_broker(1)
+        cluster.stop_broker(2)
+        with pytest.raises(
+            RuntimeError, match=r"every broker of this Cluster was stopped; start_broker\(\) starts one"
+        ):
+            cluster.bootstrap_servers  # noqa: B018 - that it raises is the point
+
+
+# What is printed of it
+
+
+def test_a_broker_shows_its_address_release_and_state() -> None:
+    broker = kafkalet.Broker(kafka_version="3.9")
+    assert repr(broker) == "<Broker not running, Kafka 3.9>"
+    with broker:
+        assert repr(broker) == f"<Broker running at 127.0.0.1:{broker.port}, Kafka 3.9>"
+    assert repr(broker) == "<Broker not running, Kafka 3.9>"
+
+
+def test_a_cluster_shows_all_its_addresses_and_the_brokers_that_were_stopped() -> None:
+    with kafkalet.Cluster(3) as cluster:
+        assert repr(cluster) == f"<Cluster running at {cluster.bootstrap_servers}, Kafka newest>"
+        cluster.stop_broker(2)
+        cluster.stop_broker(1)
+        assert repr(cluster) == f"<Cluster running at {cluster.bootstrap_servers} without broker 1, 2, Kafka newest>"
+
+
+def test_an_ipv6_address_stands_in_brackets() -> None:
+    with kafkalet.Broker(advertise=("::1", 9092)) as broker:
+        assert broker.bootstrap_servers == "[::1]:9092"
 
 
 def test_threads_that_call_while_it_stops_are_not_left_waiting() -> None:

@@ -96,13 +96,50 @@ def test_a_view_may_be_used_in_any_thread_while_others_produce(broker: kafkalet.
     assert ends == sorted(ends)
 
 
-def test_a_view_of_what_was_deleted_has_nothing_to_show(broker: kafkalet.Broker) -> None:
+def test_a_view_of_a_topic_that_was_deleted_has_nothing_to_show(broker: kafkalet.Broker) -> None:
     log = broker.log("t", 0)
     broker.produce("t", 0, batch(b"a"))
     broker.delete_topic("t")
-    assert log.log_end_offset == 1  # as it was
-    with pytest.raises(KafkaError):
-        broker.log("t", 0)
+    with pytest.raises(KafkaError, match="topic t does not exist"):
+        log.log_end_offset  # noqa: B018 - that it raises is the point
+    assert repr(log) == "<t-0: UNKNOWN_TOPIC_OR_PARTITION: topic t does not exist>"
+
+
+def test_a_view_shows_the_topic_that_was_made_anew(broker: kafkalet.Broker) -> None:
+    log = broker.log("t", 0)
+    broker.produce("t", 0, batch(b"a"))
+    broker.delete_topic("t")
+    broker.create_topic("t")
+    assert log.log_end_offset == 0
+
+
+def test_a_view_follows_the_leader() -> None:
+    with kafkalet.Cluster(2) as cluster:
+        cluster.create_topic("t", assignments=[[1, 2]])
+        log = cluster.log("t")
+        cluster.produce("t", 0, batch(b"a"))
+        cluster.stop_broker(1)
+        cluster.produce("t", 0, batch(b"b"))
+        assert log.offsets == (0, 2, 2, 2)
+
+
+def test_a_view_of_a_partition_without_a_leader_says_so() -> None:
+    with kafkalet.Cluster(2) as cluster:
+        cluster.create_topic("t", assignments=[[2]])
+        log = cluster.log("t")
+        cluster.stop_broker(2)
+        with pytest.raises(KafkaError, match="t-0 has no leader; in-sync replicas: 2") as refused:
+            log.offsets  # noqa: B018 - that it raises is the point
+        assert refused.value.code is Code.LEADER_NOT_AVAILABLE
+
+
+def test_views_of_a_broker_that_has_stopped_say_so_and_can_be_printed() -> None:
+    with kafkalet.Broker(topics=["t"]) as broker:
+        log, group = broker.log("t"), broker.group("g")
+    with pytest.raises(RuntimeError, match="this Broker is not running"):
+        log.high_watermark  # noqa: B018 - that it raises is the point
+    assert repr(log).startswith("<t-0: this Broker is not running; ")
+    assert repr(group).startswith("<group g: this Broker is not running; ")
 
 
 def test_a_transaction_in_its_course() -> None:

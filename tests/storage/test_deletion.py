@@ -1,5 +1,10 @@
 """What is deleted later."""
 
+from collections.abc import Callable
+from typing import NoReturn
+
+import pytest
+
 from kafkalet.clock import ManualClock, SystemClock
 from kafkalet.storage.deletion import Deletions
 
@@ -45,7 +50,18 @@ def test_all_can_be_forgotten() -> None:
     assert not done
 
 
-def test_without_a_loop_that_calls_later_it_is_done_at_once() -> None:
-    done = []
+def test_with_a_clock_without_timers_it_is_done_at_once() -> None:
+    done: list[int] = []
     Deletions(SystemClock()).later("a", 100, lambda: done.append(1))
     assert done == [1]
+
+
+def test_an_error_of_the_clock_is_not_taken_for_a_clock_without_timers() -> None:
+    class Broken(ManualClock):
+        def call_later(self, delay_ms: float, callback: Callable[[], None]) -> NoReturn:
+            raise RuntimeError("broken")
+
+    done: list[int] = []
+    with pytest.raises(RuntimeError, match="broken"):
+        Deletions(Broken()).later("a", 100, lambda: done.append(1))
+    assert not done

@@ -60,7 +60,7 @@ class Transactions:
         self._cluster = cluster
 
     def view(self, transactional_id: str) -> TransactionView:
-        """How a transactional id stands. TRANSACTIONAL_ID_NOT_FOUND where nobody knows it."""
+        """How a transactional id stands. TRANSACTIONAL_ID_NOT_FOUND if no producer has used it."""
         from kafkalet.broker.views import TransactionView
 
         coordinator = self._coordinator(transactional_id)
@@ -93,7 +93,7 @@ class Transactions:
         written it down. Its codes are those of Kafka's coordinator, but INVALID_PRODUCER_EPOCH for PRODUCER_FENCED.
         """
         wanted = frozenset(partitions)
-        clock = self._cluster.clock
+        clock = self._cluster.loop_clock
         give_up_ms = clock.now_ms() + RETRY_MAX_MS
 
         def answered(codes: dict[TopicPartition, Code]) -> None:
