@@ -6,12 +6,17 @@ line, when every listener accepts and every file is loaded:
 
     kafkalet ready bootstrap=127.0.0.1:9092
 
+If this line cannot be written, its reader is gone (or the disk is full) and the broker ends with status 1: nobody will
+ask for it. Without a stdout (`>&-`, a daemon) it serves; so it does when the reader goes after the line, and whatever
+becomes of stderr.
+
 The options are parsed here and not by argparse, whose import alone costs a tenth of the time in which a broker starts.
 """
 
 import asyncio
 import contextlib
 import logging
+import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -55,33 +60,44 @@ class Option(NamedTuple):
     value: str
     help: str
     repeatable: bool = False
+    aliases: tuple[str, ...] = ()
 
 
 SERVE_OPTIONS = (
-    Option("--listen", "HOST:PORT", "where to listen; port 0 picks a free one (127.0.0.1:9092)"),
-    Option("--advertise", "HOST:PORT", "what clients are told instead, behind a container's port or a proxy"),
-    Option("--brokers", "N", "how many brokers, on ports that follow each other (1)"),
-    Option("--topic", "NAME[:PARTITIONS[:KEY=VALUE,...]]", "make a topic at start", repeatable=True),
-    Option("--set", "KEY=VALUE", "a broker property by Kafka's name", repeatable=True),
-    Option("--config", "FILE", "broker properties from a server.properties", repeatable=True),
-    Option("--data-dir", "DIR", "keep the data there; without it nothing is left behind"),
-    Option("--kafka-version", "VERSION", f"the release to be: {RELEASES[0]} to {RELEASES[-2]}, or {NEWEST} ({NEWEST})"),
-    Option("--log-level", "LEVEL", f"{', '.join(level.lower() for level in LOG_LEVELS)} (info)"),
-    Option("--load", "TOPIC=FILE", "fill a topic from JSON Lines or CSV, plain, .gz or .zip", repeatable=True),
-    Option("--key-column", "NAME", "the column of loaded CSV files that becomes the key"),
-    Option("--timestamp-column", "NAME", "the column of loaded CSV files that becomes the timestamp"),
+    Option("--listen", "HOST:PORT", "address to listen on; port 0 picks a free port (127.0.0.1:9092)"),
+    Option("--advertise", "HOST:PORT", "address advertised to clients, e.g. behind Docker"),
+    Option("--brokers", "N", "number of brokers, on consecutive ports (1)"),
+    Option("--topic", "NAME[:PARTITIONS[:KEY=VALUE,...]]", "create a topic if it does not exist; repeatable", True),
+    Option("--set", "KEY=VALUE", "a broker property by Kafka's name; repeatable", True),
+    Option("--config", "FILE", "broker properties from a server.properties file; repeatable", True),
+    Option("--data-dir", "DIR", "directory to keep the data in (a temporary one, removed at the end)"),
+    Option(
+        "--kafka-version", "VERSION", f"release to emulate: {RELEASES[0]} to {RELEASES[-2]}, or {NEWEST} ({NEWEST})"
+    ),
+    Option("--log-level", "LEVEL", "debug (a line for each request), info, warning or error (info)"),
+    Option("--load", "TOPIC=FILE", "fill a topic from JSON Lines or CSV, plain, .gz or .zip; repeatable", True),
+    Option("--key", "COL", "column of loaded CSV files that is the key (none)", aliases=("--key-column",)),
+    Option(
+        "--timestamp",
+        "COL",
+        "column of loaded CSV files that is the timestamp (the time of the load)",
+        aliases=("--timestamp-column",),
+    ),
 )
 
 HELP = """usage: kafkalet serve [OPTION]...
        kafkalet pipeline load|dump|audit [OPTION]...
 
-A Kafka broker that fits inside a test.
-Its logs at any size, through Spark: kafkalet pipeline --help. The options of serve:
+A Kafka broker that fits inside a test. `kafkalet pipeline` writes, exports and checks its logs
+with Spark; see kafkalet pipeline --help. Options of serve, with their defaults in parentheses:
 
 {options}
-  --help             show this and exit
-  --version          show the version and exit
+  -h, --help         show this help and exit
+  -V, --version      show the version and exit
 """
+COMMANDS = ("serve", "pipeline", "help", "version")
+HELP_OPTIONS = ("-h", "--help")
+VERSION_OPTIONS = ("-V", "--version")
 
 
 def help_text() -> str:
@@ -94,40 +110,52 @@ def help_text() -> str:
 
 def parse(arguments: Sequence[str], options: Sequence[Option]) -> dict[str, list[str]]:
     """The values of the options, by name without the dashes, in the order in which they were given."""
-    known = {option.name: option for option in options}
+    known = {name: option for option in options for name in (option.name, *option.aliases)}
     given: dict[str, list[str]] = {}
     rest = iter(arguments)
     for argument in rest:
         name, equals, value = argument.partition("=")
         option = known.get(name)
         if option is None:
-            raise UsageError(f"unknown {'option' if argument.startswith('-') else 'argument'} {name}; try --help")
+            what = "option" if argument.startswith("-") else "argument"
+            raise UsageError(f"unknown {what} {name}; {_hint(name, [option.name for option in options])}")
         if not equals:
             after = next(rest, None)
-            if after is None:
+            if after is None or after in known:
                 raise UsageError(f"{name} needs a value: {name} {option.value}")
             value = after
-        values = given.setdefault(name.lstrip("-"), [])
+        values = given.setdefault(option.name.lstrip("-"), [])
         if values and not option.repeatable:
-            raise UsageError(f"{name} is given twice")
+            raise UsageError(f"{option.name} is given twice; it takes one value")
         values.append(value)
     return given
+
+
+def _hint(given: str, known: Sequence[str]) -> str:
+    """What the user may have meant, or where to look."""
+    from difflib import get_close_matches
+
+    by_word = {name.lstrip("-"): name for name in known}
+    close = get_close_matches(given.lstrip("-").replace("_", "-"), by_word, 1)
+    return f"did you mean {by_word[close[0]]}?" if close else "see kafkalet --help"
 
 
 def parse_address(option: str, text: str, least_port: int = 0) -> tuple[str, int]:
     """Host and port of `HOST:PORT`, `:PORT` (every interface) or `[IPV6]:PORT`."""
     host, colon, port = text.rpartition(":")
     if not colon or not port.isdecimal() or not least_port <= int(port) <= 65535:
-        raise UsageError(f"{option} {text}: not HOST:PORT with a port from {least_port} to 65535")
+        raise UsageError(f"{option} {text}: expected HOST:PORT with a port from {least_port} to 65535")
     return host.removeprefix("[").removesuffix("]"), int(port)
 
 
 def parse_topic(text: str) -> NewTopic:
-    """`NAME[:PARTITIONS[:KEY=VALUE,...]]`; a value may have commas of its own, as in cleanup.policy=compact,delete."""
+    """`NAME[:PARTITIONS[:KEY=VALUE,...]]`; a value may contain commas, as in cleanup.policy=compact,delete."""
     name, _, rest = text.partition(":")
     count, _, settings = rest.partition(":")
-    if not name or (count and not (count.isdecimal() and int(count) > 0)):
-        raise UsageError(f"--topic {text}: not NAME[:PARTITIONS[:KEY=VALUE,...]]")
+    if not name:
+        raise UsageError(f"--topic {text}: the name is missing; expected NAME[:PARTITIONS[:KEY=VALUE,...]]")
+    if count and not (count.isdecimal() and int(count) > 0):
+        raise UsageError(f"--topic {text}: {count} is not a number of partitions; expected NAME:PARTITIONS, as in t:3")
     config: dict[str, str] = {}
     key = ""
     for part in settings.split(",") if settings else ():
@@ -138,12 +166,12 @@ def parse_topic(text: str) -> NewTopic:
         elif key:
             config[key] += "," + part
         else:
-            raise UsageError(f"--topic {text}: {part} is not KEY=VALUE")
+            raise UsageError(f"--topic {text}: {part} is not KEY=VALUE, as in {name}:1:retention.ms=1000")
     return NewTopic(name, int(count) if count else -1, config)
 
 
 class Serve(NamedTuple):
-    """What `serve` was told to do."""
+    """The options of `serve`."""
 
     address: tuple[str, int]
     advertise: tuple[str, int] | None
@@ -154,8 +182,8 @@ class Serve(NamedTuple):
     kafka_version: str
     log_level: str
     loads: list[tuple[str, str]]
-    key_column: str | None
-    timestamp_column: str | None
+    key: str | None
+    timestamp: str | None
 
     @classmethod
     def of(cls, arguments: Sequence[str]) -> "Serve":
@@ -166,33 +194,48 @@ class Serve(NamedTuple):
         brokers = last.get("brokers", "1")
         level = last.get("log-level", "info").upper()
         if not brokers.isdecimal() or int(brokers) < 1:
-            raise UsageError(f"--brokers {brokers}: not a number from 1 up")
+            raise UsageError(f"--brokers {brokers}: expected a number from 1 up")
         if level not in LOG_LEVELS:
-            raise UsageError(f"--log-level {level.lower()}: not one of {', '.join(LOG_LEVELS).lower()}")
+            raise UsageError(f"--log-level {level.lower()}: expected one of {', '.join(LOG_LEVELS).lower()}")
+        for name in ("key", "timestamp"):
+            if name in last and "load" not in last:
+                raise UsageError(f"--{name} {last[name]}: names a column of files that --load loads; --load is missing")
+        if last.get("data-dir") == "":
+            raise UsageError("--data-dir: the name of the directory is empty")
         return cls(
             parse_address("--listen", last["listen"]) if "listen" in last else _listeners(properties),
             parse_address("--advertise", advertise, 1) if advertise else _advertised_listeners(properties),
             int(brokers),
-            [parse_topic(text) for text in given.get("topic", [])],
+            _topics(given.get("topic", [])),
             properties,
             last.get("data-dir"),
             last.get("kafka-version", NEWEST),
             level,
             [_split("--load", "TOPIC=FILE", text) for text in given.get("load", [])],
-            last.get("key-column"),
-            last.get("timestamp-column"),
+            last.get("key"),
+            last.get("timestamp"),
         )
+
+
+def _topics(texts: Sequence[str]) -> list[NewTopic]:
+    topics: dict[str, NewTopic] = {}
+    for text in texts:
+        topic = parse_topic(text)
+        if topic.name in topics:
+            raise UsageError(f"--topic {text}: topic {topic.name} is given twice; give each topic once")
+        topics[topic.name] = topic
+    return list(topics.values())
 
 
 def _split(option: str, wanted: str, text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
-        raise UsageError(f"{option} {text}: not {wanted}")
+        raise UsageError(f"{option} {text}: expected {wanted}")
     return name.strip(), value
 
 
 def _properties(given: Mapping[str, list[str]]) -> dict[str, str]:
-    """Broker properties: first of the files, then of the command line, each later one over the earlier."""
+    """Broker properties: those of the files, then those of the command line; a later one replaces an earlier one."""
     properties: dict[str, str] = {}
     for path in given.get("config", []):
         try:
@@ -204,7 +247,7 @@ def _properties(given: Mapping[str, list[str]]) -> dict[str, str]:
 
 
 def _listeners(properties: Mapping[str, str]) -> tuple[str, int]:
-    """The first listener of the property `listeners`, as in PLAINTEXT://:9092, else the usual address."""
+    """The first listener of the property `listeners`, as in PLAINTEXT://:9092; without it the default address."""
     first = properties.get("listeners", "").split(",")[0].strip()
     return parse_address("listeners", first.partition("://")[2] or first) if first else DEFAULT_ADDRESS
 
@@ -216,21 +259,30 @@ def _advertised_listeners(properties: Mapping[str, str]) -> tuple[str, int] | No
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and give its exit status."""
-    arguments = sys.argv[1:] if arguments is None else arguments
-    if arguments and arguments[0] == "pipeline":
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:], "--help"]
+    command, rest = (arguments[0], arguments[1:]) if arguments else ("--help", [])
+    if rest[:1] == ["help"]:
+        rest = [*rest[1:], "--help"]
+    if command == "pipeline":
         from kafkalet.pipeline.jobs import main as pipeline
 
-        return pipeline(arguments[1:])
-    if not arguments or "--help" in arguments or arguments[0] in ("help", "-h"):
-        print(help_text(), end="")
-        return 0
-    if arguments[0] in ("--version", "version"):
-        print(f"kafkalet {VERSION}")
-        return 0
+        return pipeline(rest)
     try:
-        if arguments[0] != "serve":
-            raise UsageError(f"unknown command {arguments[0]}; try --help")
-        return serve(Serve.of(arguments[1:]))
+        if command in HELP_OPTIONS or (command in COMMANDS and any(name in rest for name in HELP_OPTIONS)):
+            _say(help_text().rstrip("\n"))
+            return 0
+        if command in ("version", *VERSION_OPTIONS) or (
+            command in COMMANDS and any(o in rest for o in VERSION_OPTIONS)
+        ):
+            _say(f"kafkalet {VERSION}")
+            return 0
+        if command.startswith("-"):
+            raise UsageError(f"{command} comes after a command: kafkalet serve {command} ...")
+        if command != "serve":
+            raise UsageError(f"unknown command {command}; {_hint(command, COMMANDS)}")
+        return serve(Serve.of(rest))
     except (UsageError, InvalidProperty, UnknownRelease) as error:
         return _complain(error, 2)
     except Failure as error:
@@ -238,15 +290,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _complain(error: Exception, status: int) -> int:
-    print(f"kafkalet: {error}", file=sys.stderr)
+    if sys.stderr is not None:  # it is None if the process was started without one
+        with contextlib.suppress(OSError):
+            print(f"kafkalet: {error}", file=sys.stderr)
     return status
+
+
+def _say(text: str) -> None:
+    """Print on stdout, if there is one. Raises Failure if it cannot be written to."""
+    if sys.stdout is None:
+        return
+    try:
+        print(text, flush=True)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            sys.stdout.close()  # what could not be written would be tried again at the end, and fail with a traceback
+        raise Failure(f"cannot write to standard output: {error.strerror}") from error
 
 
 def serve(told: Serve) -> int:
     """Serve until SIGINT, SIGTERM or SIGHUP."""
-    logging.basicConfig(
-        stream=sys.stderr, level=told.log_level, format="%(asctime)s %(levelname)-7s %(name)s: %(message)s"
-    )
+    _keep_standard_descriptors()
+    _log_to_stderr(told.log_level)
     _raise_descriptor_limit()
     cluster = Cluster(
         told.brokers,
@@ -275,7 +340,7 @@ async def _serve(cluster: Cluster, told: Serve) -> int:
     try:
         if told.loads and not await _unless_stopped(stopped, _load(cluster, told)):
             return 0
-        print(f"kafkalet ready bootstrap={cluster.bootstrap_servers}", flush=True)
+        _say(f"kafkalet ready bootstrap={cluster.bootstrap_servers}")
         await stopped.wait()
         return 0
     finally:
@@ -315,9 +380,11 @@ async def _load(cluster: Cluster, told: Serve) -> None:
     from kafkalet.broker.record_files import Columns, LoadError
 
     csv.field_size_limit(MAX_FIELD_CHARS)
-    columns = Columns(told.key_column, told.timestamp_column)
+    columns = Columns(told.key, told.timestamp)
+    if columns != Columns():
+        _refuse_columns_without_csv(told)
     for topic, path in told.loads:
-        progress = _Progress(topic, path) if sys.stderr.isatty() else None
+        progress = _Progress(topic, path) if sys.stderr is not None and sys.stderr.isatty() else None
         try:
             count = await load(cluster, topic, path, columns, progress)
         except (LoadError, KafkaError) as error:
@@ -328,6 +395,19 @@ async def _load(cluster: Cluster, told: Serve) -> None:
             if progress is not None:
                 progress.end()
         _LOG.info("loaded %d records from %s into topic %s", count, path, topic)
+
+
+def _refuse_columns_without_csv(told: Serve) -> None:
+    """A line of JSON Lines says for itself what its key and its timestamp are."""
+    from kafkalet.broker.record_files import LoadError, RecordFile
+
+    with contextlib.suppress(OSError, LoadError):  # the load says what is wrong with the file
+        if not any(RecordFile(path).is_csv for _, path in told.loads):
+            option, name = ("--key", told.key) if told.key is not None else ("--timestamp", told.timestamp)
+            raise UsageError(
+                f"{option} {name}: names a column of CSV files, and no file of --load is one; "
+                f'a line of JSON Lines has a field "{option[2:]}"'
+            )
 
 
 class _Progress:
@@ -341,11 +421,29 @@ class _Progress:
         percent = int(part * 100)
         if percent != self._shown:
             self._shown = percent
-            sys.stderr.write(f"\r{self._what}: {records:,} records, {percent} %")
-            sys.stderr.flush()
+            self._write(f"\r{self._what}: {records:,} records, {percent} %")
 
     def end(self) -> None:
-        sys.stderr.write("\n")
+        self._write("\n")
+
+    def _write(self, text: str) -> None:
+        with contextlib.suppress(OSError):  # the terminal has gone; the load goes on
+            sys.stderr.write(text)
+            sys.stderr.flush()
+
+
+def _log_to_stderr(level: str) -> None:
+    handler = logging.NullHandler() if sys.stderr is None else logging.StreamHandler(sys.stderr)
+    logging.basicConfig(handlers=[handler], level=level, format="%(asctime)s %(levelname)-7s %(name)s: %(message)s")
+
+
+def _keep_standard_descriptors() -> None:
+    """Let none of the descriptors 0 to 2 go to a log or a socket, where a message for stderr would be written into."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest one that is free
 
 
 def _stop_signal(interrupt: Callable[[], None]) -> asyncio.Event:
@@ -360,8 +458,9 @@ def _stop_signal(interrupt: Callable[[], None]) -> asyncio.Event:
 
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
-        if number is not None:
-            signal.signal(number, stop)
+        if number is None or (name == "SIGHUP" and signal.getsignal(number) is signal.SIG_IGN):  # nohup
+            continue
+        signal.signal(number, stop)
     return stopped
 
 

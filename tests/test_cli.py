@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from kafkalet.broker.new_topics import NewTopic
-from kafkalet.cli import SERVE_OPTIONS, Serve, UsageError, main, parse, parse_address, parse_topic
+from kafkalet.cli import SERVE_OPTIONS, Serve, UsageError, help_text, main, parse, parse_address, parse_topic
 from kafkalet.protocol.records.build import build_batch
 from kafkalet.protocol.records.record import Record
 from kafkalet.version import VERSION
@@ -29,16 +29,14 @@ READY = re.compile(r"kafkalet ready bootstrap=((?:[^,: ]+:\d+)(?:,[^,: ]+:\d+)*)
 # Other commands
 
 
-def test_help_names_the_pipeline_which_has_a_help_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--help"]) == 0
-    assert "kafkalet pipeline load|dump|audit" in capsys.readouterr().out
-    assert main(["pipeline", "--help"]) == 0
-    assert capsys.readouterr().out.startswith("usage: kafkalet pipeline ")
+def test_help_names_the_pipeline() -> None:
+    assert "kafkalet pipeline load|dump|audit" in help_text()
 
 
 def test_who_serves_does_not_pay_for_the_pipeline() -> None:
     script = (
-        "import sys, kafkalet.cli; print([name for name in sys.modules if 'pipeline' in name or 'argparse' in name])"
+        "import sys, kafkalet.cli\n"
+        "print([name for name in sys.modules if 'pipeline' in name or name in ('argparse', 'difflib')])"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
@@ -58,21 +56,28 @@ def test_a_value_may_have_equals_signs_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--nope", "1"], "unknown option --nope; try --help"),
-        (["nope"], "unknown argument nope; try --help"),
+        (["--nope", "1"], "unknown option --nope; see kafkalet --help"),
+        (["--lissten", "1"], "unknown option --lissten; did you mean --listen?"),
+        (["--data_dir", "1"], "unknown option --data_dir; did you mean --data-dir?"),
+        (["--key-col", "1"], "unknown option --key-col; did you mean --key?"),
+        (["nope"], "unknown argument nope; see kafkalet --help"),
         (["--listen"], "--listen needs a value: --listen HOST:PORT"),
-        (["--listen", "a:1", "--listen", "b:1"], "--listen is given twice"),
-        (["--listen", "9092x"], "--listen 9092x: not HOST:PORT with a port from 0 to 65535"),
-        (["--listen", "h:70000"], "--listen h:70000: not HOST:PORT with a port from 0 to 65535"),
-        (["--advertise", "h:0"], "--advertise h:0: not HOST:PORT with a port from 1 to 65535"),
-        (["--brokers", "0"], "--brokers 0: not a number from 1 up"),
-        (["--brokers", "many"], "--brokers many: not a number from 1 up"),
-        (["--topic", "t:x"], "--topic t:x: not NAME[:PARTITIONS[:KEY=VALUE,...]]"),
-        (["--topic", "t:1:x"], "--topic t:1:x: x is not KEY=VALUE"),
-        (["--topic", ":1"], "--topic :1: not NAME[:PARTITIONS[:KEY=VALUE,...]]"),
-        (["--set", "num.partitions"], "--set num.partitions: not KEY=VALUE"),
-        (["--load", "flights.csv"], "--load flights.csv: not TOPIC=FILE"),
-        (["--log-level", "loud"], "--log-level loud: not one of debug, info, warning, error"),
+        (["--listen", "--brokers", "3"], "--listen needs a value: --listen HOST:PORT"),
+        (["--listen", "a:1", "--listen", "b:1"], "--listen is given twice; it takes one value"),
+        (["--listen", "9092x"], "--listen 9092x: expected HOST:PORT with a port from 0 to 65535"),
+        (["--listen", "h:70000"], "--listen h:70000: expected HOST:PORT with a port from 0 to 65535"),
+        (["--advertise", "h:0"], "--advertise h:0: expected HOST:PORT with a port from 1 to 65535"),
+        (["--brokers", "0"], "--brokers 0: expected a number from 1 up"),
+        (["--brokers", "many"], "--brokers many: expected a number from 1 up"),
+        (["--data-dir", ""], "--data-dir: the name of the directory is empty"),
+        (["--topic", "t:x"], "--topic t:x: x is not a number of partitions; expected NAME:PARTITIONS, as in t:3"),
+        (["--topic", "t:1:x"], "--topic t:1:x: x is not KEY=VALUE, as in t:1:retention.ms=1000"),
+        (["--topic", ":1"], "--topic :1: the name is missing; expected NAME[:PARTITIONS[:KEY=VALUE,...]]"),
+        (["--topic", "t", "--topic", "t:3"], "--topic t:3: topic t is given twice; give each topic once"),
+        (["--set", "num.partitions"], "--set num.partitions: expected KEY=VALUE"),
+        (["--load", "flights.csv"], "--load flights.csv: expected TOPIC=FILE"),
+        (["--key", "id"], "--key id: names a column of files that --load loads; --load is missing"),
+        (["--log-level", "loud"], "--log-level loud: expected one of debug, info, warning, error"),
         (["--config", "/no/such/file"], "--config /no/such/file: No such file or directory"),
     ],
 )
@@ -116,6 +121,17 @@ def test_topics(text: str, topic: NewTopic) -> None:
     assert parse_topic(text) == topic
 
 
+@pytest.mark.parametrize("names", [("--key", "--timestamp"), ("--key-column", "--timestamp-column")], ids=str)
+def test_columns_of_loaded_files_have_two_names(names: tuple[str, str]) -> None:
+    told = Serve.of(["--load", "t=a.csv", names[0], "id", f"{names[1]}=at"])
+    assert (told.key, told.timestamp) == ("id", "at")
+
+
+def test_both_names_of_an_option_are_one_option() -> None:
+    with pytest.raises(UsageError, match="--key is given twice"):
+        Serve.of(["--load", "t=a.csv", "--key", "id", "--key-column", "id"])
+
+
 def test_properties_of_the_command_line_come_before_those_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "server.properties").write_text("num.partitions=2\nlog.retention.ms=5\n")
     told = Serve.of(["--set", "num.partitions=3", "--config", str(tmp_path / "server.properties")])
@@ -135,23 +151,52 @@ def test_listeners_of_a_properties_file_count_unless_listen_is_given(tmp_path: P
 
 
 def test_help_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments in ([], ["--help"], ["serve", "--help"]):
-        assert main(arguments) == 0
-        shown = capsys.readouterr().out
-        assert [option.name for option in SERVE_OPTIONS if option.name not in shown] == []
-        assert max(map(len, shown.splitlines())) <= 100
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert [option.name for option in SERVE_OPTIONS if option.name not in shown] == []
+    assert max(map(len, shown.splitlines())) <= 100
 
 
-def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--version"]) == 0
+@pytest.mark.parametrize(
+    "command", ["", "-h", "help", "serve -h", "serve --help", "serve help", "help serve", "serve --topic t -h"]
+)
+def test_help_is_shown_however_it_is_asked_for(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(command.split()) == 0
+    assert capsys.readouterr().out == help_text()
+
+
+@pytest.mark.parametrize(
+    ("command", "usage"),
+    [
+        ("pipeline", "kafkalet pipeline "),
+        ("pipeline -h", "kafkalet pipeline "),
+        ("pipeline help", "kafkalet pipeline "),
+        ("help pipeline", "kafkalet pipeline "),
+        ("pipeline load -h", "kafkalet pipeline load "),
+        ("pipeline help dump", "kafkalet pipeline dump "),
+        ("help pipeline audit", "kafkalet pipeline audit "),
+    ],
+)
+def test_the_pipelines_help_is_shown_however_it_is_asked_for(
+    command: str, usage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(command.split()) == 0
+    assert capsys.readouterr().out.startswith(f"usage: {usage}")
+
+
+@pytest.mark.parametrize("command", ["--version", "-V", "version", "serve --version"])
+def test_the_version_is_told(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(command.split()) == 0
     assert capsys.readouterr().out == f"kafkalet {VERSION}\n"
 
 
 @pytest.mark.parametrize(
     ("arguments", "status", "line"),
     [
-        (["fly"], 2, "kafkalet: unknown command fly; try --help\n"),
-        (["serve", "--nope"], 2, "kafkalet: unknown option --nope; try --help\n"),
+        (["fly"], 2, "kafkalet: unknown command fly; see kafkalet --help\n"),
+        (["sevre"], 2, "kafkalet: unknown command sevre; did you mean serve?\n"),
+        (["--listen", ":1"], 2, "kafkalet: --listen comes after a command: kafkalet serve --listen ...\n"),
+        (["serve", "--nope"], 2, "kafkalet: unknown option --nope; see kafkalet --help\n"),
         (
             ["serve", "--set", "num.partitions=0"],
             2,
@@ -312,6 +357,24 @@ def test_a_file_that_is_not_there_is_one_line_and_status_1(tmp_path: Path) -> No
     assert done.stderr == f"kafkalet: --load {tmp_path}/none.csv: No such file or directory\n"
 
 
+def test_columns_of_json_lines_are_refused_before_anything_is_loaded(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"value": "v"}\n')
+    done = run("serve", "--listen", "127.0.0.1:0", "--load", f"t={tmp_path}/a.jsonl", "--timestamp", "at")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "kafkalet: --timestamp at: names a column of CSV files, and no file of --load is one; "
+        'a line of JSON Lines has a field "timestamp"\n'
+    )
+
+
+def test_columns_are_for_the_csv_files_among_those_that_are_loaded(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"value": "v"}\n')
+    (tmp_path / "b.csv").write_text("id\n7\n")
+    loads = ("--load", f"t={tmp_path}/a.jsonl", "--load", f"t={tmp_path}/b.csv", "--key", "id")
+    with serving(*loads) as process:
+        ready(process)
+
+
 def test_a_signal_ends_a_load(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"key": "k", "value": "v"}\n' * 500_000)
@@ -455,3 +518,116 @@ def test_signal_interrupts_a_start(tmp_path: Path) -> None:
     assert (process.returncode, out) == (0, "")
     assert "Traceback" not in errors
     assert not (tmp_path / ".kafka_cleanshutdown").exists()
+
+
+# Standard output and error that are closed, full, or read by nobody
+
+SHELL_COMMAND = f"{sys.executable} -m kafkalet serve --listen 127.0.0.1:0 --log-level error"
+
+
+def in_shell(command: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=30, check=False)
+
+
+def test_a_broker_whose_output_nobody_reads_any_more_ends_with_one_line() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(COMMAND, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=30, check=False)
+    os.close(writing)
+    assert done.returncode == 1
+    assert done.stderr == "kafkalet: cannot write to standard output: Broken pipe\n"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+@pytest.mark.parametrize("command", [SHELL_COMMAND, f"{sys.executable} -m kafkalet --help"], ids=["serve", "help"])
+def test_output_that_cannot_be_written_is_one_line_and_status_1(command: str) -> None:
+    done = in_shell(f"{command} > /dev/full")
+    assert (done.returncode, done.stderr) == (
+        1,
+        "kafkalet: cannot write to standard output: No space left on device\n",
+    )
+
+
+def test_a_broker_goes_on_when_its_reader_goes_after_the_ready_line() -> None:
+    with serving() as process:
+        [address] = ready(process)
+        assert process.stdout is not None
+        process.stdout.close()
+        socket.create_connection(address).close()
+        process.terminate()
+        assert process.wait(timeout=10) == 0
+
+
+@contextmanager
+def serving_without(closed: str, data_dir: Path) -> Iterator[tuple[str, int]]:
+    """A broker with some of its standard descriptors closed; its address. It has to end cleanly."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = f"exec {sys.executable} -m kafkalet serve --listen 127.0.0.1:{port} --data-dir {data_dir} {closed}"
+    with subprocess.Popen(["bash", "-c", command]) as process:
+        try:
+            for _ in range(1000):
+                try:
+                    socket.create_connection(("127.0.0.1", port)).close()
+                    break
+                except ConnectionRefusedError:
+                    assert process.poll() is None
+                    time.sleep(0.01)
+            yield "127.0.0.1", port
+            process.terminate()
+            assert process.wait(timeout=10) == 0
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_broker_serves_without_its_standard_descriptors(closed: str, tmp_path: Path) -> None:
+    with serving_without(closed, tmp_path) as address, socket.create_connection(address) as client:
+        client.sendall(b"\0\0\0\x0a" + b"\0\x12\0\0" + b"\0\0\0\x07" + b"\xff\xff")
+        assert client.recv(10)[4:] == b"\0\0\0\x07\0\0"
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="there is no /proc")
+def test_no_file_takes_the_place_of_a_standard_descriptor(tmp_path: Path) -> None:
+    script = f"""
+import os, sys
+from kafkalet.cli import _keep_standard_descriptors
+for descriptor in range(3):
+    os.close(descriptor)
+_keep_standard_descriptors()
+found = [os.readlink(f"/proc/self/fd/{{descriptor}}") for descriptor in range(3)]
+open({str(tmp_path / "found")!r}, "w").write(" ".join(found))
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=30)
+    assert (tmp_path / "found").read_text() == " ".join([os.devnull] * 3)
+
+
+def test_a_message_for_a_closed_stderr_is_not_printed_on_stdout() -> None:
+    done = in_shell(f"{SHELL_COMMAND} --nope 2>&-")
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_a_broker_serves_though_nobody_reads_its_log() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with subprocess.Popen(
+        [*COMMAND, "--set", "num.partitionz=3"], stdout=subprocess.PIPE, stderr=writing, text=True
+    ) as process:
+        os.close(writing)
+        [address] = ready(process)
+        socket.create_connection(address).close()
+        process.terminate()
+        assert process.wait(timeout=10) == 0
+
+
+def test_a_broker_under_nohup_outlives_its_terminal() -> None:
+    with subprocess.Popen(["nohup", *COMMAND], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        [address] = ready(process)
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGPIPE)
+        with socket.create_connection(address) as client:
+            client.sendall(b"\0\0\0\x0a" + b"\0\x12\0\0" + b"\0\0\0\x07" + b"\xff\xff")
+            assert client.recv(10)[4:] == b"\0\0\0\x07\0\0"
+        process.terminate()
+        process.communicate(timeout=10)
+    assert process.returncode == 0

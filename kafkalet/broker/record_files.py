@@ -3,15 +3,16 @@
 JSON Lines: each line is an object with any of
 
     key, value     a string is taken as UTF-8, null as null, everything else as compact JSON text
-    headers        {"name": value, ...}, or [["name", value], ...] where a name repeats; values as above
-    timestamp      milliseconds since 1970, or ISO 8601 ("2013-01-01T05:00:00Z"; UTC where no zone is given)
+    headers        {"name": value, ...}, or [["name", value], ...] if a name repeats; values as above
+    timestamp      milliseconds since 1970, or ISO 8601 ("2013-01-01T05:00:00Z"; UTC if no zone is given)
     partition      the number of the partition
 
 CSV: a header line, then rows, each of which becomes a JSON object of strings. One column may be named as the key and
-one as the timestamp; an empty field there is no key, or no timestamp.
+one as the timestamp; they stay in the value, and an empty field there is no key, or no timestamp. Keys and timestamps
+are those that `kafkalet pipeline load` makes of the same columns.
 
-What a file is its name says (.csv, .json, .jsonl, .ndjson, before .gz or .zip), else its first character. A line that
-is none of this raises LoadError, which names the file and the line.
+The name of a file says what it is (.csv, .json, .jsonl, .ndjson, before .gz or .zip), or else its first character. A
+line that is none of this raises LoadError, which names the file and the line.
 """
 
 import csv
@@ -23,6 +24,7 @@ import os
 import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from operator import add
 from typing import Any, NamedTuple
@@ -79,19 +81,29 @@ class RecordFile:
             return 1.0
         return self._raw.tell() / (self._size or 1)
 
+    @property
+    def is_csv(self) -> bool:
+        """Whether it is read as CSV, and not as JSON Lines."""
+        with self._unpacked() as (name, file):
+            return _is_csv(name, file)
+
     def __iter__(self) -> Iterator[FileRecord]:
+        with self._unpacked() as (name, file):
+            yield from self._rows(file) if _is_csv(name, file) else self._json_lines(file)
+
+    @contextmanager
+    def _unpacked(self) -> Iterator[tuple[str, io.BufferedReader]]:
+        """The name without the ending of its packing, and the file inside."""
         with open(self.path, "rb") as raw:
             self._raw = raw
             try:
-                name, file = self._unpacked(raw)
+                name, file = self._inside(raw)
                 with file:
-                    first = file.peek(1 << 10).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
-                    yield from self._rows(file) if _is_csv(name, first) else self._json_lines(file)
+                    yield name, file
             except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, NotImplementedError) as error:
                 raise LoadError(self.path, None, f"cannot be unpacked: {error}") from error
 
-    def _unpacked(self, raw: io.BufferedReader) -> tuple[str, io.BufferedReader]:
-        """The file inside, and its name without the ending of its packing."""
+    def _inside(self, raw: io.BufferedReader) -> tuple[str, io.BufferedReader]:
         name = self.path.lower()
         if name.endswith(".gz"):
             return name[:-3], io.BufferedReader(gzip.GzipFile(fileobj=raw))
@@ -160,9 +172,10 @@ class RecordFile:
         return None if name is None else names.index(name)
 
 
-def _is_csv(name: str, first: bytes) -> bool:
+def _is_csv(name: str, file: io.BufferedReader) -> bool:
     if name.endswith((".json", ".jsonl", ".ndjson")):
         return False
+    first = file.peek(1 << 10).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
     return name.endswith(".csv") or first not in (b"{", b"[", b"")
 
 
@@ -227,7 +240,8 @@ def _timestamp(value: Any) -> int:
 
 @lru_cache(maxsize=1 << 12)  # the times of a file tend to repeat
 def _of_text(text: str) -> int | None:
-    if text.isdecimal():
+    text = text.strip()
+    if text.isdecimal() and text.isascii():
         return int(text) if len(text) < 20 and int(text) <= _MAX_LONG else None
     try:
         moment = datetime.datetime.fromisoformat(text)

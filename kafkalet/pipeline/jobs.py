@@ -38,7 +38,7 @@ def main(
     try:
         told = parse(arguments or ["--help"], PROGRAM)
     except UsageError as error:
-        return _complain(f"{error}; try --help", 2)
+        return _complain(str(error), 2)
     except SystemExit:  # argparse has shown the help
         return 0
     if reason := missing():

@@ -176,6 +176,22 @@ def test_a_file_without_a_telling_name_is_known_by_its_first_character(tmp_path:
     assert read(written(tmp_path, "c", b'\xef\xbb\xbf{"value": "x"}\n'))[0].value == b"x"
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "is_csv"),
+    [
+        ("a.csv", "", True),
+        ("a.jsonl", "a,b", False),
+        ("a", "a,b", True),
+        ("a", '{"value": 1}', False),
+        ("a", "", False),
+    ],
+)
+def test_whether_a_file_is_csv_can_be_asked_before_it_is_read(
+    tmp_path: Path, name: str, text: str, is_csv: bool
+) -> None:
+    assert RecordFile(str(written(tmp_path, name, text))).is_csv is is_csv
+
+
 def test_an_empty_file_holds_no_records(tmp_path: Path) -> None:
     assert read(written(tmp_path, "a.jsonl", "")) == []
     assert read(written(tmp_path, "a.csv", "")) == []

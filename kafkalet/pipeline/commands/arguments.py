@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from typing import NoReturn
 
 from kafkalet.pipeline.dumping.shape import COMPRESSIONS
@@ -25,19 +26,39 @@ class _Parser(ArgumentParser):
     """Says what is wrong to its caller, in one sentence."""
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(message)
+        raise UsageError(f"{message}; see {self.prog} --help")
+
+    def check_options(self, arguments: Sequence[str]) -> None:
+        """Raise UsageError for an option that does not exist. argparse would complain of a missing one first."""
+        known = self._option_string_actions
+        for argument in arguments:
+            name = argument.partition("=")[0]
+            if argument == "--":
+                return
+            if argument.startswith("--") and name not in known:
+                raise UsageError(f"unknown option {name}; {_hint(name, known, self.prog)}")
+
+
+def _hint(given: str, known: Iterable[str], program: str) -> str:
+    """What the user may have meant, or where to look."""
+    by_word = {name.lstrip("-"): name for name in known}
+    close = get_close_matches(given.lstrip("-").replace("_", "-"), by_word, 1)
+    return f"did you mean {by_word[close[0]]}?" if close else f"see {program} --help"
 
 
 def parse(arguments: Sequence[str], program: str) -> Namespace:
     """The command and its options. Raises UsageError, and SystemExit(0) after --help."""
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:], "--help"]
     parser = _Parser(prog=program, description="Logs at any size, through Spark.")
+    by_name: dict[str, _Parser] = {}
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, add_to, usage, summary, description in (
         ("load", _add_load, "INPUT... --data-dir DIR --topic TOPIC", "any Spark source to the logs of a topic", LOAD),
         ("dump", _add_dump, "DIR... --out OUT", "topics to Parquet or JSON Lines; a second run adds what is new", DUMP),
         ("audit", _add_audit, "DIR...", "logs against themselves and against a live broker", AUDIT),
     ):
-        command = commands.add_parser(
+        command = by_name[name] = commands.add_parser(
             name,
             usage=f"{program} {name} {usage} [OPTION]...",
             help=summary,
@@ -47,6 +68,10 @@ def parse(arguments: Sequence[str], program: str) -> Namespace:
         )
         add_to(command)
         add_common(command)
+    if arguments and not arguments[0].startswith("-"):
+        if arguments[0] not in by_name:
+            raise UsageError(f"unknown command {arguments[0]}; {_hint(arguments[0], by_name, program)}")
+        by_name[arguments[0]].check_options(arguments[1:])
     return parser.parse_args(arguments)
 
 

@@ -28,10 +28,13 @@ def test_what_is_common_to_all_commands() -> None:
     ("arguments", "message"),
     [
         ([], "required: COMMAND"),
-        (["fill"], "invalid choice: 'fill'"),
-        (["dump", "/a"], "required: --out"),
-        (["dump", "/a", "--out", "/o", "--nope"], "unrecognized arguments: --nope"),
-        (["dump", "/a", "--out", "/o", "--form", "jsonl"], "unrecognized arguments: --form jsonl"),
+        (["fill"], "unknown command fill; see p --help"),
+        (["lod"], "unknown command lod; did you mean load?"),
+        (["dump", "/a"], "required: --out; see p dump --help"),
+        (["dump", "/a", "--out", "/o", "--nope"], "unknown option --nope; see p dump --help"),
+        (["dump", "/a", "--out", "/o", "--form", "jsonl"], "unknown option --form; did you mean --format?"),
+        (["load", "x.csv", "--datadir=/d"], "unknown option --datadir; did you mean --data-dir?"),
+        (["load", "x.csv", "--key_", "a"], "unknown option --key_; did you mean --key?"),
         (["dump", "/a", "--out", "/o", "--format", "avro"], "invalid choice: 'avro'"),
         (["load", "x.csv"], "required: --data-dir"),
         (["audit"], "required: DIR"),
@@ -44,6 +47,10 @@ def test_what_is_wrong_is_said_in_one_sentence(arguments: list[str], message: st
         parse(arguments, "p")
     assert message in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_what_stands_after_two_dashes_is_no_option() -> None:
+    assert parse(["audit", "--out", "/o", "--", "--odd"], "p").directories == ["--odd"]
 
 
 @pytest.mark.parametrize("command", ["load", "dump", "audit"])

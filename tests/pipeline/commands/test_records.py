@@ -2,10 +2,12 @@
 
 import datetime
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kafkalet.broker.record_files import Columns, LoadError, RecordFile
 from kafkalet.pipeline.commands.records import Roles, are_records, as_records
 from kafkalet.pipeline.commands.settings import UsageError
 
@@ -89,6 +91,55 @@ def test_what_a_timestamp_may_be(spark: "SparkSession", expression: str) -> None
     table = as_records(spark.sql(sql), Roles(timestamp="at"))
     (found,) = table.selectExpr("unix_millis(timestamp) as ms", "value").collect()
     assert (found["ms"], found["value"]) == (1357034400000, "v")
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        "2013-01-01T05:00:00Z",
+        "2013-01-01 05:00:00",
+        "2013-01-01T05:00",
+        "2013-01-01",
+        "2013-01-01T05:00:00+01:00",
+        "2013-01-01T05:00:00.5+0530",
+        "2013-01-01T05:00:00.123956Z",
+        "9999-12-31T23:59:59Z",
+        "1357016400000",
+        " 1357016400000 ",
+        "2013",
+        "",
+        "noon",
+        "1.3e12",
+    ],
+)
+def test_a_timestamp_is_what_serve_makes_of_it(spark: "SparkSession", tmp_path: Path, field: str) -> None:
+    assert loaded_by_spark(spark, tmp_path, f"a,{field},v\n")[1] == loaded_by_serve(tmp_path, f"a,{field},v\n")[1]
+
+
+@pytest.mark.parametrize("field", ["a b", "", '""', " ", "null", "NULL", "ä"])
+def test_a_key_is_what_serve_makes_of_it(spark: "SparkSession", tmp_path: Path, field: str) -> None:
+    assert loaded_by_spark(spark, tmp_path, f"{field},1,v\n")[0] == loaded_by_serve(tmp_path, f"{field},1,v\n")[0]
+
+
+def loaded_by_spark(spark: "SparkSession", tmp_path: Path, row: str) -> tuple[bytes | None, int | str | None]:
+    """Key and timestamp of a row of a CSV file, or "refused"."""
+    (tmp_path / "x.csv").write_text(f"k,at,v\n{row}")
+    table = spark.read.csv(str(tmp_path / "x.csv"), header=True)
+    records = as_records(table, Roles(key=("k",), timestamp="at"))
+    try:
+        [found] = records.selectExpr("cast(key as binary) as key", "unix_millis(timestamp) as ms").collect()
+    except Exception:  # noqa: BLE001 - Spark's own
+        return None, "refused"
+    return None if found["key"] is None else bytes(found["key"]), found["ms"]
+
+
+def loaded_by_serve(tmp_path: Path, row: str) -> tuple[bytes | None, int | str | None]:
+    (tmp_path / "y.csv").write_text(f"k,at,v\n{row}")
+    try:
+        [found] = RecordFile(str(tmp_path / "y.csv"), Columns("k", "at"))
+    except LoadError:
+        return None, "refused"
+    return found.key, found.timestamp
 
 
 def test_a_date_is_midnight(spark: "SparkSession") -> None:
