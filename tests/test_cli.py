@@ -331,6 +331,17 @@ def test_log_level_error_keeps_quiet() -> None:
     assert errors == ""
 
 
+def test_log_level_debug_shows_each_request() -> None:
+    with serving("--log-level", "debug") as process:
+        [address] = ready(process)
+        with socket.create_connection(address) as client:
+            client.sendall(b"\0\0\0\x0a" + b"\0\x12\0\0" + b"\0\0\0\x07" + b"\xff\xff")
+            assert client.recv(4)
+        process.terminate()
+        _, errors = process.communicate(timeout=10)
+    assert re.search(r"DEBUG   kafkalet\.requests: conn=1 client='' ApiVersions v0 -> \d+ APIs in [\d.]+ ms\n", errors)
+
+
 def test_files_are_loaded_before_it_is_ready(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"key": "k", "value": "v"}\n' * 10)
     with serving("--load", f"t={tmp_path}/a.jsonl", "--data-dir", str(tmp_path / "data")) as process:

@@ -9,9 +9,8 @@ wrong kind, ValueError for one that is not allowed; the text says what was given
 import os
 from collections.abc import Mapping, Sequence
 
+from kafkalet.properties import as_text
 from kafkalet.protocol.errors import KafkaError
-
-from .config import as_text
 
 PropertyValue = str | int | float | bool
 """What the value of a property may be in Python. Kafka reads `True` as "true" and 5 as "5"."""

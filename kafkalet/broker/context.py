@@ -28,6 +28,7 @@ class Context:
 
     __slots__ = (
         "api",
+        "asked",
         "began_s",
         "client",
         "client_id",
@@ -62,6 +63,7 @@ class Context:
         self.client_id = ""  # "" also where the client gave null, as in Kafka
         self.route: Any = None  # the router's own: how the answer will be written
         self.request: Any = None  # likewise, until it is answered: what is refused if the answer cannot be written
+        self.asked: Any = None  # the request log's own: what it has noted of the request
         self.listener = listener  # the name of the listener it came through
         self.principal = "User:ANONYMOUS"
         self.session: Any = None  # what the authentication gate remembers of this connection

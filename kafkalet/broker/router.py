@@ -17,8 +17,8 @@ What Kafka does where it cannot answer (SocketServer, RequestHeader.parse, Reque
 * A refusal that fits no single part of the answer refuses all of it (KafkaApis.handleError, getErrorResponse): a
   KafkaError that leaves a handler goes to `refuse` of the same module. Where there is none it is a bug.
 
-Three hooks are None until somebody needs them: `gate` (authentication), `intercept` (fault injection), `throttle`
-(quotas, see quotas/throttling.py).
+Three hooks are None until they are needed: `gate` (authentication), `intercept` (fault injection), `throttle` (quotas,
+see quotas/throttling.py). A fourth is there while the logger `kafkalet.requests` is at level debug (request_log.py).
 """
 
 import logging
@@ -45,6 +45,7 @@ from .turns import Turns
 from .work import Work, Workers, answered, has_given_way, in_thread, start
 
 _LOG = logging.getLogger(__name__)
+_REQUESTS = logging.getLogger("kafkalet.requests")
 
 _HEADER = struct.Struct(">iih")  # API key and version in one, correlation id, length of the client id
 _SIZE_AND_ID = struct.Struct(">ii")
@@ -142,6 +143,9 @@ class Router:
         self.intercept: Callable[[Request, Context, Handler], Answer] | None = None
         """Called in the handler's place, with the handler: it may look, answer by itself, delay or close."""
         self._throttle: Throttle | None = None
+        self._logs_requests = False
+        self._end: Callable[[Response | None, Context], None] | None = None
+        """Called with each answer before it is encoded: see `Throttle.end`."""
         self.route: Callable[[bytes | bytearray, Context, list[Chunk]], int | Delayed[Response]] = self._serve
         """Serve a request: see `_serve`."""
         self._routes: dict[int, _Route] = {}
@@ -155,6 +159,9 @@ class Router:
 
     def context(self, client: Client, peer: tuple[str, int], listener: str) -> Context:
         """What the requests of a new connection are served with."""
+        if _REQUESTS.isEnabledFor(logging.DEBUG) is not self._logs_requests:
+            self._logs_requests = not self._logs_requests
+            self._choose()
         return Context(self.node, client, peer, listener)
 
     @property
@@ -165,7 +172,17 @@ class Router:
     @throttle.setter
     def throttle(self, throttle: Throttle | None) -> None:
         self._throttle = throttle
-        self.route = self._serve if throttle is None else self._serve_throttled
+        self._choose()
+
+    def _choose(self) -> None:
+        """Choose the way of the requests that come from now on: it leads through what is in use, and nothing else."""
+        throttle = self._throttle
+        self.route, self._end = (self._serve, None) if throttle is None else (self._serve_throttled, throttle.end)
+        if self._logs_requests:
+            from .request_log import RequestLog
+
+            log = RequestLog(self.node, self.route, self._end)
+            self.route, self._end = log.route, log.end
 
     def _serve_throttled(self, frame: bytes | bytearray, context: Context, out: list[Chunk]) -> int | Delayed[Response]:
         throttle = self._throttle
@@ -248,8 +265,8 @@ class Router:
         if isinstance(answer, Encoded):
             pieces, size = answer
         else:
-            if self._throttle is not None:
-                self._throttle.end(answer, context)
+            if self._end is not None:
+                self._end(answer, context)
             if answer is None:
                 context.request = None
                 return 0
@@ -314,8 +331,8 @@ class Router:
             return cast(Response | None, await answered(answer))
         if answer is None or not await has_given_way():
             return cast(Response | None, answer)
-        if self._throttle is not None:
-            self._throttle.end(answer, context)
+        if self._end is not None:
+            self._end(answer, context)
         try:
             return await in_thread(partial(_encode, answer, route.version))
         except EncodeError as problem:
