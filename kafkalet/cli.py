@@ -15,6 +15,7 @@ The options are parsed here and not by argparse, whose import alone costs a tent
 
 import asyncio
 import contextlib
+import errno
 import logging
 import os
 import signal
@@ -25,7 +26,8 @@ from typing import NamedTuple
 from kafkalet.broker.addresses import CannotListen
 from kafkalet.broker.cluster import Cluster
 from kafkalet.broker.home import HomeDamaged
-from kafkalet.broker.new_topics import NewTopic
+from kafkalet.broker.metadata import check_topic_name
+from kafkalet.broker.new_topics import NewTopic, check_config
 from kafkalet.broker.release import UnknownRelease
 from kafkalet.properties import InvalidProperty, read_properties
 from kafkalet.protocol.errors import KafkaError
@@ -313,18 +315,32 @@ def serve(told: Serve) -> int:
     _keep_standard_descriptors()
     _log_to_stderr(told.log_level)
     _raise_descriptor_limit()
-    cluster = Cluster(
-        told.brokers,
-        host=told.address[0],
-        port=told.address[1],
-        advertise=told.advertise,
-        data_dir=told.data_dir,
-        config=told.properties,
-        topics=told.topics,
-        kafka_version=told.kafka_version,
-    )
+    try:
+        cluster = Cluster(
+            told.brokers,
+            host=told.address[0],
+            port=told.address[1],
+            advertise=told.advertise,
+            data_dir=told.data_dir,
+            config=told.properties,
+            topics=told.topics,
+            kafka_version=told.kafka_version,
+        )
+    except ValueError as error:
+        raise UsageError(error) from error
+    for topic in told.topics:
+        _check_topic(topic, cluster)
     with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
         return runner.run(_serve(cluster, told))
+
+
+def _check_topic(topic: NewTopic, cluster: Cluster) -> None:
+    """Say which option it is that names a topic that cannot be."""
+    try:
+        check_topic_name(topic.name)
+        check_config(topic.properties, cluster.config)
+    except KafkaError as error:
+        raise UsageError(f"--topic {topic.name}: {error.message}") from error
 
 
 async def _serve(cluster: Cluster, told: Serve) -> int:
@@ -355,8 +371,11 @@ def _cannot_start(error: Exception, told: Serve) -> str:
     if not isinstance(error, CannotListen):
         return explain(error)
     host, port = told.address
-    more = f" and the {told.brokers - 1} ports after it" if told.brokers > 1 and port else ""
-    return f"cannot listen on {host}:{port}{more}: {error.strerror}"
+    text = f"cannot listen on {host}:{port}"
+    if told.brokers > 1 and port:
+        text += f" and the {told.brokers - 1} ports after it" if told.brokers > 2 else f" and {port + 1}"
+    advice = "; --listen takes another address, port 0 picks a free port" if error.errno == errno.EADDRINUSE else ""
+    return f"{text}: {error.strerror}{advice}"
 
 
 async def _unless_stopped(stopped: asyncio.Event, work: Coroutine[None, None, None]) -> bool:
@@ -388,9 +407,10 @@ async def _load(cluster: Cluster, told: Serve) -> None:
         try:
             count = await load(cluster, topic, path, columns, progress)
         except (LoadError, KafkaError) as error:
-            raise Failure(f"--load {topic}={path}: {error}" if isinstance(error, KafkaError) else error) from error
+            reason = error.message if isinstance(error, KafkaError) else error
+            raise Failure(f"--load {topic}={path}: {reason}" if isinstance(error, KafkaError) else reason) from error
         except OSError as error:
-            raise Failure(f"--load {path}: {error.strerror}") from error
+            raise Failure(f"--load {topic}={path}: {error.strerror}") from error
         finally:
             if progress is not None:
                 progress.end()

@@ -202,9 +202,27 @@ def test_the_version_is_told(command: str, capsys: pytest.CaptureFixture[str]) -
             2,
             "kafkalet: Invalid value 0 for configuration num.partitions: Value must be at least 1\n",
         ),
-        (["serve", "--topic", "a b"], 2, "kafkalet: Topic name is invalid: "),
-        (["serve", "--topic", "t:1:retention.ms=x"], 2, "kafkalet: Invalid value x for configuration retention.ms"),
-        (["serve", "--topic", "t:1:retention.mss=1"], 2, "kafkalet: Unknown topic config name: retention.mss\n"),
+        (["serve", "--topic", "a b"], 2, "kafkalet: --topic a b: Topic name is invalid: "),
+        (
+            ["serve", "--topic", "t:1:retention.ms=x"],
+            2,
+            "kafkalet: --topic t: Invalid value x for configuration retention",
+        ),
+        (
+            ["serve", "--topic", "t:1:retention.mss=1"],
+            2,
+            "kafkalet: --topic t: Unknown topic config name: retention.mss\n",
+        ),
+        (
+            ["serve", "--topic", "t:99999999999999"],
+            2,
+            "kafkalet: Excessively large number of partitions per request.\n",
+        ),
+        (
+            ["serve", "--advertise", "h:65535", "--brokers", "2"],
+            2,
+            "kafkalet: the port that the last of 2 brokers would",
+        ),
         (["serve", "--kafka-version", "7.7"], 2, "kafkalet: Kafka 7.7 cannot be emulated; known are 0.8.2, "),
     ],
 )
@@ -295,7 +313,10 @@ def test_a_taken_port_is_one_line_and_status_1() -> None:
         port = taken.getsockname()[1]
         done = run("serve", "--listen", f"127.0.0.1:{port}")
     assert done.returncode == 1
-    assert done.stderr == f"kafkalet: cannot listen on 127.0.0.1:{port}: Address already in use\n"
+    assert done.stderr == (
+        f"kafkalet: cannot listen on 127.0.0.1:{port}: Address already in use; "
+        "--listen takes another address, port 0 picks a free port\n"
+    )
     assert done.stdout == ""
 
 
@@ -365,7 +386,7 @@ def test_a_bad_line_in_a_file_is_one_line_and_status_1(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_is_one_line_and_status_1(tmp_path: Path) -> None:
     done = run("serve", "--listen", "127.0.0.1:0", "--load", f"t={tmp_path}/none.csv")
     assert done.returncode == 1
-    assert done.stderr == f"kafkalet: --load {tmp_path}/none.csv: No such file or directory\n"
+    assert done.stderr == f"kafkalet: --load t={tmp_path}/none.csv: No such file or directory\n"
 
 
 def test_columns_of_json_lines_are_refused_before_anything_is_loaded(tmp_path: Path) -> None:

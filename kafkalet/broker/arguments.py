@@ -52,7 +52,7 @@ def advertised(address: tuple[str, int] | None, brokers: int) -> tuple[str, int]
         raise TypeError(f'advertise is a host and a port, as in ("localhost", 9092), not {shown(address)}')
     host = text("the host in advertise", address[0])
     first = port("the port in advertise", address[1], 1)
-    port(f"the port that broker {brokers} would advertise", first + brokers - 1, 1)
+    port(f"the port that the last of {brokers} brokers would advertise", first + brokers - 1, 1)
     return host, first
 
 

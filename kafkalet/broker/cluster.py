@@ -95,7 +95,7 @@ class Cluster(Looking):
             raise ValueError(f"a Broker is one broker; for {brokers} use kafkalet.Cluster(brokers={brokers})")
         last_port = arguments.port("port", port) + brokers - 1
         if port:
-            arguments.port(f"the port of broker {brokers}", last_port)
+            arguments.port(f"the port of the last of {brokers} brokers", last_port)
         if clock is not None and not isinstance(clock, Clock):
             raise TypeError(f"clock is a kafkalet.ManualClock or another Clock, not {arguments.shown(clock)}")
         arguments.text('kafka_version, as in "3.9",', kafka_version)

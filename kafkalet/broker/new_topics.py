@@ -18,6 +18,9 @@ from .assignments import check_assignments
 from .config import BrokerConfig
 from .metadata import MetadataImage, check_topic_name, spread
 
+MAX_PARTITIONS = 10_000
+"""So many partitions the controller of Kafka makes in one step (QuorumController.MAX_RECORDS_PER_USER_OP)."""
+
 
 class NewTopic(NamedTuple):
     """A topic to be made. Counts of -1 stand for the brokers' defaults."""
@@ -83,6 +86,8 @@ def place_topic(
         raise KafkaError(Code.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value.")
     if partitions == -1:
         partitions = config.num_partitions
+    if partitions > MAX_PARTITIONS:
+        raise KafkaError(Code.POLICY_VIOLATION, "Excessively large number of partitions per request.")
     if replication_factor == -1:
         replication_factor = config.default_replication_factor
     return spread(partitions, replication_factor, metadata.endpoints, away=metadata.away)

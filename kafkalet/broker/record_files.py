@@ -112,7 +112,7 @@ class RecordFile:
         archive = zipfile.ZipFile(raw)
         inside = [entry for entry in archive.infolist() if not entry.is_dir()]
         if len(inside) != 1:
-            raise LoadError(self.path, None, f"holds {len(inside)} files, and not one")
+            raise LoadError(self.path, None, f"holds {len(inside)} files; it has to hold exactly one")
         return inside[0].filename.lower(), io.BufferedReader(archive.open(inside[0]))  # type: ignore[arg-type]
 
     def _lines(self, file: io.BufferedReader) -> Iterator[tuple[int, str]]:
@@ -137,7 +137,7 @@ class RecordFile:
             except json.JSONDecodeError as error:
                 raise LoadError(self.path, number, f"is not JSON: {error.msg} at column {error.colno}") from None
             except (UnicodeEncodeError, RecursionError) as error:
-                raise LoadError(self.path, number, f"cannot be taken: {error}") from None
+                raise LoadError(self.path, number, f"cannot be stored: {error}") from None
             except ValueError as error:
                 raise LoadError(self.path, number, str(error)) from None
 
@@ -154,7 +154,7 @@ class RecordFile:
             for row in reader:
                 if row:
                     if len(row) != len(names):
-                        raise _Bad(f"has {len(row)} fields, and the header {len(names)}")
+                        raise _Bad(f"has {len(row)} fields, but the header has {len(names)}")
                     yield FileRecord(
                         line,
                         row[key].encode() if key is not None and row[key] else None,
@@ -168,7 +168,7 @@ class RecordFile:
 
     def _column(self, names: list[str], name: str | None) -> int | None:
         if name is not None and name not in names:
-            raise _Bad(f"there is no column {name}; there are {', '.join(names)}")
+            raise _Bad(f"there is no column {name}; the columns are {', '.join(names)}")
         return None if name is None else names.index(name)
 
 
@@ -187,7 +187,7 @@ def _from_json(line: int, entry: Any) -> FileRecord:
     if not isinstance(entry, dict):
         raise _Bad("is not a JSON object")
     if unknown := entry.keys() - FIELDS:
-        raise _Bad(f"has a field {min(unknown)}; a record has key, value, headers, timestamp and partition")
+        raise _Bad(f"has an unknown field {min(unknown)}; a record has key, value, headers, timestamp and partition")
     timestamp, partition = entry.get("timestamp"), entry.get("partition")
     if partition is not None and (type(partition) is not int or partition < 0):
         raise _Bad(f"partition {json.dumps(partition)} is not a number from 0 up")
@@ -223,7 +223,7 @@ def _headers(headers: Any) -> tuple[tuple[str, bytes | None], ...]:
         isinstance(pair, (list, tuple)) and len(pair) == 2 and isinstance(pair[0], str) for pair in pairs
     )
     if not named:
-        raise _Bad('headers are neither {"name": value} nor [["name", value]]')
+        raise _Bad('headers have to be {"name": value} or [["name", value]]')
     return tuple((name, _content(value)) for name, value in pairs)
 
 

@@ -258,6 +258,12 @@ def test_a_value_of_a_property_becomes_the_text_that_kafka_reads(value: Any, tex
     assert arguments.properties("config", {"a": value}) == {"a": text}
 
 
+def test_more_partitions_than_kafka_makes_at_once_are_refused(broker: kafkalet.Broker) -> None:
+    with pytest.raises(KafkaError, match="Excessively large number of partitions per request") as refused:
+        broker.create_topic("x", 10_001)
+    assert refused.value.code is Code.POLICY_VIOLATION
+
+
 def test_properties_of_topics_and_brokers_may_be_numbers_and_bools() -> None:
     topic = kafkalet.NewTopic("made", 2, {"retention.ms": 100, "preallocate": True})
     config = {"num.partitions": 3, "auto.create.topics.enable": False}
@@ -308,10 +314,10 @@ def test_a_cluster_of_wrong_kinds_is_a_type_error_before_it_starts(given: dict[s
     [
         ({"port": -1}, "port is -1; a port is a number from 0 to 65535"),
         ({"port": 70000}, "port is 70000; a port is a number from 0 to 65535"),
-        ({"brokers": 3, "port": 65534}, "the port of broker 3 is 65536"),
+        ({"brokers": 3, "port": 65534}, "the port of the last of 3 brokers is 65536"),
         ({"brokers": 0}, "brokers is 0; a cluster has at least one"),
         ({"advertise": ("kafka", 0)}, "the port in advertise is 0; a port is a number from 1"),
-        ({"brokers": 2, "advertise": ("kafka", 65535)}, "the port that broker 2 would advertise is 65536"),
+        ({"brokers": 2, "advertise": ("kafka", 65535)}, "the port that the last of 2 brokers would advertise is 65536"),
         ({"brokers": 2, "racks": ["a"]}, "racks names 1 racks for 2 brokers"),
         ({"data_dir": ""}, "data_dir is empty"),
         ({"topics": ["t", kafkalet.NewTopic("t", 3)]}, "topics names t twice"),

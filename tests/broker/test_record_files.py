@@ -87,9 +87,9 @@ def test_blank_lines_are_skipped_and_counted(tmp_path: Path) -> None:
         ("{", "is not JSON: Expecting property name enclosed in double quotes at column 2"),
         ('{"value": 1} {}', "is not JSON: Extra data at column 14"),
         ("[1]", "is not a JSON object"),
-        ('{"valeu": 1}', "has a field valeu; a record has key, value, headers, timestamp and partition"),
+        ('{"valeu": 1}', "has an unknown field valeu; a record has key, value, headers, timestamp and partition"),
         ('{"value": NaN}', "NaN is not JSON"),
-        ('{"value": "\\ud800"}', "cannot be taken"),
+        ('{"value": "\\ud800"}', "cannot be stored"),
         ('{"timestamp": "soon"}', 'timestamp "soon" is neither milliseconds since 1970 nor ISO 8601'),
         ('{"timestamp": -5}', "timestamp -5 is neither milliseconds since 1970 nor ISO 8601"),
         ('{"timestamp": 1.5}', "timestamp 1.5 is neither"),
@@ -99,9 +99,9 @@ def test_blank_lines_are_skipped_and_counted(tmp_path: Path) -> None:
         ('{"partition": -1}', "partition -1 is not a number from 0 up"),
         ('{"partition": "1"}', 'partition "1" is not a number from 0 up'),
         ('{"partition": true}', "partition true is not a number from 0 up"),
-        ('{"headers": [1]}', 'headers are neither {"name": value} nor [["name", value]]'),
-        ('{"headers": "a"}', "headers are neither"),
-        ('{"value":' + "[" * 100_000, "cannot be taken"),
+        ('{"headers": [1]}', 'headers have to be {"name": value} or [["name", value]]'),
+        ('{"headers": "a"}', "headers have to be "),
+        ('{"value":' + "[" * 100_000, "cannot be stored"),
         ('{"value": ' + "9" * 5000 + "}", "Exceeds the limit"),
     ],
 )
@@ -142,8 +142,8 @@ def test_a_row_over_several_lines_is_numbered_by_its_first(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "columns", "reason"),
     [
-        ("a,b\n1,2\n3\n", Columns(), ":3: has 1 fields, and the header 2"),
-        ("a,b\n1,2\n", Columns(key="c"), ":1: there is no column c; there are a, b"),
+        ("a,b\n1,2\n3\n", Columns(), ":3: has 1 fields, but the header has 2"),
+        ("a,b\n1,2\n", Columns(key="c"), ":1: there is no column c; the columns are a, b"),
         ("a,a\n1,2\n", Columns(), ":1: a column name appears twice"),
         ("a,b\n1,x\n2,y\n", Columns(timestamp="b"), ':2: timestamp "x" is neither'),
         ('a,b\n1,"x\n', Columns(), ":2: unexpected end of data"),
@@ -216,7 +216,7 @@ def test_a_zip_of_two_files_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a.csv", "a\n")
         archive.writestr("b.csv", "a\n")
-    with pytest.raises(LoadError, match="holds 2 files, and not one"):
+    with pytest.raises(LoadError, match="holds 2 files; it has to hold exactly one"):
         read(path)
 
 
