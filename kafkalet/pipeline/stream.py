@@ -1,15 +1,25 @@
-"""`spark.readStream.format("kafkalog")`: a log that grows, in batches that Spark keeps the offsets of.
+"""`spark.readStream.format("kafkalog")`: a growing log, read in batches whose offsets Spark keeps in a checkpoint.
 
 An offset of the stream is the next offset of every partition, as {"topic": {"0": 17}}. Spark writes it to the query's
-checkpoint before the batch is read, and asks for the same range again after a crash: that, and logs whose records
-never change, is what makes a record appear once. A partition that turns up later is read from its beginning, as in
-Spark's Kafka source (KafkaMicroBatchStream), and offsets that vanished before they were read are a loss of data.
+checkpoint before the batch is read, and asks for the same range again after a crash. The records of a log do not
+change, so each record appears once.
+
+The rules are those of Spark's Kafka source (KafkaMicroBatchStream, KafkaOffsetReaderAdmin): a partition that appears
+later is read from its beginning; `maxOffsetsPerTrigger` is shared out in proportion to what is unread; and each of
+these is a loss of data, which fails the query unless failOnDataLoss=false:
+
+    a partition is gone                             its topic was deleted, or it was only in a deleted log directory
+    a new partition begins after offset 0           its first records were deleted before they were seen
+    the end of a partition is before the start      it was truncated, or its topic was deleted and created again
+    the log begins after the start of a batch       retention or DeleteRecords removed what was not read yet
+    the log ends before the end of a batch          the same as the third, seen when a batch is planned again
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -33,14 +43,14 @@ Offsets = dict[TopicPartition, int]
 
 
 class LogStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """One running query. Spark keeps it in a process of its own, and pickles it for the tasks."""
+    """The reader of one running query. Spark keeps it in one Python process, and pickles it for the tasks."""
 
     def __init__(self, names: Sequence[str], options: ReadOptions) -> None:
         self._columns = tuple(names)
         self._options = options
         self._target: Offsets | None = None
-        """Where a query ends that takes what is there now (Trigger.AvailableNow)."""
-        self._waiting_since_ms: int | None = None
+        """Where a query with Trigger.AvailableNow ends."""
+        self._last_trigger_ms = 0
 
     def initialOffset(self) -> dict[str, dict[str, int]]:
         origin = self._origin()
@@ -57,15 +67,13 @@ class LogStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, dict[str, int]]:
         begun = from_json(start)
-        ends = dict(self._target) if self._target is not None else self._latest()
-        begun |= self._beginnings(key for key in ends if key not in begun)
-        for key, at in begun.items():
-            ends[key] = max(at, ends.get(key, at))
-        if not isinstance(limit, ReadAllAvailable):
-            if self._too_few(begun, ends):
-                return as_json(begun)
-            if isinstance(limit, ReadMaxRows):
-                ends = limited(begun, ends, limit.max_rows)
+        ends = self._target if self._target is not None else self._latest()
+        if isinstance(limit, ReadAllAvailable):
+            return as_json(ends)
+        if self._too_few(begun, ends):
+            return as_json(begun)
+        if isinstance(limit, ReadMaxRows) and self._options.max_offsets_per_trigger is not None:
+            ends = limited(begun | self._beginnings(ends.keys() - begun.keys()), ends, limit.max_rows)
         return as_json(ends)
 
     def reportLatestOffset(self) -> dict[str, dict[str, int]]:
@@ -79,17 +87,27 @@ class LogStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         begun, ends = from_json(start), from_json(end)
         present = origin.partitions()
         earliest, latest = origin.earliest(present), origin.latest(present)
+        for key in sorted(begun.keys() - ends.keys()):
+            self._report(f"{_name(key)} is gone")
         ranges = []
         for key, until in ends.items():
-            since = begun.get(key, earliest.get(key, until))
-            if since >= until:
+            if key not in earliest:
+                if begun.get(key) != until:
+                    self._report(f"{_name(key)} is gone, and its offsets to {until} have not been read")
                 continue
-            lost = self._lost(key, since, until, earliest.get(key), latest.get(key))
-            if lost and self._options.fail_on_data_loss:
-                raise DataLoss(f"{lost}; with failOnDataLoss=false what is left is read")
-            if lost:
-                _log.warning("%s", lost)
-            if key in earliest:
+            since = begun.get(key, earliest[key])
+            if key not in begun and since:
+                self._report(f"the new partition {_name(key)} begins at offset {since} instead of 0")
+            if until < since:
+                self._report(
+                    f"the end of {_name(key)} went back from offset {since} to {until}: the starting offset is past "
+                    "the end of the log, or the topic was deleted and created again"
+                )
+            elif since < until:
+                if earliest[key] > since:
+                    self._report(f"{_name(key)} begins at {earliest[key]} now, and offsets from {since} are not read")
+                if latest[key] < until:
+                    self._report(f"{_name(key)} ends at {latest[key]} now, and offsets to {until} are to be read")
                 ranges.append(Range(*key, max(since, earliest[key]), min(until, latest[key])))
         kept = [each for each in ranges if each.start < each.end]
         return tasks(origin.splits(kept, Pushed()), self._columns, Pushed())
@@ -104,47 +122,55 @@ class LogStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         origin = self._origin()
         return origin.latest(origin.partitions())
 
-    def _beginnings(self, partitions: Iterator[TopicPartition]) -> Offsets:
-        new = list(partitions)
-        return self._origin().earliest(new) if new else {}
+    def _beginnings(self, new: Set[TopicPartition]) -> Offsets:
+        """The first offsets of partitions that appeared; one that is gone again is left out."""
+        if not new:
+            return {}
+        origin = self._origin()
+        return origin.earliest([key for key in origin.partitions() if key in new])
 
     def _too_few(self, begun: Offsets, ends: Offsets) -> bool:
-        """Whether to wait for more, as minOffsetsPerTrigger asks, and not for longer than maxTriggerDelay."""
+        """Whether to wait for minOffsetsPerTrigger, at most for maxTriggerDelay since the last batch.
+
+        The first batch of a query never waits (KafkaMicroBatchStream.delayBatch). With Trigger.AvailableNow none does:
+        Spark's Kafka source leaves a rest of fewer offsets unread there.
+        """
         least = self._options.min_offsets_per_trigger
         if least is None or self._target is not None:
             return False
         now_ms = SystemClock().now_ms()
-        if self._waiting_since_ms is None:
-            self._waiting_since_ms = now_ms
-        there = sum(ends[key] - at for key, at in begun.items())
-        if there < least and now_ms - self._waiting_since_ms < self._options.max_trigger_delay_ms:
+        waited = now_ms - self._last_trigger_ms >= self._options.max_trigger_delay_ms
+        if not waited and sum(end - begun.get(key, 0) for key, end in ends.items()) < least:
             return True
-        self._waiting_since_ms = now_ms
+        self._last_trigger_ms = now_ms
         return False
 
-    @staticmethod
-    def _lost(key: TopicPartition, since: int, until: int, earliest: int | None, latest: int | None) -> str | None:
-        name = f"{key[0]}-{key[1]}"
-        if earliest is None or latest is None:
-            return f"{name} is gone, and offsets {since} to {until} of it had not been read"
-        if earliest > since:
-            return f"{name} begins at {earliest} now, and offsets from {since} on had not been read"
-        if latest < until:
-            return f"{name} ends at {latest} now, and offsets to {until} had been seen"
-        return None
+    def _report(self, loss: str) -> None:
+        """Raise DataLoss, or log it where failOnDataLoss=false."""
+        if self._options.fail_on_data_loss:
+            raise DataLoss(f"{loss}; with failOnDataLoss=false the query goes on with the records that are left")
+        _log.warning("%s", loss)
+
+
+def _name(key: TopicPartition) -> str:
+    return f"{key[0]}-{key[1]}"
 
 
 def limited(begun: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int], most: int) -> Offsets:
-    """Ends that are `most` offsets away altogether, each partition's share as large as what it has to give."""
-    there = {key: ends[key] - at for key, at in begun.items()}
-    total = sum(there.values())
-    if total <= most:
-        return dict(ends)
-    shares = {key: size * most // total for key, size in there.items()}
-    rest = most - sum(shares.values())
-    for key in sorted(there, key=lambda key: (shares[key] - there[key] * most / total, key))[:rest]:
-        shares[key] += 1
-    return {key: at + min(shares[key], there[key]) for key, at in begun.items()}
+    """Return the ends of a batch of about `most` offsets, shared out in proportion to what each partition has unread.
+
+    As KafkaMicroBatchStream.rateLimit: shares are rounded down, but a share of less than one offset is rounded up, so
+    that a small partition beside a large one is read too. A batch can have more than `most` offsets by that, one for
+    each such partition. An end without a beginning, or before it, stays: planning the batch reports it.
+    """
+    unread = {key: end - begun[key] for key, end in ends.items() if key in begun and end > begun[key]}
+    total = float(sum(unread.values()))
+    limited_ends = dict(ends)
+    for key, size in unread.items():
+        share = most * (size / total)
+        offsets = math.ceil(share) if share < 1 else math.floor(share)
+        limited_ends[key] = min(ends[key], begun[key] + offsets)
+    return limited_ends
 
 
 def as_json(offsets: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]:
