@@ -16,7 +16,7 @@ from .live.broker import LiveBroker
 from .live.lookups import EARLIEST, LATEST
 from .live.reading import LiveSplit, read_live
 from .live.refusals import OffsetOutOfRange
-from .options import BadOption, ReadOptions, TopicPartition
+from .options import ReadOptions, TopicPartition
 from .origin import Part, Range
 
 _log = logging.getLogger(__name__)
@@ -30,14 +30,13 @@ class BrokerOrigin:
 
     def partitions(self) -> list[TopicPartition]:
         topics = self._options.topics
-        names = topics.names or tuple({topic for topic, _ in topics.assigned}) or None
+        names = topics.names
+        if topics.assigned is not None:
+            names = tuple({topic for topic, _ in topics.assigned})
         with self._broker() as broker:
-            counts = broker.topics(names, internal=bool(topics.pattern))
+            counts = broker.topics(names)
         every = [(topic, number) for topic, count in sorted(counts.items()) for number in range(count)]
-        chosen = [key for key in every if topics.contain(*key)]
-        if absent := set(topics.assigned) - set(chosen):
-            raise BadOption(f"assign names partitions that do not exist: {sorted(absent)}")
-        return chosen
+        return [key for key in every if topics.contain(*key)]
 
     def earliest(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         return self._offsets(dict.fromkeys(partitions, EARLIEST))

@@ -23,12 +23,17 @@ from .logs.directory import PartitionLog, find, open_partition
 from .logs.ends import aborted_transactions, last_stable_offset, log_end, log_end_offset
 from .logs.planning import plan
 from .logs.splits import Piece, Split, renewed
-from .logs.timestamps import TimestampSearch
+from .logs.timestamps import EARLIEST, LATEST, TimestampSearch
 from .options import BadOption, ReadOptions, TopicPartition
 from .origin import Part, Range
 from .positions import DataLoss
 
 _log = logging.getLogger(__name__)
+
+EARLIEST_LOCAL = -4
+"""The first offset that is not only in tiered storage (KIP-405): a directory has all it has."""
+LATEST_TIERED = -5
+"""The last offset in tiered storage (KIP-1005), which a directory has none of."""
 
 CHUNK_BYTES = 8 << 20
 """What a task holds of a file at once, unless one batch is larger."""
@@ -41,15 +46,21 @@ class DirectoryOrigin:
         self._options = options
         self._streaming = streaming
         self._lenient = options.mode != "FAILFAST"
-        logs = find(options.paths, lenient=self._lenient, wanted=options.topics.contain)
+        self._topics: set[str] = set()
+        """All topics of the directories, whether they are read or not."""
+
+        def wanted(topic: str, partition: int) -> bool:
+            self._topics.add(topic)
+            return options.topics.contain(topic, partition)
+
+        logs = find(options.paths, lenient=self._lenient, wanted=wanted)
         self.logs = {(log.topic, log.partition): log for log in logs}
 
     def partitions(self) -> list[TopicPartition]:
         topics = self._options.topics
-        if absent := set(topics.assigned) - self.logs.keys():
-            raise BadOption(f"assign names partitions that are not there: {sorted(absent)}")
-        if absent_topics := set(topics.names) - {topic for topic, _ in self.logs}:
-            raise BadOption(f"subscribe names topics that are not there: {', '.join(sorted(absent_topics))}")
+        named = set(topics.names or ()) | {topic for topic, _ in topics.assigned or ()}
+        if absent := named - self._topics:
+            raise BadOption(f"{', '.join(self._options.paths)} has no topic {', '.join(sorted(absent))}")
         return sorted(self.logs)
 
     def earliest(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
@@ -62,9 +73,22 @@ class DirectoryOrigin:
         ends = self.latest(list(timestamps_ms))
         found: dict[TopicPartition, int | None] = {}
         for key, at in timestamps_ms.items():
-            answer = TimestampSearch(self.logs[key], lenient=self._lenient).offset_for(at)
-            found[key] = answer[0] if answer is not None and answer[0] < ends[key] else None
+            if at == LATEST:
+                found[key] = ends[key]
+            elif at in (EARLIEST, EARLIEST_LOCAL):
+                found[key] = self.logs[key].log_start_offset
+            elif at == LATEST_TIERED:
+                found[key] = None
+            else:
+                found[key] = self._search(key, at, ends[key])
         return found
+
+    def _search(self, key: TopicPartition, timestamp_ms: int, end: int) -> int | None:
+        try:
+            answer = TimestampSearch(self.logs[key], lenient=self._lenient).offset_for(timestamp_ms)
+        except ValueError as error:
+            raise BadOption(f"{key[0]}-{key[1]}: {error}") from None
+        return answer[0] if answer is not None and answer[0] < end else None
 
     def splits(self, ranges: Sequence[Range], pushed: Pushed) -> list[Split]:
         wanted = [each for each in ranges if pushed.admits((each.topic, each.partition))]

@@ -49,7 +49,7 @@ class Origin(Protocol):
     """What the driver asks."""
 
     def partitions(self) -> list[TopicPartition]:
-        """Those that the options choose, in order. Raises BadOption for topics that are not there."""
+        """Return those that the options choose and that exist, in order. Raises for topics that do not exist."""
         ...
 
     def earliest(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
@@ -61,7 +61,10 @@ class Origin(Protocol):
         ...
 
     def at(self, timestamps_ms: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | None]:
-        """The offset of the first record that is not older than the timestamp, if there is one."""
+        """Return the offset that ListOffsets answers: of the first record at or after the timestamp, if there is one.
+
+        Negative timestamps have the meaning that they have there: -1 is latest, -2 earliest.
+        """
         ...
 
     def splits(self, ranges: Sequence[Range], pushed: Pushed) -> Sequence[AnySplit]:

@@ -1,16 +1,22 @@
-"""From where to where each partition is read: what the options say, and what the origin answers, made into ranges.
+"""The offsets at which each partition is read: what the options say and the origin answers, resolved to ranges.
 
-The rules are those of Spark's Kafka source (KafkaOffsetReaderAdmin): offsets and timestamps per partition have to
-name every partition that is read; a starting timestamp that no record reaches is an error, or with the strategy
-`latest` the end; an ending timestamp that none reaches is the end.
+The rules are those of Spark's Kafka source (KafkaOffsetReaderAdmin.getOffsetRangesFromUnresolvedOffsets):
+
+* offsets and timestamps per partition must name every partition that is read, and no other;
+* a starting timestamp after the last record is an error, or with the strategy `latest` the end;
+* an ending timestamp after the last record is the end;
+* a start after the end is an error, whatever failOnDataLoss says.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 
-from .options import EARLIEST, LATEST, BadOption, Limit, ReadOptions, TopicPartition
+from .options import EARLIEST, LATEST, BadOption, Limit, ReadOptions, TopicPartition, Topics
 from .origin import Origin, Range
+
+_log = logging.getLogger(__name__)
 
 
 class DataLoss(Exception):
@@ -20,17 +26,33 @@ class DataLoss(Exception):
 def ranges(origin: Origin, options: ReadOptions) -> list[Range]:
     """What a batch reads, partition by partition. Raises BadOption, DataLoss."""
     partitions = origin.partitions()
+    warn_of_missing(options.topics, partitions)
     earliest, latest = origin.earliest(partitions), origin.latest(partitions)
     starts = resolved(origin, options.starting, partitions, earliest, latest, options.no_match)
     ends = resolved(origin, options.ending, partitions, earliest, latest, "latest")
     found = []
-    for topic, partition in partitions:
-        key = topic, partition
-        start, end = starts[key], ends[key]
-        if options.starting.offsets is not None or options.ending.offsets is not None:
-            start, end = available(key, start, end, earliest[key], latest[key], options.fail_on_data_loss)
-        found.append(Range(topic, partition, start, max(start, min(end, latest[key]))))
+    for key in partitions:
+        check_order(key, starts[key], ends[key])
+        loss = options.fail_on_data_loss
+        start, end = available(key, starts[key], ends[key], earliest[key], latest[key], loss)
+        found.append(Range(*key, start, end))
     return found
+
+
+def check_order(key: TopicPartition, start: int, end: int) -> None:
+    """Refuse a range that ends before it starts (KafkaExceptions.resolvedStartOffsetGreaterThanEndOffset)."""
+    if start > end:
+        raise BadOption(
+            f"the resolved start offset {start} of {key[0]}-{key[1]} is after its resolved end offset {end}: check "
+            "whether the starting offset lies past the end of the log or after the ending offset or timestamp, or "
+            "whether the topic was deleted and created again"
+        )
+
+
+def warn_of_missing(topics: Topics, partitions: Sequence[TopicPartition]) -> None:
+    """Log which partitions of `assign` do not exist. Spark's Kafka source leaves them out and says nothing."""
+    if missing := sorted(set(topics.assigned or ()) - set(partitions)):
+        _log.warning("assign names partitions that do not exist: %s", ", ".join(f"{t}-{p}" for t, p in missing))
 
 
 def resolved(

@@ -39,7 +39,7 @@ class KafkaLog(DataSource):
         return FORMAT
 
     def schema(self) -> str:
-        return columns.spark_schema(default_columns(read_options(self._texts())))
+        return columns.spark_schema(default_columns(read_options(self._texts(), streaming=None)))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         options = read_options(self._texts())

@@ -1,5 +1,6 @@
 """Ranges are cut without losing an offset."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,3 +33,21 @@ def test_a_long_range_gives_more_pieces_than_a_short_one() -> None:
 
 def test_there_are_no_more_pieces_than_offsets() -> None:
     assert cut(Range("t", 0, 5, 7), 10) == [Range("t", 0, 5, 6), Range("t", 0, 6, 7)]
+
+
+@pytest.mark.parametrize(
+    ("lengths", "least", "counts"),
+    [
+        ((10, 10, 10), 4, [1, 1, 1]),
+        ((100, 10, 1), 4, [2, 1, 1]),
+        ((100, 10, 1), 5, [3, 1, 1]),
+        ((100, 10, 1), 12, [10, 1, 1]),
+        ((5, 5), 2_147_483_647, [5, 5]),
+    ],
+)
+def test_ranges_are_cut_into_as_many_pieces_as_spark_cuts_them(
+    lengths: tuple[int, ...], least: int, counts: list[int]
+) -> None:
+    ranges = [Range("t", number, 0, length) for number, length in enumerate(lengths)]
+    pieces = divided(ranges, read_options({"path": "/l", "minPartitions": str(least)}))
+    assert [sum(piece.partition == number for piece in pieces) for number in range(len(lengths))] == counts

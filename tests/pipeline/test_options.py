@@ -39,10 +39,24 @@ def test_an_internal_topic_is_read_when_it_is_named() -> None:
     assert read_options({"path": "/l", "subscribe": "__consumer_offsets"}).topics.contain("__consumer_offsets", 3)
 
 
-def test_a_pattern_has_to_match_the_whole_name() -> None:
-    topics = read_options({"path": "/l", "subscribePattern": "a.*"}).topics
-    assert topics.contain("abc", 0)
-    assert not topics.contain("ba", 0)
+def test_pattern_is_searched_for_anywhere_in_a_name() -> None:
+    topics = read_options({"path": "/l", "subscribePattern": "a"}).topics
+    assert [name for name in ("abc", "bad", "xa", "b", "A") if topics.contain(name, 0)] == ["abc", "bad", "xa"]
+
+
+def test_pattern_matches_no_topic_that_is_internal_to_kafka() -> None:
+    topics = read_options({"path": "/l", "subscribePattern": "__"}).topics
+    names = ("__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata", "__mine")
+    assert [name for name in names if topics.contain(name, 0)] == ["__mine"]
+
+
+def test_topic_that_begins_with_underscores_is_not_internal() -> None:
+    assert read_options({"path": "/l"}).topics.contain("__mine", 0)
+
+
+def test_assign_of_no_partition_reads_nothing() -> None:
+    topics = read_options({"path": "/l", "assign": '{"a":[]}'}).topics
+    assert not topics.contain("a", 0)
 
 
 def test_assign_names_partitions() -> None:
@@ -91,13 +105,37 @@ def test_durations_have_units(text: str, ms: int) -> None:
     ("texts", "name"),
     [
         ({}, "load"),
-        ({"path": "/l", "kafka.bootstrap.servers": "h:1", "subscribe": "a"}, "exclude"),
-        ({"kafka.bootstrap.servers": "h:1"}, "One of"),
-        ({"path": "/l", "subscribe": "a", "subscribePattern": "a"}, "Only one"),
+        ({"path": "/l", "kafka.bootstrap.servers": "h:1", "subscribe": "a"}, "both given"),
+        ({"kafka.bootstrap.servers": "h:1"}, "one of"),
+        ({"path": "/l", "subscribe": "a", "subscribePattern": "a"}, "only one"),
         ({"path": "/l", "subscribe": " , "}, "subscribe"),
         ({"path": "/l", "subscribePattern": "("}, "subscribePattern"),
         ({"path": "/l", "assign": "a"}, "assign"),
         ({"path": "/l", "assign": '{"a":0}'}, "assign"),
+        ({"path": "/l", "assign": '{"a":["0"]}'}, "assign"),
+        ({"path": "/l", "assign": '{"a":[true]}'}, "assign"),
+        ({"path": "/l", "assign": '{"a":[2147483648]}'}, "assign"),
+        ({"path": "/l", "subscribePattern": "  "}, "subscribePattern"),
+        ({"path": "/l", "startingOffsets": ""}, "startingOffsets"),
+        ({"path": "/l", "startingOffsets": '{"a":{"0":"3"}}'}, "startingOffsets"),
+        ({"path": "/l", "startingOffsets": '{"a":{"0":NaN}}'}, "startingOffsets"),
+        ({"path": "/l", "startingOffsets": '{"a":{"0":1e999}}'}, "startingOffsets"),
+        ({"path": "/l", "startingOffsets": '{"a":{"0":9223372036854775808}}'}, "startingOffsets"),
+        ({"path": "/l", "startingOffsets": '{"a":{"0":-3}}'}, "startingOffsets"),
+        ({"path": "/l", "endingOffsets": '{"a":{"0":-3}}'}, "endingOffsets"),
+        ({"path": "/l", "startingTimestamp": "99999999999999999999"}, "startingTimestamp"),
+        ({"path": "/l", "startingTimestamp": "1.5"}, "startingTimestamp"),
+        ({"path": "/l", "startingOffsetsByTimestampStrategy": "skip"}, "startingOffsetsByTimestampStrategy"),
+        ({"path": "/l", "minPartitions": "99999999999"}, "minPartitions"),
+        ({"path": "/l", "minPartitions": " 4 "}, "minPartitions"),
+        ({"path": "/l", "kafkaConsumer.pollTimeoutMs": "soon"}, "kafkaConsumer.pollTimeoutMs"),
+        ({"path": "/l", "fetchOffset.numRetries": "x"}, "fetchOffset.numRetries"),
+        ({"path": "/l", "fetchOffset.retryIntervalMs": "x"}, "fetchOffset.retryIntervalMs"),
+        ({"path": "/l", "kafka.auto.offset.reset": "earliest"}, "kafka.auto.offset.reset"),
+        ({"path": "/l", "kafka.key.deserializer": "x"}, "kafka.key.deserializer"),
+        ({"path": "/l", "kafka.value.deserializer": "x"}, "kafka.value.deserializer"),
+        ({"path": "/l", "kafka.enable.auto.commit": "false"}, "kafka.enable.auto.commit"),
+        ({"path": "/l", "kafka.interceptor.classes": "x"}, "kafka.interceptor.classes"),
         ({"path": "/l", "startingOffsets": "latest"}, "startingOffsets"),
         ({"path": "/l", "startingOffsets": '{"a":{"0":-1}}'}, "startingOffsets"),
         ({"path": "/l", "endingOffsets": "earliest"}, "endingOffsets"),
@@ -108,7 +146,6 @@ def test_durations_have_units(text: str, ms: int) -> None:
         ({"path": "/l", "isolationLevel": "serializable"}, "isolationLevel"),
         ({"path": "/l", "minPartitions": "0"}, "minPartitions"),
         ({"path": "/l", "maxBytesPerTask": "many"}, "maxBytesPerTask"),
-        ({"path": "/l", "maxTriggerDelay": "soon"}, "maxTriggerDelay"),
         ({"path": "/l", "includeHeaders": "yes"}, "includeHeaders"),
         ({"path": "/l", "mode": "SLOPPY"}, "mode"),
         ({"path": "/l", "minOffsetsPerTrigger": "9", "maxOffsetsPerTrigger": "8"}, "minOffsetsPerTrigger"),
@@ -123,3 +160,42 @@ def test_a_wrong_option_is_refused_by_name(texts: dict[str, str], name: str) -> 
 def test_a_stream_has_no_end(name: str) -> None:
     with pytest.raises(BadOption, match=name):
         read_options({"path": "/l", name: "5"}, streaming=True)
+
+
+STARTS = {"path": "/l", "startingOffsets": '{"a":{"0":5}}'}
+TIMES = {"path": "/l", "startingOffsetsByTimestamp": '{"a":{"0":5}}'}
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ({**STARTS, "endingOffsets": '{"a":{"0":4}}'}, "starting offset 5 of a-0 is after its ending offset 4"),
+        ({**STARTS, "endingOffsets": '{"b":{"0":9}}'}, "must name the same partitions"),
+        (
+            {**TIMES, "endingOffsetsByTimestamp": '{"a":{"0":4}}'},
+            "starting timestamp 5 of a-0 is after its ending timestamp 4",
+        ),
+    ],
+)
+def test_end_before_start_is_refused(texts: dict[str, str], message: str) -> None:
+    with pytest.raises(BadOption, match=message):
+        read_options(texts)
+
+
+def test_fraction_of_an_offset_is_cut_off() -> None:
+    assert read_options({"path": "/l", "startingOffsets": '{"a":{"0":3.5}}'}).starting.offsets == {("a", 0): 3}
+
+
+@pytest.mark.parametrize("option", ["maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay"])
+def test_batch_ignores_the_options_of_triggers(option: str) -> None:
+    assert read_options({"path": "/l", option: "x"}) == read_options({"path": "/l"})
+
+
+def test_stream_refuses_a_bad_trigger_delay() -> None:
+    with pytest.raises(BadOption, match="maxTriggerDelay"):
+        read_options({"path": "/l", "maxTriggerDelay": "soon"}, streaming=True)
+
+
+def test_schema_is_known_before_it_is_known_whether_a_batch_or_a_stream_reads() -> None:
+    for texts in ({"startingOffsets": "latest"}, {"endingOffsets": "latest"}, {"startingOffsets": '{"a":{"0":-1}}'}):
+        read_options({"path": "/l", **texts}, streaming=None)

@@ -64,14 +64,35 @@ def test_offsets_that_are_not_there_yet_are_a_loss() -> None:
         of(endingOffsets='{"t":{"0":-1,"1":6}}')
 
 
-def test_loss_may_be_put_up_with() -> None:
+def test_lost_offsets_are_left_out_without_fail_on_data_loss() -> None:
     offsets = {"startingOffsets": '{"t":{"0":5,"1":9}}', "endingOffsets": '{"t":{"0":500,"1":9}}'}
     assert of(failOnDataLoss="false", **offsets) == [(10, 100), (5, 5)]
 
 
-def test_a_range_that_ends_before_it_starts_is_empty() -> None:
-    offsets = {"startingOffsets": '{"t":{"0":50,"1":0}}', "endingOffsets": '{"t":{"0":20,"1":5}}'}
+@pytest.mark.parametrize("loss", ["true", "false"])
+@pytest.mark.parametrize(
+    "texts",
+    [
+        {"startingOffsets": '{"t":{"0":101,"1":0}}'},
+        {"endingOffsets": '{"t":{"0":9,"1":5}}'},
+        {"startingTimestamp": "0", "endingOffsets": '{"t":{"0":3,"1":5}}'},
+        {"startingTimestamp": "80000", "endingTimestamp": "20000", "startingOffsetsByTimestampStrategy": "latest"},
+    ],
+    ids=["past the end", "before the log start", "timestamp after offset", "timestamp after timestamp"],
+)
+def test_start_after_end_is_refused_even_without_fail_on_data_loss(texts: dict[str, str], loss: str) -> None:
+    with pytest.raises(BadOption, match=r"start offset \d+ of t-0 is after its resolved end offset"):
+        of(failOnDataLoss=loss, **texts)
+
+
+def test_start_equal_to_end_reads_nothing() -> None:
+    offsets = {"startingOffsets": '{"t":{"0":50,"1":0}}', "endingOffsets": '{"t":{"0":50,"1":5}}'}
     assert of(**offsets) == [(50, 50), (0, 5)]
+
+
+def test_missing_partition_of_assign_is_left_out_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+    assert of(assign='{"t":[0,1,7]}') == [(10, 100), (0, 5)]
+    assert "assign names partitions that do not exist: t-7" in caplog.text
 
 
 def test_a_starting_timestamp_that_no_record_reaches_is_an_error() -> None:

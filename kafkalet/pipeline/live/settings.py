@@ -1,7 +1,8 @@
-"""What the client of a live broker may be told: properties by the names that Kafka's consumers know.
+"""The properties of the client of a live broker, by the names that Kafka's consumers know.
 
-What stands here is done; any other property is refused by name, because one that is read and forgotten is a promise
-broken in silence. Three sizes and times have other defaults than in Kafka:
+A property that has an effect on what is read, or on how the broker is reached, is either implemented or refused by
+name. Properties of what this client does not have (a consumer group, poll, metrics) are accepted, as Spark's Kafka
+source accepts them, and change nothing. Some defaults differ from Kafka's:
 
     max.partition.fetch.bytes   8 MiB, since a task reads one partition, and a large answer is decoded in one go
     fetch.max.bytes             as large, unless told
@@ -49,6 +50,34 @@ _PROPERTIES = PropertySet(
     )
 )
 
+WITHOUT_EFFECT = frozenset(
+    {
+        "allow.auto.create.topics",
+        "auto.commit.interval.ms",
+        "connections.max.idle.ms",
+        "exclude.internal.topics",
+        "group.id",
+        "group.instance.id",
+        "group.protocol",
+        "group.remote.assignor",
+        "heartbeat.interval.ms",
+        "max.poll.interval.ms",
+        "max.poll.records",
+        "metadata.max.age.ms",
+        "metric.reporters",
+        "metrics.num.samples",
+        "metrics.recording.level",
+        "metrics.sample.window.ms",
+        "partition.assignment.strategy",
+        "reconnect.backoff.max.ms",
+        "reconnect.backoff.ms",
+        "send.buffer.bytes",
+        "session.timeout.ms",
+        "socket.connection.setup.timeout.max.ms",
+    }
+)
+"""Properties of Kafka's consumer that cannot change which records are read here."""
+
 
 class Settings(NamedTuple):
     """The properties of a client as values: one attribute for each, sizes in bytes, times in milliseconds."""
@@ -84,6 +113,7 @@ class Settings(NamedTuple):
 
         Raises InvalidProperty for a value that Kafka would refuse, and for a property that is not served.
         """
+        texts = {name: text for name, text in texts.items() if name not in WITHOUT_EFFECT}
         for name in _PROPERTIES.unknown(texts):
             if name != "bootstrap.servers":
                 raise InvalidProperty(name, texts[name], "the client of the pipeline does not know this property")

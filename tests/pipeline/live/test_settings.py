@@ -31,8 +31,13 @@ def test_the_addresses_may_be_among_the_properties() -> None:
     Settings.of({"bootstrap.servers": "a:1"})
 
 
-@pytest.mark.parametrize("name", ["group.id", "enable.auto.commit", "metric.reporters", "nonsense"])
-def test_what_is_not_served_is_refused_by_its_name(name: str) -> None:
+@pytest.mark.parametrize("name", ["group.id", "max.poll.records", "session.timeout.ms"])
+def test_property_without_effect_is_accepted(name: str) -> None:
+    assert Settings.of({name: "7"}) == Settings.of({})
+
+
+@pytest.mark.parametrize("name", ["ssl.provider", "sasl.login.class", "nonsense"])
+def test_property_that_is_not_implemented_is_refused_by_name(name: str) -> None:
     with pytest.raises(InvalidProperty, match=name):
         Settings.of({name: "x"})
 
