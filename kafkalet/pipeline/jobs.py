@@ -20,6 +20,7 @@ from kafkalet.properties import InvalidProperty
 
 from .commands.arguments import parse
 from .commands.settings import UsageError, conf
+from .failures import reason_of
 from .options import BadOption
 from .session import missing
 
@@ -71,22 +72,6 @@ def _run(told: Namespace, spark: SparkSession | None, output: TextIO | None) -> 
         return int(job.run(running))
     finally:
         running.close()
-
-
-def reason_of(error: BaseException) -> str:
-    """One line: what the error says; of one that Spark brings from a Python worker, what was raised there."""
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
-    text = str(error)
-    _, found, traceback = text.rpartition("Traceback (most recent call last):")
-    if found:
-        # Frames are indented; the first line that is not says what was raised, after the name of its class.
-        raised = next((line for line in traceback.splitlines() if line[:1].strip()), "")
-        name, _, said = raised.partition(": ")
-        if said:
-            return said if name.startswith("kafkalet.") else raised
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
 
 
 def _complain(reason: str, status: int) -> int:

@@ -14,7 +14,7 @@ from kafkalet import cli
 from kafkalet.pipeline import jobs
 from kafkalet.pipeline.commands import dump as dump_command
 from kafkalet.pipeline.commands.settings import UsageError
-from kafkalet.pipeline.jobs import main, reason_of
+from kafkalet.pipeline.jobs import main
 from kafkalet.pipeline.options import BadOption
 from kafkalet.pipeline.positions import DataLoss
 from kafkalet.properties import InvalidProperty
@@ -139,10 +139,6 @@ def test_what_a_job_raises_becomes_a_line_and_a_status(
     assert capsys.readouterr().err == f"kafkalet: {error}\n"
 
 
-def test_a_file_that_is_not_there_is_named_as_other_commands_do() -> None:
-    assert reason_of(FileNotFoundError(2, "No such file or directory", "/logs")) == "/logs: No such file or directory"
-
-
 def test_an_interrupted_job_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -154,30 +150,18 @@ def test_an_interrupted_job_says_so(
     assert capsys.readouterr().err == "kafkalet: interrupted\n"
 
 
-TRACEBACK = """[PYTHON_EXCEPTION] An exception was thrown from the Python worker: Traceback (most recent call last):
-  File "/kafkalet/pipeline/source.py", line 115, in read
-    return read_task(partition, self._options)
-kafkalet.pipeline.reader.CorruptLog: /d/a-0/0.log cannot be read at position 5: wrong checksum
- SQLSTATE: 38000
-\tat org.apache.spark.api.python.BasePythonRunner
-"""
+def test_missing_input_is_named(spark: "SparkSession", tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["load", str(tmp_path / "no.csv"), "--data-dir", str(tmp_path / "d"), "--topic", "t"]
+    assert main(arguments, spark=spark) == 1
+    assert "Path does not exist" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        (TRACEBACK, "/d/a-0/0.log cannot be read at position 5: wrong checksum"),
-        (
-            "Traceback (most recent call last):\n  File x\nOSError: [Errno 2] No such file",
-            "OSError: [Errno 2] No such file",
-        ),
-        ("Traceback (most recent call last):\n  File x\nKeyError\n", "Traceback (most recent call last):"),
-        (
-            "\n[PATH_NOT_FOUND] Path does not exist: file:/x.csv.\nmore",
-            "[PATH_NOT_FOUND] Path does not exist: file:/x.csv.",
-        ),
-        ("", "RuntimeError"),
-    ],
-)
-def test_the_reason_is_what_was_raised_in_the_end(text: str, reason: str) -> None:
-    assert reason_of(RuntimeError(text)) == reason
+def test_failure_in_java_is_its_reason_and_not_the_call(
+    spark: "SparkSession", tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.parquet").write_bytes(b"PAR1 this is no Parquet file")
+    options = ["--option", "mergeSchema=false", "--data-dir", str(tmp_path / "d"), "--topic", "t"]
+    assert main(["load", str(tmp_path / "a.parquet"), *options], spark=spark) == 1
+    said = capsys.readouterr().err
+    assert "a.parquet" in said
+    assert "An error occurred while calling" not in said

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
@@ -18,12 +19,13 @@ from kafkalet.pipeline.progress import Expected
 from kafkalet.pipeline.writing.load import LoadOptions, load
 from kafkalet.pipeline.writing.settings import write_options
 
+from . import malformed
 from .records import Roles, as_records
 from .running import Running
 from .settings import WRITE_OPTIONS, UsageError, format_options, pairs
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Observation, SparkSession
 
 FORMATS = {
     ".csv": "csv",
@@ -67,6 +69,8 @@ class Input:
         self.format = file_format
         self.options = options
         self.paths = paths
+        self.lines = malformed.Lines(file_format, options, paths) if file_format in malformed.FORMATS else None
+        """Of formats whose lines may be malformed."""
 
     @classmethod
     def of(cls, inputs: Sequence[str], file_format: str | None, options: Mapping[str, str]) -> Input:
@@ -87,6 +91,8 @@ class Input:
     def table(self, spark: SparkSession) -> DataFrame:
         if self.format == "table":
             return spark.table(self.paths[0])
+        if self.lines is not None:
+            return self.lines.table(spark)
         reader = spark.read.format(self.format).options(**self.options)
         return reader.load(list(self.paths)) if self.paths else reader.load()
 
@@ -113,12 +119,14 @@ class LoadJob:
         self._options = options
 
     def dry_run(self, running: Running) -> None:
-        table, records = self._tables(running.spark)
+        with self._naming_lines(running.spark):
+            table = self._input.table(running.spark)
+            records = self._records(table)
         sizes = file_sizes(table)
         files = f", {len(sizes):,} files, {megabytes(sum(sizes))}" if sizes else ""
         shown = {
             "input": f"{self._input.format}{files}",
-            "columns": _columns(table),
+            "columns": _columns(self._without_mark(table)),
             "records": _columns(records),
             "data-dir": self._options.path,
             "overwrite": str(self._options.overwrite).lower(),
@@ -127,23 +135,67 @@ class LoadJob:
         running.say(settings_text({**shown, **self._options.options}))
 
     def run(self, running: Running) -> int:
-        from pyspark.sql import Observation, functions
+        from pyspark.sql import Observation
 
-        table, records = self._tables(running.spark)
         counted = Observation()
-        with running.progress("load", Expected(size_bytes=sum(file_sizes(table)))):
-            rows = functions.count(functions.lit(1)).alias("rows")
-            load(running.spark, records.observe(counted, rows), self._options)
-        running.say(f"loaded {counted.get['rows']:,} records into {self._options.path}")
+        with self._naming_lines(running.spark):
+            table = self._input.table(running.spark)
+            records = self._records(self._observed(table, counted))
+            with running.progress("load", Expected(size_bytes=sum(file_sizes(table)))):
+                load(running.spark, records, self._options)
+        rows, wrong = counted.get["rows"], counted.get.get("malformed", 0)
+        left_out = wrong if self._drops_lines else 0
+        summary = f"loaded {rows - left_out:,} records into {self._options.path}"
+        if wrong and self._input.lines is not None:
+            malformed.warn(self._input.lines.first(running.spark), wrong, self._drops_lines)
+            summary += f"; {wrong:,} malformed lines were left out" if left_out else f", {wrong:,} of malformed lines"
+        running.say(summary)
         return 0
 
-    def _tables(self, spark: SparkSession) -> tuple[DataFrame, DataFrame]:
-        """The input, and the records that are made of it. Raises UsageError."""
-        table = self._input.table(spark)
-        records = as_records(table, self._roles)
+    @property
+    def _drops_lines(self) -> bool:
+        return self._input.lines is not None and self._input.lines.mode == "DROPMALFORMED"
+
+    def _observed(self, table: DataFrame, counted: Observation) -> DataFrame:
+        """The table with its rows counted, and those of malformed lines; without these where they are left out."""
+        from pyspark.sql import functions
+
+        rows = functions.count(functions.lit(1)).alias("rows")
+        lines = self._input.lines
+        if lines is None or lines.column not in table.columns:
+            return table.observe(counted, rows)
+        observed = table.observe(counted, rows, functions.count_if(lines.is_malformed()).alias("malformed"))
+        return observed.where(~lines.is_malformed()) if self._drops_lines else observed
+
+    def _without_mark(self, table: DataFrame) -> DataFrame:
+        lines = self._input.lines
+        return table if lines is None or lines.keeps_column else table.drop(lines.column)
+
+    def _records(self, table: DataFrame) -> DataFrame:
+        """The records that are made of the input. Raises UsageError."""
+        records = as_records(self._without_mark(table), self._roles)
         if "topic" not in records.columns and "topic" not in self._options.options:
             raise UsageError("say into which topic: --topic TOPIC, or --topic-column COL")
-        return table, records
+        return records
+
+    @contextmanager
+    def _naming_lines(self, spark: SparkSession) -> Iterator[None]:
+        """Name file and line where malformed input fails the load (the mode FAILFAST). Raises MalformedInput."""
+        try:
+            yield
+        except (malformed.MalformedInput, UsageError):
+            raise
+        except Exception as error:
+            lines = self._input.lines
+            if lines is None or lines.mode != "FAILFAST" or "MALFORMED" not in str(error.__cause__ or error).upper():
+                raise
+            first = lines.first(spark, 1)
+            if not first:
+                raise
+            raise malformed.MalformedInput(
+                f"malformed line in {first[0]} (with --option mode=PERMISSIVE such lines are loaded as far as they can "
+                "be parsed, with DROPMALFORMED they are left out)"
+            ) from error
 
 
 def _columns(table: DataFrame) -> str:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafkalet.clock import Clock, SystemClock
+from kafkalet.pipeline.failures import job_failures
 from kafkalet.pipeline.options import BadOption, ReadOptions, read_options
 from kafkalet.pipeline.origin import Range
 from kafkalet.pipeline.places import origin_of
@@ -90,7 +91,7 @@ def dump(
 ) -> Run | None:
     """Dump what is new, None where nothing is. `planned` is called before anything is read.
 
-    Raises as `plan`, and what Spark raises.
+    Raises as `plan`, and JobFailed when a task fails.
     """
     os.makedirs(told.out, exist_ok=True)
     with _alone(told.out):
@@ -98,7 +99,8 @@ def dump(
         planned(found)
         if not found.covered:
             return None
-        answers = _write(spark, told, found)
+        with job_failures():
+            answers = _write(spark, told, found)
         at = datetime.fromtimestamp((clock or SystemClock()).now_ms() / 1000, UTC).isoformat(timespec="milliseconds")
         number = found.manifest.run + 1
         files = [_file(answer, number, told.shape) for answer in answers]

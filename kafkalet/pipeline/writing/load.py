@@ -24,6 +24,7 @@ from pyspark.sql import functions
 from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import IntegerType
 
+from kafkalet.pipeline.failures import job_failures
 from kafkalet.pipeline.options import BadOption
 
 from .ground import Ground
@@ -61,11 +62,12 @@ class LoadOptions(NamedTuple):
 
 
 def load(spark: SparkSession, frame: DataFrame, options: LoadOptions) -> None:
-    """Write the rows of `frame`. Raises BadOption, BadRows; what Spark raises when a task fails."""
+    """Write the rows of `frame`. Raises BadOption, BadRows; JobFailed when a task fails."""
     writing = {**options.options, "path": options.path}
-    rows = arranged(spark, frame, options)
-    mode = "overwrite" if options.overwrite else "append"
-    rows.write.format("kafkalog").mode(mode).options(**writing).save()
+    with job_failures():
+        rows = arranged(spark, frame, options)
+        mode = "overwrite" if options.overwrite else "append"
+        rows.write.format("kafkalog").mode(mode).options(**writing).save()
 
 
 def arranged(spark: SparkSession, frame: DataFrame, options: LoadOptions) -> DataFrame:

@@ -153,7 +153,9 @@ class Sorter:
         if len(wrong):
             row = int(wrong[0])
             topic = self.topics[topics[row]]
-            raise BadRows(f"partition {partitions[row]} of topic {topic}, which has {self._counts[topics[row]]}")
+            count = self._counts[topics[row]]
+            allowed = "0 or more" if count is None else f"of 0 to {count - 1}: the topic has {count}"
+            raise BadRows(f"a row has the partition {partitions[row]} of topic {topic}; use a number {allowed}")
         return partitions
 
     def _by_key(self, topics: NDArray[np.int64], key: pa.Array) -> NDArray[np.int64]:

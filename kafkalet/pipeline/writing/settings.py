@@ -11,10 +11,11 @@
     segmentBytes, segmentMs, indexIntervalBytes    1g, 7 days, 4096: the topic's segment.bytes and so on
     leaderEpoch          0, or the one that the log has come to
     durable              true: forced to the disk before it counts
+    includeHeaders       without effect, as in Spark's sink: the column `headers` is written where there is one
     transactionalShare, abortedShare, openTransactions, openShare, transactionSize, producers, producerId, seed
                          see transactions.py
 
-Names are told apart without regard to case. What is not known is refused: a misspelled option would change nothing.
+Names are case-insensitive. An unknown option is refused, unlike by Spark's sink: a misspelled one would change nothing.
 """
 
 from __future__ import annotations
@@ -68,7 +69,9 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
         raise BadOption("say where to write: save(DIR)")
     topic = given.take("topic")
     if topic is not None:
+        topic = topic.strip()
         check_topic(topic)
+    given.flag("includeHeaders", True)
     by = given.choice("partitionBy", ("murmur2", "column"))
     shape = _shape(given)
     found = WriteOptions(

@@ -42,9 +42,9 @@ def test_a_broker_may_be_read() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "say what to read"),
-        (["/d", "--bootstrap", "h:1"], "exclude each other"),
-        (["/d", "--isolation-level", "none"], "isolationLevel is one of"),
+        ([], "nothing to read is given"),
+        (["/d", "--bootstrap", "h:1"], "both given"),
+        (["/d", "--isolation-level", "none"], "isolationLevel must be one of"),
         (["/d", "--compression", "brotli"], "the compression of parquet is one of"),
     ],
 )

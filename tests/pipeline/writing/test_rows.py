@@ -61,7 +61,7 @@ def test_the_column_is_left_out_of_account_if_keys_are_to_say() -> None:
 
 @pytest.mark.parametrize("partition", [-1, 3])
 def test_a_partition_that_the_topic_does_not_have_is_refused(partition: int) -> None:
-    with pytest.raises(BadRows, match=f"partition {partition} of topic t, which has 3"):
+    with pytest.raises(BadRows, match=f"the partition {partition} of topic t; use a number of 0 to 2"):
         sorter(t=3).sort(rows(value=[b""], partition=[partition]))
 
 

@@ -1,0 +1,77 @@
+"""The reason of a failed Spark job in one line.
+
+Spark wraps what went wrong: an exception of a Python worker arrives as the text of its traceback inside of a Java
+exception, and a Java exception as a chain of causes. What py4j shows first, "An error occurred while calling
+o380.save", says nothing. The reason is:
+
+* what a Python worker raised last, without the name of the class where it is one of kafkalet's;
+* else the message of the deepest cause that has one of Spark's error classes ("[FAILED_READ_FILE.NO_HINT] ...");
+* else that of the deepest cause that has a message.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_TRACEBACK = "Traceback (most recent call last):"
+_CAUSE = re.compile(r"^(?:Caused by: |: )(?P<name>[\w.$]+(?:Exception|Error|Throwable)\w*)(?:: (?P<message>.*))?$")
+_JAVA_NAME = re.compile(r"^(?:[a-z]\w*\.)+[\w$]+: ")
+_SQL_STATE = re.compile(r" SQLSTATE: \w{5}$")
+
+
+class JobFailed(Exception):
+    """A Spark job failed. The text is the reason in one line; the cause is what Spark raised."""
+
+
+@contextmanager
+def job_failures() -> Iterator[None]:
+    """Turn what Spark raises into JobFailed. Everything else passes."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (Py4JError, PySparkException) as error:
+        raise JobFailed(reason_of(error)) from error
+
+
+def reason_of(error: BaseException) -> str:
+    """Return the reason of an exception in one line."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    text = str(error)
+    if raised := _raised_in_python(text):
+        return raised
+    if caused := _caused_in_java(text):
+        return caused
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__
+
+
+def _raised_in_python(text: str) -> str:
+    """What the last traceback in the text ends with."""
+    _, found, traceback = text.rpartition(_TRACEBACK)
+    if not found:
+        return ""
+    # Frames are indented; the first line that is not says what was raised, after the name of its class.
+    raised = next((line for line in traceback.splitlines() if line[:1].strip()), "")
+    name, _, said = raised.partition(": ")
+    if not said:
+        return ""
+    return said if name.startswith("kafkalet.") else raised
+
+
+def _caused_in_java(text: str) -> str:
+    causes = [found for line in text.splitlines() if (found := _CAUSE.match(line))]
+    messages = [found["message"].strip() for found in causes if found["message"]]
+    classed = [message[at:] for message in messages if (at := _error_class(message)) is not None]
+    chosen = (classed or messages or [""])[-1]
+    return _SQL_STATE.sub("", _JAVA_NAME.sub("", chosen))
+
+
+def _error_class(message: str) -> int | None:
+    """Where one of Spark's error classes begins in a message."""
+    found = re.search(r"\[[A-Z][A-Z0-9_.]+\] ", message)
+    return found.start() if found else None
