@@ -46,10 +46,12 @@ def _reading(of: Range, splits: Sequence[AnySplit]) -> Reading:
 
 
 def expected(found: Iterable[Reading]) -> Expected:
-    """What progress can be measured against. Offsets stand for records, which compaction makes fewer."""
+    """The totals of a job that reads this. Offsets stand for records, of which compaction leaves fewer."""
     found = list(found)
     return Expected(
-        sum(each.range.end - each.range.start for each in found), sum(each.size_bytes or 0 for each in found)
+        sum(each.range.end - each.range.start for each in found),
+        sum(each.size_bytes or 0 for each in found),
+        sum(each.splits for each in found),
     )
 
 

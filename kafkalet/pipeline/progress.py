@@ -1,12 +1,19 @@
-"""How far a job is: a bar on a terminal, a line of the log now and then elsewhere.
+"""How far a job is: a bar on a terminal, a line in the log every few seconds elsewhere.
 
-What Spark tells is what is shown. Its status tracker knows the stages of the job and how many of their tasks have
-ended. The records are the metric "number of output rows" of the query that runs, the largest one in its plan, which is
-that of the scan; Spark renews it with every heartbeat of an executor, so it moves while a task still runs. Nothing in
-Spark counts the bytes of a Python data source: what is shown is the size that the planning found, times the part that
-is done.
+The numbers are Spark's. Its status tracker knows how many tasks have ended. The records are the metric "number of
+output rows" of the query that runs, the largest one in its plan, which is that of the scan; Spark renews it with every
+heartbeat of an executor, so it moves while a task still runs.
 
     dump [#########---------------] 12/32 tasks  48,210,331 records  1,204,771/s  131.2 MB/s  0:41 left
+
+Totals come from the plan of the job and do not change while it runs. Spark knows of a stage only when the one before
+it is done, so its own number of tasks grows. Where the plan does not know a total, none is shown, and neither is what
+follows from it: how full the bar is, bytes, and the time that is left.
+
+    load 7 tasks  1,204,771 records  310,422/s
+
+Nothing in Spark counts the bytes of a Python data source: what is shown is the size that the plan found, times the part
+of the job that is done.
 
 The thread that looks is a daemon and asks only what Spark has in memory already; the job knows nothing of it.
 """
@@ -41,7 +48,7 @@ ROWS = "number of output rows"
 
 
 class Seen(NamedTuple):
-    """What Spark says of a job at one moment: ended tasks, tasks of all stages that it knows of, records."""
+    """What Spark says of a job at one moment: tasks that ended, tasks of the stages it knows of so far, records."""
 
     done: int
     tasks: int
@@ -49,21 +56,26 @@ class Seen(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """What the planning says of a job: records and bytes in all; 0 where it cannot know."""
+    """The totals of a job by its plan: records, bytes and tasks; 0 where the plan does not know."""
 
     records: int = 0
     size_bytes: int = 0
+    tasks: int = 0
 
 
 class Status(Protocol):
-    """Whoever can be asked how far a job is."""
+    """A source of Seen."""
 
     def seen(self) -> Seen | None:
         """None: it cannot be told any more."""
         ...
 
+    def restart(self) -> None:
+        """Begin a new phase: what has run so far is not counted any more."""
+        ...
+
     def close(self) -> None:
-        """Nobody will ask again."""
+        """Release what was needed to ask."""
         ...
 
 
@@ -74,13 +86,15 @@ class SparkStatus:
     """
 
     def __init__(self, spark: SparkSession, what: str) -> None:
-        context = spark.sparkContext
-        group = f"kafkalet-{os.urandom(8).hex()}"
-        context.setJobGroup(group, what)
-        self._context = context
-        self._group = group
-        self._tracker = context.statusTracker()
+        self._what = what
+        self._context = spark.sparkContext
+        self._tracker = self._context.statusTracker()
         self._queries = spark._jsparkSession.sharedState().statusStore()
+        self.restart()
+
+    def restart(self) -> None:
+        self._group = f"kafkalet-{os.urandom(8).hex()}"
+        self._context.setJobGroup(self._group, self._what)
         newest = self._newest()
         self._before = newest.executionId() if newest is not None else -1
 
@@ -133,7 +147,7 @@ def _number(text: str) -> int:
 
 
 class Pace:
-    """How fast it goes, and how long it will take: what was seen, put beside what is expected."""
+    """The rates of a job, the part of it that is done, and the time it will take: Seen compared with Expected."""
 
     def __init__(self, expected: Expected, now_ms: int) -> None:
         self.expected = expected
@@ -145,14 +159,16 @@ class Pace:
         self.last = seen
         while len(self._seen) > 1 and self._seen[1][0] <= now_ms - RATE_OVER_MS:
             self._seen.popleft()
-        self._seen.append((now_ms, seen.records, self.part))
+        self._seen.append((now_ms, seen.records, self.part or 0.0))
 
     @property
-    def part(self) -> float:
-        """How much is done, from 0 to 1: by records where their number is known, else by tasks."""
+    def part(self) -> float | None:
+        """The part that is done, from 0 to 1: by records if their total is known, else by tasks; None for neither."""
         if self.expected.records and self.last.records:
             return min(self.last.records / self.expected.records, 1.0)
-        return self.last.done / self.last.tasks if self.last.tasks else 0.0
+        if self.expected.tasks:
+            return min(self.last.done / self.expected.tasks, 1.0)
+        return 0.0 if self.expected.records else None
 
     @property
     def records_per_second(self) -> float:
@@ -164,13 +180,13 @@ class Pace:
 
     @property
     def size_bytes(self) -> int:
-        return int(self.part * self.expected.size_bytes)
+        return int((self.part or 0.0) * self.expected.size_bytes)
 
     @property
     def left_ms(self) -> int | None:
-        """At the pace kept so far; None as long as there is none."""
-        now_ms = self._seen[-1][0]
-        return int((now_ms - self.began_ms) * (1 - self.part) / self.part) if self.part > 0 else None
+        """The time that is left at the pace kept so far; None if nothing is done, or the part is not known."""
+        now_ms, part = self._seen[-1][0], self.part
+        return int((now_ms - self.began_ms) * (1 - part) / part) if part else None
 
     def _rate(self, column: Literal[1, 2]) -> float:
         first, last = self._seen[0], self._seen[-1]
@@ -181,10 +197,12 @@ class Pace:
 
 def bar(what: str, pace: Pace, columns: int) -> str:
     """One line for a terminal that is `columns` wide, never longer than that."""
-    cells = 24 if columns >= 100 else 12
-    full = int(pace.part * cells)
-    text = f"{what} [{'#' * full}{'-' * (cells - full)}] {'  '.join(_facts(pace))}"
-    return text[: max(columns - 1, 0)]
+    drawn = ""
+    if pace.part is not None:
+        cells = 24 if columns >= 100 else 12
+        full = int(pace.part * cells)
+        drawn = f"[{'#' * full}{'-' * (cells - full)}] "
+    return f"{what} {drawn}{'  '.join(_facts(pace))}"[: max(columns - 1, 0)]
 
 
 def line(what: str, pace: Pace) -> str:
@@ -193,12 +211,13 @@ def line(what: str, pace: Pace) -> str:
 
 
 def _facts(pace: Pace) -> list[str]:
-    facts = [f"{pace.last.done}/{pace.last.tasks} tasks"]
+    total = pace.expected.tasks
+    facts = [f"{min(pace.last.done, total)}/{total} tasks" if total else f"{pace.last.done} tasks"]
     if pace.last.records:
         facts += [f"{pace.last.records:,} records", f"{pace.records_per_second:,.0f}/s"]
-    if pace.expected.size_bytes and pace.part > 0:
+    if pace.expected.size_bytes and pace.part:
         facts.append(f"{pace.bytes_per_second / 1e6:,.1f} MB/s")
-    if pace.left_ms is not None and pace.part < 1:
+    if pace.left_ms is not None and pace.part != 1:
         facts.append(f"{duration(pace.left_ms)} left")
     return facts
 
@@ -240,8 +259,13 @@ class Progress:
         self._thread: threading.Thread | None = None
 
     def expect(self, expected: Expected) -> None:
-        """Say what is to come, once the planning knows."""
+        """Set the totals, once the plan knows them."""
         self.pace.expected = expected
+
+    def begin(self, what: str, expected: Expected) -> None:
+        """Begin another phase of the job, with totals of its own. To be called by the thread that runs the job."""
+        self._status.restart()
+        self._what, self.pace = what, Pace(expected, self._clock.now_ms())
 
     def __enter__(self) -> Progress:
         if self._style != "none":

@@ -39,7 +39,7 @@ def test_the_table_has_a_total() -> None:
 
 
 def test_progress_expects_what_is_planned() -> None:
-    assert expected(readings([T0, T1], SPLITS)) == Expected(112_263, 12_300_000)
+    assert expected(readings([T0, T1], SPLITS)) == Expected(112_263, 12_300_000, 2)
 
 
 def test_settings_that_say_nothing_are_not_shown() -> None:
