@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import NoReturn
 
-from kafkalet.pipeline.dumping.shape import COMPRESSIONS
+from kafkalet.pipeline.dumping.shape import COMPRESSIONS, DATE_FOLDERS
 
 from .settings import READ_OPTIONS, WRITE_OPTIONS, UsageError, add_common, add_format, add_origin
 
@@ -119,6 +119,12 @@ def _add_dump(parser: ArgumentParser) -> None:
     group.add_argument("--format", choices=list(COMPRESSIONS), default="parquet", help="(parquet)")
     codecs = "; ".join(f"{name}: {', '.join(codecs)}" for name, codecs in COMPRESSIONS.items())
     group.add_argument("--compression", metavar="CODEC", help=f"{codecs}; the first by default")
+    group.add_argument(
+        "--target-file-bytes", metavar="SIZE", help="the size that files grow to; smaller ones are merged (128m)"
+    )
+    group.add_argument(
+        "--date-folders", choices=list(DATE_FOLDERS), default="day", help="a folder for each day, month, year (day)"
+    )
 
 
 def _add_audit(parser: ArgumentParser) -> None:

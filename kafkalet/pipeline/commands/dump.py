@@ -9,6 +9,7 @@ from kafkalet.pipeline.dumping.dump import DumpOptions, Plan, dump, dump_options
 from kafkalet.pipeline.filters import Pushed
 from kafkalet.pipeline.places import origin_of
 from kafkalet.pipeline.plan import Reading, expected, megabytes, reading_text, readings, settings_text
+from kafkalet.pipeline.progress import Expected
 
 from .running import Running
 from .settings import source_options
@@ -18,7 +19,16 @@ _LOG = logging.getLogger("kafkalet.pipeline")
 
 def prepare(told: Namespace) -> DumpJob:
     """The job, its options checked. Raises UsageError, BadOption."""
-    return DumpJob(dump_options(source_options(told), told.out, told.format, told.compression))
+    return DumpJob(
+        dump_options(
+            source_options(told),
+            told.out,
+            told.format,
+            told.compression,
+            target_file_bytes=told.target_file_bytes,
+            date_folders=told.date_folders,
+        )
+    )
 
 
 class DumpJob:
@@ -32,9 +42,8 @@ class DumpJob:
         for loss in found.losses:
             running.say(f"lost: {loss}")
         running.say(reading_text(_readings(found)))
-        running.say(
-            settings_text({"out": self._options.out, **self._options.shape._asdict(), "run": found.manifest.run + 1})
-        )
+        shape = {name.replace("_", " "): value for name, value in self._options.shape._asdict().items()}
+        running.say(settings_text({"out": self._options.out, **shape, "run": found.manifest.run + 1}))
 
     def run(self, running: Running) -> int:
         spark = running.spark
@@ -45,7 +54,10 @@ class DumpJob:
                 for loss in found.losses:
                     _LOG.warning("%s", loss)
 
-            run = dump(spark, self._options, planned, clock=running.clock)
+            def merging(tasks: int, size_bytes: int) -> None:
+                progress.begin("merge", Expected(size_bytes=size_bytes, tasks=tasks))
+
+            run = dump(spark, self._options, planned, merging=merging, clock=running.clock)
         if run is None:
             running.say(f"nothing new for {self._options.out}")
         else:

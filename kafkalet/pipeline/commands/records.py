@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 RECORD = ("key", "value", "headers", "timestamp", "topic", "partition")
 """What a record is made of, and what its columns are called in a table of records."""
 BESIDE = frozenset(
-    {"offset", "timestampType", "date", "baseOffset", "codec", "producerId", "producerEpoch"}
+    {"offset", "timestampType", "date", "month", "year", "baseOffset", "codec", "producerId", "producerEpoch"}
 ) | frozenset({"baseSequence", "transactional", "control", "leaderEpoch"})
 """What such a table may have besides, and a new log gives anew."""
 _JSON = {"timeZone": "UTC", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSXXX", "ignoreNullFields": "false"}

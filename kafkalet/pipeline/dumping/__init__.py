@@ -5,6 +5,7 @@
     topic_ids.py   how a topic is known that was made anew
     files.py       what a task does: rows into files by date, in a folder of its own
     sink.py        the same as a sink of Spark, and how the driver hears of it
+    merging.py     small files of a run, merged before it is committed
     lines.py       a record as a line of JSON
     manifest.py    up to which offset each partition has been dumped
     durable.py     small files that are there whole or not at all
@@ -21,7 +22,8 @@ tables: spark.read.parquet(OUT) is the dump, with topic, partition and date as c
 A run can be killed at any moment:
 
 1. Tasks write into OUT/_staging, each attempt into a folder of its own, and answer with what they wrote. What an
-   attempt wrote that failed, or was not the first to end, is in nobody's answer.
+   attempt wrote that failed, or was not the first to end, is in nobody's answer. Small files are merged, by tasks
+   that answer in the same way.
 2. The driver writes OUT/_runs/N.json: the files, where they go, the offsets. This is the commit; it is one rename.
 3. The files are renamed into place, then the manifest says N, then the staging folder goes.
 

@@ -14,15 +14,16 @@ from kafkalet.pipeline.failures import job_failures
 from kafkalet.pipeline.options import BadOption, ReadOptions, read_options
 from kafkalet.pipeline.origin import Range
 from kafkalet.pipeline.places import origin_of
-from kafkalet.pipeline.quantities import local_path
+from kafkalet.pipeline.quantities import local_path, size_bytes
 from kafkalet.pipeline.source import FORMAT
 
 from .files import Written
 from .lines import with_lines
 from .manifest import EMPTY, Manifest, read_manifest
+from .merging import merged
 from .ranges import new_offsets
 from .runs import Covered, File, Run, clear_staging, commit, finish, pending, recover
-from .shape import COMPRESSIONS, Shape
+from .shape import COMPRESSIONS, DATE_FOLDERS, TARGET_FILE_BYTES, Shape
 from .sink import write
 from .topic_ids import topic_ids
 
@@ -63,8 +64,16 @@ class Plan(NamedTuple):
         return [Range(part.topic, part.partition, part.start, part.end) for part in self.covered]
 
 
-def dump_options(source: Mapping[str, str], out: str, file_format: str, compression: str | None = None) -> DumpOptions:
-    """The options of a dump, checked. Raises BadOption."""
+def dump_options(
+    source: Mapping[str, str],
+    out: str,
+    file_format: str,
+    compression: str | None = None,
+    *,
+    target_file_bytes: str | None = None,
+    date_folders: str = "day",
+) -> DumpOptions:
+    """The options of a dump, checked; `target_file_bytes` is a size as 64m. Raises BadOption."""
     if file_format not in COMPRESSIONS:
         raise BadOption(f"the format is one of {', '.join(COMPRESSIONS)}, not {file_format}")
     allowed = COMPRESSIONS[file_format]
@@ -76,7 +85,12 @@ def dump_options(source: Mapping[str, str], out: str, file_format: str, compress
     folder = local_path(out)
     if "://" in folder:
         raise BadOption(f"a dump is a folder of a file system, where files can be renamed: not {out}")
-    return DumpOptions(source, os.path.abspath(folder), Shape(file_format, chosen))
+    target = TARGET_FILE_BYTES if target_file_bytes is None else size_bytes(target_file_bytes, "g")
+    if not target:
+        raise BadOption(f"the target size of files must be a size in bytes, or like 64m, not {target_file_bytes!r}")
+    if date_folders not in DATE_FOLDERS:
+        raise BadOption(f"folders are by {', '.join(DATE_FOLDERS)}, not {date_folders}")
+    return DumpOptions(source, os.path.abspath(folder), Shape(file_format, chosen, target, date_folders))
 
 
 def plan(told: DumpOptions) -> Plan:
@@ -86,11 +100,21 @@ def plan(told: DumpOptions) -> Plan:
     return _plan(told, unfinished.after(manifest) if unfinished else manifest)
 
 
-def dump(
-    spark: SparkSession, told: DumpOptions, planned: Callable[[Plan], None], *, clock: Clock | None = None
-) -> Run | None:
-    """Dump what is new, None where nothing is. `planned` is called before anything is read.
+def _no_merging(tasks: int, size_bytes: int) -> None:
+    pass
 
+
+def dump(
+    spark: SparkSession,
+    told: DumpOptions,
+    planned: Callable[[Plan], None],
+    *,
+    merging: Callable[[int, int], None] = _no_merging,
+    clock: Clock | None = None,
+) -> Run | None:
+    """Dump what is new; None if nothing is.
+
+    `planned` is called before anything is read, `merging` with a number of tasks and bytes before files are merged.
     Raises as `plan`, and JobFailed when a task fails.
     """
     os.makedirs(told.out, exist_ok=True)
@@ -100,7 +124,7 @@ def dump(
         if not found.covered:
             return None
         with job_failures():
-            answers = _write(spark, told, found)
+            answers = _write(spark, told, found, merging)
         at = datetime.fromtimestamp((clock or SystemClock()).now_ms() / 1000, UTC).isoformat(timespec="milliseconds")
         number = found.manifest.run + 1
         files = [_file(answer, number, told.shape) for answer in answers]
@@ -120,10 +144,11 @@ def dump(
 def _plan(told: DumpOptions, manifest: Manifest) -> Plan:
     read = read_options(told.source)
     settings = _settings(told, read)
-    if manifest is not EMPTY and manifest.settings != settings:
-        name = min(key for key in settings if settings[key] != manifest.settings.get(key))
+    before = {"dateFolders": "day", **manifest.settings}  # which dumps of before there was a choice do not name
+    if manifest is not EMPTY and before != settings:
+        name = min(key for key in settings if settings[key] != before.get(key))
         raise DumpRefused(
-            f"{told.out} is a dump with {name}={manifest.settings.get(name)}, and {settings[name]} is asked for: "
+            f"{told.out} is a dump with {name}={before.get(name)}, and {settings[name]} is asked for: "
             "all runs of a dump are one table"
         )
     origin = origin_of(read)
@@ -138,7 +163,11 @@ def _settings(told: DumpOptions, read: ReadOptions) -> dict[str, str]:
         "includeBatch": read.include_batch,
         "includeControl": read.include_control,
     }
-    texts = {"format": told.shape.format, "isolationLevel": read.isolation_level}
+    texts = {
+        "format": told.shape.format,
+        "dateFolders": told.shape.date_folders,
+        "isolationLevel": read.isolation_level,
+    }
     return texts | {name: str(flag).lower() for name, flag in flags.items()}
 
 
@@ -161,20 +190,21 @@ def records(spark: SparkSession, told: DumpOptions, found: Plan) -> DataFrame:
     return reader.load(list(found.read.paths)) if found.read.paths else reader.load()
 
 
-def _write(spark: SparkSession, told: DumpOptions, found: Plan) -> list[Written]:
-    """Let the tasks write, and give their answers."""
+def _write(spark: SparkSession, told: DumpOptions, found: Plan, merging: Callable[[int, int], None]) -> list[Written]:
+    """Let the tasks write and merge, and return the files of the run."""
     if all(part.end == part.start for part in found.covered):
         return []
     table = records(spark, told, found)
     try:
-        return write(with_lines(table) if told.shape.format == "jsonl" else table, told.out, told.shape)
+        files = write(with_lines(table) if told.shape.format == "jsonl" else table, told.out, told.shape)
+        return merged(spark, told.out, files, told.shape, merging)
     except BaseException:
         clear_staging(told.out)
         raise
 
 
 def _file(written: Written, number: int, shape: Shape) -> File:
-    folder = f"topic={written.topic}/partition={written.partition}/date={written.date}"
+    folder = shape.folder(written.topic, written.partition, written.date)
     name = f"{written.first_offset:020}-{written.last_offset:020}.{number:06}{shape.suffix}"
     return File(
         written.staged,

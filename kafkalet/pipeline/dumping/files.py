@@ -1,23 +1,23 @@
 """What a task does: rows into files by topic, partition and date, in a folder of its own.
 
 The rows of a task come from one split, so they are of one partition and in the order of offsets, and most of the time
-a whole Arrow batch is of one date. The date is that of the timestamp in UTC. A record stays where its timestamp says
-however late it comes, so a task can have many dates open at once:
+a whole Arrow batch is of one date. The date is that of the timestamp in UTC, or the month or year that it is in. A
+record stays where its timestamp says however late it comes, so a task can have many dates open at once:
 
 * rows are kept until a file has ROW_GROUP_BYTES of them, or all files together TASK_BYTES, then the one that has most
   writes them down. Memory is bounded whatever the records are;
-* a file is opened when it first writes. Beyond OPEN_FILES the one that was used longest ago is closed; if its date
-  comes again it gets another file.
+* a file is opened when it first writes, and closed when it has the target size. Beyond OPEN_FILES the one that was used
+  longest ago is closed too. If its date comes again it gets another file.
 
-What was written is the answer of the task. Only what the driver finds in an answer is ever put in
-its place: so it does not matter how often a task was tried.
+What was written is the answer of the task. Only what the driver finds in an answer is ever put in its place: so it does
+not matter how often a task was tried.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -53,6 +53,10 @@ class Sink(Protocol):
     """An open file."""
 
     def write(self, batches: list[pa.RecordBatch]) -> None: ...
+    def size_bytes(self) -> int:
+        """Return the size of what has been written so far."""
+        ...
+
     def close(self) -> None: ...
 
 
@@ -60,27 +64,47 @@ class _Parquet:
     """Each write is a row group."""
 
     def __init__(self, path: str, schema: pa.Schema, compression: str) -> None:
-        self._writer = pq.ParquetWriter(path, schema, compression=compression)
+        self._file = pa.OSFile(path, "wb")
+        self._writer = pq.ParquetWriter(self._file, schema, compression=compression)
 
     def write(self, batches: list[pa.RecordBatch]) -> None:
         self._writer.write_table(pa.Table.from_batches(batches))
 
+    def size_bytes(self) -> int:
+        return int(self._file.tell())
+
     def close(self) -> None:
         self._writer.close()
+        self._file.close()
 
 
 class _Lines:
     """The characters of the column are the file."""
 
     def __init__(self, path: str, compression: str) -> None:
-        self._stream = pa.output_stream(path, compression=None if compression == "none" else compression)
+        self._file = pa.OSFile(path, "wb")
+        plain = compression == "none"
+        self._stream = self._file if plain else pa.CompressedOutputStream(self._file, compression)
 
     def write(self, batches: list[pa.RecordBatch]) -> None:
         for batch in batches:
             self._stream.write(characters(batch.column(LINE)))
 
+    def size_bytes(self) -> int:
+        return int(self._file.tell())
+
     def close(self) -> None:
         self._stream.close()
+        if not self._file.closed:
+            self._file.close()
+
+
+def open_sink(path: str, schema: pa.Schema, shape: Shape) -> Sink:
+    """Open a file of the format and compression of a dump."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    if shape.format == "jsonl":
+        return _Lines(path, shape.compression)
+    return _Parquet(path, schema, shape.compression)
 
 
 def characters(strings: pa.Array) -> memoryview:
@@ -126,18 +150,19 @@ class Writing:
         self._count = 0
         self._waiting_bytes = 0
         self._written: list[Written] = []
+        self._write_bytes = min(ROW_GROUP_BYTES, shape.target_file_bytes // 4)
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Rows with topic, partition, offset and timestamp, and with what goes into the files."""
         offsets = batch.column("offset").to_numpy()
         kept = self._kept(batch)
-        for key, rows in _groups(batch):
+        for key, rows in _groups(batch, self._shape.date_folders):
             part = self._parts.pop(key, None) or _Part(key)
             self._parts[key] = part
             before = part.waiting_bytes
             part.add(kept if rows is None else kept.take(pa.array(rows)), offsets if rows is None else offsets[rows])
             self._waiting_bytes += part.waiting_bytes - before
-            if part.waiting_bytes >= ROW_GROUP_BYTES:
+            if part.waiting_bytes >= self._write_bytes:
                 self._write(part)
         while self._waiting_bytes >= TASK_BYTES:
             self._write(max(self._parts.values(), key=lambda part: part.waiting_bytes))
@@ -158,23 +183,24 @@ class Writing:
         return _in_utc(batch.select(names))
 
     def _write(self, part: _Part) -> None:
+        """Write down what a file has waiting, and close it if it has the target size then."""
+        self._write_waiting(part)
+        assert part.sink is not None, "what waited is written"
+        if part.sink.size_bytes() >= self._shape.target_file_bytes:
+            self._close(part)
+
+    def _write_waiting(self, part: _Part) -> None:
         if part.sink is None:
             part.staged = os.path.join(self._folder, f"{self._count}{self._shape.suffix}")
             self._count += 1
-            part.sink = self._open(os.path.join(self._out, part.staged), part.waiting[0].schema)
+            part.sink = open_sink(os.path.join(self._out, part.staged), part.waiting[0].schema, self._shape)
         part.sink.write(part.waiting)
         self._waiting_bytes -= part.waiting_bytes
         part.waiting, part.waiting_bytes = [], 0
 
-    def _open(self, path: str, schema: pa.Schema) -> Sink:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        if self._shape.format == "jsonl":
-            return _Lines(path, self._shape.compression)
-        return _Parquet(path, schema, self._shape.compression)
-
     def _close(self, part: _Part) -> None:
         if part.waiting:
-            self._write(part)
+            self._write_waiting(part)
         assert part.sink is not None, "a part has rows"
         part.sink.close()
         del self._parts[part.key]
@@ -182,19 +208,26 @@ class Writing:
         self._written.append(Written(part.staged, *part.key, part.first, part.last, part.records, size_bytes))
 
 
-def _groups(batch: pa.RecordBatch) -> Iterator[tuple[tuple[str, int, str], NDArray[np.int64] | None]]:
+_UNITS: dict[str, Literal["D", "M", "Y"]] = {"day": "D", "month": "M", "year": "Y"}
+
+
+def _groups(batch: pa.RecordBatch, period: str) -> Iterator[tuple[tuple[str, int, str], NDArray[np.int64] | None]]:
     """The topics, partitions and dates of these rows, and which rows are theirs: None for all."""
-    days = _microseconds(batch) // _DAY_US
+    dates = (_microseconds(batch) // _DAY_US).astype("datetime64[D]")
+    if period in _UNITS:
+        dates = dates.astype(f"datetime64[{_UNITS[period]}]")
+    numbers = dates.astype(np.int64) if period in _UNITS else np.zeros(len(dates), np.int64)
     topics = batch.column("topic").dictionary_encode()
     partitions = batch.column("partition").to_numpy()
-    distinct, first, group = np.unique(days - days.min(), return_index=True, return_inverse=True)
+    distinct, first, group = np.unique(numbers - numbers.min(), return_index=True, return_inverse=True)
     if len(topics.dictionary) > 1 or (partitions != partitions[0]).any():
-        numbers = np.unique(partitions, return_inverse=True)[1]
-        group = (topics.indices.to_numpy() * len(partitions) + numbers) * len(days) + group
+        ordinals = np.unique(partitions, return_inverse=True)[1]
+        group = (topics.indices.to_numpy() * len(partitions) + ordinals) * len(numbers) + group
         distinct, first, group = np.unique(group, return_index=True, return_inverse=True)
     for number in np.argsort(first):
         row = int(first[number])
-        key = (batch.column("topic")[row].as_py(), int(partitions[row]), str(np.datetime64(int(days[row]), "D")))
+        date = str(dates[row]) if period in _UNITS else ""
+        key = (batch.column("topic")[row].as_py(), int(partitions[row]), date)
         yield key, None if len(distinct) == 1 else np.flatnonzero(group == number)
 
 

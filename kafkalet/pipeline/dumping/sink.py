@@ -42,9 +42,9 @@ class DumpFiles(DataSource):
         return FORMAT
 
     def writer(self, schema: StructType, overwrite: bool) -> FilesWriter:
-        return FilesWriter(
-            self.options["path"], self.options["answers"], Shape(self.options["files"], self.options["compression"])
-        )
+        options = self.options
+        shape = Shape(options["files"], options["compression"], int(options["target"]), options["dates"])
+        return FilesWriter(options["path"], options["answers"], shape)
 
 
 class FilesWriter(DataSourceArrowWriter):
@@ -68,6 +68,12 @@ def write(table: DataFrame, out: str, shape: Shape) -> list[Written]:
     """Let Spark write the rows into files, and give their answers. Raises what Spark raises."""
     table.sparkSession.dataSource.register(DumpFiles)
     answers = os.path.join(STAGING, f"{os.urandom(8).hex()}.json")
-    options = {"answers": answers, "files": shape.format, "compression": shape.compression}
+    options = {
+        "answers": answers,
+        "files": shape.format,
+        "compression": shape.compression,
+        "target": str(shape.target_file_bytes),
+        "dates": shape.date_folders,
+    }
     table.write.format(FORMAT).mode("append").options(**options).save(out)
     return [Written(*file) for file in read_json(os.path.join(out, answers))["files"]]

@@ -167,7 +167,75 @@ def test_a_plan_knows_of_a_run_that_is_not_finished(
     assert seen(spark.read.parquet(str(tmp_path))) == written.uncommitted
 
 
+def files_of(out: Path) -> list[Path]:
+    return sorted(path for path in out.glob("topic=*/**/*") if path.is_file())
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "jsonl"])
+def test_small_files_of_many_tasks_are_merged(
+    spark: "SparkSession", written: History, tmp_path: Path, file_format: str
+) -> None:
+    source = {"path": str(written.directory), "subscribe": "plain", "maxBytesPerTask": "10k"}
+    told = dump_options(source, str(tmp_path / "merged"), file_format)
+    phases: list[tuple[int, int]] = []
+    done = dump(spark, told, lambda _: None, merging=lambda *phase: phases.append(phase), clock=ManualClock())
+    assert done is not None
+    folders = {path.parent for path in files_of(tmp_path / "merged")}
+    assert len(files_of(tmp_path / "merged")) == len(done.files) == len(folders)
+    (phase,) = phases
+    assert phase[0] >= 1
+    read = spark.read.parquet if file_format == "parquet" else spark.read.json
+    assert read(str(tmp_path / "merged")).count() == len(written.plain)
+    if file_format == "parquet":
+        assert seen(spark.read.parquet(str(tmp_path / "merged"))) == written.plain
+
+
+def test_files_are_about_as_large_as_asked_for(spark: "SparkSession", written: History, tmp_path: Path) -> None:
+    source = {"path": str(written.directory), "subscribe": "plain", "maxBytesPerTask": "10k"}
+    told = dump_options(source, str(tmp_path), "parquet", "none", target_file_bytes="20k", date_folders="none")
+    done = dump(spark, told, lambda _: None, clock=ManualClock())
+    assert done is not None
+    sizes = [file.size_bytes for file in done.files]
+    assert max(sizes) < 60_000
+    assert sum(size < 8_000 for size in sizes) <= len({file.partition for file in done.files})
+    assert seen(spark.read.parquet(str(tmp_path))) == written.plain
+
+
+def test_one_folder_holds_all_dates_of_a_partition_if_asked_for(
+    spark: "SparkSession", written: History, tmp_path: Path
+) -> None:
+    source = {"path": str(written.directory), "subscribe": "plain", "maxBytesPerTask": "10k"}
+    told = dump_options(source, str(tmp_path), "parquet", date_folders="none")
+    first = dump_options(
+        {**source, "endingOffsets": '{"plain":{"0":100,"1":0,"2":250}}'}, *told[1:2], "parquet", date_folders="none"
+    )
+    for each in (first, told):
+        assert dump(spark, each, lambda _: None, clock=ManualClock()) is not None
+    assert [str(path.parent.relative_to(tmp_path)) for path in files_of(tmp_path)] == [
+        "topic=plain/partition=0", "topic=plain/partition=0",
+        "topic=plain/partition=1",
+        "topic=plain/partition=2", "topic=plain/partition=2",
+    ]  # fmt: skip
+    assert seen(spark.read.parquet(str(tmp_path))) == written.plain
+
+
 # Without Spark
+
+
+def test_dump_of_before_date_folders_goes_on_by_day(written: History, tmp_path: Path) -> None:
+    told = dump_options({"path": str(written.directory)}, str(tmp_path), "parquet")
+    found = plan(told)
+    settings = {name: text for name, text in module._settings(told, found.read).items() if name != "dateFolders"}
+    module_write(tmp_path, Run(1, "", settings, [], []).after(found.manifest))
+    assert plan(told).manifest.run == 1
+    with pytest.raises(DumpRefused, match="is a dump with dateFolders=day, and none is asked for"):
+        plan(dump_options({"path": str(written.directory)}, str(tmp_path), "parquet", date_folders="none"))
+
+
+@pytest.mark.parametrize("size", ["many", "0", "-5"])
+def test_bad_target_size_is_refused(size: str) -> None:
+    with pytest.raises(BadOption, match="the target size of files must be a size"):
+        dump_options({"path": "/d"}, "/o", "parquet", target_file_bytes=size)
 
 
 def test_a_topic_that_was_made_anew_is_a_loss(written: History, tmp_path: Path) -> None:

@@ -117,6 +117,33 @@ def test_many_rows_become_several_row_groups_of_one_file(tmp_path: Path, monkeyp
     assert offsets_of(tmp_path, file) == list(range(100, 140))
 
 
+@pytest.mark.parametrize("file_format", ["parquet", "jsonl"])
+def test_file_of_the_target_size_is_closed_and_another_begun(tmp_path: Path, file_format: str) -> None:
+    shape = Shape(file_format, "none", target_file_bytes=2000)
+    make = rows if file_format == "parquet" else lines
+    found = written(tmp_path, [make([offset], [0]) for offset in range(100, 600)], shape)
+    assert len(found) > 2
+    assert [file.first_offset for file in found[1:]] == [file.last_offset + 1 for file in found[:-1]]
+    assert (found[0].first_offset, found[-1].last_offset) == (100, 599)
+    assert all(2000 <= file.size_bytes < 8000 for file in found[:-1])
+    assert sum(file.records for file in found) == 500
+
+
+@pytest.mark.parametrize(
+    ("period", "dates"),
+    [
+        ("day", {"2013-01-01": [0, 2], "2013-01-31": [1], "2013-02-01": [3], "1969-12-31": [4]}),
+        ("month", {"2013-01": [0, 1, 2], "2013-02": [3], "1969-12": [4]}),
+        ("year", {"2013": [0, 1, 2, 3], "1969": [4]}),
+        ("none", {"": [0, 1, 2, 3, 4]}),
+    ],
+)
+def test_date_is_the_period_of_a_folder(tmp_path: Path, period: str, dates: dict[str, list[int]]) -> None:
+    batch = rows([0, 1, 2, 3, 4], [15706, 15736, 15706, 15737, -1])
+    found = written(tmp_path, [batch], Shape("parquet", "zstd", date_folders=period))
+    assert {file.date: offsets_of(tmp_path, file) for file in found} == dates
+
+
 def test_many_dates_do_not_add_up_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "TASK_BYTES", 2000)
     writing = files.Writing(str(tmp_path), "_staging/a", PARQUET)

@@ -21,3 +21,16 @@ def test_a_name_ends_as_readers_expect(shape: Shape, suffix: str) -> None:
 
 def test_text_is_not_compressed_unless_it_is_asked_for() -> None:
     assert COMPRESSIONS["jsonl"][0] == "none"
+
+
+@pytest.mark.parametrize(
+    ("period", "date", "folder"),
+    [
+        ("day", "2013-01-31", "topic=t/partition=7/date=2013-01-31"),
+        ("month", "2013-01", "topic=t/partition=7/month=2013-01"),
+        ("year", "2013", "topic=t/partition=7/year=2013"),
+        ("none", "", "topic=t/partition=7"),
+    ],
+)
+def test_folder_is_named_after_its_period(period: str, date: str, folder: str) -> None:
+    assert Shape("parquet", "zstd", date_folders=period).folder("t", 7, date) == folder

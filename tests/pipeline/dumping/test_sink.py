@@ -38,7 +38,8 @@ def test_nothing_read_is_nothing_written(tmp_path: Path) -> None:
 
 
 def test_the_format_is_told_what_files_to_write(tmp_path: Path) -> None:
-    source = DumpFiles({"path": str(tmp_path), "answers": ANSWERS, "files": "parquet", "compression": "none"})
+    shape = {"files": "parquet", "compression": "none", "target": "1000", "dates": "day"}
+    source = DumpFiles({"path": str(tmp_path), "answers": ANSWERS, **shape})
     (file,) = source.writer(None, False).write(iter([rows([0], [0])])).files  # type: ignore[arg-type]
     assert (tmp_path / file.staged).read_bytes()[:4] == b"PAR1"
     with pytest.raises(NotImplementedError):

@@ -1,0 +1,110 @@
+"""Small files of a run, merged before the run is committed.
+
+Each task writes at least one file for each date that its records have, however few they are. Where the records of a
+partition are not in the order of time, every task meets every date, and the dump would be files of some kilobytes. So
+the staged files of a run are put together: those of one folder whose offsets follow one another, up to the target size.
+A file of half that size stays as it is, since copying it would cost more than it is worth.
+
+A merge writes a file of its own and leaves its sources alone, so it can be tried again; what is not merged into the end
+is removed with the staging folder. Only the driver's list of files, which becomes the record of the run, says which
+files count.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from .files import ROW_GROUP_BYTES, Written, open_sink
+from .runs import STAGING
+from .shape import Shape
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TASKS_PER_CORE = 2
+PIECE_BYTES = 8 << 20
+
+
+def groups_of(files: Iterable[Written], target_bytes: int) -> list[list[Written]]:
+    """Return the files in the order of their offsets, in groups of which each is to become one file."""
+    groups: list[list[Written]] = []
+    room = 0
+    for file in sorted(files, key=lambda file: (file.topic, file.partition, file.date, file.first_offset)):
+        before = groups[-1][-1] if groups else None
+        follows = before is not None and before[1:4] == file[1:4]
+        small = file.size_bytes <= target_bytes // 2
+        if follows and small and file.size_bytes <= room:
+            groups[-1].append(file)
+            room -= file.size_bytes
+        else:
+            groups.append([file])
+            room = target_bytes - file.size_bytes if small else 0
+    return groups
+
+
+def merged(
+    spark: SparkSession, out: str, files: Sequence[Written], shape: Shape, begun: Callable[[int, int], None]
+) -> list[Written]:
+    """Let Spark merge the small files of a run. Raises what Spark raises.
+
+    If there are any, `begun` is called first, with the numbers of tasks and of bytes.
+    """
+    groups = groups_of(files, shape.target_file_bytes)
+    small = [group for group in groups if len(group) > 1]
+    if not small:
+        return [group[0] for group in groups]
+    tasks = min(len(small), TASKS_PER_CORE * spark.sparkContext.defaultParallelism)
+    begun(tasks, sum(file.size_bytes for group in small for file in group))
+    dealt = sorted(small, key=lambda group: sum(file.size_bytes for file in group))
+    dealt = [group for first in range(tasks) for group in dealt[first::tasks]]
+    found = spark.sparkContext.parallelize(dealt, tasks).map(lambda group: merge(out, group, shape)).collect()
+    return [group[0] for group in groups if len(group) == 1] + [Written(*each) for each in found]
+
+
+def merge(out: str, files: Sequence[Written], shape: Shape) -> Written:
+    """Write one file of the records of several, which follow one another."""
+    staged = os.path.join(STAGING, os.urandom(8).hex(), "0" + shape.suffix)
+    os.makedirs(os.path.dirname(os.path.join(out, staged)))
+    sources = [os.path.join(out, file.staged) for file in files]
+    target = os.path.join(out, staged)
+    if shape.format == "parquet":
+        _merge_parquet(sources, target, shape)
+    else:
+        _merge_lines(sources, target, shape)
+    return files[0]._replace(
+        staged=staged,
+        last_offset=files[-1].last_offset,
+        records=sum(file.records for file in files),
+        size_bytes=os.path.getsize(target),
+    )
+
+
+def _merge_parquet(sources: Sequence[str], target: str, shape: Shape) -> None:
+    """Rows are kept until they are as many bytes as a task writes at once, so that row groups grow too."""
+    with pq.ParquetFile(sources[0]) as file:
+        sink = open_sink(target, file.schema_arrow, shape)
+    waiting: list[pa.RecordBatch] = []
+    for source in sources:
+        with pq.ParquetFile(source) as file:
+            for batch in file.iter_batches():
+                waiting.append(batch)
+                if sum(each.nbytes for each in waiting) >= ROW_GROUP_BYTES:
+                    sink.write(waiting)
+                    waiting = []
+    if waiting:
+        sink.write(waiting)
+    sink.close()
+
+
+def _merge_lines(sources: Iterable[str], target: str, shape: Shape) -> None:
+    compression = None if shape.compression == "none" else shape.compression
+    with pa.output_stream(target, compression=compression) as output:
+        for source in sources:
+            with pa.input_stream(source, compression=compression) as lines:
+                while piece := lines.read(PIECE_BYTES):
+                    output.write(piece)
