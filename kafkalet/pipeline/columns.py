@@ -98,7 +98,9 @@ class Filling:
         self._same: dict[str, pa.Array] = {}
 
     def rows(self, records: Records, batches: Batches) -> pa.RecordBatch:
-        """The decoded records of these batches."""
+        """The decoded records of these batches. Raises TimestampTooLarge."""
+        if "timestamp" in self.columns:
+            _check_timestamps(self.name, records)
         count = len(records.offset)
         return pa.RecordBatch.from_arrays(
             [self._column(name, records, batches, count) for name in self.columns], schema=self.schema
@@ -126,6 +128,27 @@ class Filling:
             value = self._topic if name == "topic" else self._partition
             kept = self._same[name] = pa.repeat(pa.scalar(value, ALL[name].arrow), count)
         return kept.slice(0, count)
+
+
+_LARGEST_MS = np.iinfo(np.int64).max // 1000
+
+
+class TimestampTooLarge(Exception):
+    """A timestamp does not fit into Spark's, which count microseconds. The text names the record."""
+
+
+def _check_timestamps(name: str, records: Records) -> None:
+    """Raise for what Spark's Kafka source refuses too (KAFKA_MALFORMED_RECORD_TIMESTAMP)."""
+    if records.timestamp is None or not records.timestamp.size:
+        return
+    wrong = np.flatnonzero((records.timestamp > _LARGEST_MS) | (records.timestamp < -_LARGEST_MS))
+    if wrong.size:
+        row = int(wrong[0])
+        raise TimestampTooLarge(
+            f"{name} has at offset {records.offset[row]} the timestamp {records.timestamp[row]}, which does not fit "
+            "into Spark's: Kafka's timestamps are milliseconds, and this producer may have written nanoseconds. "
+            "To read such records without their timestamps, name the other columns in a schema"
+        )
 
 
 def _timestamps(records: Records) -> pa.Array:

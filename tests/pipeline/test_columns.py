@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from kafkalet.pipeline.columns import ALL, Filling, arrow_schema, names, needed, spark_schema
+from kafkalet.pipeline.columns import ALL, Filling, TimestampTooLarge, arrow_schema, names, needed, spark_schema
 from kafkalet.pipeline.decoding.batches import walk
 from kafkalet.pipeline.decoding.records import decode
 from kafkalet.protocol.records.build import build_batch
@@ -49,6 +49,16 @@ def test_a_record_fills_all_columns() -> None:
     assert [first[name] for name in batch] == [5, "gzip", 9, 2, 4, 3]
     assert (first["transactional"], first["control"], first["_corrupt"]) == (False, False, None)
     assert (second["offset"], second["key"], second["value"], second["headers"]) == (6, None, None, None)
+
+
+@pytest.mark.parametrize("timestamp", [(1 << 63) - 1, -(1 << 63), 1_700_000_000_000_000_000])
+def test_timestamp_that_does_not_fit_into_microseconds_is_refused(timestamp: int) -> None:
+    batch = build_batch([Record(5, 0, b"k", b"v", ()), Record(6, timestamp, b"k", b"v", ())], base_offset=5)
+    batches, _ = walk(batch)
+    with pytest.raises(TimestampTooLarge, match=f"t-7 has at offset 6 the timestamp {timestamp}"):
+        Filling("t", 7, ["timestamp"]).rows(decode(batch, batches, needed(["timestamp"])), batches)
+    found = Filling("t", 7, ["offset"]).rows(decode(batch, batches, needed(["offset"])), batches)
+    assert found.to_pydict() == {"offset": [5, 6]}
 
 
 @pytest.mark.parametrize("column", ALL)
