@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from confluent_kafka import Producer, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, NewPartitions
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,13 +24,16 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.xdist_group("spark")
 
 
+PATIENCE_S = 60
+
+
 class Growing:
     """A broker with a topic of two partitions, and the directory it writes."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, **broker: Any) -> None:
         self.directory = directory
-        self.broker = kafkalet.Broker(data_dir=directory)
-        self.sent = 0
+        self.broker = kafkalet.Broker(data_dir=directory, **broker)
+        self.all_sent: list[bytes] = []
 
     def delete_before(self, partition: int, offset: int) -> None:
         """Let DeleteRecords move the log start offset."""
@@ -37,14 +41,38 @@ class Growing:
         where = TopicPartition("grows", partition, offset)
         admin.delete_records([where])[where].result()
 
-    def send(self, count: int) -> list[bytes]:
-        """Values that were never sent before, to both partitions."""
+    def delete_segments_before(self, offset: int) -> int:
+        """Let DeleteRecords remove whole segments of grows-0; the offset at which the first that is left begins."""
+        self.delete_before(0, offset)
+        deadline = time.monotonic() + PATIENCE_S
+        while len(left := self.segments()) > 1 and left[1] <= offset:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        return left[0]
+
+    def segments(self) -> list[int]:
+        return sorted(int(path.stem) for path in (self.directory / "grows-0").glob("*.log"))
+
+    def send_one_by_one(self, count: int) -> None:
+        """Send so many batches of one record, which fill segments of few bytes."""
+        producer = Producer({"bootstrap.servers": self.broker.bootstrap_servers, "linger.ms": 0})
+        for number in range(len(self.all_sent), len(self.all_sent) + count):
+            producer.produce("grows", b"%d" % number, partition=0)
+            assert producer.flush(PATIENCE_S) == 0
+            self.all_sent.append(b"%d" % number)
+
+    def add_partitions(self, count: int) -> None:
+        admin = AdminClient({"bootstrap.servers": self.broker.bootstrap_servers})
+        admin.create_partitions([NewPartitions("grows", count)])["grows"].result()
+
+    def send(self, count: int, partitions: int = 2) -> list[bytes]:
+        """Send values that were never sent before, to all partitions in turn."""
         producer = Producer({"bootstrap.servers": self.broker.bootstrap_servers})
-        values = [b"%d" % number for number in range(self.sent, self.sent + count)]
+        values = [b"%d" % number for number in range(len(self.all_sent), len(self.all_sent) + count)]
         for number, value in enumerate(values):
-            producer.produce("grows", value, partition=number % 2)
+            producer.produce("grows", value, partition=number % partitions)
         producer.flush()
-        self.sent += count
+        self.all_sent += values
         return values
 
 
@@ -285,3 +313,87 @@ def test_offsets_survive_json() -> None:
     offsets = {("b", 1): 3, ("a", 10): 2, ("a", 2): 1}
     assert from_json(as_json(offsets)) == offsets
     assert str(as_json(offsets)) == str(as_json(dict(reversed(offsets.items()))))
+
+
+# -- a running query
+
+
+class Following:
+    """A query that collects values, and what is sent to the log that it follows."""
+
+    def __init__(self, spark: SparkSession, texts: dict[str, str], checkpoint: Path, **more: str) -> None:
+        self.taken: list[bytes] = []
+
+        def collect(frame: DataFrame, _: int) -> None:
+            self.taken.extend(bytes(row.value) for row in frame.collect())
+
+        frame = spark.readStream.format("kafkalog").options(startingOffsets="earliest", **texts, **more).load()
+        writer = frame.writeStream.foreachBatch(collect).option("checkpointLocation", str(checkpoint))
+        self.query = writer.start()
+
+    def __enter__(self) -> Following:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.query.stop()
+
+    def sees(self, values: list[bytes]) -> None:
+        """Wait for all there is, and compare."""
+        self.query.processAllAvailable()
+        assert sorted(self.taken, key=int) == sorted(values, key=int)
+
+
+def test_running_query_reads_new_partitions_and_survives_deleted_segments(
+    spark: SparkSession, growing: Growing, texts: dict[str, str], tmp_path: Path
+) -> None:
+    with Following(spark, texts, tmp_path / "c") as following:
+        values = growing.send(40)
+        following.sees(values)
+        growing.delete_before(0, 20)
+        growing.add_partitions(4)
+        values += growing.send(40, partitions=4)
+        following.sees(values)
+
+
+def test_running_query_fails_when_unread_records_are_deleted(
+    spark: SparkSession, growing: Growing, tmp_path: Path
+) -> None:
+    live = {"kafka.bootstrap.servers": growing.broker.bootstrap_servers, "subscribe": "grows"}
+    with Following(spark, live, tmp_path / "c") as following:
+        following.sees(growing.send(40))
+    unread = growing.send(40)
+    growing.delete_before(0, 30)
+    with (
+        Following(spark, live, tmp_path / "c") as following,
+        pytest.raises(Exception, match="grows-0 begins at 30 now, and offsets from 20 are not read"),
+    ):
+        following.sees([])
+    with Following(spark, live, tmp_path / "c", failOnDataLoss="false") as following:
+        following.sees([value for value in unread if int(value) % 2 or int(value) >= 60])
+
+
+def test_segments_deleted_under_a_running_query_are_a_loss_if_they_were_unread(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    values = [b"%d" % number for number in range(120)]
+    texts = {"path": str(tmp_path / "data"), "subscribe": "grows"}
+    growing = Growing(tmp_path / "data", kafka_version="3.9", config={"log.retention.check.interval.ms": "10"})
+    with growing.broker:
+        growing.broker.create_topic("grows", config={"segment.bytes": "500", "file.delete.delay.ms": "0"})
+        with Following(spark, texts, tmp_path / "c") as following:
+            growing.send_one_by_one(60)
+            following.sees(values[:60])
+            assert growing.delete_segments_before(30) > 0
+            growing.send_one_by_one(30)
+            following.sees(values[:90])
+        growing.send_one_by_one(30)
+        begins = growing.delete_segments_before(110)
+    assert 90 < begins <= 110
+    with (
+        Following(spark, texts, tmp_path / "c") as following,
+        pytest.raises(Exception, match=r"grows-0 begins at \d+ now, and offsets from 90 are not read"),
+    ):
+        following.sees([])
+    with Following(spark, texts, tmp_path / "c", failOnDataLoss="false") as following:
+        following.query.processAllAvailable()
+        assert set(values[110:]) <= set(following.taken) <= set(values[begins:])

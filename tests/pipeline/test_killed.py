@@ -1,0 +1,111 @@
+"""Drivers that are killed with SIGKILL in the middle of their work: what they began is ended exactly once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from confluent_kafka import Producer
+
+import kafkalet
+from kafkalet.pipeline.dumping import runs
+from kafkalet.pipeline.dumping.dump import dump, dump_options
+from kafkalet.pipeline.session import spark_session
+
+from .killed import run_until_killed, wait_to_be_killed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+RECORDS = 100
+PARTITIONS = 2
+
+
+def fill(directory: Path) -> str:
+    """A topic `t` of the numbers below RECORDS, in two partitions."""
+    with kafkalet.Broker(data_dir=directory) as broker:
+        broker.create_topic("t", partitions=PARTITIONS)
+        producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "log_level": 0})
+        for number in range(RECORDS):
+            producer.produce("t", b"%d" % number, b"k", number % PARTITIONS)
+        assert producer.flush(60) == 0
+    return str(directory)
+
+
+# Streams
+
+
+def start(spark: SparkSession, logs: str, place: str, kills: bool) -> Any:
+    """Start a query that copies the log to Parquet, 20 offsets at a time; one that `kills` does not pass 50."""
+
+    def copied(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield batch
+            if kills and max(map(int, batch.column("value").to_pylist()), default=0) >= RECORDS // 2:
+                wait_to_be_killed()
+
+    options = {"subscribe": "t", "startingOffsets": "earliest", "maxOffsetsPerTrigger": "20"}
+    frame = spark.readStream.format("kafkalog").options(**options).load(logs)
+    values = frame.selectExpr("CAST(value AS STRING) AS value").mapInArrow(copied, "value string")
+    writer = values.writeStream.format("parquet").option("checkpointLocation", f"{place}/checkpoint")
+    return writer.trigger(availableNow=True).start(f"{place}/rows")
+
+
+def stream_until_killed(logs: str, place: str) -> None:
+    spark = spark_session("local[2]", conf={"spark.log.level": "OFF"})
+    start(spark, logs, place, kills=True).awaitTermination()
+
+
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+def test_stream_whose_driver_is_killed_in_the_middle_of_a_batch_takes_each_record_once(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    logs, place = fill(tmp_path / "data"), tmp_path / "place"
+    run_until_killed(stream_until_killed, tmp_path / "moment", logs, str(place))
+    before = values(spark.read.parquet(str(place / "rows")))
+    assert 0 < before.total() < RECORDS
+    assert len(list((place / "checkpoint" / "offsets").glob("[0-9]*"))) > len(
+        list((place / "checkpoint" / "commits").glob("[0-9]*"))
+    )
+    start(spark, logs, str(place), kills=False).awaitTermination()
+    assert values(spark.read.parquet(str(place / "rows"))) == Counter(range(RECORDS))
+
+
+def values(table: DataFrame) -> Counter[int]:
+    return Counter(int(row.value) for row in table.collect())
+
+
+# Dumps
+
+
+def dump_until_killed(logs: str, out: str) -> None:
+    """Put the first file of a committed run in its place, and no other."""
+    from kafkalet.pipeline.dumping import dump as module
+
+    def finish(out: str, run: runs.Run, before: Any) -> Any:
+        runs.finish(out, run._replace(files=run.files[:1]), before)
+        wait_to_be_killed()
+
+    module.finish = finish  # type: ignore[assignment]
+    runs.write_manifest = lambda *_: None  # type: ignore[assignment]
+    spark = spark_session("local[2]", conf={"spark.log.level": "OFF"})
+    dump(spark, dump_options({"path": logs}, out, "parquet"), lambda _: None)
+
+
+def test_dump_that_is_killed_between_two_renames_is_finished_by_the_next(spark: SparkSession, tmp_path: Path) -> None:
+    logs, out = fill(tmp_path / "data"), tmp_path / "out"
+    run_until_killed(dump_until_killed, tmp_path / "moment", logs, str(out))
+    assert len(list(out.glob("topic=t/*/*/*.parquet"))) == 1
+    assert (out / runs.STAGING).exists()
+    told = dump_options({"path": logs}, str(out), "parquet")
+    assert dump(spark, told, lambda _: None) is None
+    assert not (out / runs.STAGING).exists()
+    rows = spark.read.parquet(str(out)).selectExpr("CAST(value AS STRING) AS value")
+    assert values(rows) == Counter(range(RECORDS))
