@@ -29,6 +29,8 @@ OLDEST_JAVA = 17
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 """Spark refuses a Python source that takes filters unless this is set; it is off in a new session."""
 
+SUBMITTED = "PYSPARK_GATEWAY_PORT"
+"""The variable by which spark-submit tells its program where its JVM listens."""
 PACKAGE = Path(__file__).resolve().parent.parent
 
 
@@ -69,12 +71,15 @@ def spark_session(
     """
     if reason := missing():
         raise SparkMissing(reason)
-    from pyspark import SparkConf
+    from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
     running = SparkSession.getActiveSession()
     if running is not None:
         return register(running)
+    if SUBMITTED in os.environ:
+        # Before there is a JVM to ask, SparkConf knows nothing of what spark-submit was told, not even the master.
+        SparkContext._ensure_initialized()
     settings = SparkConf()
     chosen = master or settings.get("spark.master", None) or "local[*]"
     settings.setMaster(chosen).setAppName(name)

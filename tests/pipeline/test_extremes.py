@@ -149,7 +149,7 @@ def test_many_small_partitions_are_planned_read_and_followed(tmp_path: Path) -> 
 
     from kafkalet.pipeline.stream import LogStream
 
-    with kafkalet.Broker(data_dir=tmp_path / "data") as broker:
+    with kafkalet.Broker(data_dir=tmp_path / "data", config={"log.retention.ms": "-1"}) as broker:
         broker.create_topic("many", partitions=PARTITIONS)
         for partition in range(PARTITIONS):
             broker.produce("many", partition, build_batch(numbered([(1000, b"k", b"%d" % partition, ())])))
