@@ -38,13 +38,13 @@ class FormatOption(NamedTuple):
 
 READ_OPTIONS = (
     FormatOption("subscribe", "TOPIC,...", "these topics; with none of these three, all that are not internal"),
-    FormatOption("subscribePattern", "PATTERN", "topics whose whole name matches"),
+    FormatOption("subscribePattern", "PATTERN", "topics in whose name this pattern, in Java's syntax, is found"),
     FormatOption("assign", "JSON", 'these partitions: {"topic":[0,1]}'),
     FormatOption("startingOffsets", "WHERE", 'earliest (default), or JSON: {"topic":{"0":23,"1":-2}}; -2: earliest'),
     FormatOption("startingTimestamp", "MS", "from the first record at or after this time"),
     FormatOption("startingOffsetsByTimestamp", "JSON", 'the same by partition: {"topic":{"0":1000}}'),
     FormatOption(
-        "startingOffsetsByTimestampStrategy", "WHAT", "where no record is that young: error (default), latest"
+        "startingOffsetsByTimestampStrategy", "WHAT", "if no record is at or after it: error (default), latest"
     ),
     FormatOption("endingOffsets", "WHERE", "latest (default), or JSON as above, exclusive; -1: latest"),
     FormatOption("endingTimestamp", "MS", "to the first record at or after this time, exclusive"),
