@@ -147,6 +147,16 @@ NODE_IDS = ("node.id", "broker.id")
 """The names of a broker's id: Kafka's KRaft and ZooKeeper releases have one each, and either stands for both."""
 DEFAULT_NODE_ID = 1
 
+# Properties of brokers that may have other values than the topic's.
+_BROKER_CHECKS: Mapping[str, Check | None] = {
+    "log.flush.interval.messages": at_least(1),
+    "log.flush.interval.ms": None,
+    "log.index.size.max.bytes": at_least(4),
+    "log.retention.ms": None,
+    "log.roll.jitter.ms": None,
+    "log.roll.ms": None,
+}
+
 READ_AS_GIVEN = frozenset({"broker.id", "group.consumer.assignors", "group.coordinator.rebalance.protocols", "node.id"})
 """Properties that are acted on although they are in the catalog: their defaults differ from release to release."""
 
@@ -366,7 +376,7 @@ def _as_broker_property(topic: Property, synonym: Synonym) -> Property:
     default = topic.default if synonym.default == "" else synonym.default
     if synonym.type is not None:
         return Property(synonym.name, synonym.type, default)
-    return Property(synonym.name, topic.type, default, topic.check)
+    return Property(synonym.name, topic.type, default, _BROKER_CHECKS.get(synonym.name, topic.check))
 
 
 def _topic_defaults(values: Mapping[str, Value], version: Version) -> dict[str, str]:
@@ -375,10 +385,27 @@ def _topic_defaults(values: Mapping[str, Value], version: Version) -> dict[str, 
         given = next((synonym for synonym in synonyms if synonym.name in values), None)
         if given is not None and name in topic_properties(version):
             value = values[given.name]
-            if given.factor != 1:  # of a negative number of hours Kafka makes "no limit"
-                value = max(cast(int, value) * given.factor, -1)
+            if name in _LEAST:
+                value = max(cast(int, value) * given.factor, _LEAST[name])
             defaults[name] = as_text(value)
-    if defaults.get("retention.ms") == "0":
-        name = next(synonym.name for synonym in SYNONYMS["retention.ms"] if synonym.name in values)
-        raise InvalidProperty(name, "0", "must be unlimited (-1) or, greater than or equal to 1")
+    _refuse(("0",), "retention.ms", "must be unlimited (-1) or, greater than or equal to 1", values, defaults)
+    _refuse(("-1", "0"), "segment.ms", "must be greater than or equal to 1", values, defaults)
+    _refuse(("-1",), "segment.jitter.ms", "must be greater than or equal to 0", values, defaults)
     return defaults
+
+
+# Of a negative retention Kafka makes "no limit", and a log that is to be flushed after less than no time is at once.
+_LEAST = {"flush.ms": 0, "retention.ms": -1, "segment.jitter.ms": -1, "segment.ms": -1}
+
+
+def _refuse(
+    refused: tuple[str, ...],
+    topic_property: str,
+    rule: str,
+    values: Mapping[str, Value],
+    defaults: Mapping[str, str],
+) -> None:
+    """Raise InvalidProperty for what KafkaConfig requires of the broker's property, whichever of them was given."""
+    if defaults.get(topic_property) in refused:
+        name = next(synonym.name for synonym in SYNONYMS[topic_property] if synonym.name in values)
+        raise InvalidProperty(name, as_text(values[name]), rule, f"requirement failed: {name} {rule}")

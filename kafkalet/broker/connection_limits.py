@@ -41,7 +41,8 @@ def check_overrides(name: str, value: Value) -> None:
     try:
         parse_overrides(str(value))
     except ValueError as error:
-        raise InvalidProperty(name, str(value), str(error)) from error
+        is_kafkas = str(error).startswith(name)
+        raise InvalidProperty(name, str(value), str(error), str(error) if is_kafkas else None) from error
 
 
 def check_together(values: Mapping[str, Value]) -> None:

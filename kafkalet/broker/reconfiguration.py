@@ -16,9 +16,8 @@ from kafkalet.properties import InvalidProperty, whole_number
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.storage.config import UnknownProperty, check
 
-from .catalog import known_property
-from .config import BrokerConfig
 from .context import Context
+from .dynamic_config import check_change
 from .metadata import check_topic_name
 from .release import Release
 
@@ -82,9 +81,15 @@ def _change_topic(context: Context, name: str, edit: Edit, validate_only: bool) 
 
 
 def _bad_value(error: InvalidProperty, topic: str, release: Release) -> KafkaError:
+    code = Code.INVALID_CONFIG if release.runs_without_zookeeper else Code.INVALID_REQUEST
+    return KafkaError(code, f"{_prefix('TOPIC', topic, release)}{error}")
+
+
+def _prefix(kind: str, name: str, release: Release) -> str:
+    """What brokers with ZooKeeper put before the text of a bad value."""
     if release.runs_without_zookeeper:
-        return KafkaError(Code.INVALID_CONFIG, str(error))
-    return _invalid(f"Invalid config value for resource ConfigResource(type=TOPIC, name='{topic}'): {error}")
+        return ""
+    return f"Invalid config value for resource ConfigResource(type={kind}, name='{name}'): "
 
 
 def _change_broker(context: Context, name: str, edit: Edit, named: Collection[str], validate_only: bool) -> None:
@@ -93,7 +98,15 @@ def _change_broker(context: Context, name: str, edit: Edit, named: Collection[st
     changed: dict[int | None, dict[str, str]] = cluster.metadata.broker_config
     before = changed.get(node_id, {})
     texts = edit(before)
-    _check_broker(texts, node_id, context.node.config)
+    try:
+        check_change(
+            texts,
+            cluster_wide=node_id is None,
+            config=context.node.config,
+            log_dir=context.node.directory.path,
+        )
+    except KafkaError as error:
+        raise KafkaError(error.code, f"{_prefix('BROKER', name, context.release)}{error.message}") from error
     if context.cluster.feature_level("eligible.leader.replicas.version"):
         if node_id is not None and MIN_ISR in named:
             message = f"Broker-level {MIN_ISR} cannot be altered while ELR is enabled."
@@ -156,35 +169,6 @@ def _node_id(name: str, context: Context) -> int:
     if node_id != expected:
         raise _invalid(f"Unexpected broker id, expected {expected}, but received {name}")
     return node_id
-
-
-def _check_broker(texts: Mapping[str, str], node_id: int | None, config: BrokerConfig) -> None:
-    """Raise INVALID_REQUEST unless these may be the changed properties of a broker, or of all (DynamicBrokerConfig)."""
-    version = config.release.version
-    known = {name: found for name in texts if (found := known_property(name, version)) is not None}
-    if fixed := [name for name, found in known.items() if not found.is_dynamic]:
-        raise _invalid(f"Cannot update these configs dynamically: Set({', '.join(fixed)})")
-    if secure := [name for name in texts if name.startswith("ssl.") and name in known]:
-        raise _invalid(
-            "These security configs can be dynamically updated only per-listener using the listener prefix: "
-            f"Set({', '.join(secure)})"
-        )
-    try:
-        for name, found in known.items():
-            found.declared.parse(texts[name])
-        if own := [name for name, found in known.items() if found.is_per_broker and node_id is None]:
-            names = ", ".join(own)
-            raise _invalid(
-                f"Cannot update these configs at default cluster level, broker id must be specified: {names}"
-            )
-        trial = config.for_broker()
-        if node_id is None:
-            trial.reconfigure(texts, config.per_broker)
-        else:
-            trial.reconfigure(config.cluster_wide, texts)
-        trial.log_config({})
-    except InvalidProperty as error:
-        raise _invalid(str(error)) from error
 
 
 def _invalid(message: str) -> KafkaError:

@@ -277,6 +277,16 @@ class Release(_Named, GroupRules):
         return self.version >= (4, 1)
 
     @property
+    def prints_sets_as_java(self) -> bool:
+        """Sets in refusals of changed properties look like `[a, b]`; before 4.3 like `Set(a, b)`."""
+        return self.version >= (4, 3)
+
+    @property
+    def refuses_duplicates_in_lists(self) -> bool:
+        """A changed list may not name the same twice (seen in 4.4, not in 4.3)."""
+        return self.version >= (4, 4)
+
+    @property
     def configures_groups(self) -> bool:
         """Groups have properties of their own (4.0, where the new group coordinator became the only one)."""
         return self.version >= (4, 0)

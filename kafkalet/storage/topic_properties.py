@@ -81,6 +81,15 @@ def check_throttled_replicas(name: str, value: Value) -> None:
             raise InvalidProperty(name, f"[{', '.join(value)}]", reason)
 
 
+def check_policies(name: str, value: Value) -> None:
+    """`compact` and `delete`; KIP-1161 has words of its own for an empty one."""
+    assert isinstance(value, tuple)
+    if "" in value:
+        text = f"Configuration '{name}' values must not be empty."
+        raise InvalidProperty(name, ",".join(value), text, text)
+    one_of("compact", "delete")(name, value)
+
+
 class Row(NamedTuple):
     """A property and the releases that know it: from `since` on and before `until`."""
 
@@ -106,7 +115,8 @@ def _rows(version: tuple[int, ...]) -> list[Row]:
         Row(Property("segment.jitter.ms", long, "0", zero)),
         Row(Property("remote.log.copy.disable", boolean, "false"), since=(3, 9)),
         Row(Property("local.retention.ms", long, "-2", at_least(-2)), since=(3, 6)),
-        Row(Property("cleanup.policy", a_list, "delete", one_of("compact", "delete"))),
+        Row(Property("cleanup.policy", a_list, "delete", one_of("compact", "delete")), until=(4, 2)),
+        Row(Property("cleanup.policy", a_list, "delete", check_policies), since=(4, 2)),
         Row(Property("flush.ms", long, most, zero)),
         Row(
             Property("follower.replication.throttled.replicas", a_list, "", check_throttled_replicas), since=(0, 10, 1)

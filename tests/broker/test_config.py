@@ -107,7 +107,7 @@ def test_every_topic_property_with_a_default_of_the_broker_exists_in_some_releas
         ),
         (
             {"log.retention.ms": "0"},
-            "Invalid value 0 for configuration log.retention.ms: must be unlimited (-1) or, greater than or equal to 1",
+            "requirement failed: log.retention.ms must be unlimited (-1) or, greater than or equal to 1",
         ),
         (
             {"log.retention.hours": "x"},

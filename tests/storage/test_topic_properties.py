@@ -104,3 +104,16 @@ def test_unknown_format_version_is_refused(value: str) -> None:
 def test_throttled_replicas_are_ascii_digits() -> None:
     with pytest.raises(InvalidProperty, match="must be the literal"):
         topic_properties((3, 9))["leader.replication.throttled.replicas"].parse("\u0663:1")
+
+
+@pytest.mark.parametrize(
+    ("version", "message"),
+    [
+        ((4, 1), "Invalid value  for configuration cleanup.policy: String must be one of: compact, delete"),
+        ((4, 2), "Configuration 'cleanup.policy' values must not be empty."),
+    ],
+)
+def test_empty_word_in_cleanup_policy_is_refused(version: tuple[int, ...], message: str) -> None:
+    with pytest.raises(InvalidProperty) as refused:
+        topic_properties(version)["cleanup.policy"].parse("delete,")
+    assert str(refused.value) == message

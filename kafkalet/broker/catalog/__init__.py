@@ -3,18 +3,18 @@
 Read from Kafka 2.8, 3.9, 4.0, 4.3 and 4.4 (DescribeConfigs). A release between two of these is described like the
 younger one. One line a property in the modules of this room:
 
-    name  type  default  [dynamic]  [releases]
+    name  type  default  [dynamic]  [>=least]  [releases]
 
-where `null` is no default, `''` an empty one, `dynamic` a property that may change while the broker runs, and the
-releases are `3.0-4.0` (from 3.0 on, before 4.0), `4.1+`, or nothing for all of them. Loaded on first use only: the
-serve path does not pay for it.
+where `null` is no default, `''` an empty one, `dynamic` a property that may change while the broker runs, `>=1` what
+Kafka allows (told of dynamic ones only), and the releases are `3.0-4.0` (from 3.0 on, before 4.0), `4.1+`, or nothing
+for all of them. Loaded on first use only: the serve path does not pay for it.
 """
 
 import re
 from typing import NamedTuple
 
 from kafkalet.broker.config import SETTINGS, SYNONYMS, broker_defaults
-from kafkalet.properties import Property, Type
+from kafkalet.properties import Property, Type, at_least
 
 Version = tuple[int, ...]
 
@@ -22,7 +22,9 @@ Version = tuple[int, ...]
 _OF_LISTENER = re.compile(r"listener\.name\.[^.]*\.(?:[a-z0-9-]+\.)??(?=sasl|ssl|max|num|connections|principal)")
 
 # Dynamic ones that may differ from broker to broker only (`DynamicBrokerConfig.PerBrokerConfigs`).
-_PER_BROKER = re.compile(r"ssl\.|sasl\.|listeners$|advertised\.listeners$|listener\.|principal\.builder\.class$")
+_PER_BROKER = re.compile(
+    r"ssl\.|sasl\.|listeners$|advertised\.listeners$|listener\.|principal\.builder\.class$|cordoned\.log\.dirs$"
+)
 
 
 # Accepted by Kafka and never described, beside those that are acted on.
@@ -78,9 +80,10 @@ def _others(version: Version) -> list[Known]:
         for line in module.PROPERTIES.split("\n")[1:-1]:
             name, type_, default, *rest = line.split()
             dynamic = rest[:1] == ["dynamic"]
-            if _covers(rest[dynamic:], version):
+            least = [at_least(int(word[2:])) for word in rest if word.startswith(">=")]
+            if _covers([word for word in rest[dynamic:] if not word.startswith(">=")], version):
                 text = None if default == "null" else default.strip("'")
-                known.append(Known(Property(name, Type[type_], text), dynamic))
+                known.append(Known(Property(name, Type[type_], text, *least), dynamic))
     return known
 
 

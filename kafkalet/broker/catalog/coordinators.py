@@ -18,13 +18,13 @@ group.coordinator.append.linger.ms                INT      10       3.0-4.0
 group.coordinator.append.linger.ms                INT      5        4.0-4.1
 group.coordinator.append.linger.ms                INT      -1       4.1+
 group.coordinator.background.threads              INT      2        4.1+
-group.coordinator.cached.buffer.max.bytes         INT      1048588  dynamic 4.1+
+group.coordinator.cached.buffer.max.bytes         INT      1048588  dynamic >=524288 4.1+
 group.coordinator.rebalance.protocols             LIST     classic  3.0-4.0
 group.coordinator.rebalance.protocols             LIST     classic,consumer 4.0-4.1
 group.coordinator.rebalance.protocols             LIST     classic,consumer,streams 4.1+
 group.coordinator.threads                         INT      1        3.0-4.0
 group.coordinator.threads                         INT      4        4.0+
-group.share.assignment.interval.ms                INT      1000     dynamic 4.1+
+group.share.assignment.interval.ms                INT      1000     dynamic >=0 4.1+
 group.share.assignors                             LIST     simple   4.1+
 group.share.delivery.count.limit                  INT      5        3.0+
 group.share.heartbeat.interval.ms                 INT      5000     3.0+
@@ -48,7 +48,7 @@ group.share.partition.max.record.locks            INT      200      3.0-4.1
 group.share.partition.max.record.locks            INT      2000     4.1+
 group.share.record.lock.duration.ms               INT      30000    3.0+
 group.share.session.timeout.ms                    INT      45000    3.0+
-group.streams.assignment.interval.ms              INT      1000     dynamic 4.1+
+group.streams.assignment.interval.ms              INT      1000     dynamic >=0 4.1+
 group.streams.assignors                           LIST     sticky   4.4+
 group.streams.heartbeat.interval.ms               INT      5000     4.1+
 group.streams.initial.rebalance.delay.ms          INT      3000     4.1+
@@ -69,7 +69,7 @@ offsets.load.buffer.size                          INT      5242880
 offsets.topic.compression.codec                   INT      0
 share.coordinator.append.linger.ms                INT      10       4.0-4.1
 share.coordinator.append.linger.ms                INT      -1       4.1+
-share.coordinator.cached.buffer.max.bytes         INT      1048588  dynamic 4.1+
+share.coordinator.cached.buffer.max.bytes         INT      1048588  dynamic >=524288 4.1+
 share.coordinator.load.buffer.size                INT      5242880  4.0+
 share.coordinator.snapshot.update.records.per.snapshot  INT      500      4.0+
 share.coordinator.state.topic.compression.codec   INT      0        4.0+

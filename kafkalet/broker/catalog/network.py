@@ -21,14 +21,14 @@ ASL_PLAINTEXT dynamic 3.0+
 listeners                                         STRING   null     dynamic 0-3.0
 listeners                                         STRING   PLAINTEXT://:9092 dynamic 3.0-4.1
 listeners                                         LIST     PLAINTEXT://:9092 dynamic 4.1+
-max.connection.creation.rate                      INT      2147483647 dynamic
+max.connection.creation.rate                      INT      2147483647 dynamic >=0
 metric.reporters                                  LIST     ''       dynamic 0-4.0
 metric.reporters                                  LIST     org.apache.kafka.common.metrics.JmxReporter dynamic 4.0+
 metrics.num.samples                               INT      2
 metrics.recording.level                           STRING   INFO
 metrics.sample.window.ms                          LONG     30000
-num.io.threads                                    INT      8        dynamic
-num.network.threads                               INT      3        dynamic
+num.io.threads                                    INT      8        dynamic >=1
+num.network.threads                               INT      3        dynamic >=1
 port                                              INT      9092     0-3.0
 producer.purgatory.purge.interval.requests        INT      1000
 queued.max.request.bytes                          LONG     -1

@@ -3,11 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafkalet.protocol.api import Api
-from kafkalet.protocol.errors import KafkaError
+from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.build import build_batch, numbered
 
 from .asking import Asking, asking
@@ -111,3 +112,28 @@ def test_lists_are_appended_to_and_subtracted_from_like_sets(
 def test_loggers_cannot_be_changed() -> None:
     with asking() as ask:
         assert alter(ask, 8, "1", ("root", SET, "DEBUG"))["error_code"] == 42
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("max.connections", "0"),
+        ("max.connections.per.ip", "0"),
+        ("num.io.threads", "-5"),
+        ("log.cleaner.threads", "1000000"),
+    ],
+)
+def test_change_that_parts_of_a_broker_refuse_answers_invalid_request(name: str, value: str) -> None:
+    with asking() as ask:
+        for broker in ("", "1"):
+            assert alter(ask, BROKER, broker, (name, SET, value))["error_code"] == Code.INVALID_REQUEST
+        assert ask.cluster.metadata.broker_config.get(1) is None
+        assert name not in ask.cluster.metadata.broker_config.get(None, {})
+
+
+def test_brokers_with_zookeeper_name_the_resource_of_a_bad_value() -> None:
+    with asking(kafka_version="2.8") as ask:
+        answer = alter(ask, BROKER, "1", ("num.io.threads", SET, "0"))
+        prefix = "Invalid config value for resource ConfigResource(type=BROKER, name='1'): "
+        bound = "Invalid value 0 for configuration num.io.threads: Value must be at least 1"
+        assert (answer["error_code"], answer["error_message"]) == (Code.INVALID_REQUEST, prefix + bound)
