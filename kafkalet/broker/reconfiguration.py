@@ -61,6 +61,9 @@ def _change_topic(context: Context, name: str, edit: Edit, validate_only: bool) 
     cluster: Any = context.cluster
     topic = cluster.metadata.topics.get(name)
     texts = edit({} if topic is None else topic.config)
+    unknown = KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+    if topic is None and not context.release.runs_without_zookeeper:
+        raise unknown
     if not name:
         raise _invalid("Default topic resources are not allowed.")
     check_topic_name(name)
@@ -71,7 +74,7 @@ def _change_topic(context: Context, name: str, edit: Edit, validate_only: bool) 
     except InvalidProperty as error:
         raise _bad_value(error, name, context.release) from error
     if topic is None:
-        raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+        raise unknown
     if not validate_only:
         with cluster.changes.begin() as change:
             before, topic.config = topic.config, texts

@@ -11,7 +11,7 @@ from enum import IntEnum
 from kafkalet.broker.catalog import known_property
 from kafkalet.broker.context import Context
 from kafkalet.broker.reconfiguration import ResourceType, change
-from kafkalet.properties import Type
+from kafkalet.properties import Property, Type
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
@@ -107,11 +107,13 @@ class _Topic:
 
     def list_of(self, config: Config, texts: Mapping[str, str]) -> str:
         """The present text of a property that has to be a list."""
+        known = topic_properties(self.release.version).get(config.name)
+        if not self.release.runs_without_zookeeper:
+            return texts.get(config.name, _list_with_zookeeper(known, config))
         try:
             operation = Operation(config.config_operation)
         except ValueError:
             raise KafkaError(Code.UNKNOWN_SERVER_ERROR) from None
-        known = topic_properties(self.release.version).get(config.name)
         if known is None or known.type is not Type.LIST:
             reason = f"Can't {operation.name} to key {config.name} because its type is not LIST."
             raise KafkaError(Code.INVALID_CONFIG, reason)
@@ -122,11 +124,13 @@ class _Broker(_Topic):
     """How the properties of brokers are edited."""
 
     def list_of(self, config: Config, texts: Mapping[str, str]) -> str:
+        known = known_property(config.name, self.release.version)
+        if not self.release.runs_without_zookeeper:
+            return texts.get(config.name, _list_with_zookeeper(None if known is None else known.declared, config))
         try:
             operation = Operation(config.config_operation).name.lower()
         except ValueError:
             raise KafkaError(Code.INVALID_REQUEST, f"Unknown operations type {config.config_operation}") from None
-        known = known_property(config.name, self.release.version)
         if known is None:
             if self.release.names_unknown_lists:
                 raise KafkaError(Code.INVALID_CONFIG, f"Unknown config name: {config.name}")
@@ -135,3 +139,14 @@ class _Broker(_Topic):
             reason = f"Config value {operation} is not allowed for config key: {config.name}"
             raise KafkaError(Code.INVALID_CONFIG, reason)
         return texts.get(config.name, known.declared.default or "")
+
+
+def _list_with_zookeeper(known: Property | None, config: Config) -> str:
+    """The default of a property that has to be a list (ZkAdminManager.prepareIncrementalConfigs)."""
+    if known is None or config.config_operation not in (Operation.APPEND, Operation.SUBTRACT):
+        raise KafkaError(Code.UNKNOWN_SERVER_ERROR)
+    if known.type is not Type.LIST:
+        operation = Operation(config.config_operation).name.lower()
+        message = f"Config value {operation} is not allowed for config key: {config.name}"
+        raise KafkaError(Code.INVALID_REQUEST, message)
+    return known.default or ""

@@ -137,3 +137,21 @@ def test_brokers_with_zookeeper_name_the_resource_of_a_bad_value() -> None:
         prefix = "Invalid config value for resource ConfigResource(type=BROKER, name='1'): "
         bound = "Invalid value 0 for configuration num.io.threads: Value must be at least 1"
         assert (answer["error_code"], answer["error_message"]) == (Code.INVALID_REQUEST, prefix + bound)
+
+
+@pytest.mark.parametrize(("kind", "name", "key"), [(TOPIC, "t", "retention.ms"), (BROKER, "", "num.io.threads")])
+def test_brokers_with_zookeeper_answer_invalid_request_to_appending_to_what_is_no_list(
+    kind: int, name: str, key: str
+) -> None:
+    with asking(kafka_version="2.8", topics=["t"]) as ask:
+        answer = alter(ask, kind, name, (key, APPEND, "x"))
+        message = f"Config value append is not allowed for config key: {key}"
+        assert (answer["error_code"], answer["error_message"]) == (Code.INVALID_REQUEST, message)
+        assert alter(ask, kind, name, ("no.such", APPEND, "x"))["error_code"] == Code.UNKNOWN_SERVER_ERROR
+        assert alter(ask, kind, name, (key, 7, "x"))["error_code"] == Code.UNKNOWN_SERVER_ERROR
+
+
+def test_brokers_with_zookeeper_look_for_the_topic_before_the_value() -> None:
+    with asking(kafka_version="2.8") as ask:
+        answer = alter(ask, TOPIC, "nope", ("retention.ms", SET, "x"))
+        assert answer["error_code"] == Code.UNKNOWN_TOPIC_OR_PARTITION
