@@ -498,6 +498,17 @@ def test_directory_of_apache_kafka_opens_without_a_given_id(tmp_path: Path, prop
     assert (tmp_path / "meta.properties").read_text() == properties
 
 
+def test_directory_that_was_made_with_an_id_wants_it_again(tmp_path: Path) -> None:
+    for arguments in (["--topic", "t"], []):
+        with serving("--data-dir", str(tmp_path), "--set", "node.id=5", *arguments) as process:
+            ready(process)
+            process.terminate()
+            process.communicate(timeout=10)
+    assert refused(tmp_path) == (
+        f"{tmp_path}/kafkalet.json: its partitions are those of broker 5, but the id of this broker is 1; set node.id=5"
+    )
+
+
 def test_metadata_that_is_damaged_is_one_line_and_status_1(tmp_path: Path) -> None:
     metadata = kept(tmp_path) / "kafkalet.json"
     metadata.write_bytes(b"\xff" + metadata.read_bytes())

@@ -43,7 +43,7 @@ class Addresses:
         try:
             host, port = listener.bind(self._host, wanted)
         except OSError as error:
-            raise CannotListen(error.errno, error.strerror) from error
+            raise CannotListen(*error.args) from error
         self.ports[node_id] = port
         if host in EVERY_INTERFACE:
             host = "localhost"  # nobody can connect to all addresses

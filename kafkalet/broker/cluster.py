@@ -28,6 +28,7 @@ from kafkalet.storage.directory import LogDirectory
 from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.files import explain
 from kafkalet.storage.ground import StartInterrupted
+from kafkalet.storage.identity import IdentityRefused
 
 from . import arguments
 from .addresses import Addresses
@@ -391,6 +392,7 @@ class Cluster(Looking):
         first = self.first_node_id
         for node_id in range(first, first + self._brokers):
             self._open_node(node_id, loop)
+        self._check_saved_ids()
         self._take_in_topics()
         for node in self.nodes.values():
             node.coordinators.load_all()
@@ -416,6 +418,16 @@ class Cluster(Looking):
                 self.config.for_broker({}).reconfigure(changed, {})
         except InvalidProperty as error:
             raise HomeDamaged(f"{self._home.file}: {error}") from error
+
+    def _check_saved_ids(self) -> None:
+        """Raise IdentityRefused if all partitions that were saved are held by brokers with other ids."""
+        assert self._home is not None
+        held_by = {node_id for _, state in self.metadata.all_partitions() for node_id in state.replicas}
+        if held_by and held_by.isdisjoint(range(self.first_node_id, self.first_node_id + self._brokers)):
+            raise IdentityRefused(
+                f"{self._home.file}: its partitions are those of broker {min(held_by)}, but the id of this broker is "
+                f"{self.first_node_id}; set node.id={min(held_by)}"
+            )
 
     def _open_node(self, node_id: int, loop: asyncio.AbstractEventLoop) -> Node:
         """Open a broker's log directory and take its address; clients are not let in yet."""

@@ -20,6 +20,7 @@ from kafkalet.protocol.errors import KafkaError
 from kafkalet.storage.files import replace_file
 
 from .metadata import NO_LEADER, MetadataImage, PartitionState, TopicState, check_topic_name, new_topic_id
+from .quoting import quoted
 
 _LOG = logging.getLogger(__name__)
 
@@ -131,7 +132,7 @@ def take_in_folders(image: MetadataImage, folders: Iterable[Folder]) -> None:
     for folder in folders:
         reason = _reason_against(image, folder, known=folder.topic in saved)
         if reason:
-            _LOG.warning("%s-%d is left alone: %s", folder.topic, folder.partition, reason)
+            _LOG.warning("%s-%d is left alone: %s", quoted(folder.topic), folder.partition, reason)
             continue
         if folder.topic not in image.topics:
             image.add_topic(TopicState(folder.topic, folder.topic_id or new_topic_id(), [], {}))

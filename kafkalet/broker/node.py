@@ -29,6 +29,7 @@ from .fetch_sessions import FetchSessions
 from .listener import Listener
 from .metadata import MetadataImage, PartitionState, TopicState
 from .purgatory import Delayed, Purgatory
+from .quoting import quoted
 from .receiving import ReceiveBuffer
 from .release import Release
 from .router import Router
@@ -191,5 +192,5 @@ class Node:
             try:
                 self.directory.delete(topic, index)
             except StorageFailed as error:
-                _LOG.error("%s-%d is not deleted: %s", topic, index, error.reason)
+                _LOG.error("%s-%d is not deleted: %s", quoted(topic), index, error.reason)
             self.purgatory.touch((topic, index))

@@ -170,7 +170,13 @@ CASES = [
         ("entries",),
     ),
     Case("FindCoordinator", 1, {"key": "g", "key_type": 0}, (), Code.COORDINATOR_NOT_AVAILABLE),
-    Case("Metadata", 4, {"topics": [{"name": "auto"}], "allow_auto_topic_creation": True}, ("topics",)),
+    Case(
+        "Metadata",
+        4,
+        {"topics": [{"name": "auto"}], "allow_auto_topic_creation": True},
+        ("topics",),
+        Code.UNKNOWN_TOPIC_OR_PARTITION,
+    ),
     Case("InitProducerId", 1, {"transactional_id": None}, (), Code.COORDINATOR_LOAD_IN_PROGRESS),
     Case(
         "InitProducerId",

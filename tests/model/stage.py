@@ -114,7 +114,7 @@ class Stage:
             if inspect.iscoroutine(answer):
                 context.node.turns.begin()
                 context.node.turns.deadline_s = float("inf")  # however slow this machine is
-                answer = start(_in_turns(answer), context.node.turns, context.node.workers)
+                answer = start(_in_turns(answer, module, sent, context), context.node.turns, context.node.workers)
         except KafkaError as error:
             answer = module.refuse(sent, context, error)
         return Pending(self, api, version, answer)
@@ -139,8 +139,11 @@ class Stage:
         return int(found["node_id"])
 
 
-async def _in_turns(handling: Any) -> Any:
-    answer = await handling
+async def _in_turns(handling: Any, module: Any, sent: Any, context: Context) -> Any:
+    try:
+        answer = await handling
+    except KafkaError as error:
+        answer = module.refuse(sent, context, error)
     return await answered(answer) if isinstance(answer, Delayed) else answer
 
 
