@@ -298,38 +298,37 @@ class Segment:
         return None
 
     def _heads_near(self, offset: int) -> Iterator[tuple[int, Batch]]:
-        """Position and header of each entry, from one on that begins at or before `offset`."""
-        first, position = self._near(offset)
-        if first is not None:
-            yield position, first
-            position += first.size
-        yield from self.heads(position)
-
-    def _near(self, offset: int) -> tuple[Batch | None, int]:
-        """The header of an entry that begins at or before `offset`, if it was read, and its position.
+        """Position and header of each entry, from one on that begins at or before `offset`.
 
         An entry of the index names the last offset of an append and leads to its first batch. One that leads elsewhere
         is damaged, and the indexes are built again.
         """
         position = self.offset_index.lookup(offset)
-        if not position or self._is_damaged:
-            return None, position
-        named = self.offset_index.offset_at(position)
-        with suppress(KafkaError):
-            for _, first in self.heads(position):
-                if named is not None and self.base_offset <= first.base_offset <= named:
-                    return first, position
-                break
+        heads = self.heads(position)
+        if position and not self._is_damaged:
+            named = self.offset_index.offset_at(position)
+            try:
+                first = next(heads, None)
+            except KafkaError:
+                first = None
+            if first is not None and named is not None and self.base_offset <= first[1].base_offset <= named:
+                yield first
+            else:
+                heads = self._heads_after_rebuilding(offset, position)
+        yield from heads
+
+    def _heads_after_rebuilding(self, offset: int, position: int) -> Iterator[tuple[int, Batch]]:
+        """The same where the index leads to a wrong `position`, or the log is damaged there."""
         try:
             for _ in self.heads():
                 pass
         except KafkaError as error:
             _log.error("%s", error.message)
             self._is_damaged = True
-            return None, position
+            return self.heads(position)
         _log.warning("%s leads to a wrong place; it is built again from the log", self.offset_index.path)
         self.rebuild_indexes()
-        return None, self.offset_index.lookup(offset)
+        return self.heads(self.offset_index.lookup(offset))
 
     def check_marker(self, offset: int) -> None:
         """Raise CorruptTransactionIndex unless a marker lies at `offset`."""
@@ -347,7 +346,9 @@ class Segment:
         and all behind it would have to be walked through; so the running maxima, where they are known, say more.
         """
         indexed = self.time_index.lookup(timestamp)
-        _, position = self._near(max(indexed.offset, offset))
+        near = max(indexed.offset, offset)
+        first = next(self._heads_near(near), None)
+        position = self.offset_index.lookup(near) if first is None else first[0]
         if self._maxima:
             last_earlier = bisect_left(self._maxima, timestamp) - 1
             if last_earlier >= 0:
