@@ -7,11 +7,12 @@ they have the records (`when_replicated`).
 Source: kafka.coordinator.group.GroupMetadataManager, org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime.
 """
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 from kafkalet.clock import Clock
-from kafkalet.protocol.errors import Code
+from kafkalet.protocol.errors import Code, KafkaError, ProtocolError
 from kafkalet.protocol.records.batch import TRANSACTIONAL, Batch, batches
 from kafkalet.protocol.records.build import frame_batch
 from kafkalet.protocol.records.record import Record, encode_records
@@ -19,6 +20,8 @@ from kafkalet.storage.values import Isolation, Origin
 
 from .partition import Partition
 from .purgatory import Delayed, Purgatory
+
+_LOG = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -134,20 +137,38 @@ class StateLog:
             return partition.append_built(batch).last_offset
         return partition.append(bytearray(batch), Origin.COORDINATOR).last_offset
 
-    def read(self) -> Iterator[Batch]:
-        """Every batch, from the log start to the log end."""
+    def read(self) -> Iterator[tuple[Batch, Sequence[Record]]]:
+        """Every batch with its records, from the log start to the log end.
+
+        A batch that cannot be read is left out, and where the next one cannot be found reading ends; both are logged. A
+        coordinator with a part of its state serves more clients than none. (Kafka logs the error, and does the same up
+        to 3.9; since 4.0 such a coordinator serves nobody.)
+        """
         log = self.partition.log
         offset = log.log_start_offset
-        while offset < log.log_end_offset:
-            found = log.read(offset, READ_BYTES, Isolation.LOG_END, at_least_one=True).records
-            chunk = found if isinstance(found, bytes) else found.read()
-            last = offset
-            for batch in batches(chunk):
-                last = batch.next_offset
-                yield batch
-            if last <= offset:
-                return
-            offset = last
+        try:
+            while offset < log.log_end_offset:
+                found = log.read(offset, READ_BYTES, Isolation.LOG_END, at_least_one=True).records
+                chunk = found if isinstance(found, bytes) else found.read()
+                last = offset
+                for batch in batches(chunk):
+                    last = batch.next_offset
+                    try:
+                        records = batch.records()
+                    except (KafkaError, ProtocolError) as problem:
+                        _LOG.error(
+                            "%r: the batch at offset %d is skipped: %s", self.partition, batch.base_offset, problem
+                        )
+                        continue
+                    yield batch, records
+                if last <= offset:
+                    break
+                offset = last
+        except (KafkaError, OSError) as problem:
+            _LOG.error("%r: what follows offset %d cannot be read: %s", self.partition, offset, problem)
+            return
+        if offset < log.log_end_offset:
+            _LOG.error("%r: what follows offset %d cannot be read", self.partition, offset)
 
     def is_replicated(self, offset: int) -> bool:
         """Whether all in-sync replicas have the record at `offset`."""

@@ -33,7 +33,7 @@ def follower_of(log: StateLog) -> int:
 
 
 def records_of(log: StateLog) -> list[Record]:
-    return [record for batch in log.read() for record in batch.records()]
+    return [record for _, records in log.read() for record in records]
 
 
 def test_records_of_one_append_are_one_batch(stage: Stage) -> None:
@@ -41,7 +41,7 @@ def test_records_of_one_append_are_one_batch(stage: Stage) -> None:
     assert log.append(RECORDS) == 1
     assert log.append(RECORDS[:1]) == log.end_offset - 1 == 2
     now_ms = stage.clock.now_ms()
-    assert [batch.count for batch in log.read()] == [2, 1]
+    assert [batch.count for batch, _ in log.read()] == [2, 1]
     assert records_of(log) == [
         Record(0, now_ms, b"k", b"v"),
         Record(1, now_ms, b"gone", None),
@@ -53,7 +53,7 @@ def test_a_batch_says_who_wrote_it(stage: Stage) -> None:
     log = log_of(stage)
     log.append(RECORDS)
     log.append(RECORDS, producer_id=7, producer_epoch=3, base_sequence=0)
-    plain, transactional = log.read()
+    (plain, _), (transactional, _) = log.read()
     assert (plain.producer_id, plain.base_sequence, plain.is_transactional) == (-1, -1, False)
     assert (transactional.producer_id, transactional.producer_epoch) == (7, 3)
     assert (transactional.base_sequence, transactional.is_transactional) == (0, True)
@@ -117,7 +117,7 @@ def test_reading_goes_on_behind_the_log_start(stage: Stage) -> None:
     for _ in range(3):
         log.append(RECORDS)
     log.partition.log.maybe_increment_log_start_offset(2)
-    assert [batch.base_offset for batch in log.read()] == [2, 4]
+    assert [batch.base_offset for batch, _ in log.read()] == [2, 4]
 
 
 def test_an_answer_is_there_at_once_where_every_replica_has_the_records(stage: Stage) -> None:
@@ -157,3 +157,22 @@ def test_and_not_under_another_leader(stage: Stage) -> None:
     stage.settle()
     assert isinstance(waiting, Delayed)
     assert waiting.result() == Code.NOT_LEADER_OR_FOLLOWER
+
+
+def damage(log: StateLog, batch: int, byte: int) -> None:
+    """Overwrite a byte of a batch in the log file."""
+    [segment] = log.partition.log.segments
+    position, _ = list(segment.heads())[batch]
+    segment._file.write(b"\x7f", position + byte)
+
+
+@pytest.mark.parametrize(("byte", "left"), [(61, [0, 4]), (57, [0, 4]), (16, [0]), (8, [0])])
+def test_batch_that_cannot_be_read_is_skipped_and_said(
+    stage: Stage, caplog: pytest.LogCaptureFixture, byte: int, left: list[int]
+) -> None:
+    log = log_of(stage)
+    for _ in range(3):
+        log.append(RECORDS[:2])
+    damage(log, 1, byte)
+    assert [batch.base_offset for batch, _ in log.read()] == left
+    assert repr(log.partition) in caplog.text

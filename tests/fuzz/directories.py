@@ -255,6 +255,8 @@ def swap(damage: Damage) -> None:
     second.write_bytes(one)
     damage.note("swapped", first)
     damage.note("with", second)
+    for path in (first, second):  # a snapshot of another partition has a checksum that is right
+        damage.broken.add(path.relative_to(damage.root).parts[0])
 
 
 def swap_partitions(damage: Damage) -> None:
@@ -359,6 +361,20 @@ def scramble_record(damage: Damage) -> None:
     damage.note("scrambled a head in", path)
 
 
+def overwrite_state(damage: Damage) -> None:
+    """Bytes of what a coordinator will read."""
+    logs = [path for name in INTERNAL for path in sorted((damage.root / name).glob("*.log")) if path.stat().st_size]
+    if not logs:
+        return
+    path = damage.chance.choice(logs)
+    data = bytearray(path.read_bytes())
+    for _ in range(damage.chance.choice((1, 1, 2, 8))):
+        at = damage.chance.randrange(len(data))
+        data[at : at + 4] = damage.chance.choice((b"\xff" * 4, b"\0\0\0\x05", b"\x7f", damage.chance.randbytes(2)))
+    path.write_bytes(data)
+    damage.note("overwrote bytes of", path)
+
+
 DAMAGES: tuple[Callable[[Damage], None], ...] = (
     flip_bytes,
     flip_bytes,
@@ -381,6 +397,7 @@ DAMAGES: tuple[Callable[[Damage], None], ...] = (
     change_number,
     change_number,
     scramble_record,
+    overwrite_state,
 )
 
 
@@ -610,6 +627,21 @@ class Case(NamedTuple):
             for group, wanted in GROUPS.items():
                 if (got := committed(connection, group)) != wanted:
                     raise Found(f"group {group} has committed {got}, not {wanted}")
+        self._ask_coordinators(connection)
+
+    def _ask_coordinators(self, connection: Connection) -> None:
+        """Whatever they have lost, they answer."""
+        for key_type in (0, 1):
+            connection.ask("FindCoordinator", 1, {"key": "id-0", "key_type": key_type})
+        partition = {"partition_index": 0, "committed_offset": 1, "committed_metadata": ""}
+        topics = [{"name": "alpha", "partitions": [partition]}]
+        body = {"group_id": "other", "generation_id_or_member_epoch": -1, "topics": topics}
+        connection.ask("OffsetCommit", 2, body)
+        body = {"group_id": "one", "topics": [{"name": "alpha", "partition_indexes": [0]}]}
+        connection.ask("OffsetFetch", 2, body)
+        connection.ask("InitProducerId", 1, {"transactional_id": "id-0", "transaction_timeout_ms": 60000})
+        connection.ask("InitProducerId", 1, {"transactional_id": None})
+        connection.ask("ListGroups", 1, {})
 
     def _check_new(self, connection: Connection, topic: str, index: int, offset: int) -> None:
         partition = fetch(connection, topic, index, offset)

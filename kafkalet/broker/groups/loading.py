@@ -63,8 +63,7 @@ def _replay_offset(shard: Shard, version: int, key: bytes, value: bytes | None, 
 def load(shard: Shard) -> Shard:
     """Bring a new shard to where its log is, then let its groups go on."""
     replays = _replays()
-    for batch in shard.log.read():
-        records = batch.records()
+    for batch, records in shard.log.read():
         if batch.is_control:
             committed = bool(records) and control_type(records[0]) is ControlType.COMMIT
             shard.offsets.transaction_ended(batch.producer_id, committed=committed)

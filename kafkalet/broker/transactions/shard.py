@@ -64,12 +64,16 @@ class Shard:
     def load(self) -> None:
         """Read what is in the log: of each transactional id what was written last."""
         latest: dict[bytes | None, bytes | None] = {}
-        for batch in self.log.read():
+        for batch, records in self.log.read():
             if not batch.is_control:
-                for record in batch.records():
+                for record in records:
                     latest[record.key] = record.value
         for key, value in latest.items():
-            transactional_id = decode_key(key)
+            try:
+                transactional_id = decode_key(key)
+            except (ProtocolError, ValueError) as problem:
+                _LOG.error("a key in %r cannot be read: %s", self.log.partition, problem)
+                continue
             if transactional_id is not None and value is not None:
                 self._take_in(transactional_id, value)
 

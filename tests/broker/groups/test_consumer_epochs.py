@@ -41,7 +41,7 @@ def values(consuming: Consuming, kind: Any) -> list[Any]:
     """What was written under keys of that kind, without removals."""
     log = consuming.stage.cluster.nodes[1].coordinators.groups.shard_of("g").log
     written = []
-    for record in (record for batch in log.read() for record in batch.records()):
+    for record in (record for _, records in log.read() for record in records):
         known = KEYS.get(int.from_bytes(bytes(record.key or b"")[:2], "big"))
         if known is not None and known[1] is kind and record.value is not None:
             written.append(kind.decode(bytes(record.value), 0, 2))

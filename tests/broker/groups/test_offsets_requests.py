@@ -61,7 +61,7 @@ def test_a_commit_of_five_thousand_partitions_is_one_batch() -> None:
         add_partitions(client, 5000)
         assert set(client.commit(dict.fromkeys(range(5000), 7)).values()) == {0}
         assert client.shard.log.end_offset == 5000
-        assert [batch.count for batch in client.shard.log.read()] == [5000]
+        assert [batch.count for batch, _ in client.shard.log.read()] == [5000]
         assert client.fetch(0, 4999) == [7, 7]
 
 

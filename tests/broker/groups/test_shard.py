@@ -39,7 +39,7 @@ def test_before_4_only_offsets_had_a_sequence(kafka_version: str, sequence: int)
     with committing(kafka_version=kafka_version) as client:
         client.shard.append([RECORD])
         client.commit({0: 5})
-        assert [batch.base_sequence for batch in client.shard.log.read()] == [sequence, 0]
+        assert [batch.base_sequence for batch, _ in client.shard.log.read()] == [sequence, 0]
 
 
 def test_what_cannot_be_written_is_told_in_the_clients_words() -> None:
