@@ -410,7 +410,8 @@ async def _load(cluster: Cluster, told: Serve) -> None:
             reason = error.message if isinstance(error, KafkaError) else error
             raise Failure(f"--load {topic}={path}: {reason}" if isinstance(error, KafkaError) else reason) from error
         except OSError as error:
-            raise Failure(f"--load {topic}={path}: {error.strerror}") from error
+            what = error.strerror if error.filename == path else explain(error)
+            raise Failure(f"--load {topic}={path}: {what}") from error
         finally:
             if progress is not None:
                 progress.end()

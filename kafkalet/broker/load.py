@@ -46,10 +46,20 @@ async def load(
     """Append the records of a file to a topic of a cluster that runs in this event loop; give their number.
 
     A topic that does not exist is made, with the cluster's defaults. LoadError for a file that cannot be loaded: the
-    topic is then as it was before. OSError for one that cannot be read, KafkaError for a topic that cannot be made.
+    topic is then as it was before. OSError for one that cannot be read, and for the directory of temporary files, each
+    by its name. KafkaError for a topic that cannot be made or written; in the second case what was appended stays.
     Other work of the event loop goes on meanwhile.
     """
     check_topic_name(topic)
+    try:
+        return await _load(cluster, topic, path, columns, progress)
+    except OSError as error:
+        if error.filename is None:
+            error.filename = tempfile.gettempdir()
+        raise
+
+
+async def _load(cluster: Cluster, topic: str, path: str, columns: Columns, progress: Progress | None) -> int:
     with tempfile.TemporaryFile() as laid_aside:
         count = await _read(cluster, topic, RecordFile(path, columns), laid_aside, progress)
         if topic not in cluster.metadata.topics:

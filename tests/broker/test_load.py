@@ -1,7 +1,11 @@
 """`kafkalet.broker.load`: a file is in a topic whole, each record where it belongs, or not at all."""
 
 import asyncio
+import errno
+import io
 import json
+import os
+import tempfile
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
@@ -175,3 +179,16 @@ def test_progress_is_told(tmp_path: Path) -> None:
     run(watched())
     assert [count for count, _ in told] == [1000, 2000, 2500]
     assert told[-1][1] == 1.0
+
+
+def test_full_directory_of_temporary_files_is_named_and_not_the_file_that_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Full(io.BytesIO):
+        def write(self, data: object) -> int:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", Full)
+    with pytest.raises(OSError, match="No space left on device") as failed:
+        run(loaded(written(tmp_path, {"value": "v"}), NewTopic("t")))
+    assert failed.value.filename == tempfile.gettempdir()
