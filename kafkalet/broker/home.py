@@ -132,7 +132,7 @@ def take_in_folders(image: MetadataImage, folders: Iterable[Folder]) -> None:
     for folder in folders:
         reason = _reason_against(image, folder, known=folder.topic in saved)
         if reason:
-            _LOG.warning("%s-%d is left alone: %s", quoted(folder.topic), folder.partition, reason)
+            _LOG.warning("%s is left alone: %s", quoted(f"{folder.topic}-{folder.partition}"), reason)
             continue
         if folder.topic not in image.topics:
             image.add_topic(TopicState(folder.topic, folder.topic_id or new_topic_id(), [], {}))

@@ -192,5 +192,5 @@ class Node:
             try:
                 self.directory.delete(topic, index)
             except StorageFailed as error:
-                _LOG.error("%s-%d is not deleted: %s", quoted(topic), index, error.reason)
+                _LOG.error("%s is not deleted: %s", quoted(f"{topic}-{index}"), error.reason)
             self.purgatory.touch((topic, index))

@@ -148,7 +148,7 @@ def test_partition_without_replica_gets_the_one_whose_folder_is_found_later() ->
 @pytest.mark.parametrize("index", [20240101, 2147483647, MOST_MISSING_PARTITIONS + 1])
 def test_number_far_above_all_others_is_no_partition(index: int, caplog: pytest.LogCaptureFixture) -> None:
     assert taken_in(MetadataImage("c"), ("backup", index, ID), ("t", 0, OTHER)) == {"t": [[1]]}
-    assert f"backup-{index} is left alone: more than" in caplog.text
+    assert f"'backup-{index}' is left alone: more than" in caplog.text
 
 
 def test_partition_that_was_added_since_belongs_to_its_topic() -> None:
