@@ -94,8 +94,8 @@ def test_without_pyspark_nothing_is_imported_that_needs_it(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["fill"], "invalid choice: 'fill'"),
-        (["dump", "d", "--out", "o", "--nope"], "unrecognized arguments: --nope; try --help"),
+        (["fill"], "unknown command fill; see kafkalet pipeline --help"),
+        (["dump", "d", "--out", "o", "--nope"], "unknown option --nope; see kafkalet pipeline dump --help"),
         (["dump", "d", "--out", "o", "--starting-offsets", "latest"], "startingOffsets cannot be latest for a batch"),
         (["dump", "d", "--out", "o", "--conf", "a"], "--conf a: not K=V"),
         (["load", "x.csv", "--data-dir", "d", "--topic", "t", "--batch-size", "many"], "batchSize is a size in bytes"),
