@@ -31,7 +31,7 @@ pytestmark = pytest.mark.xdist_group("spark")
 
 PARTITIONS = int(os.environ.get("KAFKALET_TEST_PARTITIONS", "500"))
 """How many partitions the test of many has; 10000 takes a minute or two."""
-GIANT_BYTES = 24 << 20
+GIANT_BYTES = 24_000_000
 LAST_MS = 253_402_300_799_999
 """The last millisecond of the year 9999, which is the last that Python's datetime knows."""
 

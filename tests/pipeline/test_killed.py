@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.xdist_group("spark")
 
-RECORDS = 100
+RECORDS = 60
 PARTITIONS = 2
 
 
@@ -43,7 +43,7 @@ def fill(directory: Path) -> str:
 
 
 def start(spark: SparkSession, logs: str, place: str, kills: bool) -> Any:
-    """Start a query that copies the log to Parquet, 20 offsets at a time; one that `kills` does not pass 50."""
+    """Start a query that copies the log to Parquet, 20 offsets at a time; one that `kills` stops in the middle."""
 
     def copied(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:

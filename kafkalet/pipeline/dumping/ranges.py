@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from kafkalet.pipeline.options import Limit, ReadOptions, TopicPartition
 from kafkalet.pipeline.origin import Origin
-from kafkalet.pipeline.positions import DataLoss, resolved
+from kafkalet.pipeline.positions import DataLoss, check_order, resolved, warn_of_missing
 
 from .manifest import Manifest
 from .runs import Covered
@@ -40,9 +40,11 @@ def new_offsets(
     A partition of which nothing is new is left out; one that is seen for the first time is in, though it be empty.
     """
     partitions = origin.partitions()
+    warn_of_missing(options.topics, partitions)
     known = Known(origin.earliest(partitions), origin.latest(partitions), topic_ids)
-    starts = _first_offsets(origin, options, [key for key in partitions if key not in manifest.partitions], known)
     ends = resolved(origin, options.ending, partitions, known.earliest, known.latest, "latest")
+    fresh = [key for key in partitions if key not in manifest.partitions]
+    starts = _first_offsets(origin, options, fresh, known, ends)
     covered, losses = [], []
     for key in partitions:
         start, lost, loss = (starts[key], 0, "") if key in starts else _go_on(key, manifest, known)
@@ -60,9 +62,16 @@ def new_offsets(
 
 
 def _first_offsets(
-    origin: Origin, options: ReadOptions, fresh: Sequence[TopicPartition], known: Known
+    origin: Origin,
+    options: ReadOptions,
+    fresh: Sequence[TopicPartition],
+    known: Known,
+    ends: Mapping[TopicPartition, int],
 ) -> dict[TopicPartition, int]:
-    """Where partitions begin that have not been dumped before: as the options say, as far as it is there."""
+    """Where partitions begin that have not been dumped before: as the options say, as far as it is there.
+
+    A start after the end is refused, as by the source; only a later run may have passed the end.
+    """
     if not fresh:
         return {}
     starting = options.starting
@@ -72,6 +81,7 @@ def _first_offsets(
         starting = Limit(timestamps_ms={key: at for key, at in starting.timestamps_ms.items() if key in fresh})
     starts = resolved(origin, starting, fresh, known.earliest, known.latest, options.no_match)
     for key, start in starts.items():
+        check_order(key, start, ends[key])
         if options.fail_on_data_loss and not known.earliest[key] <= start <= known.latest[key]:
             raise DataLoss(
                 f"{_name(key)} has offsets {known.earliest[key]} to {known.latest[key]}, and is to be dumped from "

@@ -66,6 +66,21 @@ def test_a_partition_with_nothing_new_is_left_out() -> None:
     assert new({T0: (0, 9), T1: (0, 4)}, {T0: Dumped(0, 9, 9), T1: Dumped(0, 3, 3)})[0] == [Covered("t", 1, None, 3, 4)]
 
 
+def test_first_run_that_would_end_before_it_starts_is_refused() -> None:
+    for options in (
+        {"startingOffsets": '{"t":{"0":10}}'},
+        {"endingOffsets": '{"t":{"0":1}}'},
+        {"startingOffsets": '{"t":{"0":10}}', "failOnDataLoss": "false"},
+    ):
+        with pytest.raises(BadOption, match="of t-0 is after its resolved end offset"):
+            new({T0: (2, 9)}, **options)
+
+
+def test_missing_partition_of_assign_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    assert new({T0: (0, 9)}, assign='{"t":[0,7]}')[0] == [Covered("t", 0, None, 0, 9)]
+    assert "assign names partitions that do not exist: t-7" in caplog.text
+
+
 def test_a_partition_that_was_added_begins_as_the_options_say() -> None:
     covered, _ = new({T0: (0, 9), T1: (0, 8)}, {T0: Dumped(0, 9, 9)}, startingOffsets='{"t":{"0":1,"1":5}}')
     assert covered == [Covered("t", 1, None, 5, 8)]

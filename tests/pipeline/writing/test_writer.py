@@ -160,7 +160,7 @@ def test_a_job_that_fails_in_spark_leaves_the_directory_as_it_was(spark: SparkSe
     save(spark.range(10).selectExpr("cast(id as string) value"), tmp_path)
     before = sorted(os.listdir(tmp_path))
     bad = spark.range(1000).selectExpr("cast(id as string) value", "cast(id as int) partition")
-    with pytest.raises(Exception, match=r"partition \d+ of topic t, which has 1"):
+    with pytest.raises(Exception, match=r"the partition \d+ of topic t; use a number of 0 to 0: the topic has 1"):
         save(bad, tmp_path)
     assert sorted(os.listdir(tmp_path)) == before
     assert len(records(tmp_path)) == 10
