@@ -131,7 +131,7 @@ def test_giant_record_is_loaded_read_and_dumped(spark: SparkSession, tmp_path: P
     load(spark, frame, LoadOptions(str(tmp_path / "data"), {"topic": "t", "compression": "zstd"}))
     table = spark.read.format("kafkalog").option("maxBytesPerTask", "1k").load(str(tmp_path / "data"))
     (row,) = table.selectExpr("length(key) AS key", "length(value) AS value", "md5(value) AS md5").collect()
-    assert (row.key, row.value) == (3000, GIANT_BYTES)
+    assert (row.key, row.value) == (3000, GIANT_BYTES // 10 * 10)
     for file_format in ("parquet", "jsonl"):
         dump(
             spark,
