@@ -46,7 +46,7 @@ MAX_PARTITION = (1 << 31) - 1
 
 # Kafka's Topic.validate and UnifiedLog.DeleteDirPattern. A number with leading zeros would name a partition twice.
 _LOG_NAME = re.compile(r"(?!\.{1,2}-)([a-zA-Z0-9._-]{1,249})-(0|[1-9][0-9]{0,9})", re.ASCII)
-_BEING_DELETED = re.compile(r"\S+-[0-9]+\.[0-9a-f]{32}-delete", re.ASCII)
+_BEING_DELETED = re.compile(r"\S+-[0-9]+\.\S+-delete", re.ASCII)
 
 
 class DirectoryInUse(Exception):
