@@ -308,6 +308,7 @@ def _round_trip(sock: socket.socket, request: bytes) -> None:
 
 
 def measure(scenario: Callable[[Address], Load], address: Address) -> tuple[float, list[float]]:
+    _create(address, "fair-warm")  # the first request of an API takes longer: its module is imported
     load = scenario(address)
     processes = multiprocessing.get_context("spawn")
     started = processes.Event()

@@ -29,6 +29,7 @@ from kafkalet.broker.home import HomeDamaged
 from kafkalet.broker.metadata import check_topic_name
 from kafkalet.broker.new_topics import NewTopic, check_config
 from kafkalet.broker.release import UnknownRelease
+from kafkalet.garbage import collected_when_idle
 from kafkalet.properties import InvalidProperty, read_properties
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.releases import NEWEST, RELEASES
@@ -356,8 +357,9 @@ async def _serve(cluster: Cluster, told: Serve) -> int:
     try:
         if told.loads and not await _unless_stopped(stopped, _load(cluster, told)):
             return 0
-        _say(f"kafkalet ready bootstrap={cluster.bootstrap_servers}")
-        await stopped.wait()
+        with collected_when_idle(lambda: cluster.is_busy):
+            _say(f"kafkalet ready bootstrap={cluster.bootstrap_servers}")
+            await stopped.wait()
         return 0
     finally:
         await cluster.stop()

@@ -249,6 +249,13 @@ class Cluster(Looking):
         return topic
 
     @property
+    def is_busy(self) -> bool:
+        """Whether a long request is in progress, or so many that they have to queue."""
+        return self._turns is not None and (
+            self._turns.is_congested or any(node.router.is_busy for node in self.nodes.values())
+        )
+
+    @property
     def auto_creates_topics(self) -> bool:
         return self.config.auto_create_topics_enable
 

@@ -41,8 +41,9 @@ from kafkalet.protocol.wire import Chunk
 from .apis import SERVED
 from .context import Client, Context
 from .purgatory import Delayed
+from .sending import joined
 from .turns import Turns
-from .work import Work, Workers, answered, has_given_way, in_thread, start
+from .work import Work, Workers, answered, has_given_way, in_thread, pause, start
 
 _LOG = logging.getLogger(__name__)
 _REQUESTS = logging.getLogger("kafkalet.requests")
@@ -55,6 +56,8 @@ DECODED_AT_ONCE = 256 * 1024
 """Larger requests are decoded in a thread: they may name many things."""
 PRODUCE_DECODED_AT_ONCE = 1024 * 1024
 """The same for Produce, of which most bytes are records, that are not decoded."""
+FREED_AT_ONCE = 10_000
+"""An answer with longer lists is freed in parts."""
 
 Answer = Response | Delayed[Any] | None
 Handler = Callable[[Any, Context], Any]
@@ -97,10 +100,26 @@ class Encoded(NamedTuple):
     size: int
 
 
+async def _take_apart(answer: Response) -> None:
+    """Free a large answer piece by piece: that of two million topics takes Python half a second."""
+    for field in answer.FIELDS:
+        if field.array:
+            items = getattr(answer, field.name)
+            while items and len(items) > FREED_AT_ONCE:
+                del items[-FREED_AT_ONCE:]
+                await pause()
+
+
 def _encode(answer: Response, version: int) -> Encoded:
     pieces: list[Chunk] = [b""]
     answer.encode_into(pieces, version)
     return Encoded(pieces, sum(map(len, pieces)))
+
+
+def _encode_long(answer: Response, version: int) -> Encoded:
+    """The same for an answer that may have millions of pieces; to be called in a thread."""
+    (header, *pieces), size = _encode(answer, version)
+    return Encoded([header, *joined(pieces)], size)
 
 
 class _Route:
@@ -151,6 +170,11 @@ class Router:
         self._routes: dict[int, _Route] = {}
         self._working: set[Work[Any]] = set()
         """Requests whose handlers are coroutines that have not come to their end."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a long request is in progress that does not merely wait for something."""
+        return any(work.is_working for work in self._working)
 
     def close(self) -> None:
         """End the handlers that are still working."""
@@ -334,9 +358,11 @@ class Router:
         if self._end is not None:
             self._end(answer, context)
         try:
-            return await in_thread(partial(_encode, answer, route.version))
+            encoded = await in_thread(partial(_encode_long, answer, route.version))
         except EncodeError as problem:
             return self._refuse_unwritable(problem, route, context)
+        await _take_apart(cast(Response, answer))
+        return encoded
 
     def _begin(self, work: Coroutine[Any, Any, Any]) -> Any:
         return start(work, self.node.turns, self.node.workers, self._working)

@@ -37,6 +37,26 @@ def join(pieces: list[Chunk], size: int) -> bytes:
     return data
 
 
+def joined(pieces: Iterable[Chunk]) -> list[Chunk]:
+    """The same bytes in fewer pieces: what lies in memory is joined up to JOIN_BYTES; ranges of files stay."""
+    result: list[Chunk] = []
+    small: list[Buffer] = []
+    size = 0
+    for piece in pieces:
+        is_small = not isinstance(piece, FileRange) and len(piece) < JOIN_BYTES
+        if small and (not is_small or size + len(piece) > JOIN_BYTES):
+            result.append(b"".join(small))
+            small, size = [], 0
+        if is_small:
+            small.append(cast(Buffer, piece))
+            size += len(piece)
+        else:
+            result.append(piece)
+    if small:
+        result.append(b"".join(small))
+    return result
+
+
 class Outbox:
     """The pieces that have not been sent yet, in order."""
 
@@ -102,8 +122,10 @@ def _read(piece: Chunk) -> Buffer:
 
 
 def _send_portion(sock: socket.socket, portion: Buffer | FileRange, most: int, flags: int) -> int:
-    """Send as much of a portion as the socket takes, of a file `most` bytes; gives how many."""
+    """Send as much of a portion as the socket takes, at most `most` bytes of a large one; gives how many."""
     if not isinstance(portion, FileRange):
+        if len(portion) > max(most, JOIN_BYTES):
+            portion = memoryview(portion)[:most]
         return sock.send(portion, flags)
     if _sendfile is not None:
         try:

@@ -10,8 +10,8 @@ connection queues, and the queue is served for ROUND_S at a time, between which 
 
 The queue is start-time fair queueing (Goyal, Vin and Cheng, 1996). Virtual time is the time for which a task has been
 served. A task joins at its own virtual time, but not more than CREDIT_S before that of the tasks that are being
-served, and the smallest goes first. So a client that asks for little passes those that ask for much. These share what
-is left equally, whatever each of their requests costs, and no client saves up time by being idle.
+served. The smallest goes first. So a client that asks for little passes those that ask for much. These share what is
+left equally, whatever each of their requests costs, and no client saves up time by being idle.
 
 Kafka gets the same effect from its request handler threads (`num.io.threads`) and the processors of the socket server.
 """
@@ -23,10 +23,19 @@ from typing import Protocol
 
 SLICE_S = 0.005
 """A turn that takes longer ends at the next opportunity: after a request, or where a long request gives way."""
+SHORTEST_SLICE_S = 0.0001
+CYCLE_S = 0.050
+"""When many tasks are in the queue, their turns get shorter, so that each of them gets one in about this time."""
+CHARGE_S = 0.020
+"""A turn is charged no more than this. What takes longer is often not the task's doing: Python collects garbage, or
+another process has the processor. The full charge would let the task wait until all others had been served as long."""
 ROUND_S = 0.010
 """The turns of one iteration of the event loop may take this long together, in seconds."""
 CREDIT_S = 0.010
 """How much of its share a task may take in advance of others when it comes back from being idle."""
+NEW_S = 0.005
+"""A new task gets this much less in advance, so that clients that are known to ask for little pass a crowd of new ones.
+This counts only until its first turn."""
 
 
 class Task(Protocol):
@@ -54,7 +63,7 @@ class Turns:
         self._queue: list[tuple[float, int, Task]] = []
         self._order = count()
         """Breaks ties: tasks with the same virtual time are served in the order in which they joined."""
-        self._virtual_s = 0.0
+        self._virtual_s = CREDIT_S
         """The largest virtual time at which a turn began."""
         self._start_s = 0.0
         """The virtual time at which the current turn began, ..."""
@@ -78,9 +87,12 @@ class Turns:
     def end(self, task: Task) -> None:
         """End the turn of `task`, which `begin` began."""
         used_s = self.now_s() - self._began_s
-        task.virtual_s = self._start_s + used_s
+        task.virtual_s = self._start_s + min(used_s, CHARGE_S)
         self._used_s += used_s
-        if self._used_s > ROUND_S / 2:
+        if used_s > ROUND_S:
+            self.is_congested = True
+            self._schedule()
+        elif self._used_s > ROUND_S / 2:
             self._mark()
 
     def is_over(self) -> bool:
@@ -89,12 +101,14 @@ class Turns:
 
     def queue(self, task: Task) -> None:
         """Let `task`, whose turn this is not, take a turn in a later iteration of the event loop."""
-        heappush(self._queue, (max(task.virtual_s, self._virtual_s - CREDIT_S), next(self._order), task))
+        start_s = self._virtual_s - CREDIT_S
+        start_s = max(start_s, task.virtual_s) if task.virtual_s else start_s + NEW_S
+        heappush(self._queue, (start_s, next(self._order), task))
         self._schedule()
 
     def queue_again(self, task: Task) -> None:
         """Let `task`, whose turn this is, or which this turn has begun, take another turn after it."""
-        task.virtual_s = self._start_s + self.now_s() - self._began_s
+        task.virtual_s = self._start_s + min(self.now_s() - self._began_s, CHARGE_S)
         self.queue(task)
 
     def _mark(self) -> None:
@@ -127,12 +141,14 @@ class Turns:
         until_s = now_s + ROUND_S
         while self._queue and now_s < until_s:
             self._start_s, _, task = heappop(self._queue)
+            if not task.virtual_s:
+                self._start_s -= NEW_S
             self._virtual_s = max(self._virtual_s, self._start_s)
             self._began_s = now_s
-            self.deadline_s = now_s + SLICE_S
+            self.deadline_s = now_s + min(SLICE_S, max(SHORTEST_SLICE_S, CYCLE_S / (len(self._queue) + 1)))
             task.take_turn()
             now_s = self.now_s()
-            task.virtual_s = self._start_s + now_s - self._began_s
+            task.virtual_s = self._start_s + min(now_s - self._began_s, CHARGE_S)
         self.is_congested = bool(self._queue)
         if self._queue:
             self._schedule()

@@ -250,3 +250,20 @@ def test_gzip_that_holds_a_hundred_megabytes_is_taken() -> None:
         [entry] = wire.cluster.log("t", 0).batches
         assert len(gzip.decompress(bytes(entry.view()[61:]))) > 100 << 20
         assert next(batches(bytes(entry.view()))).count == 1
+
+
+def test_many_topics_are_created_in_parts_and_all_are_answered() -> None:
+    with on_the_wire(topics=[]) as wire:
+        topics = [
+            {"name": f"made-{number}", "num_partitions": 20, "replication_factor": 1, "assignments": [], "configs": []}
+            for number in range(10)
+        ]
+        topics.append({**topics[0], "name": "made-0"})
+        topics.append({**topics[0], "name": "not allowed"})
+        answer = wire.ask("CreateTopics", 5, {"topics": topics, "timeout_ms": 10_000})["topics"]
+        assert [(topic["name"], topic["error_code"]) for topic in answer] == [
+            *((f"made-{number}", 0) for number in range(1, 10)),
+            ("not allowed", Code.INVALID_TOPIC_EXCEPTION),
+            ("made-0", Code.INVALID_REQUEST),
+        ]
+        assert len(wire.cluster.metadata.topics) == 1 + 9

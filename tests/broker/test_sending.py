@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafkalet.broker import sending
-from kafkalet.broker.sending import JOIN_BYTES, FileTooShort, Outbox
+from kafkalet.broker.sending import JOIN_BYTES, FileTooShort, Outbox, joined
 from kafkalet.storage.files import FileRange, Files
 
 CONTENT = bytes(range(256)) * 1024  # 256 KiB
@@ -158,3 +158,21 @@ def test_a_client_that_is_gone_is_an_error() -> None:
     theirs.close()
     with ours, pytest.raises(OSError, match="pipe"):
         Outbox([b"x"]).send(ours, 1)
+
+
+def test_a_large_piece_of_memory_goes_out_in_parts(pair: tuple[socket.socket, socket.socket]) -> None:
+    pair[0].setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * JOIN_BYTES)
+    outbox = Outbox([b"x" * 4 * JOIN_BYTES])
+    outbox.send(pair[0], JOIN_BYTES)
+    assert len(outbox.take()) == 3 * JOIN_BYTES
+
+
+@given(st.lists(st.integers(0, JOIN_BYTES + 10), max_size=8))
+def test_joined_pieces_are_the_same_bytes(sizes: list[int]) -> None:
+    pieces = [bytes([number]) * size for number, size in enumerate(sizes)]
+    assert b"".join(map(bytes, joined(pieces))) == b"".join(pieces)  # type: ignore[arg-type]
+
+
+def test_small_pieces_are_joined_around_a_range_of_a_file(files: Files, segment: str) -> None:
+    part = FileRange(files.file(segment), 0, 10)
+    assert joined([b"a", b"b", part, b"c", b"d"]) == [b"ab", part, b"cd"]

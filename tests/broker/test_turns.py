@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafkalet.broker.turns import CREDIT_S, ROUND_S, SLICE_S, Turns
+from kafkalet.broker.turns import CHARGE_S, CREDIT_S, CYCLE_S, ROUND_S, SLICE_S, Turns
 
 
 class Loop:
@@ -169,3 +169,59 @@ def test_work_that_begins_in_the_turn_of_a_connection_does_not_pass_others_becau
         loop.iterate()
     assert other.done_s == pytest.approx(2 * SLICE_S)
     assert work.done_s == pytest.approx(3 * SLICE_S)
+
+
+def test_a_turn_that_takes_longer_than_a_round_congests_the_loop_at_once() -> None:
+    loop = Loop()
+    work_directly(loop, Worker(loop, 0), ROUND_S * 1.1)
+    assert loop.turns.is_congested
+
+
+def test_one_long_interruption_does_not_let_a_task_wait_until_others_have_had_as_much() -> None:
+    """Python may collect garbage, or another process have the processor, in the turn of a small request."""
+    loop = Loop()
+    busy = [Worker(loop, 10.0) for _ in range(5)]
+    for task in busy:
+        loop.turns.queue(task)
+    for _ in range(50):
+        loop.iterate()
+    unlucky = Worker(loop, 1.0, piece_s=1.0)
+    loop.turns.queue(unlucky)
+    while unlucky.done_s is None:
+        loop.iterate()
+    unlucky.work_s, unlucky.done_s, began_s = 0.0001, None, loop.now_s
+    loop.turns.queue(unlucky)
+    while unlucky.done_s is None:
+        loop.iterate()
+    assert unlucky.done_s - began_s <= len(busy) * (CHARGE_S + 2 * SLICE_S)
+
+
+def test_a_client_that_asks_for_little_passes_those_that_have_just_come() -> None:
+    loop = Loop()
+    small = Worker(loop, 0.0001)
+    loop.turns.queue(small)
+    loop.iterate()
+    new = [Worker(loop, SLICE_S) for _ in range(100)]
+    for task in new:
+        loop.turns.queue(task)
+    small.work_s = 0.0001
+    loop.turns.queue(small)
+    loop.iterate()
+    assert small.turns == 2
+
+
+def test_turns_are_shorter_when_many_queue() -> None:
+    loop = Loop()
+    deadlines: list[float] = []
+
+    class Watching(Worker):
+        def take_turn(self) -> None:
+            deadlines.append(loop.turns.deadline_s - loop.now_s)
+            super().take_turn()
+
+    for _ in range(100):
+        loop.turns.queue(Watching(loop, 0.001))
+    while len(deadlines) < 100:
+        loop.iterate()
+    assert deadlines[0] == pytest.approx(CYCLE_S / 100)
+    assert deadlines[-1] == pytest.approx(SLICE_S)

@@ -12,7 +12,8 @@ Source: kafka.server.ControllerApis.createTopics, ReplicationControlManager.crea
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Coroutine, Iterator, Mapping
+from typing import Any
 
 from kafkalet.broker.assignments import in_order
 from kafkalet.broker.config_entries import new_topic_entries
@@ -20,6 +21,7 @@ from kafkalet.broker.context import Context
 from kafkalet.broker.metadata import new_topic_id
 from kafkalet.broker.new_topics import NewTopic, check_config, check_name, place_topic
 from kafkalet.broker.quotas.mutations import count_mutations
+from kafkalet.broker.work import pause
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 
@@ -30,17 +32,58 @@ Config = CreateTopicsResponse.Topic.Config
 CLUSTER_METADATA = "__cluster_metadata"
 STRICT_QUOTA_SINCE = 6
 """From this version on topics beyond the client's quota are refused; in earlier ones it is only slowed down."""
+PARTITIONS_AT_ONCE = 50
+"""After so many new partitions other clients have their turn."""
 MAX_RECORDS = 10_000
 """What the controller of Kafka writes in one step: a record for each topic, partition and property."""
 
 
-def handle(request: CreateTopicsRequest, context: Context) -> CreateTopicsResponse:
+def handle(
+    request: CreateTopicsRequest, context: Context
+) -> CreateTopicsResponse | Coroutine[Any, Any, CreateTopicsResponse]:
     times = Counter(topic.name for topic in request.topics)
     allowed = [topic for topic in request.topics if times[topic.name] == 1 and topic.name != CLUSTER_METADATA]
     if allowed and request.timeout_ms <= 0 and context.release.runs_without_zookeeper:
         raise KafkaError(Code.REQUEST_TIMED_OUT)  # before the controller has looked at it
+    answers = _too_many(allowed)
+    if answers or len(parts := list(_in_parts(allowed, context))) <= 1:
+        return _answer(answers or _create_all(allowed, request, context), times)
+    return _create_in_turns(parts, request, context, times)
+
+
+async def _create_in_turns(
+    parts: list[list[Topic]], request: CreateTopicsRequest, context: Context, times: Mapping[str, int]
+) -> CreateTopicsResponse:
+    """The same for many partitions. Other clients are served between two parts, and see the topics of the first."""
+    answers = []
+    for part in parts:
+        answers += _create_all(part, request, context)
+        await pause()
+    return _answer(answers, times)
+
+
+def _in_parts(topics: list[Topic], context: Context) -> Iterator[list[Topic]]:
+    """Cut into parts of about PARTITIONS_AT_ONCE partitions."""
+    default = context.cluster.config.num_partitions
+    part: list[Topic] = []
+    partitions = 0
+    for topic in topics:
+        part.append(topic)
+        partitions += len(topic.assignments) or (default if topic.num_partitions < 0 else topic.num_partitions)
+        if partitions >= PARTITIONS_AT_ONCE:
+            yield part
+            part, partitions = [], 0
+    if part:
+        yield part
+
+
+def _create_all(topics: list[Topic], request: CreateTopicsRequest, context: Context) -> list[Answer]:
     with context.cluster.changes.begin():
-        answers = _too_many(allowed) or [_create(topic, request.validate_only, context) for topic in allowed]
+        return [_create(topic, request.validate_only, context) for topic in topics]
+
+
+def _answer(answers: list[Answer], times: Mapping[str, int]) -> CreateTopicsResponse:
+    """The answers for the topics that were allowed, and refusals for the others."""
     for name, count in times.items():
         if count > 1:
             answers.append(_refused(name, Code.INVALID_REQUEST, "Duplicate topic name."))

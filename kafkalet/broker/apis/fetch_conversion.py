@@ -9,6 +9,7 @@ The rules look at the topic's configuration and not at what was found, so they h
 Source: kafka.server.KafkaApis.handleFetchRequest (maybeConvertFetchedData), LazyDownConversionRecords.
 """
 
+from functools import partial
 from typing import cast
 
 from kafkalet.broker.context import Context
@@ -89,7 +90,9 @@ async def _bytes(answer: Answer) -> bytes:
     for start in range(READ_BYTES, len(records), READ_BYTES):
         await pause()
         pieces.append(records.slice(start, READ_BYTES).read())
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+    if len(pieces) == 1:
+        return pieces[0]
+    return await in_thread(partial(b"".join, pieces))
 
 
 def _format_for(version: int, config: LogConfig) -> int | None:

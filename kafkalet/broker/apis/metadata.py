@@ -21,11 +21,12 @@ Source: kafka.server.KafkaApis.handleTopicMetadataRequest, AutoTopicCreationMana
 
 import logging
 from collections.abc import Iterable
+from functools import partial
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.metadata import INTERNAL_TOPICS, NO_LEADER, PartitionState, TopicState, check_topic_name
 from kafkalet.broker.quoting import quoted
-from kafkalet.broker.work import pause
+from kafkalet.broker.work import in_thread, pause
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafkalet.protocol.wire import ZERO_UUID
@@ -35,6 +36,8 @@ log = logging.getLogger(__name__)
 AnswerTopic = MetadataResponse.Topic
 AnswerPartition = MetadataResponse.Topic.Partition
 
+READ_AT_ONCE = 5_000
+"""A request with more topics than this is read in a thread."""
 NOT_ASKED = -(1 << 31)
 # What everybody may do where no authorizer says otherwise: a bit for each operation of the resource (AclOperation).
 TOPIC_OPERATIONS = sum(1 << operation for operation in (3, 4, 5, 6, 7, 8, 10, 11))
@@ -46,13 +49,12 @@ async def handle(request: MetadataRequest, context: Context) -> MetadataResponse
     asked = request.topics
     if asked is None or (context.version == 0 and not asked):
         topics = await _all_topics(request, context)
-    elif refusal := _refusal(asked, context.version):
-        return _refuse_all(asked, refusal)
-    elif ids := [topic.topic_id for topic in asked if topic.topic_id != ZERO_UUID]:
-        topics = await _by_ids(dict.fromkeys(ids), request, context)
     else:
-        names = dict.fromkeys(topic.name for topic in asked if topic.name is not None)
-        topics = await _by_names(names, request, context)
+        read = partial(_read, asked, context.version)
+        refusal, ids, names = read() if len(asked) <= READ_AT_ONCE else await in_thread(read)
+        if refusal:
+            return _refuse_all(asked, refusal)
+        topics = await (_by_ids(ids, request, context) if ids else _by_names(names, request, context))
     cluster_operations = CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED
     return MetadataResponse(
         brokers=[
@@ -64,6 +66,13 @@ async def handle(request: MetadataRequest, context: Context) -> MetadataResponse
         topics=topics,
         cluster_authorized_operations=cluster_operations,
     )
+
+
+def _read(asked: list[MetadataRequest.Topic], version: int) -> tuple[Code | None, dict[bytes, None], dict[str, None]]:
+    """What is wrong with the request as a whole; the topic ids it asks for, and the names, each once."""
+    refusal = _refusal(asked, version)
+    ids = dict.fromkeys(topic.topic_id for topic in asked if topic.topic_id != ZERO_UUID)
+    return refusal, ids, dict.fromkeys(topic.name for topic in asked if topic.name is not None)
 
 
 def _refusal(asked: list[MetadataRequest.Topic], version: int) -> Code | None:

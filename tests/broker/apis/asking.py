@@ -33,16 +33,19 @@ class Asking:
 
     def __call__(self, api: Api, version: int, node: int = 1, **fields: Any) -> Any:
         """The answer of a broker, as plain data; `fields` are those of the request, with structs as dicts."""
-        sent = as_received(api, version, fields)
 
         def handle() -> Any:
-            context = Context(self.cluster.nodes[node], NoClient(), ("127.0.0.1", 1), "PLAINTEXT")
-            context.api, context.version, context.client_id, context.correlation_id = api, version, "tester", 1
-            answer = importlib.import_module(f"kafkalet.broker.apis.{api.module}").handle(sent, context)
+            answer = self.begin(api, version, node, **fields)
             return finish(answer) if inspect.iscoroutine(answer) else answer
 
-        answer = self.cluster.call(handle)
-        return as_told(api, version, answer)
+        return as_told(api, version, self.cluster.call(handle))
+
+    def begin(self, api: Api, version: int, node: int = 1, **fields: Any) -> Any:
+        """Call the handler, in the thread of the cluster: its answer, or a coroutine that has not begun."""
+        context = Context(self.cluster.nodes[node], NoClient(), ("127.0.0.1", 1), "PLAINTEXT")
+        context.api, context.version, context.client_id, context.correlation_id = api, version, "tester", 1
+        handler = importlib.import_module(f"kafkalet.broker.apis.{api.module}")
+        return handler.handle(as_received(api, version, fields), context)
 
 
 @contextmanager

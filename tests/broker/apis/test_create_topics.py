@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from kafkalet.broker.work import finish
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, KafkaError
 
@@ -99,3 +100,16 @@ def test_number_of_5000_digits_answers_invalid_config(digits: str) -> None:
         [topic] = create(ask, wanted)
         assert topic["error_code"] == Code.INVALID_CONFIG
         assert topic["error_message"].endswith("for configuration retention.ms: Not a number of type LONG")
+
+
+def test_others_may_create_topics_between_the_parts_of_a_long_request() -> None:
+    with asking() as ask:
+        counts: dict[str, Any] = {"num_partitions": 60, "replication_factor": 1, "assignments": [], "configs": []}
+        topics = [{"name": name} | counts for name in "tuv"]
+        long = ask.cluster.call(lambda: ask.begin(Api.CREATE_TOPICS, 7, topics=topics, timeout_ms=1000))
+        ask.cluster.call(lambda: long.send(None))
+        assert list(ask.cluster.metadata.topics) == ["t"]
+        assert create(ask, {"name": "v"})[0]["error_code"] == Code.NONE
+        answer = ask.cluster.call(lambda: finish(long))
+        codes = [topic.error_code for topic in answer.topics]
+        assert codes == [Code.NONE, Code.NONE, Code.TOPIC_ALREADY_EXISTS]

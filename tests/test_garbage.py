@@ -1,0 +1,58 @@
+"""Full collections wait until the broker has little to do."""
+
+import asyncio
+import gc
+
+import pytest
+
+from kafkalet import garbage
+from kafkalet.garbage import collected_when_idle
+
+
+class Part:
+    """A part of a cycle, which only the collector frees."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def collections() -> int:
+    return gc.get_stats()[2]["collections"]
+
+
+async def run(busy: bool, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many full collections take place after much garbage was made."""
+    monkeypatch.setattr(garbage, "LOOK_S", 0.01)
+    monkeypatch.setattr(garbage, "NEW", 100)
+    looked = asyncio.Event()
+    looks = 0
+
+    def is_busy() -> bool:
+        nonlocal looks
+        looks += 1
+        if looks == 3:
+            looked.set()
+        return busy
+
+    with collected_when_idle(is_busy):
+        before = collections()
+        while not looked.is_set():
+            for _ in range(100 * gc.get_threshold()[1] * garbage.WANTED * 2):
+                Part()
+            await asyncio.sleep(0)
+        return collections() - before
+
+
+def test_garbage_is_collected_when_the_broker_has_little_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert asyncio.run(run(False, monkeypatch)) >= 1
+
+
+def test_a_busy_broker_is_not_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert asyncio.run(run(True, monkeypatch)) == 0
+
+
+def test_the_settings_of_the_process_are_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = gc.get_threshold()
+    asyncio.run(run(False, monkeypatch))
+    assert gc.get_threshold() == before
+    assert gc.get_freeze_count() == 0
