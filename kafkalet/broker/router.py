@@ -23,7 +23,7 @@ see quotas/throttling.py). A fourth is there while the logger `kafkalet.requests
 
 import logging
 import struct
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from functools import partial
 from importlib import import_module
 from types import CoroutineType
@@ -118,8 +118,17 @@ def _encode(answer: Response, version: int) -> Encoded:
 
 def _encode_long(answer: Response, version: int) -> Encoded:
     """The same for an answer that may have millions of pieces; to be called in a thread."""
-    (header, *pieces), size = _encode(answer, version)
-    return Encoded([header, *joined(pieces)], size)
+    pieces: list[Chunk] = []
+    answer.encode_into(pieces, version)
+    pieces = [b"", *joined(_emptied(pieces))]
+    return Encoded(pieces, sum(map(len, pieces)))
+
+
+def _emptied(pieces: list[Chunk]) -> Iterator[Chunk]:
+    """The pieces in order, each freed by itself: freeing all at once would hold up the event loop."""
+    pieces.reverse()
+    while pieces:
+        yield pieces.pop()
 
 
 class _Route:
