@@ -19,6 +19,7 @@ from .source import FILES, MODULES, imports, name_of, room_of, tree_of
 RANK = {
     "version": 0,
     "clock": 0,
+    "garbage": 0,
     "properties": 0,
     "protocol": 1,
     "storage": 2,
