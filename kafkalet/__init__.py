@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 from kafkalet.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from kafkalet.broker.cluster import Broker, Cluster
-    from kafkalet.broker.new_topics import NewTopic
+    from kafkalet.broker.cluster.new_topics import NewTopic
+    from kafkalet.broker.server import Broker, Cluster
     from kafkalet.clock import ManualClock
 
 __all__ = ["Broker", "Cluster", "ManualClock", "NewTopic", "__version__"]
 
 _HOMES = {
-    "Broker": "kafkalet.broker.cluster",
-    "Cluster": "kafkalet.broker.cluster",
+    "Broker": "kafkalet.broker.server",
+    "Cluster": "kafkalet.broker.server",
     "ManualClock": "kafkalet.clock",
-    "NewTopic": "kafkalet.broker.new_topics",
+    "NewTopic": "kafkalet.broker.cluster.new_topics",
 }
 
 

@@ -23,12 +23,12 @@ import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import NamedTuple
 
-from kafkalet.broker.addresses import CannotListen
-from kafkalet.broker.cluster import Cluster
-from kafkalet.broker.home import HomeDamaged
-from kafkalet.broker.metadata import check_topic_name
-from kafkalet.broker.new_topics import NewTopic, check_config
-from kafkalet.broker.release import UnknownRelease
+from kafkalet.broker.cluster.metadata import check_topic_name
+from kafkalet.broker.cluster.metadata_store import HomeDamaged
+from kafkalet.broker.cluster.new_topics import NewTopic, check_config
+from kafkalet.broker.config.release import UnknownRelease
+from kafkalet.broker.network.addresses import CannotListen
+from kafkalet.broker.server import Cluster
 from kafkalet.garbage import collected_when_idle
 from kafkalet.properties import InvalidProperty, read_properties
 from kafkalet.protocol.errors import KafkaError
@@ -397,8 +397,8 @@ async def _unless_stopped(stopped: asyncio.Event, work: Coroutine[None, None, No
 async def _load(cluster: Cluster, told: Serve) -> None:
     import csv
 
-    from kafkalet.broker.load import load
-    from kafkalet.broker.record_files import Columns, LoadError
+    from kafkalet.broker.seeding.loader import load
+    from kafkalet.broker.seeding.record_files import Columns, LoadError
 
     csv.field_size_limit(MAX_FIELD_CHARS)
     columns = Columns(told.key, told.timestamp)
@@ -422,7 +422,7 @@ async def _load(cluster: Cluster, told: Serve) -> None:
 
 def _refuse_columns_without_csv(told: Serve) -> None:
     """A line of JSON Lines says for itself what its key and its timestamp are."""
-    from kafkalet.broker.record_files import LoadError, RecordFile
+    from kafkalet.broker.seeding.record_files import LoadError, RecordFile
 
     with contextlib.suppress(OSError, LoadError):  # the load says what is wrong with the file
         if not any(RecordFile(path).is_csv for _, path in told.loads):

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from kafkalet.broker.new_topics import NewTopic
+from kafkalet.broker.cluster.new_topics import NewTopic
 from kafkalet.cli import SERVE_OPTIONS, Serve, UsageError, help_text, main, parse, parse_address, parse_topic
 from kafkalet.protocol.records.build import build_batch
 from kafkalet.protocol.records.record import Record

@@ -130,7 +130,7 @@ def test_time_and_chance_are_parameters(path: Path) -> None:
     assert not {"time", "random", "secrets"} & set(imports(path)) - allowed
 
 
-ENVIRONMENT = {"kafkalet.cli", "kafkalet.broker.home", "kafkalet.pipeline.session"}
+ENVIRONMENT = {"kafkalet.cli", "kafkalet.broker.cluster.metadata_store", "kafkalet.pipeline.session"}
 """Who may read the environment: the command line, where a temporary directory is looked for, and where Java is."""
 
 

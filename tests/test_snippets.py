@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kafkalet.broker.config import BrokerConfig
+from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.properties import read_properties
 
 from .snippets import DOCUMENTS, Snippet, provide, run_python, shell, snippets

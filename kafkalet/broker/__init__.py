@@ -1,19 +1,21 @@
-"""The broker: clients, leadership, coordination. This room owns the event loop.
+"""The broker: clients, leadership, coordination. Everything runs on one event loop.
 
-socket     listener.py, connection.py, receiving.py, sending.py, surroundings.py
-request    router.py: version, handler, answer; context.py: what a handler may use
-answer     apis/, one module per API; purgatory.py: answers that have to wait
-partition  partition.py: leadership over a log; leadership.py, replication.py: who leads and who follows
-log        kafkalet.storage
+    socket ── network/ ── apis/ ─┬─ cluster/ ── kafkalet.storage
+                                 ├─ groups/
+                                 ├─ transactions/
+                                 └─ quotas/, config/
 
-the whole        cluster.py: brokers over one metadata image (metadata.py); node.py: one of them;
-                     running.py: in which event loop; home.py: where the files are; views.py: what users see;
-                     upkeep.py: what nobody asks for
-    topics           new_topics.py, assignments.py
-configuration    config.py: what is acted on; catalog/: all that Kafka has; config_entries.py, documentation.py: how
-                 it is described; reconfiguration.py: how it changes
-the release      release.py: the rules in which releases of Kafka differ; features.py
-producers        producer_ids.py
-fetches          fetch_sessions.py
-data from files  load.py, record_files.py, partitioner.py
+network/         listeners, connections, buffers, and the router from a frame to its handler
+apis/            one module for each API: what a request is answered
+scheduling/      whose turn it is; long requests; requests that wait
+cluster/         metadata, partitions, leadership, replication, nodes
+groups/          the group coordinator: both rebalance protocols, offsets
+transactions/    the transaction coordinator
+quotas/          rates of clients, and how long they are muted
+config/          properties, and the rules in which releases differ
+seeding/         records from files
+
+server.py        brokers over one metadata image; running.py: in which event loop; views.py: what users see
+context.py       what a handler knows about its request
+fetch_sessions.py, telemetry.py, arguments.py, quoting.py
 """

@@ -12,13 +12,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import arguments
-from .leadership import Leadership
-from .node import Node
+from .cluster.leadership import Leadership
+from .cluster.node import Node
 from .running import Running
 from .transactions.verification import Transactions
 
 if TYPE_CHECKING:
-    from .partition import Partition
+    from .cluster.partition import Partition
     from .views import GroupView, LogView, TransactionView
 
 

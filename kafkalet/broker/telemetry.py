@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 from kafkalet.protocol.errors import Code, KafkaError
 
-from .client_metrics import DEFAULT_INTERVAL_MS, patterns
+from .cluster.metadata import MetadataImage
+from .config.client_metrics import DEFAULT_INTERVAL_MS, patterns
+from .config.release import Release
 from .context import Context
 from .groups.regex import Regex
-from .metadata import MetadataImage
-from .release import Release
 
 _LOG = logging.getLogger(__name__)
 

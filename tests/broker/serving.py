@@ -11,11 +11,11 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, Self
 
-from kafkalet.broker.connection import Connection
 from kafkalet.broker.context import Context
-from kafkalet.broker.listener import Listener
-from kafkalet.broker.purgatory import Delayed
-from kafkalet.broker.surroundings import Limits
+from kafkalet.broker.network.connection import Connection
+from kafkalet.broker.network.listener import Listener
+from kafkalet.broker.network.listener_context import Limits
+from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.clock import Clock, SystemClock
 from kafkalet.protocol.wire import Chunk
 from kafkalet.storage.files import FileRange

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from kafkalet.broker.cluster.metadata import MetadataImage, new_topic_id
+from kafkalet.broker.config.release import Release
 from kafkalet.broker.context import Context
-from kafkalet.broker.metadata import MetadataImage, new_topic_id
-from kafkalet.broker.release import Release
 from kafkalet.broker.telemetry import MAX_CLIENTS, Telemetry
 from kafkalet.clock import ManualClock
 from kafkalet.protocol.errors import Code, KafkaError

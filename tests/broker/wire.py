@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import kafkalet
-from kafkalet.broker.cluster import Cluster
+from kafkalet.broker.server import Cluster
 from kafkalet.protocol.records.build import build_batch, numbered
 from tests.golden.wire import Closed, Connection, NoAnswer
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 import kafkalet
-from kafkalet.broker.state_topics import partition_of
+from kafkalet.broker.cluster.state_topics import partition_of
 from tests.golden.wire import Closed
 
 from .doomed import SESSION_TIMEOUT_MS

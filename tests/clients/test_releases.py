@@ -3,7 +3,7 @@
 import pytest
 
 import kafkalet
-from kafkalet.broker.release import Release
+from kafkalet.broker.config.release import Release
 
 from .drivers import Driver, Found, Row, messages
 from .waiting import shared, take, until

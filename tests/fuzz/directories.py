@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from kafkalet.broker.cluster import Cluster
+from kafkalet.broker.server import Cluster
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.fetch import FetchResponse
 from kafkalet.protocol.records.batch import HEADER_SIZE, Batch

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 import kafkalet
-from kafkalet.broker import router, turns
 from kafkalet.broker.apis import fetch, fetch_conversion, list_offsets, produce
+from kafkalet.broker.network import router
+from kafkalet.broker.scheduling import turns
 from kafkalet.storage import lookup
 
 from .replay import broker_config, load, replay, transcripts

@@ -10,10 +10,10 @@ import shutil
 import tempfile
 from typing import Any
 
-from kafkalet.broker.cluster import Cluster
 from kafkalet.broker.context import Context
-from kafkalet.broker.purgatory import Delayed
-from kafkalet.broker.work import answered, start
+from kafkalet.broker.scheduling.purgatory import Delayed
+from kafkalet.broker.scheduling.work import answered, start
+from kafkalet.broker.server import Cluster
 from kafkalet.clock import ManualClock
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import KafkaError

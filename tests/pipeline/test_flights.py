@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kafkalet.broker.cluster import Broker
+from kafkalet.broker.server import Broker
 from tests.source import ROOT
 
 with warnings.catch_warnings():

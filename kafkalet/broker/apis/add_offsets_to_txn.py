@@ -7,9 +7,9 @@ The group's partition of __consumer_offsets becomes part of the transaction.
 Source: kafka.server.KafkaApis.handleAddOffsetsToTxnRequest.
 """
 
+from kafkalet.broker.cluster.state_topics import CONSUMER_OFFSETS, partition_of
 from kafkalet.broker.context import Context
-from kafkalet.broker.purgatory import Delayed
-from kafkalet.broker.state_topics import CONSUMER_OFFSETS, partition_of
+from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.transactions.answering import answer_of
 from kafkalet.broker.transactions.coordinator import for_version
 from kafkalet.broker.transactions.decisions import Producer

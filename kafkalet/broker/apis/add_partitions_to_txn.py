@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import partial
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.purgatory import Delayed
+from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.transactions.answering import answer_of
 from kafkalet.broker.transactions.coordinator import for_version
 from kafkalet.broker.transactions.decisions import Producer

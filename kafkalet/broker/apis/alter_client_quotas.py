@@ -9,11 +9,11 @@ from collections.abc import Coroutine, Mapping
 from functools import partial
 from typing import Any
 
+from kafkalet.broker.cluster.metadata import QuotaEntity
 from kafkalet.broker.context import Context
-from kafkalet.broker.metadata import QuotaEntity
 from kafkalet.broker.quotas.entities import check_entity, check_value
 from kafkalet.broker.quotas.hosts import look_up, names_of
-from kafkalet.broker.work import in_thread
+from kafkalet.broker.scheduling.work import in_thread
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.alter_client_quotas import AlterClientQuotasRequest, AlterClientQuotasResponse
 

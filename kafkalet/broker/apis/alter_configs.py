@@ -3,8 +3,8 @@
 Source: kafka.server.ConfigAdminManager.preprocess, ConfigurationControlManager.legacyAlterConfigResource.
 """
 
+from kafkalet.broker.config.reconfiguration import ResourceType, change
 from kafkalet.broker.context import Context
-from kafkalet.broker.reconfiguration import ResourceType, change
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
 

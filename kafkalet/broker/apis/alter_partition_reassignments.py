@@ -8,7 +8,7 @@ back or its broker is away; then it stays in progress, and can be cancelled by n
 Source: org.apache.kafka.controller.ReplicationControlManager.alterPartitionReassignments.
 """
 
-from kafkalet.broker.assignments import check_assignments
+from kafkalet.broker.cluster.assignments import check_assignments
 from kafkalet.broker.context import Context
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.alter_partition_reassignments import (

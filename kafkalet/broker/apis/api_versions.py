@@ -12,8 +12,8 @@ Source: kafka.server.KafkaApis.handleApiVersionsRequest, ApiVersionsResponse; v5
 
 import re
 
+from kafkalet.broker.config.features import Features
 from kafkalet.broker.context import Context
-from kafkalet.broker.features import Features
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafkalet.protocol.releases import advertised

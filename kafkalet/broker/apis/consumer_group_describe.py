@@ -11,7 +11,7 @@ from kafkalet.broker.context import Context
 from kafkalet.broker.groups.consumer_config import runs_consumer_groups
 from kafkalet.broker.groups.consumer_description import describe
 from kafkalet.broker.groups.upgrade import consumer_group
-from kafkalet.broker.work import pause
+from kafkalet.broker.scheduling.work import pause
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,

@@ -16,7 +16,7 @@ from kafkalet.broker.groups.consumer_leaving import expect_classic_members, leav
 from kafkalet.broker.groups.consumer_member import JOINING, LEAVING, LEAVING_FOR_A_RESTART
 from kafkalet.broker.groups.consumer_regex import LONG_EXPRESSION
 from kafkalet.broker.groups.upgrade import consumer_group, existing_group, group_to_join
-from kafkalet.broker.purgatory import Delayed
+from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest as Request
 from kafkalet.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse as Response

@@ -5,9 +5,9 @@ Source: kafka.server.ControllerApis.createPartitions, ReplicationControlManager.
 
 from collections import Counter
 
-from kafkalet.broker.assignments import check_assignments
+from kafkalet.broker.cluster.assignments import check_assignments
+from kafkalet.broker.cluster.metadata import spread
 from kafkalet.broker.context import Context
-from kafkalet.broker.metadata import spread
 from kafkalet.broker.quotas.mutations import count_mutations
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse

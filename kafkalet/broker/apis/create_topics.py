@@ -15,13 +15,13 @@ from collections import Counter
 from collections.abc import Coroutine, Iterator, Mapping
 from typing import Any
 
-from kafkalet.broker.assignments import in_order
-from kafkalet.broker.config_entries import new_topic_entries
+from kafkalet.broker.cluster.assignments import in_order
+from kafkalet.broker.cluster.metadata import new_topic_id
+from kafkalet.broker.cluster.new_topics import NewTopic, check_config, check_name, place_topic
+from kafkalet.broker.config.entries import new_topic_entries
 from kafkalet.broker.context import Context
-from kafkalet.broker.metadata import new_topic_id
-from kafkalet.broker.new_topics import NewTopic, check_config, check_name, place_topic
 from kafkalet.broker.quotas.mutations import count_mutations
-from kafkalet.broker.work import pause
+from kafkalet.broker.scheduling.work import pause
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 

@@ -5,10 +5,10 @@ A group that is named twice is deleted once. The answer comes when the removal i
 Source: kafka.server.KafkaApis.handleDeleteGroupsRequest, GroupCoordinatorShard.deleteGroups.
 """
 
+from kafkalet.broker.cluster.state_log import client_code
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.shard import Shard
-from kafkalet.broker.purgatory import Delayed
-from kafkalet.broker.state_log import client_code
+from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 

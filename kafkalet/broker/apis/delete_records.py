@@ -8,11 +8,11 @@ brokers keep for themselves are closed to everybody.
 Source: kafka.server.ReplicaManager.deleteRecords, DelayedDeleteRecords.
 """
 
+from kafkalet.broker.cluster.metadata import INTERNAL_TOPICS
+from kafkalet.broker.cluster.node import Node
 from kafkalet.broker.context import Context
-from kafkalet.broker.metadata import INTERNAL_TOPICS
-from kafkalet.broker.node import Node
-from kafkalet.broker.purgatory import Delayed
-from kafkalet.broker.work import pause
+from kafkalet.broker.scheduling.purgatory import Delayed
+from kafkalet.broker.scheduling.work import pause
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
 

@@ -9,8 +9,8 @@ Source: org.apache.kafka.image.ClientQuotasImage.describe.
 from collections.abc import Sequence
 from enum import IntEnum
 
+from kafkalet.broker.cluster.metadata import QuotaEntity
 from kafkalet.broker.context import Context
-from kafkalet.broker.metadata import QuotaEntity
 from kafkalet.broker.quotas.entities import CLIENT, USER
 from kafkalet.broker.quotas.hosts import IP
 from kafkalet.protocol.errors import Code, KafkaError

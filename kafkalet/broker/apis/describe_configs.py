@@ -12,11 +12,11 @@ Source: kafka.server.ConfigHelper.
 import logging
 from collections.abc import Iterable, Iterator
 
-from kafkalet.broker.config_entries import Entry, broker_entries, cluster_entries, topic_entries
+from kafkalet.broker.cluster.metadata import check_topic_name
+from kafkalet.broker.config.entries import Entry, broker_entries, cluster_entries, topic_entries
+from kafkalet.broker.config.reconfiguration import ResourceType
 from kafkalet.broker.context import Context
-from kafkalet.broker.metadata import check_topic_name
-from kafkalet.broker.reconfiguration import ResourceType
-from kafkalet.broker.work import pause
+from kafkalet.broker.scheduling.work import pause
 from kafkalet.properties import whole_number
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
@@ -91,7 +91,7 @@ def _configs(resource: Resource, request: DescribeConfigsRequest, context: Conte
 
 
 def _client_metrics(name: str, context: Context) -> Iterator[Entry]:
-    from kafkalet.broker.client_metrics import client_metrics_entries
+    from kafkalet.broker.config.client_metrics import client_metrics_entries
 
     if not name:
         raise _invalid("Client metrics subscription name must not be empty")
@@ -99,7 +99,7 @@ def _client_metrics(name: str, context: Context) -> Iterator[Entry]:
 
 
 def _group(name: str, context: Context) -> Iterator[Entry]:
-    from kafkalet.broker.group_properties import group_entries
+    from kafkalet.broker.config.group_properties import group_entries
 
     if not name:
         raise _invalid("Group name must not be empty")
@@ -123,7 +123,7 @@ def _config(entry: Entry, request: DescribeConfigsRequest) -> Config:
 
 
 def _documentation(name: str) -> str | None:
-    from kafkalet.broker.documentation import documentation_of
+    from kafkalet.broker.config.documentation import documentation_of
 
     return documentation_of(name)
 

@@ -8,8 +8,8 @@ Partitions that are asked for and are not here are left out.
 Source: kafka.server.ReplicaManager.describeLogDirs.
 """
 
+from kafkalet.broker.cluster.partition import Partition
 from kafkalet.broker.context import Context
-from kafkalet.broker.partition import Partition
 from kafkalet.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 
 Directory = DescribeLogDirsResponse.LogDir

@@ -5,9 +5,9 @@ Every replica answers, from its own log.
 Source: kafka.server.KafkaApis.handleDescribeProducersRequest, Partition.activeProducerState.
 """
 
+from kafkalet.broker.cluster.metadata import check_topic_name
 from kafkalet.broker.context import Context
-from kafkalet.broker.metadata import check_topic_name
-from kafkalet.broker.work import pause
+from kafkalet.broker.scheduling.work import pause
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.describe_producers import DescribeProducersRequest, DescribeProducersResponse
 

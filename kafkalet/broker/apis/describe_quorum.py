@@ -6,8 +6,8 @@ controller leads, and the end of the log is the offset that ApiVersions gives as
 Source: org.apache.kafka.raft.KafkaRaftClient.handleDescribeQuorumRequest, DescribeQuorumRequest.
 """
 
+from kafkalet.broker.config.features import Features
 from kafkalet.broker.context import Context
-from kafkalet.broker.features import Features
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse, Replica
 

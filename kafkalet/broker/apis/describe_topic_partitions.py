@@ -6,9 +6,9 @@ request names the topic and the partition to begin with; the topic has to be amo
 Source: kafka.server.handlers.DescribeTopicPartitionsRequestHandler, KRaftMetadataCache.
 """
 
+from kafkalet.broker.cluster.metadata import NO_LEADER, PartitionState, TopicState, check_topic_name
 from kafkalet.broker.context import Context
-from kafkalet.broker.metadata import NO_LEADER, PartitionState, TopicState, check_topic_name
-from kafkalet.broker.work import pause
+from kafkalet.broker.scheduling.work import pause
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,

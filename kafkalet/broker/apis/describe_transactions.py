@@ -6,7 +6,7 @@ Source: kafka.coordinator.transaction.TransactionCoordinator.handleDescribeTrans
 """
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.work import pause
+from kafkalet.broker.scheduling.work import pause
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.describe_transactions import (
     DescribeTransactionsRequest,

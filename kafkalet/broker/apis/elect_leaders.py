@@ -11,8 +11,8 @@ Source: org.apache.kafka.controller.ReplicationControlManager.electLeaders.
 from collections.abc import Iterator, Mapping, Sequence
 from enum import IntEnum
 
+from kafkalet.broker.cluster.metadata import NO_LEADER
 from kafkalet.broker.context import Context
-from kafkalet.broker.metadata import NO_LEADER
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
 

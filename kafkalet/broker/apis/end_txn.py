@@ -9,7 +9,7 @@ Source: kafka.server.KafkaApis.handleEndTxnRequest.
 """
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.purgatory import Delayed
+from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.transactions.answering import answer_of
 from kafkalet.broker.transactions.coordinator import Result, for_version
 from kafkalet.broker.transactions.decisions import End

@@ -20,12 +20,12 @@ Source: kafka.server.KafkaApis.handleFetchRequest, ReplicaManager.fetchMessages 
 from collections.abc import Callable, Collection, Coroutine, Iterator
 from typing import Any, NamedTuple, TypeVar
 
+from kafkalet.broker.cluster.partition import Partition, Read
 from kafkalet.broker.context import Context
 from kafkalet.broker.fetch_sessions import NAMELESS, NO_SESSION, Asked, FetchContext, Key, Told
-from kafkalet.broker.partition import Partition, Read
-from kafkalet.broker.purgatory import Delayed
 from kafkalet.broker.quotas.fetching import refuses
-from kafkalet.broker.work import answered, pause
+from kafkalet.broker.scheduling.purgatory import Delayed
+from kafkalet.broker.scheduling.work import answered, pause
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafkalet.protocol.wire import ZERO_UUID

@@ -12,9 +12,9 @@ Source: kafka.server.KafkaApis.handleFetchRequest (maybeConvertFetchedData), Laz
 from functools import partial
 from typing import cast
 
+from kafkalet.broker.config.release import Release
 from kafkalet.broker.context import Context
-from kafkalet.broker.release import Release
-from kafkalet.broker.work import in_thread, pause
+from kafkalet.broker.scheduling.work import in_thread, pause
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.fetch import FetchResponse
 from kafkalet.protocol.records.batch import batches

@@ -10,10 +10,10 @@ groups (v6) are not served: INVALID_REQUEST.
 Source: kafka.server.KafkaApis.handleFindCoordinatorRequest.
 """
 
+from kafkalet.broker.cluster.metadata import Endpoint
+from kafkalet.broker.cluster.state_topics import CONSUMER_OFFSETS, TRANSACTION_STATE, partition_of
 from kafkalet.broker.context import Context
-from kafkalet.broker.metadata import Endpoint
-from kafkalet.broker.state_topics import CONSUMER_OFFSETS, TRANSACTION_STATE, partition_of
-from kafkalet.broker.work import pause
+from kafkalet.broker.scheduling.work import pause
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 

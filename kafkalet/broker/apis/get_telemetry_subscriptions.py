@@ -3,8 +3,8 @@
 Source: org.apache.kafka.server.ClientMetricsManager.processGetTelemetrySubscriptionRequest.
 """
 
+from kafkalet.broker.cluster.metadata import ZERO_ID, new_topic_id
 from kafkalet.broker.context import Context
-from kafkalet.broker.metadata import ZERO_ID, new_topic_id
 from kafkalet.broker.telemetry import MAX_BYTES
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.messages.get_telemetry_subscriptions import (

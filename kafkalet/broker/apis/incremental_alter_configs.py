@@ -8,9 +8,9 @@ Source: kafka.server.ConfigAdminManager.preprocess, ConfigurationControlManager.
 from collections.abc import Mapping
 from enum import IntEnum
 
-from kafkalet.broker.catalog import known_property
+from kafkalet.broker.config.catalog import known_property
+from kafkalet.broker.config.reconfiguration import ResourceType, change
 from kafkalet.broker.context import Context
-from kafkalet.broker.reconfiguration import ResourceType, change
 from kafkalet.properties import Property, Type
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.incremental_alter_configs import (

@@ -8,8 +8,8 @@ Source: kafka.server.KafkaApis.handleListConfigResources.
 
 from collections.abc import Iterable
 
+from kafkalet.broker.config.reconfiguration import ResourceType
 from kafkalet.broker.context import Context
-from kafkalet.broker.reconfiguration import ResourceType
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.list_config_resources import ListConfigResourcesRequest, ListConfigResourcesResponse
 

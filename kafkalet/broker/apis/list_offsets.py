@@ -16,7 +16,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.work import in_thread, pause
+from kafkalet.broker.scheduling.work import in_thread, pause
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from kafkalet.storage.lookup import (

@@ -23,10 +23,10 @@ import logging
 from collections.abc import Iterable
 from functools import partial
 
+from kafkalet.broker.cluster.metadata import INTERNAL_TOPICS, NO_LEADER, PartitionState, TopicState, check_topic_name
 from kafkalet.broker.context import Context
-from kafkalet.broker.metadata import INTERNAL_TOPICS, NO_LEADER, PartitionState, TopicState, check_topic_name
 from kafkalet.broker.quoting import quoted
-from kafkalet.broker.work import in_thread, pause
+from kafkalet.broker.scheduling.work import in_thread, pause
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafkalet.protocol.wire import ZERO_UUID

@@ -17,7 +17,7 @@ from kafkalet.broker.context import Context
 from kafkalet.broker.groups.classic import classic_group
 from kafkalet.broker.groups.offsets_requests import Asked, CommitAnswer, check_each, commit, is_too_long, sort_out
 from kafkalet.broker.groups.shard import Shard
-from kafkalet.broker.purgatory import Delayed
+from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 

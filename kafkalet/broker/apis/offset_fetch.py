@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.offsets_records import CommittedOffset
 from kafkalet.broker.groups.shard import Shard
-from kafkalet.broker.purgatory import Delayed
+from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from kafkalet.protocol.wire import ZERO_UUID

@@ -8,7 +8,7 @@ Source: kafka.server.ReplicaManager.lastOffsetForLeaderEpoch.
 """
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.work import pause
+from kafkalet.broker.scheduling.work import pause
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,

@@ -19,12 +19,12 @@ from collections.abc import Callable, Coroutine, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
+from kafkalet.broker.cluster.metadata import INTERNAL_TOPICS
 from kafkalet.broker.context import Context
-from kafkalet.broker.metadata import INTERNAL_TOPICS
-from kafkalet.broker.purgatory import Delayed
+from kafkalet.broker.scheduling.purgatory import Delayed
+from kafkalet.broker.scheduling.work import answered, in_thread, pause
 from kafkalet.broker.transactions.verification import Operation
 from kafkalet.broker.transactions.vouching import NOTHING_ASKED, Vouched, vouch
-from kafkalet.broker.work import answered, in_thread, pause
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kafkalet.protocol.records.effort import takes_long

@@ -3,8 +3,8 @@
 Source: org.apache.kafka.server.ClientMetricsManager.processPushTelemetryRequest.
 """
 
+from kafkalet.broker.cluster.metadata import ZERO_ID
 from kafkalet.broker.context import Context
-from kafkalet.broker.metadata import ZERO_ID
 from kafkalet.broker.telemetry import MAX_BYTES
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.push_telemetry import PushTelemetryRequest, PushTelemetryResponse

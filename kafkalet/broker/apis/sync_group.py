@@ -6,7 +6,7 @@ Source: kafka.server.KafkaApis.handleSyncGroupRequest, GroupCoordinatorService.s
 """
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.purgatory import Delayed
+from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 

@@ -18,7 +18,7 @@ from kafkalet.broker.context import Context
 from kafkalet.broker.groups.classic import classic_group
 from kafkalet.broker.groups.offsets_requests import Asked, CommitAnswer, check_each, commit, commit_code, sort_out
 from kafkalet.broker.groups.shard import Shard
-from kafkalet.broker.purgatory import Delayed
+from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.transactions.decisions import Producer
 from kafkalet.broker.transactions.verification import Operation, Refusals
 from kafkalet.protocol.errors import Code, KafkaError

@@ -9,9 +9,9 @@ answer in the order of names; of a feature that is named twice the last level co
 Source: FeatureControlManager; kafka.controller.KafkaController with ZooKeeper.
 """
 
+from kafkalet.broker.config.features import Features
+from kafkalet.broker.config.reconfiguration import MIN_ISR
 from kafkalet.broker.context import Context
-from kafkalet.broker.features import Features
-from kafkalet.broker.reconfiguration import MIN_ISR
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
 

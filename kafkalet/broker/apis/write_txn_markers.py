@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.purgatory import Delayed
+from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.transactions.answering import answer_of
 from kafkalet.broker.transactions.marker import Marker, write_marker
 from kafkalet.broker.transactions.metadata import TopicPartition

@@ -7,8 +7,8 @@ Source: org.apache.kafka.coordinator.group.classic.ClassicGroup.
 
 from collections.abc import Sequence
 
-from kafkalet.broker.purgatory import Delayed
-from kafkalet.broker.state_log import StateRecord
+from kafkalet.broker.cluster.state_log import StateRecord
+from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.protocol.errors import Code, DecodeError, KafkaError
 from kafkalet.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kafkalet.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse

@@ -22,9 +22,9 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any
 
-from kafkalet.broker.purgatory import Delayed
+from kafkalet.broker.cluster.state_log import StateRecord
 from kafkalet.broker.quoting import quoted
-from kafkalet.broker.state_log import StateRecord
+from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.clock import Timer
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.join_group import JoinGroupResponse

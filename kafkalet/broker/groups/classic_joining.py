@@ -10,9 +10,9 @@ Source: org.apache.kafka.coordinator.group.GroupMetadataManager.classicGroupJoin
 
 import logging
 
-from kafkalet.broker.metadata import random_uuid
-from kafkalet.broker.purgatory import Delayed
+from kafkalet.broker.cluster.metadata import random_uuid
 from kafkalet.broker.quoting import quoted
+from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from kafkalet.protocol.text import MAX_STRING_BYTES

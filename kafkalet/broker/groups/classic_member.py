@@ -8,7 +8,7 @@ Source: org.apache.kafka.coordinator.group.classic.ClassicGroupMember, kafka.coo
 
 from collections.abc import Collection, Mapping
 
-from kafkalet.broker.purgatory import Delayed
+from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.clock import Timer
 from kafkalet.protocol.messages.join_group import JoinGroupResponse
 from kafkalet.protocol.messages.sync_group import SyncGroupResponse

@@ -9,7 +9,7 @@ Source: org.apache.kafka.coordinator.group.classic.ClassicGroup, kafka.coordinat
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
-from kafkalet.broker.state_topics import java_hash
+from kafkalet.broker.cluster.state_topics import java_hash
 from kafkalet.clock import Timer
 
 from .assignors.java_order import slot_of

@@ -12,7 +12,7 @@ Source: org.apache.kafka.coordinator.group.GroupCoordinatorRecordHelpers.newGrou
 from collections.abc import Mapping
 from struct import Struct
 
-from kafkalet.broker.state_log import StateRecord
+from kafkalet.broker.cluster.state_log import StateRecord
 from kafkalet.protocol.messages.offsets_topic import GroupMetadataKey, GroupMetadataValue
 
 from .classic_member import ClassicMember

@@ -10,8 +10,8 @@ classicGroupSyncToConsumerGroup, classicGroupHeartbeatToConsumerGroup, classicGr
 
 from collections.abc import Sequence
 
-from kafkalet.broker.metadata import new_topic_id
-from kafkalet.broker.purgatory import Delayed
+from kafkalet.broker.cluster.metadata import new_topic_id
+from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from kafkalet.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse

@@ -10,7 +10,7 @@ Source: org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroup.
 from collections.abc import Sequence
 from typing import Any
 
-from kafkalet.broker.purgatory import Delayed
+from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kafkalet.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse

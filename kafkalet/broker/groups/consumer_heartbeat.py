@@ -12,8 +12,8 @@ Source: org.apache.kafka.coordinator.group.GroupMetadataManager.consumerGroupHea
 
 from typing import NamedTuple
 
-from kafkalet.broker.metadata import new_topic_id
-from kafkalet.broker.state_log import StateRecord
+from kafkalet.broker.cluster.metadata import new_topic_id
+from kafkalet.broker.cluster.state_log import StateRecord
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,

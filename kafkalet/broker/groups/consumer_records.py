@@ -9,7 +9,7 @@ Source: org.apache.kafka.coordinator.group.GroupCoordinatorRecordHelpers.
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from kafkalet.broker.state_log import StateRecord
+from kafkalet.broker.cluster.state_log import StateRecord
 from kafkalet.protocol.messages.consumer_group_state import (
     ClassicMemberMetadata,
     ClassicProtocol,

@@ -16,7 +16,7 @@ from enum import Enum
 from typing import Any, cast
 
 from kafkalet.broker.quoting import quoted
-from kafkalet.broker.work import Work, start
+from kafkalet.broker.scheduling.work import Work, start
 from kafkalet.protocol.errors import Code, KafkaError
 
 from . import consumer_records as records

@@ -8,7 +8,7 @@ Source: the `replay` methods of org.apache.kafka.coordinator.group.GroupMetadata
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
-from kafkalet.broker.state_log import StateRecord
+from kafkalet.broker.cluster.state_log import StateRecord
 from kafkalet.protocol.errors import Code
 
 from .consumer_member import LEAVING, ClassicProtocols, ConsumerMember, MemberState, Owned

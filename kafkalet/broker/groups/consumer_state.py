@@ -11,7 +11,7 @@ Only records change it (consumer_replay).
 Source: org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroup, modern.ModernGroup.
 """
 
-from kafkalet.broker.state_log import StateRecord
+from kafkalet.broker.cluster.state_log import StateRecord
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .assignors.spec import Assignment

@@ -8,8 +8,8 @@ Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from kafkalet.broker.state_log import StateLog
-from kafkalet.broker.state_topics import CONSUMER_OFFSETS
+from kafkalet.broker.cluster.state_log import StateLog
+from kafkalet.broker.cluster.state_topics import CONSUMER_OFFSETS
 from kafkalet.clock import Timer
 from kafkalet.protocol.errors import Code, KafkaError
 

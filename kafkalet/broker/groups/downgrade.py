@@ -9,8 +9,8 @@ Source: org.apache.kafka.coordinator.group.GroupMetadataManager.convertToClassic
 import logging
 from collections.abc import Sequence
 
+from kafkalet.broker.cluster.state_log import StateRecord
 from kafkalet.broker.quoting import quoted
-from kafkalet.broker.state_log import StateRecord
 
 from . import consumer_records as records
 from .classic import ClassicGroup

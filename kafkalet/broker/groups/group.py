@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
-from kafkalet.broker.purgatory import Delayed
-from kafkalet.broker.state_log import StateRecord
+from kafkalet.broker.cluster.state_log import StateRecord
+from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kafkalet.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse

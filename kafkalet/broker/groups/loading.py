@@ -17,7 +17,7 @@ import logging
 from collections.abc import Callable
 from struct import Struct
 
-from kafkalet.broker.state_log import NO_PRODUCER
+from kafkalet.broker.cluster.state_log import NO_PRODUCER
 from kafkalet.protocol.errors import ProtocolError
 from kafkalet.protocol.records.batch import Batch
 from kafkalet.protocol.records.control import ControlType, control_type

@@ -16,7 +16,7 @@ Source: org.apache.kafka.coordinator.group.OffsetMetadataManager, kafka.coordina
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kafkalet.broker.state_log import NO_PRODUCER, StateLog, StateRecord
+from kafkalet.broker.cluster.state_log import NO_PRODUCER, StateLog, StateRecord
 
 from .offsets_records import Commit, CommittedOffset, encode_commits, encode_key, key_head
 

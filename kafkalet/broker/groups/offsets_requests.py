@@ -9,11 +9,11 @@ Source: kafka.server.KafkaApis.handleOffsetCommitRequest, OffsetCommitResponse.B
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from kafkalet.broker.cluster.metadata import TopicState
+from kafkalet.broker.cluster.state_log import NO_PRODUCER, client_code
+from kafkalet.broker.config.release import Release
 from kafkalet.broker.context import Context
-from kafkalet.broker.metadata import TopicState
-from kafkalet.broker.purgatory import Delayed
-from kafkalet.broker.release import Release
-from kafkalet.broker.state_log import NO_PRODUCER, client_code
+from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.record import wrapped
 from kafkalet.protocol.wire import ZERO_UUID

@@ -9,8 +9,8 @@ Source: org.apache.kafka.coordinator.group.GroupCoordinatorShard, GroupMetadataM
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from kafkalet.broker.purgatory import Delayed
-from kafkalet.broker.state_log import NO_SEQUENCE, StateLog, StateRecord, client_code
+from kafkalet.broker.cluster.state_log import NO_SEQUENCE, StateLog, StateRecord, client_code
+from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.clock import Clock
 from kafkalet.protocol.errors import Code, KafkaError
 

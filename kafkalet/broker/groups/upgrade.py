@@ -9,8 +9,8 @@ ConsumerGroup.fromClassicGroup.
 
 import logging
 
+from kafkalet.broker.cluster.state_log import StateRecord
 from kafkalet.broker.quoting import quoted
-from kafkalet.broker.state_log import StateRecord
 from kafkalet.protocol.errors import Code, KafkaError
 
 from . import consumer_records as records

@@ -13,7 +13,7 @@ kafka.server.ClientQuotaManager.
 
 from collections.abc import Iterable, Mapping
 
-from kafkalet.broker.metadata import QuotaEntity
+from kafkalet.broker.cluster.metadata import QuotaEntity
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .hosts import IP, address_of

@@ -8,7 +8,7 @@ metadata (`InetAddress.getByName`), and takes the first address, IPv4 before IPv
 import socket
 from collections.abc import Iterable, Mapping
 
-from kafkalet.broker.metadata import QuotaEntity
+from kafkalet.broker.cluster.metadata import QuotaEntity
 
 IP = "ip"
 _LONGEST_NAME = 253

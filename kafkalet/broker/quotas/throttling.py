@@ -19,10 +19,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from kafkalet.broker.config import BrokerConfig
+from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.broker.context import Context
-from kafkalet.broker.purgatory import Delayed
 from kafkalet.broker.quoting import quoted
+from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.clock import Clock
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, KafkaError

@@ -7,7 +7,7 @@ the one that the coordinator waits for.
 from collections.abc import Callable
 from typing import TypeVar
 
-from kafkalet.broker.purgatory import Delayed
+from kafkalet.broker.scheduling.purgatory import Delayed
 
 T = TypeVar("T")
 

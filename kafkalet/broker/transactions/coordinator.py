@@ -10,8 +10,8 @@ Source: kafka.coordinator.transaction.TransactionCoordinator.
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from kafkalet.broker.state_log import StateLog
-from kafkalet.broker.state_topics import TRANSACTION_STATE
+from kafkalet.broker.cluster.state_log import StateLog
+from kafkalet.broker.cluster.state_topics import TRANSACTION_STATE
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.storage.failures import StorageFailed
 

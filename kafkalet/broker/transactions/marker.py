@@ -10,9 +10,9 @@ Source: kafka.server.KafkaApis.handleWriteTxnMarkersRequest.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from kafkalet.broker.partition import Partition
-from kafkalet.broker.purgatory import Purgatory
-from kafkalet.broker.state_topics import CONSUMER_OFFSETS
+from kafkalet.broker.cluster.partition import Partition
+from kafkalet.broker.cluster.state_topics import CONSUMER_OFFSETS
+from kafkalet.broker.scheduling.purgatory import Purgatory
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.control import ControlType, EndMarker, build_end_marker
 from kafkalet.storage.values import Origin

@@ -12,8 +12,8 @@ Source: kafka.coordinator.transaction.TransactionStateManager.appendTransactionT
 import logging
 from collections.abc import Callable, Container
 
+from kafkalet.broker.cluster.state_log import StateLog, StateRecord, client_code
 from kafkalet.broker.quoting import quoted
-from kafkalet.broker.state_log import StateLog, StateRecord, client_code
 from kafkalet.protocol.errors import Code, KafkaError, ProtocolError
 
 from .metadata import Metadata, State

@@ -13,8 +13,8 @@ removeExpiredTransactionalIds.
 
 from collections.abc import Callable, Iterable
 
-from kafkalet.broker.config import BrokerConfig
-from kafkalet.broker.state_log import StateRecord
+from kafkalet.broker.cluster.state_log import StateRecord
+from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.clock import Clock, Timer
 from kafkalet.protocol.errors import Code
 

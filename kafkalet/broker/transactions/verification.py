@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
-from kafkalet.broker.state_topics import TRANSACTION_STATE, partition_of
+from kafkalet.broker.cluster.state_topics import TRANSACTION_STATE, partition_of
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .decisions import Producer

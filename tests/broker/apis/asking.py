@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from kafkalet.broker.cluster import Cluster
 from kafkalet.broker.context import Context
-from kafkalet.broker.work import finish
+from kafkalet.broker.scheduling.work import finish
+from kafkalet.broker.server import Cluster
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.messages import request_type, response_type
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kafkalet.broker.state_topics import partition_of
+from kafkalet.broker.cluster.state_topics import partition_of
 from kafkalet.protocol.errors import Code
 from tests.broker.transactions.producing import Tx, producing
 

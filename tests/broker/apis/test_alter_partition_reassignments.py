@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kafkalet.broker.metadata import PartitionState
+from kafkalet.broker.cluster.metadata import PartitionState
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.records.build import build_batch, numbered

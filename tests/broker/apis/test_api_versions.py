@@ -6,9 +6,9 @@ from typing import Any, cast
 import pytest
 
 from kafkalet.broker.apis.api_versions import handle
+from kafkalet.broker.cluster.metadata import MetadataImage
+from kafkalet.broker.config.release import Release
 from kafkalet.broker.context import Context
-from kafkalet.broker.metadata import MetadataImage
-from kafkalet.broker.release import Release
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse

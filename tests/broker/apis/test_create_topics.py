@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kafkalet.broker.work import finish
+from kafkalet.broker.scheduling.work import finish
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, KafkaError
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from kafkalet.broker.catalog import catalog
-from kafkalet.broker.documentation import NO_EFFECT
+from kafkalet.broker.config.catalog import catalog
+from kafkalet.broker.config.documentation import NO_EFFECT
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
 
@@ -103,7 +103,7 @@ def test_every_property_is_documented_if_asked_for() -> None:
 def test_loggers_are_told_with_their_levels() -> None:
     with asking() as ask:
         loggers = describe(ask, LOGGER, "1")
-        assert {"root", "kafkalet.broker.config"} <= loggers.keys()
+        assert {"root", "kafkalet.broker.config.broker_config"} <= loggers.keys()
         assert {logger["value"] for logger in loggers.values()} <= {"FATAL", "ERROR", "WARN", "INFO", "DEBUG", "NOTSET"}
 
 

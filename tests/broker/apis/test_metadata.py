@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kafkalet.broker.new_topics import NewTopic
+from kafkalet.broker.cluster.new_topics import NewTopic
 from kafkalet.protocol.errors import Code
 from tests.broker.wire import Plain, Wire, on_the_wire
 from tests.golden.wire import Connection

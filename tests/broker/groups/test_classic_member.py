@@ -1,7 +1,7 @@
 """`kafkalet.broker.groups.classic_member`: what a member knows, and when it counts as alive."""
 
 from kafkalet.broker.groups.classic_member import ClassicMember
-from kafkalet.broker.purgatory import Delayed
+from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.clock import ManualClock
 
 

@@ -2,7 +2,7 @@
 
 from kafkalet.broker.groups.classic_member import ClassicMember
 from kafkalet.broker.groups.classic_members import ClassicMembers, place_in_java, place_in_scala
-from kafkalet.broker.purgatory import Delayed
+from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.clock import ManualClock
 
 

@@ -1,7 +1,7 @@
+from kafkalet.broker.cluster.metadata import Endpoint, MetadataImage, PartitionState, TopicState
 from kafkalet.broker.groups.consumer_member import ConsumerMember
 from kafkalet.broker.groups.consumer_records import Resolved
 from kafkalet.broker.groups.consumer_topics import metadata_hash, topic_ids, wanted_names
-from kafkalet.broker.metadata import Endpoint, MetadataImage, PartitionState, TopicState
 
 A, B = bytes.fromhex("c5e079f374154d7e90a9610e85e02b0a"), bytes.fromhex("f6f3f1d7c4c1402c9c9312fdeeaf058e")
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kafkalet.broker.cluster.state_log import StateRecord
 from kafkalet.broker.groups.loading import load
 from kafkalet.broker.groups.offsets_records import CommittedOffset
 from kafkalet.broker.groups.shard import Shard
-from kafkalet.broker.state_log import StateRecord
 from kafkalet.protocol.records.control import ControlType, EndMarker, build_end_marker
 from kafkalet.storage.values import Origin
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from kafkalet.broker.cluster.metadata import PartitionState
 from kafkalet.broker.groups.offsets_requests import is_too_long
-from kafkalet.broker.metadata import PartitionState
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .committing import Committing, committing

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kafkalet.broker.purgatory import Delayed
-from kafkalet.broker.state_log import StateRecord, client_code
+from kafkalet.broker.cluster.state_log import StateRecord, client_code
+from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .acting import Acting

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafkalet.broker.metadata import QuotaEntity
+from kafkalet.broker.cluster.metadata import QuotaEntity
 from kafkalet.broker.quotas.entities import (
     CLIENT,
     CONNECT,

@@ -5,12 +5,12 @@ from typing import Any, cast
 
 import pytest
 
-from kafkalet.broker.config import BrokerConfig
+from kafkalet.broker.cluster.metadata import QuotaEntity
+from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.broker.context import Context
-from kafkalet.broker.metadata import QuotaEntity
-from kafkalet.broker.purgatory import Delayed
 from kafkalet.broker.quotas.entities import CONNECT, CONSUME, MUTATE, PRODUCE, REQUEST
 from kafkalet.broker.quotas.throttling import FORGET_MS, MANY_METERS, Throttling
+from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.clock import ManualClock
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, KafkaError

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from kafkalet.broker.purgatory import Delayed
+from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.transactions.answering import answer_of
 
 

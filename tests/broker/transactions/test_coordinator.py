@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import kafkalet
-from kafkalet.broker.state_topics import TRANSACTION_STATE, partition_of
+from kafkalet.broker.cluster.state_topics import TRANSACTION_STATE, partition_of
 from kafkalet.protocol.errors import Code
 from tests.broker.transactions.producing import Tx, producing
 from tests.broker.wire import Wire

@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 import kafkalet
-from kafkalet.broker.state_log import StateLog, StateRecord
+from kafkalet.broker.cluster.state_log import StateLog, StateRecord
 from kafkalet.broker.transactions.metadata import Metadata, State
 from kafkalet.broker.transactions.records import encode_key, encode_value
 from kafkalet.broker.transactions.shard import Shard, Transaction

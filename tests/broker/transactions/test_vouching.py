@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import kafkalet
-from kafkalet.broker.state_topics import TRANSACTION_STATE
+from kafkalet.broker.cluster.state_topics import TRANSACTION_STATE
 from kafkalet.protocol.errors import Code
 from tests.broker.transactions.producing import Tx, producing
 from tests.broker.wire import NoAnswer, Plain, batch

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kafkalet.broker.record_files import Columns, LoadError, RecordFile
+from kafkalet.broker.seeding.record_files import Columns, LoadError, RecordFile
 from kafkalet.pipeline.commands.records import Roles, are_records, as_records
 from kafkalet.pipeline.commands.settings import UsageError
 

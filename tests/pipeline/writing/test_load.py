@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafkalet.broker.partitioner import partition_of
+from kafkalet.broker.seeding.partitioner import partition_of
 from kafkalet.pipeline.logs.ends import last_stable_offset, log_end_offset
 from kafkalet.pipeline.options import BadOption
 from kafkalet.pipeline.writing.load import LoadOptions, arranged, load

@@ -5,8 +5,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafkalet.broker.partitioner import murmur2 as one_by_one
-from kafkalet.broker.partitioner import partition_of
+from kafkalet.broker.seeding.partitioner import murmur2 as one_by_one
+from kafkalet.broker.seeding.partitioner import partition_of
 from kafkalet.pipeline.writing.placement import murmur2, partitions_of
 
 keys = st.lists(st.binary(max_size=40) | st.binary(min_size=200, max_size=300))

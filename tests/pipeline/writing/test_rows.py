@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafkalet.broker.partitioner import partition_of
+from kafkalet.broker.seeding.partitioner import partition_of
 from kafkalet.pipeline.options import BadOption
 from kafkalet.pipeline.writing.rows import BadRows, Sorter, Stretch, check_columns, stretches
 

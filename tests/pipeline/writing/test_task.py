@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafkalet.broker.partitioner import partition_of
+from kafkalet.broker.seeding.partitioner import partition_of
 from kafkalet.pipeline.writing import task
 
 from .making import T0, entries, load, numbered, records, rows

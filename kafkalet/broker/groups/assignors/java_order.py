@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
-from kafkalet.broker.state_topics import java_hash
+from kafkalet.broker.cluster.state_topics import java_hash
 
 T = TypeVar("T")
 

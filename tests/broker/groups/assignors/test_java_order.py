@@ -2,6 +2,7 @@
 
 import pytest
 
+from kafkalet.broker.cluster.state_topics import java_hash
 from kafkalet.broker.groups.assignors.java_order import (
     _remembered_hash,
     grown,
@@ -13,7 +14,6 @@ from kafkalet.broker.groups.assignors.java_order import (
     uuid_hash,
     with_capacity,
 )
-from kafkalet.broker.state_topics import java_hash
 
 
 def test_strings_hash_as_in_java() -> None:

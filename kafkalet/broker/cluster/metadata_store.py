@@ -1,0 +1,243 @@
+"""Where a cluster keeps its files, and what it remembers beside its logs.
+
+    DIR/                        one broker: its log directory
+    DIR/broker-<node id>/       several brokers: one log directory each
+    DIR/kafkalet.json           topics, ids, configurations, leaders, quotas, features, the next producer id
+
+Logs are in Kafka's own format. Apache Kafka keeps its metadata in a log of the controller; here it is one small file,
+written anew and put in place by a rename with each change. A directory without that file (one that Apache Kafka wrote)
+is taken as it stands: topics and partitions are read off the folders, ids off their partition.metadata.
+
+Without a directory of its own a cluster lives in a temporary one that goes away with it.
+"""
+
+import logging
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from kafkalet.broker.quoting import quoted
+from kafkalet.protocol.errors import KafkaError
+from kafkalet.storage.files import replace_file
+
+from .metadata import NO_LEADER, MetadataImage, PartitionState, TopicState, check_topic_name, new_topic_id
+
+_LOG = logging.getLogger(__name__)
+
+MOST_MISSING_PARTITIONS = 10_000
+"""As many records as Kafka's controller writes at once, so a topic can hardly have grown by more."""
+MAX_INT32 = (1 << 31) - 1
+MAX_INT64 = (1 << 63) - 1
+ID_BYTES = 16
+FILE = "kafkalet.json"
+FORMAT = 1
+
+
+class HomeDamaged(Exception):
+    """The metadata file of a data directory cannot be read. The text names the file and says why."""
+
+
+class Home:
+    """The directory of a cluster. `durable` is False for a temporary one, where nothing is forced to the disk."""
+
+    def __init__(self, data_dir: str | None) -> None:
+        self.durable = data_dir is not None
+        self.path = os.path.abspath(data_dir) if data_dir is not None else _temporary()
+        os.makedirs(self.path, exist_ok=True)
+
+    @property
+    def file(self) -> str:
+        """The path of the metadata file."""
+        return os.path.join(self.path, FILE)
+
+    def log_directory(self, node_id: int, brokers: int) -> str:
+        return self.path if brokers == 1 else os.path.join(self.path, f"broker-{node_id}")
+
+    def remove(self) -> None:
+        """Delete a temporary directory; a durable one stays."""
+        if not self.durable:
+            import shutil
+
+            shutil.rmtree(self.path, ignore_errors=True)
+
+    def save(self, image: MetadataImage, next_producer_id: int) -> None:
+        """Write the metadata. A temporary cluster has nobody to read it and writes nothing."""
+        if not self.durable:
+            return
+        import json
+
+        text = json.dumps(
+            {
+                "format": FORMAT,
+                "cluster_id": image.cluster_id,
+                "next_producer_id": next_producer_id,
+                "broker_config": [[node, config] for node, config in image.broker_config.items()],
+                "group_config": image.group_config,
+                "client_metrics": image.client_metrics,
+                "client_quotas": [[sorted(entity), values] for entity, values in image.client_quotas.items()],
+                "features": {"levels": image.feature_levels, "changes": image.feature_changes},
+                "topics": [_topic_to_json(topic) for topic in image.topics.values()],
+            },
+            indent=1,
+        )
+        replace_file(self.file, text.encode(), durable=True)
+
+    def load(self) -> tuple[MetadataImage, int] | None:
+        """The metadata as it was saved last and the next producer id; None where nothing was saved."""
+        if not self.durable:
+            return None
+        import json
+
+        path = self.file
+        try:
+            with open(path, encoding="utf-8") as file:
+                saved = json.load(file)
+            if saved["format"] != FORMAT:
+                raise HomeDamaged(f"{path}: format {_shown(saved['format'])} is not known, only {FORMAT} is")
+            image = MetadataImage(_text(saved["cluster_id"]))
+            image.broker_config = {
+                None if node is None else _number(node): _texts(config) for node, config in saved["broker_config"]
+            }
+            _administration_from_json(saved, image)
+            for topic in _topics_from_json(saved["topics"]):
+                if topic.name in image.topics or image.topic_by_id(topic.topic_id) is not None:
+                    raise ValueError(f"topic {topic.name} is there twice")
+                image.add_topic(topic)
+            return image, _number(saved["next_producer_id"], 0, MAX_INT64)
+        except FileNotFoundError:
+            return None
+        except KeyError as error:
+            raise HomeDamaged(f"{path}: {error} is missing") from error
+        except (ValueError, TypeError, AttributeError, RecursionError, KafkaError) as error:
+            raise HomeDamaged(f"{path}: {error}") from error
+
+
+class Folder(NamedTuple):
+    """The log of a partition that lies in the directory of a broker."""
+
+    node_id: int
+    topic: str
+    partition: int
+    topic_id: bytes | None
+
+
+def take_in_folders(image: MetadataImage, folders: Iterable[Folder]) -> None:
+    """Take logs that were found into the metadata. They come in the order of their partitions.
+
+    A topic has the partitions that the metadata names, and those whose folders are there. Partitions between them, of
+    which there is no folder, were on other brokers: they belong to the topic, but have no replica and no leader. A
+    number far above all others is no partition's, but such a name as backup-20240101.
+    """
+    saved = set(image.topics)
+    for folder in folders:
+        reason = _reason_against(image, folder, known=folder.topic in saved)
+        if reason:
+            _LOG.warning("%s is left alone: %s", quoted(f"{folder.topic}-{folder.partition}"), reason)
+            continue
+        if folder.topic not in image.topics:
+            image.add_topic(TopicState(folder.topic, folder.topic_id or new_topic_id(), [], {}))
+        partitions = image.topics[folder.topic].partitions
+        while len(partitions) < folder.partition:
+            partitions.append(PartitionState(len(partitions), []))
+        if folder.partition == len(partitions):
+            partitions.append(PartitionState(folder.partition, [folder.node_id]))
+        elif not partitions[folder.partition].replicas:
+            partitions[folder.partition] = PartitionState(folder.partition, [folder.node_id])
+
+
+def _reason_against(image: MetadataImage, folder: Folder, *, known: bool) -> str:
+    """Why a log is none of a partition that the metadata could have; "" if it is one."""
+    topic = image.topics.get(folder.topic)
+    partitions = 0 if topic is None else len(topic.partitions)
+    if folder.partition - partitions > MOST_MISSING_PARTITIONS:
+        return f"more than {MOST_MISSING_PARTITIONS} partitions before it are missing"
+    if topic is None:
+        other = image.topic_by_id(folder.topic_id or b"")
+        return "" if other is None else f"it has the id of topic {other.name}"
+    if known and folder.partition >= partitions and folder.topic_id != topic.topic_id:
+        return f"it is of another topic than the {folder.topic} that the metadata names"
+    return ""
+
+
+def _temporary() -> str:
+    """A new directory of our own where the system keeps temporary files (the work of tempfile, without its import)."""
+    places = [os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")] + ["/tmp", os.getcwd()]  # noqa: S108
+    base = next(place for place in places if place and os.path.isdir(place))
+    path = os.path.join(base, f"kafkalet-{os.getpid()}-{os.urandom(6).hex()}")
+    os.mkdir(path, 0o700)
+    return path
+
+
+def _topic_to_json(topic: TopicState) -> dict[str, Any]:
+    return {
+        "name": topic.name,
+        "id": topic.topic_id.hex(),
+        "config": topic.config,
+        "partitions": [
+            {
+                "replicas": partition.replicas,
+                "isr": partition.isr,
+                "leader": partition.leader,
+                "leader_epoch": partition.leader_epoch,
+                "partition_epoch": partition.partition_epoch,
+                "adding": partition.adding,
+                "removing": partition.removing,
+            }
+            for partition in topic.partitions
+        ],
+    }
+
+
+def _administration_from_json(saved: dict[str, Any], image: MetadataImage) -> None:
+    """What a file of an earlier kafkalet may lack."""
+    image.group_config = {name: _texts(config) for name, config in saved.get("group_config", {}).items()}
+    image.client_metrics = {name: _texts(config) for name, config in saved.get("client_metrics", {}).items()}
+    for entity, values in saved.get("client_quotas", []):
+        parts = frozenset((_text(kind), None if name is None else _text(name)) for kind, name in entity)
+        image.client_quotas[parts] = {name: float(value) for name, value in values.items()}
+    features = saved.get("features", {"levels": {}, "changes": 0})
+    image.feature_levels = {name: _number(level) for name, level in features["levels"].items()}
+    image.feature_changes = _number(features["changes"])
+
+
+def _topics_from_json(saved: list[dict[str, Any]]) -> Iterator[TopicState]:
+    for topic in saved:
+        name, topic_id = _text(topic["name"]), bytes.fromhex(topic["id"])
+        check_topic_name(name)
+        if len(topic_id) != ID_BYTES:
+            raise ValueError(f"{topic['id']!r} is no id of a topic")
+        partitions = []
+        for index, entry in enumerate(topic["partitions"]):
+            state = PartitionState(index, _nodes(entry["replicas"]))
+            state.isr = _nodes(entry["isr"])
+            state.leader = _number(entry["leader"], NO_LEADER)
+            state.leader_epoch = _number(entry["leader_epoch"], -1)
+            state.partition_epoch = _number(entry["partition_epoch"], -1)
+            state.adding, state.removing = _nodes(entry.get("adding", [])), _nodes(entry.get("removing", []))
+            partitions.append(state)
+        yield TopicState(name, topic_id, partitions, _texts(topic["config"]))
+
+
+def _number(value: Any, least: int = 0, most: int = MAX_INT32) -> int:
+    if type(value) is not int or not least <= value <= most:
+        raise ValueError(f"{_shown(value)} is no number from {least} to {most}")
+    return value
+
+
+def _nodes(value: Any) -> list[int]:
+    return [_number(node) for node in value]
+
+
+def _text(value: Any) -> str:
+    if type(value) is not str:
+        raise ValueError(f"{_shown(value)} is no text")
+    return value
+
+
+def _texts(value: Any) -> dict[str, str]:
+    return {_text(name): _text(each) for name, each in value.items()}
+
+
+def _shown(value: Any) -> str:
+    """A value in a message of one line."""
+    return repr(value)[:100]

@@ -1,0 +1,97 @@
+"""What a cluster does from time to time without being asked.
+
+    old segments, old producers     every log.retention.check.interval.ms, first after log.initial.task.delay.ms
+    flush                           every log.flush.scheduler.interval.ms, if that is given: logs that flush.ms wants
+    checkpoints                     every replica.high.watermark.checkpoint.interval.ms, where data is to last
+    followers that lag              every half of replica.lag.time.max.ms, where there are followers
+
+Source: kafka.log.LogManager.startup, kafka.server.ReplicaManager.startup.
+"""
+
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+
+from kafkalet.broker.config.broker_config import BrokerConfig
+from kafkalet.clock import Clock, Timer
+from kafkalet.storage.failures import StorageFailed
+from kafkalet.storage.files import explain
+
+from .leadership import Leadership
+from .node import Node
+
+_LOG = logging.getLogger(__name__)
+
+
+class Upkeep:
+    """The periodic tasks of one cluster, between `start` and `stop`."""
+
+    def __init__(self, nodes: dict[int, Node], leadership: Leadership, clock: Clock) -> None:
+        self._nodes = nodes
+        self._leadership = leadership
+        self._clock = clock
+        self._timers: list[Timer] = []
+
+    def start(
+        self, config: BrokerConfig, *, durable: bool, has_followers: bool, write_again: Callable[[], None]
+    ) -> None:
+        """`write_again` writes the metadata if they could not be written before."""
+        self._every(config.log_initial_task_delay_ms, config.log_retention_check_interval_ms, self._retain)
+        if durable:
+            period_ms: float = config.replica_high_watermark_checkpoint_interval_ms
+            self._every(period_ms, period_ms, self._checkpoint)
+            self._every(period_ms, period_ms, write_again)
+            flush_ms = config.given().get("log.flush.scheduler.interval.ms")
+            if flush_ms is not None:
+                self._every(float(flush_ms), float(flush_ms), self._flush)
+        if has_followers:
+            lag_ms = config.replica_lag_time_max_ms
+            self._every(lag_ms / 2, lag_ms / 2, lambda: self._leadership.drop_laggards(lag_ms))
+
+    def stop(self) -> None:
+        for timer in self._timers:
+            timer.cancel()
+        self._timers.clear()
+
+    def _every(self, first_ms: float, period_ms: float, task: Callable[[], None]) -> None:
+        """Run a task again and again; an error in it is logged and does not end it."""
+        slot = len(self._timers)
+
+        def run() -> None:
+            try:
+                task()
+            except Exception:  # noqa: BLE001 - it must not end the task
+                _LOG.exception("%s failed", task)
+            self._timers[slot] = self._clock.call_later(period_ms, run)
+
+        self._timers.append(self._clock.call_later(first_ms, run))
+
+    def _retain(self) -> None:
+        """Drop segments that are old, too many or below the log start, and forget producers long unheard of."""
+        now_ms = self._clock.now_ms()
+        for node in self._nodes.values():
+            for partition in list(node.partitions.values()):
+                producers = partition.log.producers
+                producers.expiration_ms = node.config.producer_id_expiration_ms
+                producers.remove_expired(now_ms)
+                with suppress(StorageFailed):  # which was logged
+                    if partition.log.apply_retention():
+                        self._leadership.changed(partition)
+
+    def _flush(self) -> None:
+        """Force logs to the disk that were not for as long as their flush.ms."""
+        now_ms = self._clock.now_ms()
+        for node in self._nodes.values():
+            for partition in node.partitions.values():
+                log = partition.log
+                if now_ms - log.local.flushed_ms >= log.config.flush_ms:
+                    with suppress(StorageFailed):  # which was logged
+                        log.flush()
+
+    def _checkpoint(self) -> None:
+        """Note on disk how far the logs are, for the next start."""
+        for node in self._nodes.values():
+            try:
+                node.directory.checkpoint()
+            except OSError as error:
+                _LOG.error("%s", explain(error))

@@ -1,0 +1,192 @@
+"""One partition of an internal topic, as the coordinator that leads it reads and writes it.
+
+A coordinator decides first, then appends what it decided, and changes what it remembers when the append has succeeded:
+what is in memory can always be read again from the log. Where followers are held back it answers its client only when
+they have the records (`when_replicated`).
+
+Source: kafka.coordinator.group.GroupMetadataManager, org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
+
+from kafkalet.broker.scheduling.purgatory import Delayed, Purgatory
+from kafkalet.clock import Clock
+from kafkalet.protocol.errors import Code, KafkaError, ProtocolError
+from kafkalet.protocol.records.batch import TRANSACTIONAL, Batch, batches
+from kafkalet.protocol.records.build import frame_batch
+from kafkalet.protocol.records.record import Record, encode_records
+from kafkalet.storage.values import Isolation, Origin
+
+from .partition import Partition
+
+_LOG = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+NO_PRODUCER = -1
+NO_SEQUENCE = -1
+READ_BYTES = 1 << 20
+
+
+_CLIENT_CODES = {
+    Code.UNKNOWN_TOPIC_OR_PARTITION: Code.COORDINATOR_NOT_AVAILABLE,
+    Code.NOT_ENOUGH_REPLICAS: Code.COORDINATOR_NOT_AVAILABLE,
+    Code.NOT_ENOUGH_REPLICAS_AFTER_APPEND: Code.COORDINATOR_NOT_AVAILABLE,
+    Code.REQUEST_TIMED_OUT: Code.COORDINATOR_NOT_AVAILABLE,
+    Code.NOT_LEADER_OR_FOLLOWER: Code.NOT_COORDINATOR,
+    Code.KAFKA_STORAGE_ERROR: Code.NOT_COORDINATOR,
+    Code.MESSAGE_TOO_LARGE: Code.UNKNOWN_SERVER_ERROR,
+    Code.RECORD_LIST_TOO_LARGE: Code.UNKNOWN_SERVER_ERROR,
+    Code.INVALID_FETCH_SIZE: Code.UNKNOWN_SERVER_ERROR,
+}
+
+
+def client_code(code: Code) -> Code:
+    """What a coordinator tells its client of an error of the log under it."""
+    return _CLIENT_CODES.get(code, code)
+
+
+class StateRecord(NamedTuple):
+    """A record of an internal topic; without a value it removes what was under the key."""
+
+    key: bytes
+    value: bytes | None
+
+
+class StateLog:
+    """A partition that this broker leads, in the epoch in which it began to."""
+
+    def __init__(self, partition: Partition, clock: Clock, purgatory: Purgatory) -> None:
+        self.partition = partition
+        self.leader_epoch = partition.leader_epoch
+        self._clock = clock
+        self._purgatory = purgatory
+
+    @property
+    def index(self) -> int:
+        return self.partition.index
+
+    @property
+    def is_current(self) -> bool:
+        """Whether this broker still leads the partition, in the epoch in which it began to."""
+        return self.partition.is_leader and self.partition.leader_epoch == self.leader_epoch
+
+    @property
+    def end_offset(self) -> int:
+        """The offset that the next record gets."""
+        return self.partition.log.log_end_offset
+
+    def append(
+        self,
+        records: Sequence[StateRecord],
+        *,
+        producer_id: int = NO_PRODUCER,
+        producer_epoch: int = NO_PRODUCER,
+        base_sequence: int = NO_SEQUENCE,
+    ) -> int:
+        """Append records as one batch, which comes whole or not at all; the offset of the last one.
+
+        With a producer id they are part of its transaction. Raises KafkaError: NOT_LEADER_OR_FOLLOWER,
+        NOT_ENOUGH_REPLICAS, MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE.
+        """
+        rows = [Record(offset, 0, key, value) for offset, (key, value) in enumerate(records)]
+        return self.append_encoded(
+            encode_records(rows, 0, 0),
+            len(rows),
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            base_sequence=base_sequence,
+        )
+
+    def append_encoded(
+        self,
+        payload: bytes,
+        count: int,
+        *,
+        producer_id: int = NO_PRODUCER,
+        producer_epoch: int = NO_PRODUCER,
+        base_sequence: int = NO_SEQUENCE,
+    ) -> int:
+        """The same for `count` records that are encoded already, all of the same time, with offsets from 0 on."""
+        partition = self.partition
+        log = partition.log_for(None)
+        partition.check_replicas()
+        now_ms = self._clock.now_ms()
+        as_built = log.config.keeps_built_batches
+        base_offset = log.log_end_offset if as_built else 0
+        batch = frame_batch(
+            payload,
+            count,
+            attributes=0 if producer_id == NO_PRODUCER else TRANSACTIONAL,
+            base_offset=base_offset,
+            last_offset_delta=count - 1,
+            leader_epoch=partition.leader_epoch,
+            base_timestamp=now_ms,
+            max_timestamp=now_ms,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            base_sequence=base_sequence,
+        )
+        if as_built and producer_id == NO_PRODUCER:
+            last_offset = base_offset + count - 1
+            partition.append_plain(batch, last_offset, now_ms)
+            return last_offset
+        if as_built:
+            return partition.append_built(batch).last_offset
+        return partition.append(bytearray(batch), Origin.COORDINATOR).last_offset
+
+    def read(self) -> Iterator[tuple[Batch, Sequence[Record]]]:
+        """Every batch with its records, from the log start to the log end.
+
+        A batch that cannot be read is left out, and where the next one cannot be found reading ends; both are logged. A
+        coordinator with a part of its state serves more clients than none. (Kafka logs the error, and does the same up
+        to 3.9; since 4.0 such a coordinator serves nobody.)
+        """
+        log = self.partition.log
+        offset = log.log_start_offset
+        try:
+            while offset < log.log_end_offset:
+                found = log.read(offset, READ_BYTES, Isolation.LOG_END, at_least_one=True).records
+                chunk = found if isinstance(found, bytes) else found.read()
+                last = offset
+                for batch in batches(chunk):
+                    last = batch.next_offset
+                    try:
+                        records = batch.records()
+                    except (KafkaError, ProtocolError) as problem:
+                        _LOG.error(
+                            "%r: the batch at offset %d is skipped: %s", self.partition, batch.base_offset, problem
+                        )
+                        continue
+                    yield batch, records
+                if last <= offset:
+                    break
+                offset = last
+        except (KafkaError, OSError) as problem:
+            _LOG.error("%r: what follows offset %d cannot be read: %s", self.partition, offset, problem)
+            return
+        if offset < log.log_end_offset:
+            _LOG.error("%r: what follows offset %d cannot be read", self.partition, offset)
+
+    def is_replicated(self, offset: int) -> bool:
+        """Whether all in-sync replicas have the record at `offset`."""
+        return self.partition.log.high_watermark > offset
+
+    def when_replicated(self, offset: int, timeout_ms: float, answer: Callable[[Code], T]) -> T | Delayed[T]:
+        """The answer to a client once all in-sync replicas have the record at `offset`: at once where they do.
+
+        `answer` is given NONE, REQUEST_TIMED_OUT after `timeout_ms`, or NOT_LEADER_OR_FOLLOWER where another broker
+        took over in the meantime.
+        """
+        if self.is_replicated(offset):
+            return answer(Code.NONE)
+
+        def look() -> T | None:
+            if not self.is_current:
+                return answer(Code.NOT_LEADER_OR_FOLLOWER)
+            return answer(Code.NONE) if self.is_replicated(offset) else None
+
+        key = (self.partition.topic, self.partition.index)
+        return self._purgatory.park([key], timeout_ms, look, lambda: answer(Code.REQUEST_TIMED_OUT))

@@ -1,0 +1,85 @@
+"""The internal topics in which coordinators keep their state, and which of their partitions a key belongs to.
+
+    __consumer_offsets     groups and committed offsets, by group id
+    __transaction_state    transactions, by transactional id
+
+Whoever leads a key's partition is its coordinator. The topics are made when a client first asks for a coordinator.
+Unless their replication factor is given, it is the default of Kafka or the number of brokers, whichever is smaller, so
+that a cluster of one broker serves groups and transactions without being told to.
+
+Source: kafka.server.AutoTopicCreationManager, kafka.coordinator.group.GroupMetadataManager.partitionFor.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from kafkalet.broker.config.broker_config import BrokerConfig
+
+from .new_topics import NewTopic
+
+
+class StateTopic(NamedTuple):
+    """An internal topic, and how it is made where so many brokers live."""
+
+    name: str
+    wanted: Callable[[BrokerConfig, int], NewTopic]
+
+
+def _at_most(most: int, config: BrokerConfig, name: str, value: int) -> int:
+    """The value of a property; its default only as far as it can be had."""
+    return value if name in config.given() else min(value, most)
+
+
+def _consumer_offsets(config: BrokerConfig, brokers: int) -> NewTopic:
+    replication_factor = _at_most(
+        brokers, config, "offsets.topic.replication.factor", config.offsets_topic_replication_factor
+    )
+    properties = {
+        "cleanup.policy": "compact",
+        "compression.type": "producer",
+        "segment.bytes": str(config.offsets_topic_segment_bytes),
+    }
+    return NewTopic(CONSUMER_OFFSETS.name, config.offsets_topic_num_partitions, properties, replication_factor)
+
+
+def _transaction_state(config: BrokerConfig, brokers: int) -> NewTopic:
+    replication_factor = _at_most(
+        brokers,
+        config,
+        "transaction.state.log.replication.factor",
+        config.transaction_state_log_replication_factor,
+    )
+    min_isr = _at_most(
+        replication_factor, config, "transaction.state.log.min.isr", config.transaction_state_log_min_isr
+    )
+    properties = {
+        "cleanup.policy": "compact",
+        "compression.type": "uncompressed",
+        "min.insync.replicas": str(min_isr),
+        "segment.bytes": str(config.transaction_state_log_segment_bytes),
+        "unclean.leader.election.enable": "false",
+    }
+    return NewTopic(TRANSACTION_STATE.name, config.transaction_state_log_num_partitions, properties, replication_factor)
+
+
+CONSUMER_OFFSETS = StateTopic("__consumer_offsets", _consumer_offsets)
+TRANSACTION_STATE = StateTopic("__transaction_state", _transaction_state)
+
+STATE_TOPICS = {topic.name: topic for topic in (CONSUMER_OFFSETS, TRANSACTION_STATE)}
+
+
+def partition_of(key: str, partitions: int) -> int:
+    """Which of `partitions` keeps a group id or a transactional id: Java's hash of the string, made positive."""
+    hashed = java_hash(key)
+    if hashed == 0x80000000:  # Utils.abs of the one number that has no opposite
+        return 0
+    return (hashed if hashed < 0x80000000 else 0x100000000 - hashed) % partitions
+
+
+def java_hash(text: str) -> int:
+    """String.hashCode of Java, as an unsigned number of 32 bits."""
+    hashed = 0
+    units = text.encode("utf-16-be", "surrogatepass")
+    for position in range(0, len(units), 2):
+        hashed = (31 * hashed + (units[position] << 8 | units[position + 1])) & 0xFFFFFFFF
+    return hashed

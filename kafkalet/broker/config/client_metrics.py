@@ -1,0 +1,105 @@
+"""Subscriptions to metrics of clients (KIP-714), as resource CLIENT_METRICS of the configuration APIs.
+
+    interval.ms   how often clients push, 100 ms to an hour
+    metrics       prefixes of the metrics they push, `*` for all
+    match         which clients: `client_id=regex,client_software_name=regex,...`; all of them have to match
+
+A broker without a receiver of metrics, as this one is, tells clients what is subscribed to, takes what they push, and
+throws it away.
+
+Kafka reads the patterns of `match` with java.util.regex, which can take exponential time. Here they are read in the
+syntax of RE2 (`groups/regex.py`), which covers what such patterns need; what only an engine that goes back can match is
+refused: look-around, back-references, possessive repetitions.
+
+Source: org.apache.kafka.server.metrics.ClientMetricsConfigs.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from kafkalet.broker.groups.regex import BadRegex, Regex, compiling, finished
+from kafkalet.properties import InvalidProperty, Property, Type, as_text
+from kafkalet.protocol.errors import Code, KafkaError
+
+from .entries import UNKNOWN_TYPE, Entry, Source, SynonymEntry
+from .release import Release
+
+DEFAULT_INTERVAL_MS = 300_000
+LEAST_INTERVAL_MS, MOST_INTERVAL_MS = 100, 3_600_000
+MATCHABLE = frozenset(
+    {
+        *("client_instance_id", "client_id", "client_software_name", "client_software_version"),
+        *("client_source_address", "client_source_port"),
+    }
+)
+
+PROPERTIES = {
+    "interval.ms": Property("interval.ms", Type.INT, str(DEFAULT_INTERVAL_MS)),
+    "match": Property("match", Type.LIST, ""),
+    "metrics": Property("metrics", Type.LIST, ""),
+}
+
+
+def check(texts: Mapping[str, str], release: Release) -> None:
+    """INVALID_REQUEST or INVALID_CONFIG, unless a subscription may have these properties."""
+    for name in texts:
+        if name not in PROPERTIES:
+            raise KafkaError(Code.INVALID_REQUEST, f"Unknown client metrics configuration: {name}")
+    if "interval.ms" in texts:
+        _check_interval(texts["interval.ms"], release)
+    if "match" in texts:
+        patterns(texts["match"], release)
+
+
+def _check_interval(text: str, release: Release) -> None:
+    try:
+        value = PROPERTIES["interval.ms"].parse(text)
+    except InvalidProperty as error:
+        if not release.parses_client_metrics:
+            raise KafkaError(Code.UNKNOWN_SERVER_ERROR) from error
+        raise KafkaError(Code.INVALID_CONFIG, str(error)) from error
+    assert isinstance(value, int)
+    if not LEAST_INTERVAL_MS <= value <= MOST_INTERVAL_MS:
+        raise KafkaError(
+            Code.INVALID_REQUEST,
+            f"Invalid value {value} for interval.ms, interval must be between {LEAST_INTERVAL_MS} and "
+            f"{MOST_INTERVAL_MS} (1 hour)",
+        )
+
+
+def patterns(text: str, release: Release) -> dict[str, Regex]:
+    """The clients that `match` means, by what of them is looked at. INVALID_CONFIG."""
+    found: dict[str, Regex] = {}
+    parts = [part.strip() for part in text.split(",")]
+    if release.parses_client_metrics:
+        if not text.strip():
+            return found
+        if "" in parts:
+            raise KafkaError(Code.INVALID_CONFIG, "Configuration 'match' values must not be empty.")
+    for part in parts:
+        name, *rest = (word.strip() for word in part.split("="))
+        try:
+            if len(rest) != 1 or name not in MATCHABLE:
+                raise KafkaError(Code.INVALID_CONFIG, f"Illegal client matching pattern: {part}")
+            found[name] = finished(compiling(rest[0]))
+        except BadRegex as error:
+            raise KafkaError(
+                Code.INVALID_CONFIG,
+                f"Illegal client matching pattern: {part} (not a pattern in the syntax of RE2: {error})",
+            ) from error
+    return found
+
+
+def client_metrics_entries(texts: Mapping[str, str], release: Release) -> Iterator[Entry]:
+    """What DescribeConfigs tells of a subscription that has these properties set."""
+    if not release.parses_client_metrics:
+        for name, text in texts.items():
+            yield Entry(name, text, Source.CLIENT_METRICS, UNKNOWN_TYPE, False, False, [], documentation="")
+        return
+    for name, known in PROPERTIES.items():
+        synonyms = []
+        value = known.default
+        if name in texts:
+            value = as_text(known.parse(texts[name]))
+            synonyms.append(SynonymEntry(name, value, Source.CLIENT_METRICS))
+        source = Source.CLIENT_METRICS if synonyms else Source.DEFAULT
+        yield Entry(name, value, source, known.type.value, False, False, synonyms)

@@ -1,0 +1,237 @@
+"""What a broker refuses when clients change its properties while it runs (DynamicBrokerConfig).
+
+    names       known, and changeable at all; keystores only for a listener; some not for all brokers at once
+    values      by type and bounds
+    together    what KafkaConfig requires of several properties (`requirement failed: ...`)
+    parts       what the parts of the broker that would have to follow say to the step from the old value to the new
+                one: a pool of threads at most doubles or halves, and so on
+
+Most of these properties have no effect here; a change that Kafka refuses is refused all the same, so that a tool that
+is tried out here learns of it. Texts are Kafka's.
+
+Source: kafka.server.DynamicBrokerConfig, DynamicThreadPool, DynamicLogConfig, DynamicMetricReporterState,
+kafka.log.LogCleaner, kafka.network.ConnectionQuotas, kafka.server.KafkaConfig.validateValues.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from kafkalet.properties import InvalidProperty, Type, Value, one_of
+from kafkalet.protocol.errors import Code, KafkaError
+
+from .broker_config import BrokerConfig
+from .catalog import Known, known_property
+
+MEBIBYTE = 1 << 20
+
+THREAD_POOLS = (
+    "background.threads",
+    "num.io.threads",
+    "num.network.threads",
+    "num.recovery.threads.per.data.dir",
+    "num.replica.fetchers",
+    "remote.log.manager.copier.thread.pool.size",
+    "remote.log.manager.expiration.thread.pool.size",
+    "remote.log.manager.follower.thread.pool.size",
+    "remote.log.reader.threads",
+)
+GROUP_KINDS = ("consumer", "share", "streams")
+LISTENERS = ("listeners", "advertised.listeners")
+REPORTERS = frozenset({"", "org.apache.kafka.common.metrics.JmxReporter"})
+
+_KEYSTORES = re.compile(r"ssl\.(key|keystore|truststore)\.")
+_ENDPOINT = re.compile(r".*://\[?[0-9a-zA-Z\-%._:]*\]?:-?[0-9]+", re.ASCII)
+_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+
+
+def check_change(texts: Mapping[str, str], *, cluster_wide: bool, config: BrokerConfig, log_dir: str) -> None:
+    """Raise INVALID_REQUEST unless these may be the changed properties of a broker, or (`cluster_wide`) of all.
+
+    `config` is what the broker obeys now, and `log_dir` where its logs are.
+    """
+    known = {name: found for name in texts if (found := known_property(name, config.release.version)) is not None}
+    _check_names(known, config)
+    try:
+        for name, found in known.items():
+            found.declared.parse(texts[name])
+            _check_words(name, texts[name], found, config)
+        if cluster_wide and (own := [name for name, found in known.items() if found.is_per_broker]):
+            names = _set_of(own, config)
+            raise _refused(
+                f"Cannot update these configs at default cluster level, broker id must be specified: {names}"
+            )
+        for name in known:
+            _check_listeners(name, texts[name])
+        after = config.for_broker()
+        after.reconfigure(*((texts, config.per_broker) if cluster_wide else (config.cluster_wide, texts)))
+        after.log_config({})
+    except InvalidProperty as error:
+        raise _refused(str(error)) from error
+    if requirement := next(_unmet(_Values(after), log_dir), None):
+        raise _refused(requirement)
+    if refusal := next(_refusals(_Values(config), _Values(after)), None):
+        exception = "org.apache.kafka.common.config.ConfigException"
+        raise _refused(f"Invalid value {exception}: {refusal} for configuration Invalid dynamic configuration")
+
+
+class _Values:
+    """The values that count on a broker, by name, also of properties without effect; None for unknown ones."""
+
+    def __init__(self, config: BrokerConfig) -> None:
+        self._given = config.given()
+        self._version = config.release.version
+
+    def __getitem__(self, name: str) -> Value:
+        known = known_property(name, self._version)
+        if known is None:
+            return None
+        text = self._given.get(name, known.declared.default)
+        return None if text is None else known.declared.type.parse(name, text)
+
+    def number(self, name: str) -> int | None:
+        value = self[name]
+        return int(value) if isinstance(value, (int, float)) else None
+
+    def text(self, name: str) -> str:
+        return str(self._given.get(name, ""))
+
+
+def _refused(message: str) -> KafkaError:
+    return KafkaError(Code.INVALID_REQUEST, message)
+
+
+def _set_of(names: Iterable[str], config: BrokerConfig, kind: str = "Set") -> str:
+    """A set of names as Scala prints it, and Java from the release on in which this part of Kafka is written in it."""
+    joined = ", ".join(names)
+    return f"[{joined}]" if config.release.prints_sets_as_java else f"{kind}({joined})"
+
+
+def _check_names(known: Mapping[str, Known], config: BrokerConfig) -> None:
+    if fixed := [name for name, found in known.items() if not found.is_dynamic]:
+        raise _refused(f"Cannot update these configs dynamically: {_set_of(fixed, config)}")
+    if secure := [name for name in known if _KEYSTORES.match(name)]:
+        raise _refused(
+            "These security configs can be dynamically updated only per-listener using the listener prefix: "
+            + _set_of(secure, config, "HashSet")
+        )
+
+
+def _check_words(name: str, text: str, known: Known, config: BrokerConfig) -> None:
+    """Raise InvalidProperty for words that Kafka does not take for a list or a class."""
+    if known.declared.type is Type.LIST and config.release.refuses_duplicates_in_lists:
+        words = [word.strip() for word in text.split(",")]
+        if len(set(words)) < len(words) and name != "config.providers":
+            raise InvalidProperty(name, text, "", f"Configuration '{name}' values must not be duplicated.")
+    if name == "ssl.client.auth":
+        one_of("required", "requested", "none")(name, text)
+    elif known.declared.type is Type.CLASS and text != known.declared.default:  # there is no Java to look for it
+        raise InvalidProperty(name, text, f"Class {text} could not be found.")
+
+
+def _check_listeners(name: str, text: str) -> None:
+    """Raise InvalidProperty unless the addresses and protocols of listeners can be read."""
+    if name in LISTENERS:
+        for endpoint in text.split(","):
+            if not _ENDPOINT.fullmatch(endpoint.strip()):
+                unable = f"Unable to parse {endpoint.strip()} to a broker endpoint"
+                raise InvalidProperty(name, text, "", f"Error creating broker listeners from '{text}': {unable}")
+    elif name == "listener.security.protocol.map":
+        for pair in text.split(","):
+            protocol = pair.rpartition(":")[2].strip()
+            if protocol not in _PROTOCOLS:
+                raise InvalidProperty(name, text, "", f"Invalid security protocol `{protocol}` defined in {name}")
+
+
+def _unmet(after: _Values, log_dir: str) -> Iterator[str]:
+    """What KafkaConfig requires of several properties together and does not find."""
+    threads, buffer_bytes = after.number("log.cleaner.threads"), after.number("log.cleaner.dedupe.buffer.size")
+    if threads == 0:
+        yield "/ by zero"
+    elif threads is not None and buffer_bytes is not None and buffer_bytes // threads <= MEBIBYTE:
+        yield "requirement failed: log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread."
+    for kind in GROUP_KINDS:
+        name, most = (f"group.{kind}.{middle}assignment.interval.ms" for middle in ("", "max."))
+        interval_ms, most_ms = after.number(name), after.number(most)
+        if interval_ms is not None and most_ms is not None and interval_ms > most_ms:
+            yield f"{name} must be less than or equal to {most}"
+    cordoned = [word.strip() for word in after.text("cordoned.log.dirs").split(",") if word.strip()]
+    if missing := [directory for directory in cordoned if directory not in (log_dir, "*")]:
+        yield (
+            "requirement failed: All entries in cordoned.log.dirs must be present in log.dirs or log.dir. "
+            f"Missing entries : {', '.join(missing)}"
+        )
+
+
+def _refusals(before: _Values, after: _Values) -> Iterator[str]:
+    """What the parts of the broker say to the change."""
+    yield from _thread_pools(before, after)
+    yield from _cleaner_threads(before, after)
+    for name in ("max.connections", "max.connection.creation.rate"):
+        value = after.number(name)
+        if value is not None and value != before.number(name) and value <= 0:
+            yield f"Invalid {name} {value}"
+    yield from _local_retention(after)
+    reporters = after["metric.reporters"]
+    if isinstance(reporters, tuple) and reporters != before["metric.reporters"] and not REPORTERS.issuperset(reporters):
+        yield (
+            "Validation of dynamic config update of Set(metric.reporters) failed with class class "
+            "kafka.server.DynamicMetricsReporters"
+        )
+
+
+def _thread_pools(before: _Values, after: _Values) -> Iterator[str]:
+    for name in THREAD_POOLS:
+        old, new = before.number(name), after.number(name)
+        if old is None or new is None or old == new:
+            continue
+        failed = f"Dynamic thread count update validation failed for {name}={new}, value should"
+        if new <= 0:
+            yield f"{failed} be at least 1"
+        elif new < old // 2:
+            yield f"{failed} be at least half the current value {old}"
+        elif new > old * 2:
+            yield f"{failed} not be greater than double the current value {old}"
+
+
+def _cleaner_threads(before: _Values, after: _Values) -> Iterator[str]:
+    old, new = before.number("log.cleaner.threads"), after.number("log.cleaner.threads")
+    if old is None or new is None or old == new:
+        return
+    if new < old // 2:
+        yield f"Log cleaner threads cannot be reduced to less than half the current value {old}"
+    elif new > old * 2:
+        yield f"Log cleaner threads cannot be increased to more than double the current value {old}"
+
+
+def _local_retention(after: _Values) -> Iterator[str]:
+    """Tiered storage: what stays on local disk is a part of what stays at all."""
+    for unit in ("ms", "bytes"):
+        name, whole = f"log.local.retention.{unit}", f"log.retention.{unit}"
+        local, total = after.number(name), _total_retention(after, unit)
+        if local is None or local == -2 or total == -1:
+            continue
+        if local == -1:
+            yield f"Invalid value -1 for configuration {name}: Value must not be -1 as {whole} value is set as {total}."
+        elif local > total:
+            more = f"Value must not be more than {whole} property value: {total}"
+            yield f"Invalid value {local} for configuration {name}: {more}"
+    for unit in ("ms", "bytes"):
+        name, lag = f"log.remote.copy.lag.{unit}", after.number(f"log.remote.copy.lag.{unit}")
+        local = after.number(f"log.local.retention.{unit}")
+        effective = _total_retention(after, unit) if local in (None, -2) else local
+        if lag is not None and effective is not None and effective >= 0 and lag > effective:
+            bound = f"Value must not exceed log.local.retention.{unit} (effective value: {effective})"
+            yield f"Invalid value {lag} for configuration {name}: {bound}"
+
+
+def _total_retention(after: _Values, unit: str) -> int:
+    if unit == "bytes":
+        return after.number("log.retention.bytes") or -1
+    for name, factor in (
+        ("log.retention.ms", 1),
+        ("log.retention.minutes", 60_000),
+        ("log.retention.hours", 3_600_000),
+    ):
+        if (value := after.number(name)) is not None:
+            return max(value * factor, -1)
+    return -1

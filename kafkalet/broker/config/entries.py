@@ -1,0 +1,166 @@
+"""What DescribeConfigs and CreateTopics tell of a property: its value, where the value is from, and its synonyms.
+
+Synonyms are the values a property has at every level, the one that counts first. The list begins with the entry of the
+property's own name: where `log.retention.hours` decides over `log.retention.ms`, the latter has no synonyms at all, and
+its source reads DEFAULT. That is how Kafka tells it (ConfigHelper.configSynonyms).
+"""
+
+from collections.abc import Iterator, Mapping
+from enum import IntEnum
+from typing import NamedTuple
+
+from kafkalet.properties import InvalidProperty, Property, as_text
+from kafkalet.storage.topic_properties import topic_properties
+
+from .broker_config import SYNONYMS, BrokerConfig
+from .catalog import Known, catalog, known_property
+
+UNKNOWN_TYPE = 0
+
+
+class Source(IntEnum):
+    """Where a value is from, as DescribeConfigs numbers it."""
+
+    TOPIC = 1
+    PER_BROKER = 2
+    CLUSTER_WIDE = 3
+    STATIC = 4
+    DEFAULT = 5
+    CLIENT_METRICS = 7
+    GROUP = 8
+
+
+class SynonymEntry(NamedTuple):
+    name: str
+    value: str | None
+    source: Source
+
+
+class Entry(NamedTuple):
+    """A property of a topic, a broker, a group or a subscription to metrics."""
+
+    name: str
+    value: str | None
+    source: Source
+    config_type: int  # the number of a Type, or UNKNOWN_TYPE
+    read_only: bool
+    is_sensitive: bool
+    synonyms: list[SynonymEntry]
+    documentation: str | None = None  # what it says also if nobody asked
+
+
+def topic_entries(topic: Mapping[str, str], config: BrokerConfig) -> Iterator[Entry]:
+    """The properties of a topic that has these set, on a broker of that configuration."""
+    defaults = config.topic_defaults()
+    for property_ in topic_properties(config.release.version):
+        name = property_.name
+        if property_.default is None and name not in topic:
+            continue  # a hidden one
+        text = topic.get(name, defaults.get(name, property_.default))
+        value = None if text is None else normal(property_, text)
+        names = [synonym.name for synonym in SYNONYMS.get(name, ())]
+        synonyms = _synonyms(names[0], names, config) if names else []
+        if name in topic:
+            synonyms.insert(0, SynonymEntry(name, value, Source.TOPIC))
+        yield Entry(name, value, _source(synonyms), property_.type.value, False, False, synonyms)
+
+
+def new_topic_entries(topic: Mapping[str, str], config: BrokerConfig) -> Iterator[Entry]:
+    """The same for a topic that is being made, in the order of names: texts are as they were given."""
+    defaults = config.topic_defaults()
+    for property_ in sorted(topic_properties(config.release.version), key=lambda property_: property_.name):
+        name = property_.name
+        if property_.default is None and name not in topic:
+            continue
+        value = topic.get(name, defaults.get(name, property_.default))
+        source = Source.TOPIC if name in topic else _broker_source(name, config)
+        yield Entry(name, value, source, property_.type.value, False, False, [])
+
+
+def _broker_source(topic_property: str, config: BrokerConfig) -> Source:
+    names = [synonym.name for synonym in SYNONYMS.get(topic_property, ())]
+    for source, given in _levels(config):
+        if any(name in given for name in names):
+            return source
+    return Source.DEFAULT
+
+
+def broker_entries(config: BrokerConfig, facts: Mapping[str, str]) -> Iterator[Entry]:
+    """The properties of a broker. `facts` are static ones that nobody gave: its id, its listener."""
+    version = config.release.version
+    given = {**facts, **config.given()}
+    known = catalog(version)
+    for name, entry in known.items():
+        yield _broker_entry(name, entry, given.get(name, entry.declared.default), config, facts)
+    for name in given.keys() - known.keys():
+        yield _broker_entry(name, known_property(name, version), given[name], config, facts)
+
+
+def _broker_entry(
+    name: str, known: Known | None, text: str | None, config: BrokerConfig, facts: Mapping[str, str]
+) -> Entry:
+    is_sensitive = known is None or known.is_sensitive
+    value = text if known is None or text is None else normal(known.declared, text)
+    synonyms = _synonyms(name, _with_synonyms(name), config, facts)
+    if is_sensitive:
+        value, synonyms = None, [synonym._replace(value=None) for synonym in synonyms]
+    config_type = UNKNOWN_TYPE if known is None else known.declared.type.value
+    read_only = known is None or not known.is_dynamic
+    return Entry(name, value, _source(synonyms), config_type, read_only, is_sensitive, synonyms)
+
+
+def cluster_entries(config: BrokerConfig) -> Iterator[Entry]:
+    """The properties that are set for all brokers while they run."""
+    version = config.release.version
+    for name, text in config.cluster_wide.items():
+        entry = _broker_entry(name, known_property(name, version), text, config, {})
+        synonyms = [synonym for synonym in entry.synonyms if synonym.source is Source.CLUSTER_WIDE]
+        value = None if entry.is_sensitive else text
+        yield entry._replace(value=value, source=_source(synonyms), synonyms=synonyms)
+
+
+def normal(property_: Property, text: str) -> str:
+    """A value as Kafka shows it: without spaces around it, `true` for `TRUE`."""
+    try:
+        return as_text(property_.type.parse(property_.name, text))
+    except InvalidProperty:  # given to a property without effect
+        return text
+
+
+def _with_synonyms(name: str) -> list[str]:
+    """The names that stand for the same as a broker's property, itself among them, the one that decides first."""
+    for synonyms in SYNONYMS.values():
+        names = [synonym.name for synonym in synonyms]
+        if name in names:
+            return names
+    return [name]
+
+
+def _levels(config: BrokerConfig, facts: Mapping[str, str] | None = None) -> list[tuple[Source, Mapping[str, str]]]:
+    return [
+        (Source.PER_BROKER, config.per_broker),
+        (Source.CLUSTER_WIDE, config.cluster_wide),
+        (Source.STATIC, {**(facts or {}), **config.static}),
+    ]
+
+
+def _synonyms(
+    name: str, names: list[str], config: BrokerConfig, facts: Mapping[str, str] | None = None
+) -> list[SynonymEntry]:
+    found = [
+        SynonymEntry(other, given[other], source)
+        for source, given in _levels(config, facts)
+        for other in names
+        if other in given
+    ]
+    known = catalog(config.release.version)
+    for other in names:
+        default = known[other].declared.default if other in known else None
+        if default is not None:
+            found.append(SynonymEntry(other, default, Source.DEFAULT))
+    first = next((place for place, synonym in enumerate(found) if synonym.name == name), len(found))
+    return found[first:]
+
+
+def _source(synonyms: list[SynonymEntry]) -> Source:
+    return synonyms[0].source if synonyms else Source.DEFAULT

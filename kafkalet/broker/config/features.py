@@ -1,0 +1,174 @@
+"""The features (KIP-584) of a broker, release by release: what it supports, and what its cluster runs at.
+
+A new cluster runs at the levels of its release; UpdateFeatures changes them. Only what was changed is remembered, so
+that a data directory that goes to another release takes over that one's levels for the rest.
+
+The levels of a release are those of a fresh KRaft cluster at its defaults, as ApiVersions shows them: recorded from
+3.9, 4.0, 4.3 and 4.4, pieced together from the release notes for the others (`metadata.version` counts the steps of
+org.apache.kafka.server.common.MetadataVersion). Clusters with ZooKeeper, all up to 3.2 here, have none.
+"""
+
+from enum import IntEnum
+from functools import cache
+from typing import NamedTuple
+
+from kafkalet.broker.cluster.metadata import MetadataImage
+from kafkalet.protocol.errors import Code, KafkaError
+
+from .release import Release
+
+
+class Feature(NamedTuple):
+    """A feature: the levels a broker supports, and the one its cluster runs at (0: it is off)."""
+
+    name: str
+    lowest: int
+    highest: int
+    finalized: int
+
+
+def _metadata(lowest: int, level: int) -> Feature:
+    return Feature("metadata.version", lowest, level, level)
+
+
+_GROUP = Feature("group.version", 0, 1, 1)
+_KRAFT = Feature("kraft.version", 0, 1, 0)
+_TRANSACTION = Feature("transaction.version", 0, 2, 2)
+_STREAMS = Feature("streams.version", 0, 1, 1)
+_ELIGIBLE_LEADERS = Feature("eligible.leader.replicas.version", 0, 1, 1)
+
+_BY_RELEASE: dict[tuple[int, ...], tuple[Feature, ...]] = {
+    (3, 3): (_metadata(1, 7),),
+    (3, 4): (_metadata(1, 8),),
+    (3, 5): (_metadata(1, 11),),
+    (3, 6): (_metadata(1, 14),),
+    (3, 7): (_metadata(1, 19),),
+    (3, 8): (_metadata(1, 20),),
+    (3, 9): (_KRAFT, _metadata(1, 21)),
+    (4, 0): (_GROUP, _KRAFT, _metadata(7, 25), _TRANSACTION, _ELIGIBLE_LEADERS._replace(finalized=0)),
+    (4, 1): (_GROUP, _KRAFT, _metadata(7, 27), Feature("share.version", 0, 1, 0), _TRANSACTION, _ELIGIBLE_LEADERS),
+    (4, 2): (
+        *(_GROUP, _KRAFT, _metadata(7, 29), Feature("share.version", 0, 1, 1)),
+        *(_STREAMS, _TRANSACTION, _ELIGIBLE_LEADERS),
+    ),
+    (4, 3): (
+        *(_GROUP, _KRAFT, _metadata(7, 30), Feature("share.version", 0, 1, 1)),
+        *(_STREAMS, _TRANSACTION, _ELIGIBLE_LEADERS),
+    ),
+    (4, 4): (
+        *(_GROUP, _KRAFT, _metadata(7, 33), Feature("share.version", 0, 2, 2)),
+        *(_STREAMS, _TRANSACTION, _ELIGIBLE_LEADERS),
+    ),
+}
+
+_FEW_IN_ORDER = (
+    *("group.version", "streams.version", "transaction.version"),
+    *("eligible.leader.replicas.version", "kraft.version", "share.version", "metadata.version"),
+)
+_MANY_IN_ORDER = (
+    *("group.version", "kraft.version", "share.version", "metadata.version"),
+    *("streams.version", "transaction.version", "eligible.leader.replicas.version"),
+)
+"""The order of Java's HashMap with up to six entries, and with more."""
+
+_METADATA_CHANGED = frozenset({1, 3, 5, 6, 7, 8, 11, 13, 14, 15, 17, *range(23, 34)})
+"""The steps of metadata.version that changed the metadata itself, so that there is no way back below them."""
+_LEAST_METADATA = 4
+"""Below that level of metadata.version there were no features."""
+
+
+class UpgradeType(IntEnum):
+    """In which direction a level may be changed. Before version 1 of UpdateFeatures every change is an UPGRADE."""
+
+    UPGRADE = 1
+    SAFE_DOWNGRADE = 2
+    UNSAFE_DOWNGRADE = 3
+
+
+@cache
+def _by_name(version: tuple[int, ...]) -> dict[str, Feature]:
+    return {feature.name: feature for feature in _BY_RELEASE.get(version, ())}
+
+
+def supported_features(release: Release) -> tuple[Feature, ...]:
+    """What a broker of this release supports, in the order in which it lists it."""
+    return _BY_RELEASE.get(release.version[:2], ())
+
+
+class Features:
+    """The levels that a cluster runs at. `metadata` remembers those that were changed."""
+
+    def __init__(self, release: Release, metadata: MetadataImage) -> None:
+        self.release = release
+        self.metadata = metadata
+        self.supported = _by_name(release.version[:2])
+
+    def level(self, name: str) -> int:
+        """The level of a feature, 0 where it is off or not known."""
+        feature = self.supported.get(name)
+        if feature is None:
+            return 0
+        changed = self.metadata.feature_levels.get(name, feature.finalized)
+        return max(feature.lowest, min(changed, feature.highest))  # of another release, perhaps
+
+    def finalized(self) -> list[tuple[str, int]]:
+        """Every feature that is on, with its level, in the order in which a broker lists them."""
+        running = {name: level for name in self.supported if (level := self.level(name))}
+        order = _FEW_IN_ORDER if len(running) <= 6 else _MANY_IN_ORDER
+        return [(name, running[name]) for name in order if name in running]
+
+    @property
+    def epoch(self) -> int:
+        """How current that is. With KRaft the offset in the metadata log where a new cluster stands, which varies a
+        little, and one more for each change; 0 where the broker knows of features but its cluster has none; -1 where
+        nobody knew of them.
+        """
+        if self.supported:
+            return (14 if self.release.version >= (4, 0) else 8) + self.metadata.feature_changes
+        return 0 if self.release.version >= (2, 7) else -1
+
+    def check(self, name: str, level: int, upgrade_type: int, node_id: int) -> None:
+        """Raise INVALID_UPDATE_VERSION unless a controller, this node, would let the feature have that level."""
+        reason = self._problem(name, level, upgrade_type, node_id)
+        if reason is not None:
+            message = f"Invalid update version {level} for feature {name}. {reason}"
+            raise KafkaError(Code.INVALID_UPDATE_VERSION, message)
+
+    def _problem(self, name: str, level: int, upgrade_type: int, node_id: int) -> str | None:
+        """What speaks against a level, None if nothing does (FeatureControlManager.updateFeature)."""
+        if upgrade_type not in list(UpgradeType):
+            return "The controller does not support the given upgrade type."
+        if level < 0:
+            return "A feature version cannot be less than 0."
+        feature = self.supported.get(name)
+        if feature is None:
+            if level == 0:
+                return f"Feature {name} not found." if self.release.changes_features_together else None
+            return f"Local controller {node_id} does not support this feature."
+        if not feature.lowest <= level <= feature.highest and (level or self.release.changes_features_together):
+            return f"Local controller {node_id} only supports versions {feature.lowest}-{feature.highest}"
+        now = self.level(name)
+        if level > now and upgrade_type != UpgradeType.UPGRADE:
+            return "Can't downgrade to a newer version."
+        if level < now and upgrade_type == UpgradeType.UPGRADE:
+            return (
+                "Can't downgrade the version of this feature without setting the upgrade type to either safe or "
+                "unsafe downgrade."
+            )
+        return self._no_way_back(name, now, level) if level < now else None
+
+    def _no_way_back(self, name: str, now: int, level: int) -> str | None:
+        if name == "kraft.version" and self.release.changes_features_together:
+            return "Can't downgrade the version of this feature."
+        if name == "metadata.version":
+            if level < _LEAST_METADATA:
+                return "Unable to set a metadata.version less than 3.3-IV0"
+            if not _METADATA_CHANGED.isdisjoint(range(level + 1, now + 1)):
+                return "Refusing to perform the requested downgrade because it might delete metadata information."
+        return None
+
+    def change(self, name: str, level: int) -> None:
+        """Let the cluster run at a level that was checked."""
+        if name in self.supported:
+            self.metadata.feature_levels[name] = level
+        self.metadata.feature_changes += 1

@@ -1,0 +1,192 @@
+"""Properties that a group may have for itself (KIP-848, KIP-932, KIP-1071): resource GROUP of the configuration APIs.
+
+Without one of its own a group has the broker's: `group.consumer.session.timeout.ms` stands behind
+`consumer.session.timeout.ms`. The broker's also give the bounds within which a group may choose. What the metadata
+keeps of a group is what was set, as text; a group without anything set is not in it.
+
+Source: org.apache.kafka.coordinator.group.GroupConfig, GroupConfigManager; bounds and words as measured on 4.4.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, cast
+
+from kafkalet.broker.cluster.metadata import MetadataImage
+from kafkalet.properties import (
+    Check,
+    InvalidProperty,
+    Property,
+    Type,
+    Value,
+    as_text,
+    at_least,
+    between,
+    one_of,
+    whole_number,
+)
+from kafkalet.protocol.errors import Code, KafkaError
+
+from .broker_config import BrokerConfig
+from .catalog import known_property
+from .entries import UNKNOWN_TYPE, Entry, Source, SynonymEntry
+
+_DURATION = re.compile(
+    r"[+-]?P(?=.)([+-]?\d+D)?(T(?=.)([+-]?\d+H)?([+-]?\d+M)?([+-]?\d+([.,]\d{0,9})?S)?)?", re.IGNORECASE
+)
+
+
+def _offset_reset(name: str, value: Value) -> None:
+    kind, _, duration = str(value).partition(":")
+    if value in ("earliest", "latest") or (kind == "by_duration" and _DURATION.fullmatch(duration)):
+        return
+    raise InvalidProperty(
+        name,
+        str(value),
+        f"Invalid value `{value}` for configuration {name}. The value must be either 'earliest', 'latest' or of the "
+        "format 'by_duration:<PnDTnHnMn.nS>'.",
+    )
+
+
+class GroupProperty(NamedTuple):
+    """A property of groups, and what of the broker's stands behind it."""
+
+    declared: Property
+    since: tuple[int, int]
+    broker: str | None = None  # the broker's property that gives the default
+    least: str | None = None  # those that give the bounds
+    most: str | None = None
+
+
+def _bounded(name: str, default: int, since: tuple[int, int], check: Check) -> GroupProperty:
+    kind, _, rest = name.partition(".")
+    prefix = f"group.{kind}."
+    declared = Property(name, Type.INT, str(default), check)
+    return GroupProperty(declared, since, prefix + rest, f"{prefix}min.{rest}", f"{prefix}max.{rest}")
+
+
+def _of_broker(name: str, type_: Type, default: str, check: Check | None = None) -> GroupProperty:
+    return GroupProperty(Property(name, type_, default, check), (4, 2), f"group.{name}")
+
+
+_ALL = (
+    _bounded("consumer.session.timeout.ms", 45_000, (4, 0), at_least(1)),
+    _bounded("consumer.heartbeat.interval.ms", 5000, (4, 0), at_least(1)),
+    _bounded("consumer.assignment.interval.ms", 1000, (4, 2), at_least(0)),
+    _bounded("share.session.timeout.ms", 45_000, (4, 0), at_least(1)),
+    _bounded("share.heartbeat.interval.ms", 5000, (4, 0), at_least(1)),
+    _bounded("share.record.lock.duration.ms", 30_000, (4, 0), at_least(1000)),
+    _bounded("share.delivery.count.limit", 5, (4, 2), at_least(2)),
+    _bounded("share.partition.max.record.locks", 2000, (4, 2), between(100, 10_000)),
+    _bounded("share.assignment.interval.ms", 1000, (4, 2), at_least(0)),
+    GroupProperty(Property("share.auto.offset.reset", Type.STRING, "latest", _offset_reset), (4, 0)),
+    GroupProperty(
+        Property(
+            "share.isolation.level", Type.STRING, "read_uncommitted", one_of("read_committed", "read_uncommitted")
+        ),
+        (4, 1),
+    ),
+    GroupProperty(Property("share.renew.acknowledge.enable", Type.BOOLEAN, "true"), (4, 2)),
+    _bounded("streams.session.timeout.ms", 45_000, (4, 1), at_least(1)),
+    _bounded("streams.heartbeat.interval.ms", 5000, (4, 1), at_least(1)),
+    _bounded("streams.assignment.interval.ms", 1000, (4, 2), at_least(0)),
+    _of_broker("streams.num.standby.replicas", Type.INT, "0", at_least(0)),
+    _of_broker("streams.initial.rebalance.delay.ms", Type.INT, "3000", at_least(0)),
+    GroupProperty(Property("streams.assignor.name", Type.STRING, "sticky"), (4, 4), "group.streams.assignors"),
+    _of_broker("streams.rack.aware.assignment.tags", Type.LIST, ""),
+    GroupProperty(Property("errors.deadletterqueue.topic.name", Type.STRING, ""), (4, 4)),
+    GroupProperty(Property("errors.deadletterqueue.copy.record.enable", Type.BOOLEAN, "false"), (4, 4)),
+)
+
+
+def properties_of_groups(version: tuple[int, ...]) -> dict[str, GroupProperty]:
+    """Those that a release has, by their names."""
+    return {known.declared.name: known for known in _ALL if known.since <= version}
+
+
+def check(texts: Mapping[str, str], config: BrokerConfig) -> None:
+    """Raise INVALID_CONFIG unless a group may have these properties on brokers so configured."""
+    known = properties_of_groups(config.release.version)
+    for name in texts:
+        if name not in known:
+            raise KafkaError(Code.INVALID_CONFIG, f"Unknown group config name: {name}")
+    try:
+        values = {name: known[name].declared.parse(text) for name, text in texts.items()}
+    except InvalidProperty as error:
+        raise KafkaError(Code.INVALID_CONFIG, str(error)) from error
+    for name, value in values.items():
+        if reason := _out_of_bounds(known[name], value, config):
+            raise KafkaError(Code.INVALID_CONFIG, reason)
+
+
+def _out_of_bounds(known: GroupProperty, value: Value, config: BrokerConfig) -> str | None:
+    name = known.declared.name
+    if known.least is not None and known.most is not None:
+        least, most = _broker_number(known.least, config), _broker_number(known.most, config)
+        if not least <= cast(int, value) <= most:
+            return f"{name} must be in the range {least} to {most} inclusive."
+    elif name == "streams.num.standby.replicas":
+        most = _broker_number("group.streams.max.standby.replicas", config)
+        if cast(int, value) > most:
+            return f"{name} must be less than or equal to {most}"
+    elif name == "streams.assignor.name":
+        assignors = _broker_text("group.streams.assignors", config) or ""
+        if value not in assignors.split(","):
+            return (
+                f"{name} '{value}' is not a registered task assignor. "
+                f"Registered assignors are: [{', '.join(assignors.split(','))}]."
+            )
+    return None
+
+
+def value_of(name: str, group: str, metadata: MetadataImage, config: BrokerConfig) -> Value:
+    """What holds for a group: its own, or the broker's. KeyError for a property that the release does not have."""
+    known = properties_of_groups(config.release.version)[name]
+    text = metadata.group_config.get(group, {}).get(name)
+    if text is None:
+        return known.declared.type.parse(name, _default(known, config))
+    return known.declared.parse(text)
+
+
+def group_entries(texts: Mapping[str, str], config: BrokerConfig) -> Iterator[Entry]:
+    """What DescribeConfigs tells of a group that has these properties set."""
+    for name, known in properties_of_groups(config.release.version).items():
+        synonyms = _broker_synonyms(known, config)
+        if name in texts:
+            synonyms.insert(0, SynonymEntry(name, as_text(known.declared.parse(texts[name])), Source.GROUP))
+        type_ = known.declared.type.value or UNKNOWN_TYPE
+        yield Entry(name, synonyms[0].value, synonyms[0].source, type_, False, False, synonyms)
+
+
+def _default(known: GroupProperty, config: BrokerConfig) -> str:
+    text = None if known.broker is None else _broker_text(known.broker, config)
+    if known.declared.name == "streams.assignor.name":
+        text = (text or "").partition(",")[0]  # the first of them
+    return text if text is not None else known.declared.default or ""
+
+
+def _broker_synonyms(known: GroupProperty, config: BrokerConfig) -> list[SynonymEntry]:
+    """What holds for groups without a value of their own, and what would if that were not given."""
+    levels = ((Source.PER_BROKER, config.per_broker), (Source.CLUSTER_WIDE, config.cluster_wide))
+    if known.broker is None:
+        return [SynonymEntry(known.declared.name, _default(known, config), Source.DEFAULT)]
+    name = known.broker
+    found = [
+        SynonymEntry(name, given[name], source)
+        for source, given in (*levels, (Source.STATIC, config.static))
+        if name in given
+    ]
+    if not found:
+        return [SynonymEntry(name, _default(known, config), Source.DEFAULT)]
+    found[0] = found[0]._replace(value=_default(known, config))
+    property_ = known_property(name, config.release.version)
+    default = None if property_ is None else property_.declared.default
+    return found if default is None else [*found, SynonymEntry(name, default, Source.DEFAULT)]
+
+
+def _broker_text(name: str, config: BrokerConfig) -> str | None:
+    known = known_property(name, config.release.version)
+    return config.given().get(name, None if known is None else known.declared.default)
+
+
+def _broker_number(name: str, config: BrokerConfig) -> int:
+    return whole_number((_broker_text(name, config) or "0").strip()) or 0

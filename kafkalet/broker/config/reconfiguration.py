@@ -1,0 +1,178 @@
+"""Changes of configurations while brokers run: of a topic, of one broker, of all brokers.
+
+AlterConfigs and IncrementalAlterConfigs differ in how they say what is to be; from there on they are one. A change is
+an `Edit`, which makes the new texts of a resource out of the old ones. Everything is checked before anything changes,
+and what has changed counts at once.
+
+Source: kafka.server.ConfigAdminManager (what a broker looks at before it asks the controller) and
+ConfigurationControlManager (what the controller looks at), in this order.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from enum import IntEnum
+from typing import Any
+
+from kafkalet.broker.cluster.metadata import check_topic_name
+from kafkalet.broker.context import Context
+from kafkalet.properties import InvalidProperty, whole_number
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.storage.config import UnknownProperty, check
+
+from .dynamic import check_change
+from .release import Release
+
+Edit = Callable[[Mapping[str, str]], dict[str, str]]
+"""From the properties that are set to those that shall be. May raise KafkaError."""
+
+MIN_ISR = "min.insync.replicas"
+
+
+class ResourceType(IntEnum):
+    """What has a configuration."""
+
+    TOPIC = 2
+    BROKER = 4
+    BROKER_LOGGER = 8
+    CLIENT_METRICS = 16
+    GROUP = 32
+
+
+def change(
+    context: Context, resource_type: int, name: str, edit: Edit, named: Collection[str], validate_only: bool
+) -> None:
+    """Change the configuration of a resource, or only see whether it could be; `named` are the properties of the
+    request. Raises KafkaError.
+    """
+    if resource_type == ResourceType.TOPIC:
+        _change_topic(context, name, edit, validate_only)
+    elif resource_type == ResourceType.BROKER:
+        _change_broker(context, name, edit, named, validate_only)
+    elif resource_type == ResourceType.BROKER_LOGGER:
+        raise _invalid("Loggers are not changed by clients here; see --log-level")
+    elif resource_type == ResourceType.CLIENT_METRICS:
+        _change_client_metrics(context, name, edit, validate_only)
+    elif resource_type == ResourceType.GROUP and context.release.configures_groups:
+        _change_group(context, name, edit, validate_only)
+    else:
+        raise _invalid(f"Unknown resource type {resource_type}")
+
+
+def _change_topic(context: Context, name: str, edit: Edit, validate_only: bool) -> None:
+    cluster: Any = context.cluster
+    topic = cluster.metadata.topics.get(name)
+    texts = edit({} if topic is None else topic.config)
+    unknown = KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+    if topic is None and not context.release.runs_without_zookeeper:
+        raise unknown
+    if not name:
+        raise _invalid("Default topic resources are not allowed.")
+    check_topic_name(name)
+    try:
+        check(texts, context.release.log_rules)
+    except UnknownProperty as error:
+        raise KafkaError(Code.INVALID_CONFIG, str(error)) from error
+    except InvalidProperty as error:
+        raise _bad_value(error, name, context.release) from error
+    if topic is None:
+        raise unknown
+    if not validate_only:
+        with cluster.changes.begin() as change:
+            before, topic.config = topic.config, texts
+            change.undo(lambda: cluster.reconfigure(topic))
+            change.undo(lambda: setattr(topic, "config", before))
+            cluster.apply_config(topic)
+
+
+def _bad_value(error: InvalidProperty, topic: str, release: Release) -> KafkaError:
+    code = Code.INVALID_CONFIG if release.runs_without_zookeeper else Code.INVALID_REQUEST
+    return KafkaError(code, f"{_prefix('TOPIC', topic, release)}{error}")
+
+
+def _prefix(kind: str, name: str, release: Release) -> str:
+    """What brokers with ZooKeeper put before the text of a bad value."""
+    if release.runs_without_zookeeper:
+        return ""
+    return f"Invalid config value for resource ConfigResource(type={kind}, name='{name}'): "
+
+
+def _change_broker(context: Context, name: str, edit: Edit, named: Collection[str], validate_only: bool) -> None:
+    cluster: Any = context.cluster
+    node_id = _node_id(name, context) if name else None
+    changed: dict[int | None, dict[str, str]] = cluster.metadata.broker_config
+    before = changed.get(node_id, {})
+    texts = edit(before)
+    try:
+        check_change(
+            texts,
+            cluster_wide=node_id is None,
+            config=context.node.config,
+            log_dir=context.node.directory.path,
+        )
+    except KafkaError as error:
+        raise KafkaError(error.code, f"{_prefix('BROKER', name, context.release)}{error.message}") from error
+    if context.cluster.feature_level("eligible.leader.replicas.version"):
+        if node_id is not None and MIN_ISR in named:
+            message = f"Broker-level {MIN_ISR} cannot be altered while ELR is enabled."
+            raise KafkaError(Code.INVALID_CONFIG, message)
+        if node_id is None and MIN_ISR in before and MIN_ISR not in texts:
+            message = f"Cluster-level {MIN_ISR} cannot be removed while ELR is enabled."
+            raise KafkaError(Code.INVALID_CONFIG, message)
+    if not validate_only:
+        with cluster.changes.begin() as change:
+            change.undo(cluster.reconfigure_brokers)
+            change.undo(lambda: changed.update({node_id: before}))
+            changed[node_id] = texts
+            cluster.apply_broker_config()
+
+
+def _change_client_metrics(context: Context, name: str, edit: Edit, validate_only: bool) -> None:
+    from .client_metrics import check as check_client_metrics
+
+    kept: dict[str, dict[str, str]] = context.cluster.metadata.client_metrics
+    texts = edit(kept.get(name, {}))
+    if not name:
+        raise _invalid("Subscription name can't be empty")
+    check_client_metrics(texts, context.release)
+    _keep(name, texts, kept, context, validate_only)
+
+
+def _change_group(context: Context, name: str, edit: Edit, validate_only: bool) -> None:
+    from .group_properties import check as check_group
+
+    kept: dict[str, dict[str, str]] = context.cluster.metadata.group_config
+    texts = edit(kept.get(name, {}))
+    if not name:
+        raise _invalid("Default group resources are not allowed.")
+    check_group(texts, context.node.config)
+    _keep(name, texts, kept, context, validate_only)
+
+
+def _keep(
+    name: str, texts: dict[str, str], kept: dict[str, dict[str, str]], context: Context, validate_only: bool
+) -> None:
+    """Remember the properties of a resource; one without any is none."""
+    if validate_only:
+        return
+    with context.cluster.changes.begin() as change:
+        before = dict(kept)
+        change.undo(lambda: kept.update(before))
+        change.undo(kept.clear)
+        if texts:
+            kept[name] = texts
+        else:
+            kept.pop(name, None)
+
+
+def _node_id(name: str, context: Context) -> int:
+    expected = context.node.node_id
+    node_id = whole_number(name)
+    if node_id is None:
+        kind = "Node" if context.release.runs_without_zookeeper else "Broker"
+        raise _invalid(f"{kind} id must be an integer, but it is: {name}")
+    if node_id != expected:
+        raise _invalid(f"Unexpected broker id, expected {expected}, but received {name}")
+    return node_id
+
+
+def _invalid(message: str) -> KafkaError:
+    return KafkaError(Code.INVALID_REQUEST, message)

@@ -1,0 +1,398 @@
+"""A request's way to its handler, and its answer's way back.
+
+    frame ── header ── served? ── gate ── decode ── intercept ── handle ──┬── throttle ── encode ── pieces
+               │          │        │        │                             ├── Delayed: the connection waits for it
+               └──────────┴────────┴────────┴── CloseConnection           └── None: the client expects no answer
+
+The router knows no sockets: a frame goes in, the pieces of an answer come out. What it knows of one version of one API
+is a `_Route`, made on its first request; from then on a request costs one look-up.
+
+What Kafka does where it cannot answer (SocketServer, RequestHeader.parse, RequestContext.parseRequest):
+
+* ApiVersions in a version that is not served, also a negative one, is answered in version 0 with error 35, naming
+  (since 2.4, KIP-511) the versions of ApiVersions; its body is not looked at.
+* Any other unknown API, unserved version, or message that cannot be read closes the connection.
+* Bytes after a complete message are ignored.
+* An answer that cannot be written is UNKNOWN_SERVER_ERROR: a string of it has more than 32,767 bytes.
+* A refusal that fits no single part of the answer refuses all of it (KafkaApis.handleError, getErrorResponse): a
+  KafkaError that leaves a handler goes to `refuse` of the same module. Where there is none it is a bug.
+
+Three hooks are None until they are needed: `gate` (authentication), `intercept` (fault injection), `throttle` (quotas,
+see quotas/throttling.py). A fourth is there while the logger `kafkalet.requests` is at level debug (request_log.py).
+"""
+
+import logging
+import struct
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from functools import partial
+from importlib import import_module
+from types import CoroutineType
+from typing import Any, NamedTuple, Protocol, cast
+
+from kafkalet.broker.apis import SERVED
+from kafkalet.broker.context import Client, Context
+from kafkalet.broker.scheduling.purgatory import Delayed
+from kafkalet.broker.scheduling.turns import Turns
+from kafkalet.broker.scheduling.work import Work, Workers, answered, has_given_way, in_thread, pause, start
+from kafkalet.protocol.api import BY_KEY, Api
+from kafkalet.protocol.errors import Code, DecodeError, EncodeError, KafkaError, ProtocolError
+from kafkalet.protocol.frame import has_response_tags
+from kafkalet.protocol.messages import request_type
+from kafkalet.protocol.schema import Request, Response
+from kafkalet.protocol.tags import skip_tags
+from kafkalet.protocol.text import REPLACE
+from kafkalet.protocol.wire import Chunk
+
+from .sending import joined
+
+_LOG = logging.getLogger(__name__)
+_REQUESTS = logging.getLogger("kafkalet.requests")
+
+_HEADER = struct.Struct(">iih")  # API key and version in one, correlation id, length of the client id
+_SIZE_AND_ID = struct.Struct(">ii")
+_SIZE_ID_AND_TAGS = struct.Struct(">iix")
+
+DECODED_AT_ONCE = 256 * 1024
+"""Larger requests are decoded in a thread: they may name many things."""
+PRODUCE_DECODED_AT_ONCE = 1024 * 1024
+"""The same for Produce, of which most bytes are records, that are not decoded."""
+FREED_AT_ONCE = 10_000
+"""An answer with longer lists is freed in parts."""
+
+Answer = Response | Delayed[Any] | None
+Handler = Callable[[Any, Context], Any]
+"""Gives an `Answer`, or a coroutine that gives one (work.py)."""
+Refusal = Callable[[Any, Context, KafkaError], Answer]
+
+
+class CloseConnection(ProtocolError):
+    """The peer is broken, or may not go on: its connection is closed without an answer. The text is the reason."""
+
+
+class Routed(Protocol):
+    """What the router asks of a broker."""
+
+    turns: Turns
+    workers: Workers
+
+    @property
+    def api_versions(self) -> Mapping[Any, tuple[int, int]]:
+        """The APIs it serves, each with its lowest and highest version."""
+
+
+class Throttle(Protocol):
+    """What counts how much clients ask for, and lets them rest."""
+
+    def begin(self, context: Context, request_bytes: int) -> None:
+        """A request has come."""
+
+    def pause(self, context: Context) -> None:
+        """The request has to wait."""
+
+    def end(self, answer: Response | None, context: Context) -> None:
+        """It is answered; None where its client expects no answer. May set `throttle_time_ms` and mute the client."""
+
+
+class Encoded(NamedTuple):
+    """An answer that was encoded already, in a thread, because it is long."""
+
+    pieces: list[Chunk]
+    size: int
+
+
+async def _take_apart(answer: Response) -> None:
+    """Free a large answer piece by piece: that of two million topics takes Python half a second."""
+    for field in answer.FIELDS:
+        if field.array:
+            items = getattr(answer, field.name)
+            while items and len(items) > FREED_AT_ONCE:
+                del items[-FREED_AT_ONCE:]
+                await pause()
+
+
+def _encode(answer: Response, version: int) -> Encoded:
+    pieces: list[Chunk] = [b""]
+    answer.encode_into(pieces, version)
+    return Encoded(pieces, sum(map(len, pieces)))
+
+
+def _encode_long(answer: Response, version: int) -> Encoded:
+    """The same for an answer that may have millions of pieces; to be called in a thread."""
+    pieces: list[Chunk] = []
+    answer.encode_into(pieces, version)
+    pieces = [b"", *joined(_emptied(pieces))]
+    return Encoded(pieces, sum(map(len, pieces)))
+
+
+def _emptied(pieces: list[Chunk]) -> Iterator[Chunk]:
+    """The pieces in order, each freed by itself: freeing all at once would hold up the event loop."""
+    pieces.reverse()
+    while pieces:
+        yield pieces.pop()
+
+
+class _Route:
+    """One version of one API: how its requests are read, who answers them, and how the answers are written."""
+
+    __slots__ = ("api", "close_frame", "decode", "flexible", "handle", "header_size", "refuse", "version")
+
+    def __init__(
+        self,
+        api: Api,
+        version: int,
+        decode: Callable[[Any, int, int], Any],
+        handle: Handler,
+        refuse: Refusal | None = None,
+    ) -> None:
+        self.api = api
+        self.version = version
+        self.decode = decode
+        self.handle = handle
+        self.refuse = refuse
+        self.flexible = version in api.flexible
+        tagged = has_response_tags(api, version)
+        self.close_frame = (_SIZE_ID_AND_TAGS if tagged else _SIZE_AND_ID).pack
+        self.header_size = 5 if tagged else 4
+
+    def __str__(self) -> str:
+        return f"{self.api} v{self.version}"
+
+
+class Router:
+    """Serves the requests of one broker."""
+
+    def __init__(self, node: Routed, unimplemented_calls: dict[str, int] | None = None) -> None:
+        self.node = node
+        self.unimplemented_calls = {} if unimplemented_calls is None else unimplemented_calls
+        """How often clients asked for what nobody has written yet, by the names of the APIs; several routers may count
+        in one."""
+        self.gate: Callable[[Api, Context], None] | None = None
+        """Called before a message is read; raises CloseConnection where the client may not ask that yet."""
+        self.intercept: Callable[[Request, Context, Handler], Answer] | None = None
+        """Called in the handler's place, with the handler: it may look, answer by itself, delay or close."""
+        self._throttle: Throttle | None = None
+        self._logs_requests = False
+        self._end: Callable[[Response | None, Context], None] | None = None
+        """Called with each answer before it is encoded: see `Throttle.end`."""
+        self.route: Callable[[bytes | bytearray, Context, list[Chunk]], int | Delayed[Response]] = self._serve
+        """Serve a request: see `_serve`."""
+        self._routes: dict[int, _Route] = {}
+        self._working: set[Work[Any]] = set()
+        """Requests whose handlers are coroutines that have not come to their end."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a long request is in progress that does not merely wait for something."""
+        return any(work.is_working for work in self._working)
+
+    def close(self) -> None:
+        """End the handlers that are still working."""
+        for work in list(self._working):
+            work.stop()
+
+    def context(self, client: Client, peer: tuple[str, int], listener: str) -> Context:
+        """What the requests of a new connection are served with."""
+        if _REQUESTS.isEnabledFor(logging.DEBUG) is not self._logs_requests:
+            self._logs_requests = not self._logs_requests
+            self._choose()
+        return Context(self.node, client, peer, listener)
+
+    @property
+    def throttle(self) -> Throttle | None:
+        """Called with each request, and with its answer before it is encoded. Without it nothing is asked at all."""
+        return self._throttle
+
+    @throttle.setter
+    def throttle(self, throttle: Throttle | None) -> None:
+        self._throttle = throttle
+        self._choose()
+
+    def _choose(self) -> None:
+        """Choose the way of the requests that come from now on: it leads through what is in use, and nothing else."""
+        throttle = self._throttle
+        self.route, self._end = (self._serve, None) if throttle is None else (self._serve_throttled, throttle.end)
+        if self._logs_requests:
+            from .request_log import RequestLog
+
+            log = RequestLog(self.node, self.route, self._end)
+            self.route, self._end = log.route, log.end
+
+    def _serve_throttled(self, frame: bytes | bytearray, context: Context, out: list[Chunk]) -> int | Delayed[Response]:
+        throttle = self._throttle
+        assert throttle is not None
+        throttle.begin(context, len(frame))
+        answer = self._serve(frame, context, out)
+        if not isinstance(answer, int):
+            throttle.pause(context)
+        return answer
+
+    def _serve(self, frame: bytes | bytearray, context: Context, out: list[Chunk]) -> int | Delayed[Response]:
+        """Serve a request. The answer is appended to `out` in pieces, and its size given: 0 where there is none.
+
+        Where the answer has to wait, the `Delayed` of it is given, and `finish` is to be called with what comes of
+        it. CloseConnection and DecodeError say that the peer is broken; anything else that is raised is a bug.
+        """
+        try:
+            number, correlation_id, length = _HEADER.unpack_from(frame)
+        except struct.error as problem:
+            raise CloseConnection(f"request header in {len(frame)} bytes: {problem}") from problem
+        route = self._routes.get(number)
+        if route is None:
+            context.route = None  # it is not the last request's that fails now
+            route = self._resolve(number)
+        try:
+            end = 10 + length if length > 0 else 10  # below zero is null; -1 by the protocol, any other in Kafka too
+            context.client_id = str(frame[10:end], "utf-8", REPLACE)
+            if route.flexible:
+                end = skip_tags(frame, end) if frame[end] else end + 1
+            if end > len(frame):
+                raise CloseConnection(f"request header in {len(frame)} bytes: {end - len(frame)} too few")
+        except (IndexError, DecodeError) as problem:
+            raise CloseConnection(f"request header in {len(frame)} bytes: {problem}") from problem
+        context.route = route
+        context.api = route.api
+        context.version = route.version
+        context.correlation_id = correlation_id
+        if self.gate is not None:
+            self.gate(route.api, context)
+        if len(frame) > DECODED_AT_ONCE and (route.api is not Api.PRODUCE or len(frame) > PRODUCE_DECODED_AT_ONCE):
+            answer = self._begin(self._decode_and_handle(frame, end, route, context))
+        else:
+            answer = self._handle(route.decode(frame, route.version, end), route, context)
+        if isinstance(answer, Delayed):
+            if answer.is_waiting:
+                if route.api is Api.PRODUCE:
+                    context.request = None  # its records would keep the memory of the frame
+                return answer
+            answer = answer.result()
+        return self._finish(answer, route, context, out)
+
+    def _handle(self, request: Any, route: _Route, context: Context) -> Any:
+        context.request = request
+        try:
+            if self.intercept is None:
+                answer = route.handle(request, context)
+            else:
+                answer = self.intercept(request, context, route.handle)
+        except KafkaError as refused:
+            if route.refuse is None:
+                raise
+            answer = route.refuse(request, context, refused)
+        if answer.__class__ is CoroutineType:
+            answer = self._begin(self._in_turns(answer, request, route, context))
+        return answer
+
+    async def _decode_and_handle(
+        self, frame: bytes | bytearray, start: int, route: _Route, context: Context
+    ) -> Response | Encoded | None:
+        with memoryview(frame):  # keeps its memory from being used for another frame (ReceiveBuffer.give_back)
+            request = await in_thread(partial(route.decode, frame, route.version, start))
+        answer = self._handle(request, route, context)
+        return await answered(answer) if isinstance(answer, Delayed) else answer
+
+    def finish(self, answer: Response | Encoded | None, context: Context, out: list[Chunk]) -> int:
+        """Append the answer to the request that waited last on this connection; give its size."""
+        return self._finish(answer, context.route, context, out)
+
+    def _finish(self, answer: Response | Encoded | None, route: _Route, context: Context, out: list[Chunk]) -> int:
+        if isinstance(answer, Encoded):
+            pieces, size = answer
+        else:
+            if self._end is not None:
+                self._end(answer, context)
+            if answer is None:
+                context.request = None
+                return 0
+            try:
+                pieces, size = _encode(answer, route.version)
+            except EncodeError as problem:
+                pieces, size = self._refuse_unwritable(problem, route, context)
+        context.request = None
+        size += route.header_size
+        pieces[0] = route.close_frame(size, context.correlation_id)
+        out += pieces
+        return size + 4
+
+    def _refuse_unwritable(self, problem: EncodeError, route: _Route, context: Context) -> Encoded:
+        """UNKNOWN_SERVER_ERROR in place of an answer that does not fit its message.
+
+        Such an answer repeats what the client sent in an error message, which then is too long. CloseConnection if
+        the refusal cannot be written either.
+        """
+        _LOG.error("%s: the answer cannot be written: %s", route, problem)
+        try:
+            if route.refuse is None or context.request is None:
+                raise problem
+            refusal = route.refuse(context.request, context, KafkaError(Code.UNKNOWN_SERVER_ERROR))
+            assert isinstance(refusal, Response)
+            return _encode(refusal, route.version)
+        except EncodeError as again:
+            raise CloseConnection(f"the answer to {route} cannot be written: {again}") from again
+
+    def _resolve(self, number: int) -> _Route:
+        """Find the way of a version that was not asked for before."""
+        key, version = number >> 16, (number & 0xFFFF ^ 0x8000) - 0x8000
+        api = BY_KEY.get(key)
+        if api is None:
+            raise CloseConnection(f"no API has the key {key}")
+        served = self.node.api_versions.get(api)
+        if served is None:
+            if api.client_facing and api not in SERVED:
+                self._lament(api)
+            raise CloseConnection(f"{api} is not served")
+        lowest, highest = served
+        if not lowest <= version <= highest:
+            if api is Api.API_VERSIONS:
+                return _unsupported_api_versions(version, served)
+            raise CloseConnection(f"{api} v{version} is not served, only v{lowest} to v{highest}")
+        module = import_module(f"kafkalet.broker.apis.{api.module}")
+        refuse = getattr(module, "refuse", None)
+        route = self._routes[number] = _Route(api, version, request_type(api).decode, module.handle, refuse)
+        return route
+
+    async def _in_turns(
+        self, work: Coroutine[Any, Any, Any], request: Any, route: _Route, context: Context
+    ) -> Response | Encoded | None:
+        """Do the work of a handler. An answer that took more than one turn is encoded in a thread."""
+        try:
+            answer = await work
+        except KafkaError as refused:
+            if route.refuse is None:
+                raise
+            answer = route.refuse(request, context, refused)
+        if isinstance(answer, Delayed):
+            return cast(Response | None, await answered(answer))
+        if answer is None or not await has_given_way():
+            return cast(Response | None, answer)
+        if self._end is not None:
+            self._end(answer, context)
+        try:
+            encoded = await in_thread(partial(_encode_long, answer, route.version))
+        except EncodeError as problem:
+            return self._refuse_unwritable(problem, route, context)
+        await _take_apart(cast(Response, answer))
+        return encoded
+
+    def _begin(self, work: Coroutine[Any, Any, Any]) -> Any:
+        return start(work, self.node.turns, self.node.workers, self._working)
+
+    def _lament(self, api: Api) -> None:
+        """A client needs what nobody has written yet: say so once, in a way that is seen, and count."""
+        calls = self.unimplemented_calls[str(api)] = self.unimplemented_calls.get(str(api), 0) + 1
+        if calls == 1:
+            _LOG.error("%s (API %d) IS NOT IMPLEMENTED by kafkalet: a client that needs it will not work", api, api)
+
+
+def _unsupported_api_versions(version: int, served: tuple[int, int]) -> _Route:
+    """The way of an ApiVersions in a version that is not served. Such a route is made anew each time."""
+    from kafkalet.protocol.messages.api_versions import ApiVersionsResponse
+
+    lowest, highest = served
+    own = ApiVersionsResponse.ApiVersion(api_key=Api.API_VERSIONS, min_version=lowest, max_version=highest)
+    answer = ApiVersionsResponse(
+        error_code=Code.UNSUPPORTED_VERSION,
+        api_keys=[own] if highest >= 3 else [],  # KIP-511 came with version 3
+    )
+    route = _Route(Api.API_VERSIONS, 0, lambda frame, version, start: None, lambda request, context: answer)
+    route.flexible = version in Api.API_VERSIONS.flexible  # that of the request's header
+    return route

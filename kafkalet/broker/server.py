@@ -1,0 +1,632 @@
+"""A cluster: one or more brokers over one metadata image, and what users hold in their hands.
+
+    with kafkalet.Broker() as broker:                      in a thread of its own
+        client = KafkaConsumer(bootstrap_servers=broker.bootstrap_servers)
+        broker.log("topic", 0).high_watermark
+
+    async with kafkalet.Cluster(brokers=3) as cluster:     in the running event loop
+
+The cluster makes and deletes topics, hands out producer ids, keeps the metadata on disk and runs the tasks that no
+request asks for (retention, late followers). Leaders and followers are the business of `Leadership`; requests reach
+the nodes. All of it happens in one event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext, suppress
+from typing import TYPE_CHECKING
+
+from kafkalet.clock import Clock, LoopClock, SystemClock, elapsed_s
+from kafkalet.properties import InvalidProperty
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.releases import NEWEST
+from kafkalet.storage.directory import LogDirectory
+from kafkalet.storage.failures import StorageFailed
+from kafkalet.storage.files import explain
+from kafkalet.storage.ground import StartInterrupted
+from kafkalet.storage.identity import IdentityRefused
+
+from . import arguments
+from .arguments import PropertyValue
+from .cluster.changes import Changes
+from .cluster.leadership import Leadership
+from .cluster.metadata import Endpoint, MetadataImage, PartitionState, TopicState, new_topic_id
+from .cluster.metadata_store import Folder, Home, HomeDamaged, take_in_folders
+from .cluster.new_topics import NewTopic, checked_topic, checked_topics, place_topic
+from .cluster.node import Node
+from .cluster.periodic_tasks import Upkeep
+from .cluster.producer_ids import ProducerIds
+from .cluster.state_topics import STATE_TOPICS, StateTopic
+from .config.broker_config import NODE_IDS, BrokerConfig
+from .config.release import Release
+from .looking import Looking
+from .network.addresses import Addresses
+from .network.receiving import ReceiveBuffer
+from .scheduling.turns import Turns
+from .scheduling.work import Workers
+from .transactions.verification import Transactions
+
+if TYPE_CHECKING:
+    from .cluster.partition import Partition
+
+
+_LOG = logging.getLogger(__name__)
+
+
+class Cluster(Looking):
+    """Some brokers in this process.
+
+    brokers        how many (1 or more); their ids count on from node.id or broker.id, which is 1 by default
+    host, port     where the first one listens; port 0 picks free ports, else the others take the next ones
+    advertise      host and port that clients are told instead, for the first broker; the others count on from there
+    racks          the rack of each broker; None: `broker.rack` for all
+    data_dir       where logs are kept; None: a temporary directory that is removed on stop
+    config         broker properties by Kafka's names; a value may be a str, an int, a float or a bool
+    topics         created on start if they do not exist: names, or NewTopic values
+    kafka_version  the release to emulate: "3.9", "4.4", "2.8", ...; "newest" serves every version of all of them
+    clock          where the time comes from: the system by default, or a ManualClock
+
+    A wrong argument is a TypeError or a ValueError (InvalidProperty and UnknownRelease are ValueErrors).
+    """
+
+    _most_brokers: int | None = None
+
+    def __init__(
+        self,
+        brokers: int = 1,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        advertise: tuple[str, int] | None = None,
+        racks: Sequence[str] | None = None,
+        data_dir: str | os.PathLike[str] | None = None,
+        config: Mapping[str, PropertyValue] | None = None,
+        topics: Iterable[str | NewTopic] = (),
+        kafka_version: str = NEWEST,
+        clock: Clock | None = None,
+    ) -> None:
+        super().__init__()
+        if arguments.number("brokers", brokers) < 1:
+            raise ValueError(f"brokers is {brokers}; a cluster has at least one")
+        if self._most_brokers is not None and brokers > self._most_brokers:
+            raise ValueError(f"a Broker is one broker; for {brokers} use kafkalet.Cluster(brokers={brokers})")
+        last_port = arguments.port("port", port) + brokers - 1
+        if port:
+            arguments.port(f"the port of the last of {brokers} brokers", last_port)
+        if clock is not None and not isinstance(clock, Clock):
+            raise TypeError(f"clock is a kafkalet.ManualClock or another Clock, not {arguments.shown(clock)}")
+        arguments.text('kafka_version, as in "3.9",', kafka_version)
+        self.release = Release.of(kafka_version)
+        self.config = BrokerConfig(arguments.properties("config", config), self.release)
+        """The defaults of the whole cluster; each node has a configuration of its own on top."""
+        self.clock: Clock = clock or SystemClock()
+        """As it was given."""
+        self.loop_clock: Clock = self.clock
+        """The same time, with timers that run in the cluster's loop while it is running."""
+        self.metadata = MetadataImage("")
+        self.nodes: dict[int, Node] = {}
+        self.leadership = Leadership(self.metadata, self.nodes, self.clock)
+        self.unimplemented_calls: dict[str, int] = {}
+        """How often clients asked for APIs that kafkalet does not have, by name: {"CreateAcls": 2}."""
+        self._brokers = brokers
+        self._racks = arguments.racks(racks, brokers)
+        self.first_node_id = self.config.first_node_id(brokers)
+        """The id of the first broker; the others count on from there."""
+        self._addresses = Addresses(
+            arguments.text("host", host),
+            port,
+            arguments.advertised(advertise, brokers),
+            first_node_id=self.first_node_id,
+        )
+        self._data_dir = arguments.directory(data_dir)
+        self._new_topics = checked_topics(topics)
+        self._home: Home | None = None
+        self._buffer = ReceiveBuffer()
+        self._turns: Turns | None = None
+        self._workers: Workers | None = None
+        self._upkeep: Upkeep | None = None
+        self._saved_producer_id = 0
+        self._is_saved = True
+        self.changes = Changes(self._write)
+        """Of the metadata, which are written when they are complete."""
+        self._is_to_stop = False
+        self.producer_ids = ProducerIds(0, self._reserve_producer_ids)
+        self.transactions = Transactions(self)
+
+    # What users see
+
+    def __repr__(self) -> str:
+        state = "running" if self.is_running else "not running"
+        stopped = [str(node_id) for node_id in sorted(self.metadata.away)] if self.is_running else []
+        without = f" without broker {', '.join(stopped)}" if stopped else ""
+        at = [_address(endpoint) for endpoint in list(self.metadata.endpoints.values())]
+        where = f" at {','.join(at)}" if at else ""
+        return f"<{type(self).__name__} {state}{where}{without}, Kafka {self.release.name}>"
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Where clients begin: host:port of every broker, separated by commas. RuntimeError if none is running."""
+        return ",".join(map(_address, self._endpoints()))
+
+    def _endpoints(self) -> list[Endpoint]:
+        """Where the brokers are that run."""
+        endpoints = list(self.metadata.endpoints.values())
+        if not self.is_running:
+            raise self._not_running()
+        if not endpoints:
+            raise RuntimeError(f"every broker of this {type(self).__name__} was stopped; start_broker() starts one")
+        return endpoints
+
+    def produce(self, topic: str, partition: int, records: bytes | bytearray | memoryview) -> int:
+        """Append an encoded record batch, as `kafkalet.protocol.records.build` makes it; gives its first offset.
+
+        It is checked as that of any producer: KafkaError with the code that Produce answers. ValueError for bytes that
+        are no whole batch; to write plain values, use a Kafka client.
+        """
+        data = arguments.record_batches(records)
+        return self.call(lambda: self._leader(topic, partition).append(data).first_offset)
+
+    # Topics
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int = -1,
+        replication_factor: int = -1,
+        config: Mapping[str, PropertyValue] | None = None,
+        assignments: Sequence[Sequence[int]] | None = None,
+    ) -> None:
+        """Create a topic. Counts of -1 stand for num.partitions and default.replication.factor.
+
+        `assignments` names the replicas of each partition instead, the leader first. Raises KafkaError
+        with the code that CreateTopics answers: INVALID_TOPIC_EXCEPTION, TOPIC_ALREADY_EXISTS, INVALID_PARTITIONS,
+        INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT, INVALID_CONFIG.
+        """
+        wanted = checked_topic(NewTopic(name, partitions, config or {}, replication_factor))
+        replicas = arguments.assignments(assignments)
+        if replicas is not None and partitions not in (-1, len(replicas)):
+            raise ValueError(f"partitions is {partitions}, and assignments names the brokers of {len(replicas)}")
+        if replicas is not None and replication_factor not in (-1, len(replicas[0])):
+            raise ValueError(f"replication_factor is {replication_factor}, and assignments names {len(replicas[0])}")
+        self.call(lambda: self._create_topic(wanted, replicas))
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic and its logs. UNKNOWN_TOPIC_OR_PARTITION if it does not exist."""
+        self.call(lambda: self._delete_topic(name))
+
+    def _create_topic(self, wanted: NewTopic, assignments: list[list[int]] | None = None) -> TopicState:
+        name = wanted.name
+        replicas = place_topic(wanted, assignments, self.metadata, self.config)
+        away = self.metadata.away
+        states = [PartitionState(index, list(nodes), away) for index, nodes in enumerate(replicas)]
+        topic = TopicState(name, new_topic_id(), states, wanted.properties)
+        with self.changes.begin() as change:
+            self.metadata.add_topic(topic)
+            change.undo(lambda: self._drop(self.metadata.remove_topic(name)))
+            for state in states:
+                self._host(topic, state)
+        return topic
+
+    def _delete_topic(self, name: str) -> None:
+        self._topic(name)
+        with self.changes.begin() as change:
+            topic = self.metadata.remove_topic(name)
+            change.undo(lambda: self.metadata.add_topic(topic))
+            change.then(lambda: self._drop(topic))
+
+    def _drop(self, topic: TopicState) -> None:
+        """Delete the logs of a topic that is no longer in the metadata."""
+        for state in topic.partitions:
+            self._drop_partition(topic, state.index)
+        for node in self.nodes.values():
+            node.coordinators.partitions_deleted(topic.name, range(len(topic.partitions)))
+
+    def _drop_partition(self, topic: TopicState, index: int) -> None:
+        for node in self.nodes.values():
+            node.drop(topic.name, index)
+            if topic.is_internal:
+                node.coordinators.changed(topic.name, index)
+
+    def add_partitions(self, topic: TopicState, replicas: list[list[int]]) -> None:
+        """Give a topic further partitions, with these replicas."""
+        with self.changes.begin() as change:
+            for nodes in replicas:
+                state = PartitionState(len(topic.partitions), list(nodes), self.metadata.away)
+                topic.partitions.append(state)
+                change.undo(lambda: self._drop_partition(topic, topic.partitions.pop().index))
+                self._host(topic, state)
+            self.metadata.topic_changed(topic.name)
+
+    def state_topic(self, wanted: StateTopic) -> TopicState:
+        """An internal topic, which is made if it does not exist yet."""
+        topic = self.metadata.topics.get(wanted.name)
+        if topic is None:
+            topic = self._create_topic(wanted.wanted(self.config, len(self.metadata.endpoints)))
+        return topic
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a long request is in progress, or so many that they have to queue."""
+        return self._turns is not None and (
+            self._turns.is_congested or any(node.router.is_busy for node in self.nodes.values())
+        )
+
+    @property
+    def auto_creates_topics(self) -> bool:
+        return self.config.auto_create_topics_enable
+
+    def auto_create_topic(self, name: str) -> None:
+        """Create a topic that a client asked for: an internal one as its coordinator would, others with the brokers'
+        defaults (AutoTopicCreationManager.creatableTopic)."""
+        internal = STATE_TOPICS.get(name)
+        if internal is not None:
+            self.state_topic(internal)
+        else:
+            self._create_topic(NewTopic(name))
+
+    def apply_config(self, topic: TopicState) -> None:
+        """Let the logs of a topic obey its configuration as it is now."""
+        self.reconfigure(topic)
+        self.save()
+
+    def reconfigure(self, topic: TopicState) -> None:
+        """The same, without saving the metadata."""
+        for node in self.nodes.values():
+            config = node.config.log_config(topic.config)
+            for state in topic.partitions:
+                if (partition := node.partitions.get((topic.name, state.index))) is not None:
+                    partition.log.reconfigure(config)
+
+    def apply_broker_config(self) -> None:
+        """Let the brokers and all logs obey the properties of brokers that the metadata holds now."""
+        self.reconfigure_brokers()
+        self.save()
+
+    def reconfigure_brokers(self) -> None:
+        """The same, without saving the metadata."""
+        self.config.reconfigure(self.metadata.broker_config.get(None, {}), {})
+        for node in self.nodes.values():
+            self._configure(node.node_id, node.config)
+            node.apply_config()
+        for topic in self.metadata.topics.values():
+            self.reconfigure(topic)
+
+    def _configure(self, node_id: int, config: BrokerConfig) -> BrokerConfig:
+        """Bring the configuration of a broker in line with the metadata."""
+        changed = self.metadata.broker_config
+        config.reconfigure(changed.get(None, {}), changed.get(node_id, {}))
+        return config
+
+    def feature_level(self, name: str) -> int:
+        """The level at which the cluster runs a feature ("transaction.version", "group.version"); 0: it is off."""
+        from .config.features import Features
+
+        return Features(self.release, self.metadata).level(name)
+
+    # Brokers
+
+    def stop_broker(self, node_id: int) -> None:
+        """Take a broker out of the cluster: its listener closes, others lead what it led."""
+        self.call(lambda: self._stop_node(node_id))
+
+    def start_broker(self, node_id: int) -> None:
+        """Bring a broker back that was stopped, on the port it had."""
+        self.call(lambda: self._start_node(node_id))
+
+    def elect_leader(self, topic: str, partition: int, node_id: int) -> None:
+        """Let a broker lead a partition, in a new epoch. PREFERRED_LEADER_NOT_AVAILABLE if it is not in sync."""
+        self.call(lambda: self._elect_leader(topic, partition, node_id))
+
+    def hold_replication(self, node_id: int, topic: str | None = None, partition: int | None = None) -> None:
+        """Stop a broker's replicas (of one partition, of one topic, or all) from following their leaders.
+
+        The topic has to exist, and the broker has to hold a replica of it. A replica that leads has nobody to follow:
+        it is held back once another one leads.
+        """
+        self.call(lambda: self._hold_replication(node_id, topic, partition))
+
+    def release_replication(self, node_id: int, topic: str | None = None, partition: int | None = None) -> None:
+        """Take back a `hold_replication` of the same arguments; the replicas catch up at once.
+
+        ValueError if nothing was held back with these arguments.
+        """
+        self.call(lambda: self._release_replication(node_id, topic, partition))
+
+    def _hold_replication(self, node_id: int, name: str | None, index: int | None) -> None:
+        self._check_node(node_id)
+        if name is None and index is not None:
+            raise ValueError(f"partition {index} of which topic? Name the topic, too")
+        if name is not None:
+            states = [self._partition(name, index)] if index is not None else self._topic(name).partitions
+            if not any(node_id in state.replicas for state in states):
+                what = name if index is None else f"{name}-{index}"
+                raise ValueError(f"broker {node_id} holds no replica of {what}, so there is nothing to hold back")
+        self.leadership.hold(node_id, name, index)
+
+    def _release_replication(self, node_id: int, name: str | None, index: int | None) -> None:
+        if not self.leadership.release(node_id, name, index):
+            what = "" if name is None else f", topic {name}" if index is None else f", partition {name}-{index}"
+            raise ValueError(
+                f"nothing is held back with these arguments (broker {node_id}{what}); "
+                "release_replication takes those that hold_replication was given"
+            )
+
+    def _elect_leader(self, name: str, index: int, node_id: int) -> None:
+        state = self._partition(name, index)
+        self._check_node(node_id)
+        self.leadership.elect(self.metadata.topics[name], state, node_id)
+        if state.leader != node_id:
+            raise KafkaError(
+                Code.PREFERRED_LEADER_NOT_AVAILABLE,
+                f"broker {node_id} cannot lead {name}-{index}; in sync are {_listed(state.isr)}",
+            )
+        self.save()
+
+    def _topic(self, name: str) -> TopicState:
+        return self.metadata.existing_topic(arguments.text("the name of a topic", name))
+
+    def _partition(self, name: str, index: int) -> PartitionState:
+        arguments.text("the name of a topic", name)
+        return self.metadata.existing_partition(name, arguments.number("the number of a partition", index))
+
+    def _check_node(self, node_id: int) -> None:
+        """Raise ValueError unless it is a broker of this cluster, running or stopped."""
+        known = sorted({*self.nodes, *self.metadata.away})
+        if arguments.number("the id of a broker", node_id) not in known:
+            raise ValueError(f"broker {node_id} does not exist; the brokers of this cluster are {_listed(known)}")
+
+    # Life
+
+    def _open(self, loop: asyncio.AbstractEventLoop) -> None:
+        clock = self.clock
+        self.loop_clock = clock.bound_to(loop, self._call_in(loop)) if isinstance(clock, LoopClock) else clock
+        self._turns = Turns(loop.call_soon, elapsed_s)
+        self._workers = Workers(loop.call_soon_threadsafe)
+        self._home = Home(self._data_dir)
+        saved = self._home.load()
+        self.metadata, next_producer_id = saved if saved is not None else (MetadataImage(""), 0)
+        self._saved_producer_id = next_producer_id
+        self.producer_ids = ProducerIds(next_producer_id, self._reserve_producer_ids)
+        self.leadership = Leadership(self.metadata, self.nodes, self.loop_clock)
+        if saved is None:
+            self.metadata.broker_config[None] = self.config.cluster_wide_at_first()
+        self._check_saved_config()
+        self.config.reconfigure(self.metadata.broker_config.get(None, {}), {})
+        first = self.first_node_id
+        for node_id in range(first, first + self._brokers):
+            self._open_node(node_id, loop)
+        self._check_saved_ids()
+        self._take_in_topics()
+        for node in self.nodes.values():
+            node.coordinators.load_all()
+        for new in self._new_topics:
+            if new.name not in self.metadata.topics:
+                self._create_topic(new)
+        with suppress(StorageFailed) if saved is not None else nullcontext():  # reading needs no space
+            self.save()
+        for node in self.nodes.values():
+            node.listener.start(loop)
+        self._upkeep = Upkeep(self.nodes, self.leadership, self.loop_clock)
+        self._upkeep.start(
+            self.config, durable=self._home.durable, has_followers=self._brokers > 1, write_again=self._write_again
+        )
+
+    def _check_saved_config(self) -> None:
+        """Raise HomeDamaged if properties that were saved are none."""
+        assert self._home is not None
+        try:
+            for topic in self.metadata.topics.values():
+                self.config.log_config(topic.config)
+            for changed in self.metadata.broker_config.values():
+                self.config.for_broker({}).reconfigure(changed, {})
+        except InvalidProperty as error:
+            raise HomeDamaged(f"{self._home.file}: {error}") from error
+
+    def _check_saved_ids(self) -> None:
+        """Raise IdentityRefused if all partitions that were saved are held by brokers with other ids."""
+        assert self._home is not None
+        held_by = {node_id for _, state in self.metadata.all_partitions() for node_id in state.replicas}
+        if held_by and held_by.isdisjoint(range(self.first_node_id, self.first_node_id + self._brokers)):
+            raise IdentityRefused(
+                f"{self._home.file}: its partitions are those of broker {min(held_by)}, but the id of this broker is "
+                f"{self.first_node_id}; set node.id={min(held_by)}"
+            )
+
+    def _open_node(self, node_id: int, loop: asyncio.AbstractEventLoop) -> Node:
+        """Open a broker's log directory and take its address; clients are not let in yet."""
+        assert self._home is not None
+        directory = LogDirectory(
+            self._home.log_directory(node_id, self._brokers),
+            self.loop_clock,
+            durable=self._home.durable,
+            cluster_id=self.metadata.cluster_id or None,
+            node_id=node_id,
+            given_node_id=self._given_node_id(node_id),
+            check_interrupted=self._check_interrupted,
+        )
+        if not self.metadata.cluster_id:
+            self.metadata.cluster_id = directory.cluster_id
+        config = self._configure(node_id, self.config.for_broker(self._facts_of(node_id)))
+        assert self._turns is not None
+        assert self._workers is not None
+        node = Node(
+            node_id,
+            self,
+            self.metadata,
+            config,
+            self.release,
+            directory,
+            self.loop_clock,
+            loop,
+            self._buffer,
+            self._turns,
+            self._workers,
+        )
+        self.nodes[node_id] = node
+        self.metadata.away.discard(node_id)
+        self.metadata.endpoints[node_id] = self._addresses.take(node_id, node.listener, config.broker_rack)
+        return node
+
+    def _given_node_id(self, node_id: int) -> int | None:
+        """The id of a broker, if a property gives it."""
+        return node_id if any(name in self.config.static for name in NODE_IDS) else None
+
+    def _facts_of(self, node_id: int) -> dict[str, str]:
+        """The properties that a broker has for itself from the start."""
+        facts = {name: str(node_id) for name in NODE_IDS if name in self.config.static}
+        if self._racks is not None:
+            facts["broker.rack"] = self._racks[node_id - self.first_node_id]
+        return facts
+
+    def _take_in_topics(self) -> None:
+        """Open the logs of the topics that the metadata names, and of those that only their folders tell of."""
+        if self.release.fences_leaders_after_a_crash:
+            self.leadership.take_leave()
+        take_in_folders(
+            self.metadata,
+            [Folder(node.node_id, *found) for node in self.nodes.values() for found in node.directory.found()],
+        )
+        for topic, partition in list(self.metadata.all_partitions()):
+            self._check_interrupted()
+            self._host(topic, partition, skip_broken=True)
+            self.leadership.elect(topic, partition)  # where the last leader is no more, or there was none
+
+    def interrupt(self) -> None:
+        """Let a start that is under way end soon, with StartInterrupted. May be called from a signal handler."""
+        self._is_to_stop = True
+
+    def _check_interrupted(self) -> None:
+        if self._is_to_stop:
+            raise StartInterrupted
+
+    def _host(self, topic: TopicState, state: PartitionState, *, skip_broken: bool = False) -> None:
+        """Open the replicas of a partition and let its leader lead. With `skip_broken` replicas whose logs cannot be
+        opened are offline, else StorageFailed is raised."""
+        for node_id in state.replicas:
+            if (node := self.nodes.get(node_id)) is not None:
+                self._host_on(node, topic, state, skip_broken=skip_broken)
+        self.leadership.begin(topic, state)
+
+    def _host_on(self, node: Node, topic: TopicState, state: PartitionState, *, skip_broken: bool) -> None:
+        try:
+            node.host(topic, state, node.config.log_config(topic.config), self.leadership.changed)
+        except StorageFailed as error:
+            if not skip_broken:
+                raise
+            node.offline[topic.name, state.index] = error.reason
+            _LOG.error("%s-%d is offline: %s", topic.name, state.index, error.reason)
+
+    def _stop_node(self, node_id: int) -> None:
+        self._check_node(node_id)
+        if node_id not in self.nodes:
+            raise ValueError(f"broker {node_id} was stopped already; start_broker({node_id}) starts it again")
+        node = self.nodes.pop(node_id)
+        self.metadata.endpoints.pop(node_id, None)
+        self.metadata.away.add(node_id)
+        self.leadership.node_left(node_id)
+        node.close()
+        self._addresses.keep(node_id)
+        self.save()
+
+    def _start_node(self, node_id: int) -> None:
+        self._check_node(node_id)
+        if not self._addresses.is_kept(node_id):
+            raise ValueError(f"broker {node_id} is running already; start_broker is for one that was stopped")
+        assert self._loop is not None
+        try:
+            node = self._open_node(node_id, self._loop)
+            for topic, state in self.metadata.all_partitions():
+                if node_id in state.replicas:
+                    self._host_on(node, topic, state, skip_broken=True)
+            self.leadership.node_came(node_id)
+            node.listener.start(self._loop)
+        except BaseException:
+            if node_id in self.nodes:
+                self._stop_node(node_id)
+            raise
+        self.save()
+
+    def _close(self) -> None:
+        if self._upkeep is not None:
+            self._upkeep.stop()
+            self._upkeep = None
+            if self._home is not None and self._home.durable:
+                self.leadership.take_leave()
+                with suppress(StorageFailed):
+                    self.save()
+        for node in self.nodes.values():
+            node.close()
+        if self._workers is not None:
+            self._workers.close()
+        self.nodes.clear()
+        self.metadata.endpoints.clear()
+        self.metadata.away.clear()
+        self._addresses.release()
+        if self._home is not None:
+            self._home.remove()
+            self._home = None
+
+    def save(self) -> None:
+        """Keep the metadata on disk: now, or with the change that is under way. Raises StorageFailed; the metadata is
+        written again then from time to time."""
+        if not self.changes.are_under_way:
+            self._write()
+
+    def _write(self) -> None:
+        if self._home is None:
+            return
+        try:
+            self._home.save(self.metadata, self._saved_producer_id)
+        except OSError as error:
+            self._is_saved = False
+            _LOG.error("%s; the metadata is not saved", explain(error))
+            raise StorageFailed(explain(error), explain(error)) from error
+        self._is_saved = True
+
+    def _write_again(self) -> None:
+        """Write what could not be written before."""
+        if not self._is_saved:
+            with suppress(StorageFailed):
+                self._write()
+
+    def _reserve_producer_ids(self, end: int) -> None:
+        saved, self._saved_producer_id = self._saved_producer_id, end
+        try:
+            self.save()
+        except StorageFailed:
+            self._saved_producer_id = saved
+            raise
+
+    def follower_fetched(self, leader: Partition, node_id: int, fetch_offset: int, log_start_offset: int) -> None:
+        """A follower outside of this process has fetched from `leader`."""
+        self.leadership.follower_fetched(leader, node_id, fetch_offset, log_start_offset)
+
+    def preferred_replica(self, leader: Partition, rack: str, fetch_offset: int) -> int | None:
+        """Where a consumer of that rack had better read, None: here (replica.selector.class, KIP-392)."""
+        if not self.config.replica_selector_class:
+            return None
+        return self.leadership.preferred_replica(leader, rack, fetch_offset)
+
+
+class Broker(Cluster):
+    """A cluster of one broker, which is what most tests want."""
+
+    _most_brokers = 1
+
+    @property
+    def port(self) -> int:
+        """The port that clients are told. RuntimeError if the broker is not running."""
+        return self._endpoints()[0].port
+
+
+def _address(endpoint: Endpoint) -> str:
+    host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host  # an IPv6 address
+    return f"{host}:{endpoint.port}"
+
+
+def _listed(node_ids: Iterable[int]) -> str:
+    return ", ".join(map(str, node_ids)) or "none"

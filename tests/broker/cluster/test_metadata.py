@@ -1,0 +1,138 @@
+"""The metadata image and the rules for topics' names, ids and replicas."""
+
+import pytest
+
+from kafkalet.broker.cluster.metadata import (
+    MOST_DELETED_TOPICS,
+    MOST_ZOOKEEPER_OFFSETS,
+    MetadataImage,
+    PartitionState,
+    TopicState,
+    check_topic_name,
+    new_topic_id,
+    spread,
+)
+from kafkalet.protocol.errors import Code, KafkaError
+
+
+@pytest.mark.parametrize("name", ["a", "A.b_c-9", "x" * 249, "...", "__consumer_offsets"])
+def test_a_legal_name_is_accepted(name: str) -> None:
+    check_topic_name(name)
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a b", "ä", "x" * 250, "a\n", "a\0"])
+def test_an_illegal_name_is_refused(name: str) -> None:
+    with pytest.raises(KafkaError) as refusal:
+        check_topic_name(name)
+    assert refusal.value.code == Code.INVALID_TOPIC_EXCEPTION
+
+
+def test_topic_ids_are_random_uuids_whose_text_does_not_begin_with_a_dash() -> None:
+    ids = [new_topic_id() for _ in range(500)]
+    assert len(set(ids)) == 500
+    assert all(drawn[6] >> 4 == 4 and drawn[8] >> 6 == 2 for drawn in ids)
+    assert all(drawn[0] >> 2 != 62 for drawn in ids)
+
+
+def test_leaders_are_spread_over_the_brokers() -> None:
+    assert [replicas[0] for replicas in spread(6, 2, [3, 1, 2])] == [1, 2, 3, 1, 2, 3]
+
+
+def test_the_replicas_of_a_partition_are_different_brokers() -> None:
+    assert all(len(set(replicas)) == 3 for replicas in spread(7, 3, range(5)))
+
+
+def test_added_partitions_go_on_where_the_others_ended() -> None:
+    assert spread(4, 1, [1, 2, 3])[2:] == spread(2, 1, [1, 2, 3], first_index=2)
+
+
+def test_brokers_that_are_away_hold_replicas_where_there_are_too_few_others() -> None:
+    assert spread(2, 2, [1, 3], away=[2]) == [[1, 3], [3, 1]]
+    assert spread(2, 3, [1, 3], away=[2]) == [[1, 3, 2], [3, 1, 2]]
+    with pytest.raises(KafkaError, match=r"only 3 broker\(s\)"):
+        spread(1, 4, [1, 3], away=[2])
+    with pytest.raises(KafkaError):
+        spread(1, 1, [], away=[2])
+
+
+def test_who_is_away_neither_leads_nor_is_in_sync() -> None:
+    state = PartitionState(0, [2, 1], away={2})
+    assert (state.replicas, state.isr, state.leader) == ([2, 1], [1], 1)
+
+
+@pytest.mark.parametrize("factor", [0, -2, 4])
+def test_more_replicas_than_brokers_are_refused(factor: int) -> None:
+    with pytest.raises(KafkaError) as refusal:
+        spread(1, factor, [1, 2, 3])
+    assert refusal.value.code == Code.INVALID_REPLICATION_FACTOR
+
+
+def image_with(*names: str) -> MetadataImage:
+    image = MetadataImage("cluster")
+    for name in names:
+        image.add_topic(TopicState(name, new_topic_id(), [PartitionState(0, [1])], {}))
+    return image
+
+
+def test_a_topic_is_found_by_its_id_until_it_is_removed() -> None:
+    image = image_with("a")
+    topic_id = image.topics["a"].topic_id
+    assert image.topic_by_id(topic_id) is image.topics["a"]
+    image.remove_topic("a")
+    assert image.topic_by_id(topic_id) is None
+
+
+def test_dots_and_underscores_collide() -> None:
+    image = image_with("a.b")
+    assert image.collides_with("a_b") == "a.b"
+    assert image.collides_with("a.c") is None
+
+
+@pytest.mark.parametrize(("topic", "index"), [("b", 0), ("a", 1), ("a", -1)])
+def test_there_is_no_state_for_a_partition_that_is_not_there(topic: str, index: int) -> None:
+    assert image_with("a").partition(topic, index) is None
+
+
+def test_topic_has_changed_when_it_was_made_changed_or_deleted_since() -> None:
+    image = image_with("t", "u")
+    since = image.version
+    assert not image.may_have_changed("t", since)
+    image.topic_changed("t")
+    assert image.may_have_changed("t", since)
+    image.remove_topic("u")
+    assert image.may_have_changed("u", since)
+    assert not image.may_have_changed("u", image.version)
+    assert not image.may_have_changed("never", 0)
+
+
+def test_topic_that_is_made_again_has_changed() -> None:
+    image = image_with("t")
+    image.remove_topic("t")
+    since = image.version
+    image.add_topic(TopicState("t", new_topic_id(), [], {}))
+    assert image.may_have_changed("t", since)
+
+
+def test_many_deleted_topics_are_forgotten_and_count_as_changed() -> None:
+    image = image_with("first", "kept")
+    since = image.version
+    image.remove_topic("first")
+    for number in range(MOST_DELETED_TOPICS):
+        image.add_topic(TopicState(f"t{number}", new_topic_id(), [], {}))
+        image.remove_topic(f"t{number}")
+    assert len(image._deleted_in) == MOST_DELETED_TOPICS
+    assert image.may_have_changed("first", since)
+    assert not image.may_have_changed("first", image.version)
+    assert not image.may_have_changed("kept", since)
+
+
+def test_latest_zookeeper_offsets_are_kept() -> None:
+    image = MetadataImage("c")
+    for number in range(MOST_ZOOKEEPER_OFFSETS):
+        image.keep_zookeeper_offset(f"g{number}", "t", 0, number)
+    image.keep_zookeeper_offset("g0", "t", 0, 7)
+    image.keep_zookeeper_offset("more", "t", 0, 8)
+    assert image.zookeeper_offset("g0", "t", 0) == 7
+    assert image.zookeeper_offset("g1", "t", 0) is None
+    assert image.zookeeper_offset("more", "t", 0) == 8
+    assert len(image._zookeeper_offsets) == MOST_ZOOKEEPER_OFFSETS

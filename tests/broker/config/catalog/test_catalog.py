@@ -1,0 +1,75 @@
+"""`kafkalet.broker.config.catalog`: all the properties a broker of a release describes."""
+
+import pytest
+
+from kafkalet.broker.config.catalog import catalog, known_property
+from kafkalet.properties import Type
+
+
+@pytest.mark.parametrize(
+    ("version", "count"), [((2, 8), 218), ((3, 9), 315), ((4, 0), 289), ((4, 3), 340), ((4, 4), 350)]
+)
+def test_a_release_has_as_many_properties_as_it_described(version: tuple[int, ...], count: int) -> None:
+    assert len(catalog(version)) == count
+
+
+def test_every_default_is_a_value_of_its_type() -> None:
+    for version in ((2, 8), (3, 9), (4, 4)):
+        for known in catalog(version).values():
+            known.declared.default_value()
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "type_", "default", "dynamic"),
+    [
+        ("num.io.threads", (4, 4), Type.INT, "8", True),
+        ("num.recovery.threads.per.data.dir", (3, 9), Type.INT, "1", True),
+        ("num.recovery.threads.per.data.dir", (4, 4), Type.INT, "2", True),
+        ("log.retention.hours", (4, 4), Type.INT, "168", False),
+        ("log.retention.ms", (4, 4), Type.LONG, None, True),
+        ("message.max.bytes", (2, 8), Type.INT, "1048588", True),
+        ("log.message.timestamp.after.max.ms", (4, 4), Type.LONG, "3600000", True),
+        ("ssl.keystore.password", (3, 9), Type.PASSWORD, None, True),
+        ("kafka.metrics.reporters", (4, 4), Type.LIST, "", False),
+    ],
+)
+def test_a_property_is_as_kafka_describes_it(
+    name: str, version: tuple[int, ...], type_: Type, default: str | None, dynamic: bool
+) -> None:
+    known = catalog(version)[name]
+    assert (known.declared.type, known.declared.default, known.is_dynamic) == (type_, default, dynamic)
+
+
+def test_a_release_lacks_what_came_later_and_what_was_gone() -> None:
+    assert "zookeeper.connect" in catalog((3, 9))
+    assert "zookeeper.connect" not in catalog((4, 0))
+    assert "max.decompressed.message.bytes" not in catalog((4, 3))
+    assert "max.request.partition.size.limit" not in catalog((2, 8))
+
+
+def test_a_password_is_sensitive() -> None:
+    assert catalog((4, 4))["ssl.key.password"].is_sensitive
+    assert not catalog((4, 4))["ssl.keystore.type"].is_sensitive
+
+
+def test_what_belongs_to_one_broker_is_not_for_all_at_once() -> None:
+    assert catalog((4, 4))["ssl.keystore.type"].is_per_broker
+    assert not catalog((4, 4))["max.connections"].is_per_broker
+    assert not catalog((4, 4))["sasl.oauthbearer.scope.claim.name"].is_per_broker
+
+
+@pytest.mark.parametrize(
+    ("name", "base"),
+    [
+        ("listener.name.inside.ssl.keystore.type", "ssl.keystore.type"),
+        ("listener.name.inside.plain.sasl.jaas.config", "sasl.jaas.config"),
+        ("listener.name.inside.max.connections", "max.connections"),
+    ],
+)
+def test_a_property_of_one_listener_is_known_by_its_base(name: str, base: str) -> None:
+    assert known_property(name, (4, 4)) == catalog((4, 4))[base]
+
+
+def test_other_names_are_not_known() -> None:
+    assert known_property("no.such.property", (4, 4)) is None
+    assert known_property("listener.name.inside.no.such", (4, 4)) is None

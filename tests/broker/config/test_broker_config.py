@@ -1,0 +1,198 @@
+"""Which value of a property counts, what topics get, and what is said of the others."""
+
+import logging
+
+import pytest
+
+from kafkalet.broker.config.broker_config import READ_AS_GIVEN, SETTINGS, SYNONYMS, BrokerConfig, broker_defaults
+from kafkalet.broker.config.release import Release
+from kafkalet.properties import InvalidProperty
+from tests.broker.configuration import reads_of_configurations
+from tests.source import SOURCE
+
+HOUR_MS = 3_600_000
+
+
+def test_what_is_not_given_has_kafkas_default() -> None:
+    config = BrokerConfig()
+    assert config.auto_create_topics_enable is True
+    assert config.num_partitions == 1
+    assert config.fetch_max_bytes == 57_671_680
+    assert config.replica_selector_class is None
+
+
+def test_every_attribute_has_the_default_its_property_shows() -> None:
+    config = BrokerConfig()
+    for setting in SETTINGS.values():
+        assert getattr(config, setting.attribute) == setting.property.default_value(), setting.property.name
+
+
+def test_static_properties_count() -> None:
+    config = BrokerConfig({"num.partitions": "3", "auto.create.topics.enable": "false"})
+    assert config.num_partitions == 3
+    assert config.auto_create_topics_enable is False
+
+
+def test_a_changed_property_counts_at_once_per_broker_before_cluster_wide_before_static() -> None:
+    config = BrokerConfig({"max.connections": "10"})
+    config.reconfigure({"max.connections": "20"}, {"max.connections": "30"})
+    assert config.max_connections == 30
+    config.reconfigure({"max.connections": "20"}, {})
+    assert config.max_connections == 20
+    config.reconfigure({}, {})
+    assert config.max_connections == 10
+
+
+def test_a_change_that_is_refused_changes_nothing() -> None:
+    config = BrokerConfig()
+    config.reconfigure({"max.connections": "20"}, {})
+    with pytest.raises(InvalidProperty, match=r"^Invalid value -1 for configuration max\.connections"):
+        config.reconfigure({"max.connections": "-1"}, {})
+    assert config.max_connections == 20
+    assert config.given() == {"max.connections": "20"}
+
+
+def test_brokers_are_changed_each_on_its_own() -> None:
+    one = BrokerConfig({"num.partitions": "3"})
+    other = one.for_broker()
+    other.reconfigure({}, {"max.connections": "5"})
+    assert (one.max_connections, other.max_connections) == (2147483647, 5)
+    assert other.num_partitions == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "topic"),
+    [
+        ({"log.segment.bytes": "1048576"}, {"segment.bytes": "1048576"}),
+        ({"log.retention.hours": "2"}, {"retention.ms": str(2 * HOUR_MS)}),
+        ({"log.retention.minutes": "3", "log.retention.hours": "2"}, {"retention.ms": "180000"}),
+        (
+            {"log.retention.ms": "5", "log.retention.minutes": "3", "log.retention.hours": "2"},
+            {"retention.ms": "5"},
+        ),
+        ({"log.retention.hours": "-1"}, {"retention.ms": "-1"}),
+        ({"log.roll.hours": "1"}, {"segment.ms": str(HOUR_MS)}),
+        ({"log.roll.jitter.hours": "1"}, {"segment.jitter.ms": str(HOUR_MS)}),
+        ({"log.flush.scheduler.interval.ms": "9"}, {"flush.ms": "9"}),
+        ({"message.max.bytes": "100"}, {"max.message.bytes": "100"}),
+        ({"log.cleanup.policy": "compact, delete"}, {"cleanup.policy": "compact,delete"}),
+        ({"compression.type": "gzip"}, {"compression.type": "gzip"}),
+        ({"log.preallocate": "TRUE"}, {"preallocate": "true"}),
+        ({"num.partitions": "3"}, {}),
+    ],
+)
+def test_broker_properties_give_topics_their_defaults(given: dict[str, str], topic: dict[str, str]) -> None:
+    assert BrokerConfig(given).topic_defaults() == topic
+
+
+def test_what_is_set_on_a_topic_comes_before_the_brokers_default() -> None:
+    config = BrokerConfig({"log.retention.ms": "5", "log.segment.bytes": "2000000"})
+    log = config.log_config({"retention.ms": "6"})
+    assert (log.retention_ms, log.segment_bytes) == (6, 2000000)
+
+
+def test_every_topic_property_with_a_default_of_the_broker_exists_in_some_release() -> None:
+    names = {synonym.name for synonyms in SYNONYMS.values() for synonym in synonyms}
+    assert names == set(broker_defaults((2, 8))) | set(broker_defaults((3, 9))) | set(broker_defaults((4, 4)))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"num.partitions": "0"}, "Invalid value 0 for configuration num.partitions: Value must be at least 1"),
+        (
+            {"log.segment.bytes": "100"},
+            "Invalid value 100 for configuration log.segment.bytes: Value must be at least 1048576",
+        ),
+        (
+            {"log.retention.ms": "0"},
+            "requirement failed: log.retention.ms must be unlimited (-1) or, greater than or equal to 1",
+        ),
+        (
+            {"log.retention.hours": "x"},
+            "Invalid value x for configuration log.retention.hours: Not a number of type INT",
+        ),
+        (
+            {"num.partitions": "9" * 5000},
+            f"Invalid value {'9' * 5000} for configuration num.partitions: Not a number of type INT",
+        ),
+        (
+            {"num.io.threads": "many"},
+            "Invalid value many for configuration num.io.threads: Not a number of type INT",
+        ),
+    ],
+)
+def test_a_bad_value_is_refused_by_name_value_and_what_is_allowed(given: dict[str, str], message: str) -> None:
+    with pytest.raises(InvalidProperty) as refused:
+        BrokerConfig(given)
+    assert str(refused.value) == message
+
+
+def test_bounds_are_those_of_the_release() -> None:
+    assert BrokerConfig({"log.segment.bytes": "100"}, Release.of("3.9")).log_config({}).segment_bytes == 100
+
+
+def test_an_unknown_property_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    config = BrokerConfig({"num.partitionz": "3"})
+    assert config.unknown == ["num.partitionz"]
+    assert [record.levelno for record in caplog.records] == [logging.WARNING]
+    assert "num.partitionz" in caplog.text
+
+
+def test_a_property_of_kafka_without_effect_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    config = BrokerConfig({"num.io.threads": "3", "listener.name.inside.ssl.keystore.type": "PEM"})
+    assert config.without_effect == ["num.io.threads", "listener.name.inside.ssl.keystore.type"]
+    assert config.unknown == []
+    assert "num.io.threads" in caplog.text
+
+
+def test_properties_of_another_release_are_unknown() -> None:
+    assert BrokerConfig({"zookeeper.connect": "x"}, Release.of("3.9")).unknown == []
+    assert BrokerConfig({"zookeeper.connect": "x"}, Release.of("4.4")).unknown == ["zookeeper.connect"]
+    assert BrokerConfig({"log.message.format.version": "0.9.0"}).unknown == ["log.message.format.version"]
+
+
+def test_every_property_that_is_acted_on_is_read_from_a_configuration() -> None:
+    read = reads_of_configurations()
+    assert [name for name, setting in SETTINGS.items() if setting.attribute not in read] == []
+
+
+def test_every_property_that_is_read_as_given_is_named_where_it_is_read() -> None:
+    elsewhere = [path for path in SOURCE.rglob("*.py") if path.parent.name != "catalog"]
+    readers = [path for path in elsewhere if path.name not in ("config.py", "documentation.py")]
+    text = "\n".join(path.read_text() for path in readers)
+    assert [name for name in READ_AS_GIVEN if f'"{name}"' not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("given", "first"),
+    [
+        ({}, 1),
+        ({"node.id": "0"}, 0),
+        ({"broker.id": " 7 "}, 7),
+        ({"node.id": "3", "broker.id": "3"}, 3),
+        ({"node.id": "2147483647"}, 2147483647),
+    ],
+)
+def test_first_node_id_is_that_of_the_property(given: dict[str, str], first: int) -> None:
+    assert BrokerConfig(given).first_node_id() == first
+
+
+def test_different_node_and_broker_ids_are_refused() -> None:
+    with pytest.raises(InvalidProperty) as refused:
+        BrokerConfig({"node.id": "1", "broker.id": "2"}).first_node_id()
+    assert str(refused.value) == "You must set `node.id` to the same value as `broker.id`."
+
+
+@pytest.mark.parametrize(("name", "brokers"), [("node.id", 1), ("broker.id", 1), ("node.id", 3)])
+@pytest.mark.parametrize("text", ["-1", "2147483648"])
+def test_node_id_out_of_bounds_is_refused(name: str, brokers: int, text: str) -> None:
+    with pytest.raises(InvalidProperty, match=name):
+        BrokerConfig({name: text}).first_node_id(brokers)
+
+
+def test_ids_of_several_brokers_end_at_the_largest_number() -> None:
+    assert BrokerConfig({"node.id": "2147483645"}).first_node_id(3) == 2147483645
+    with pytest.raises(InvalidProperty, match="3 brokers"):
+        BrokerConfig({"node.id": "2147483646"}).first_node_id(3)

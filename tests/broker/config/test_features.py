@@ -1,0 +1,111 @@
+"""Features of releases: levels that fit, off where the release leaves them off, changed one way or both."""
+
+import pytest
+
+from kafkalet.broker.cluster.metadata import MetadataImage
+from kafkalet.broker.config.features import Features, UpgradeType, supported_features
+from kafkalet.broker.config.release import Release
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.releases import RELEASES
+
+TRANSACTION = "transaction.version"
+
+
+def features_of(release: str, metadata: MetadataImage | None = None) -> Features:
+    return Features(Release.of(release), metadata or MetadataImage(""))
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_what_is_finalized_is_supported(name: str) -> None:
+    features = features_of(name)
+    for feature, level in features.finalized():
+        assert features.supported[feature].lowest <= level <= features.supported[feature].highest
+
+
+def test_levels_of_the_metadata_never_go_down() -> None:
+    levels = [
+        feature.highest
+        for name in RELEASES
+        for feature in supported_features(Release.of(name))
+        if feature.name == "metadata.version"
+    ]
+    assert levels == sorted(levels)
+
+
+def test_what_is_off_is_not_finalized() -> None:
+    assert {name for name, _ in features_of("4.0").finalized()} == {"group.version", TRANSACTION, "metadata.version"}
+
+
+@pytest.mark.parametrize(("name", "epoch"), [("2.6", -1), ("2.7", 0), ("3.2", 0), ("3.9", 8), ("4.4", 14)])
+def test_the_epoch_says_whether_anybody_knew_of_features(name: str, epoch: int) -> None:
+    assert features_of(name).epoch == epoch
+
+
+@pytest.mark.parametrize(("release", "level"), [("3.9", 0), ("4.0", 2), ("4.4", 2), ("newest", 2), ("2.8", 0)])
+def test_a_new_cluster_runs_at_the_levels_of_its_release(release: str, level: int) -> None:
+    assert features_of(release).level(TRANSACTION) == level
+
+
+def test_a_change_is_remembered_by_the_metadata() -> None:
+    metadata = MetadataImage("")
+    features_of("4.4", metadata).change(TRANSACTION, 1)
+    assert features_of("4.4", metadata).level(TRANSACTION) == 1
+    assert features_of("4.4", metadata).epoch == 15
+
+
+def test_a_feature_that_was_switched_off_is_not_listed() -> None:
+    metadata = MetadataImage("")
+    features_of("4.4", metadata).change("streams.version", 0)
+    assert "streams.version" not in dict(features_of("4.4", metadata).finalized())
+
+
+def test_a_level_of_a_later_release_is_cut_to_what_is_supported() -> None:
+    metadata = MetadataImage("")
+    metadata.feature_levels["share.version"] = 2
+    assert features_of("4.2", metadata).level("share.version") == 1
+    assert features_of("3.9", metadata).level("share.version") == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "level", "upgrade_type"),
+    [
+        (TRANSACTION, 3, UpgradeType.UPGRADE),
+        (TRANSACTION, -1, UpgradeType.SAFE_DOWNGRADE),
+        (TRANSACTION, 1, UpgradeType.UPGRADE),
+        (TRANSACTION, 1, 0),
+        (TRANSACTION, 1, 4),
+        ("kraft.version", 1, UpgradeType.SAFE_DOWNGRADE),
+        ("metadata.version", 32, UpgradeType.UNSAFE_DOWNGRADE),
+        ("metadata.version", 6, UpgradeType.UPGRADE),
+        ("nope", 0, UpgradeType.UPGRADE),
+        ("nope", 1, UpgradeType.UPGRADE),
+    ],
+)
+def test_what_cannot_be_is_refused(name: str, level: int, upgrade_type: int) -> None:
+    with pytest.raises(KafkaError) as refused:
+        features_of("4.4").check(name, level, upgrade_type, 1)
+    assert refused.value.code is Code.INVALID_UPDATE_VERSION
+
+
+@pytest.mark.parametrize(
+    ("name", "level", "upgrade_type"),
+    [
+        (TRANSACTION, 2, UpgradeType.UPGRADE),
+        (TRANSACTION, 2, UpgradeType.SAFE_DOWNGRADE),
+        (TRANSACTION, 0, UpgradeType.SAFE_DOWNGRADE),
+        (TRANSACTION, 1, UpgradeType.UNSAFE_DOWNGRADE),
+        ("kraft.version", 1, UpgradeType.UPGRADE),
+    ],
+)
+def test_what_can_be_is_let_through(name: str, level: int, upgrade_type: int) -> None:
+    features_of("4.4").check(name, level, upgrade_type, 1)
+
+
+@pytest.mark.parametrize(("level", "is_allowed"), [(20, True), (17, True), (16, False), (3, False)])
+def test_the_metadata_goes_back_as_far_as_it_did_not_change(level: int, is_allowed: bool) -> None:
+    features = features_of("3.9")
+    if is_allowed:
+        features.check("metadata.version", level, UpgradeType.SAFE_DOWNGRADE, 1)
+    else:
+        with pytest.raises(KafkaError):
+            features.check("metadata.version", level, UpgradeType.SAFE_DOWNGRADE, 1)

@@ -1,0 +1,41 @@
+"""`kafkalet.broker.config.release`: names of releases, and what follows from them."""
+
+import pytest
+
+from kafkalet.broker.config.release import Release, UnknownRelease
+from kafkalet.protocol.releases import NEWEST, RELEASES
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_every_named_release_can_be_emulated(name: str) -> None:
+    assert Release.of(name).name == name
+
+
+def test_the_default_is_newest_which_behaves_like_the_last_release() -> None:
+    assert Release.of() == Release.of(NEWEST)
+    assert Release.of().version == Release.of(RELEASES[-2]).version
+
+
+@pytest.mark.parametrize(("patch", "name"), [("3.9.2", "3.9"), ("0.8.2.2", "0.8.2"), ("0.10.2.1", "0.10.2")])
+def test_a_patch_release_is_its_line(patch: str, name: str) -> None:
+    assert Release.of(patch) == Release.of(name)
+
+
+@pytest.mark.parametrize("name", ["", "3", "3.10", "5.0", "3.9.x", "latest", "0.10"])
+def test_another_name_is_refused_with_the_names_there_are(name: str) -> None:
+    with pytest.raises(UnknownRelease, match=r"0\.8\.2, .*3\.9, .*newest"):
+        Release.of(name)
+
+
+def test_rules_follow_the_release() -> None:
+    assert Release.of("3.9").answers_every_duplicate
+    assert not Release.of("4.4").answers_every_duplicate
+    assert Release.of("3.9").log_rules.lifts_unstable_to_log_start
+    assert not Release.of("4.4").log_rules.lifts_unstable_to_log_start
+    assert Release.of("2.8").log_rules.honours_message_format
+    assert not Release.of("3.0").log_rules.honours_message_format
+
+
+def test_only_newest_serves_what_4_x_merely_advertises() -> None:
+    assert not Release.of("4.4").serves_old_message_sets
+    assert Release.of(NEWEST).serves_old_message_sets

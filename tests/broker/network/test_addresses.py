@@ -1,0 +1,79 @@
+"""Addresses of brokers: one port after the other, or free ones; what clients are told; where a broker comes back."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from kafkalet.broker.network.addresses import Addresses
+from kafkalet.broker.network.listener import Listener
+from kafkalet.broker.network.listener_context import Limits
+from kafkalet.broker.network.router import Router
+from kafkalet.clock import ManualClock
+
+
+class Nobody:
+    """Stands where a broker stands."""
+
+    def __init__(self) -> None:
+        self.api_versions: dict[object, tuple[int, int]] = {}
+
+
+@contextmanager
+def listeners(count: int) -> Iterator[list[Listener]]:
+    made = [Listener(Router(Nobody()), ManualClock(), Limits()) for _ in range(count)]
+    yield made
+    for listener in made:
+        listener.close()
+
+
+def test_port_0_is_a_free_one_for_each() -> None:
+    addresses = Addresses("127.0.0.1", 0)
+    with listeners(2) as (first, second):
+        one, two = addresses.take(1, first, None), addresses.take(2, second, "r")
+        assert one.port != two.port
+        assert (one.host, one.rack, two.rack) == ("127.0.0.1", None, "r")
+        assert addresses.ports == {1: one.port, 2: two.port}
+
+
+def test_ports_count_on_from_the_first_broker_whatever_its_id() -> None:
+    addresses = Addresses("127.0.0.1", 0, ("out.side", 7000), first_node_id=0)
+    with listeners(2) as (first, second):
+        assert [addresses.take(0, first, None).port, addresses.take(1, second, None).port] == [7000, 7001]
+
+
+def test_clients_are_told_what_is_advertised() -> None:
+    addresses = Addresses("127.0.0.1", 0, ("kafka", 9000))
+    with listeners(2) as (first, second):
+        assert addresses.take(1, first, None)[:3] == (1, "kafka", 9000)
+        assert addresses.take(2, second, None)[:3] == (2, "kafka", 9001)
+
+
+def test_nobody_is_told_to_connect_to_all_interfaces() -> None:
+    with listeners(1) as (listener,):
+        assert Addresses("0.0.0.0", 0).take(1, listener, None).host == "localhost"
+
+
+def test_a_stopped_broker_comes_back_on_its_port() -> None:
+    addresses = Addresses("127.0.0.1", 0)
+    with listeners(2) as (before, after):
+        port = addresses.take(1, before, None).port
+        before.close()
+        assert not addresses.is_kept(1)
+        addresses.keep(1)
+        assert addresses.is_kept(1)
+        with socket.socket() as client, pytest.raises(ConnectionRefusedError):
+            client.connect(("127.0.0.1", port))
+        assert addresses.take(1, after, None).port == port
+        assert not addresses.is_kept(1)
+
+
+def test_kept_ports_are_let_go_in_the_end() -> None:
+    addresses = Addresses("127.0.0.1", 0)
+    with listeners(1) as (listener,):
+        port = addresses.take(1, listener, None).port
+    addresses.keep(1)
+    addresses.release()
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", port))

@@ -1,0 +1,17 @@
+"""Limits: Kafka's defaults."""
+
+from kafkalet.broker.network.listener_context import Limits
+
+
+def test_the_defaults_are_kafkas() -> None:
+    limits = Limits()
+    assert limits.socket_request_max_bytes == 104_857_600
+    assert limits.connections_max_idle_ms == 600_000
+    assert limits.max_connections == limits.max_connections_per_ip == 2_147_483_647
+    assert limits.max_connections_per_ip_overrides == {}
+
+
+def test_overrides_are_not_shared() -> None:
+    one = Limits()
+    one.max_connections_per_ip_overrides["10.0.0.1"] = 5
+    assert Limits().max_connections_per_ip_overrides == {}

@@ -1,0 +1,178 @@
+"""Portions: small pieces joined, large ones alone, order kept, nothing lost."""
+
+import os
+import socket
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafkalet.broker.network import sending
+from kafkalet.broker.network.sending import JOIN_BYTES, FileTooShort, Outbox, joined
+from kafkalet.storage.files import FileRange, Files
+
+CONTENT = bytes(range(256)) * 1024  # 256 KiB
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Files]:
+    files = Files(durable=False)
+    yield files
+    files.close()
+
+
+@pytest.fixture(scope="module")
+def segment(files: Files, tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("log") / "segment"
+    path.write_bytes(CONTENT)
+    return str(path)
+
+
+@pytest.fixture
+def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.setblocking(False)
+        theirs.setblocking(False)
+        yield ours, theirs
+
+
+def drain(theirs: socket.socket) -> bytes:
+    received = b""
+    try:
+        while data := theirs.recv(1 << 20):
+            received += data
+    except BlockingIOError:
+        pass
+    return received
+
+
+def test_small_pieces_are_one_portion() -> None:
+    outbox = Outbox([b"a", bytearray(b"b"), memoryview(b"c"), b""])
+    assert outbox.take() == b"abc"
+    assert not outbox
+
+
+def test_a_small_range_of_a_file_is_read_and_joined(files: Files, segment: str) -> None:
+    outbox = Outbox([b"<", FileRange(files.file(segment), 10, 5), b">"])
+    assert outbox.take() == b"<" + CONTENT[10:15] + b">"
+
+
+def test_a_large_range_of_a_file_is_a_portion_of_its_own(files: Files, segment: str) -> None:
+    outbox = Outbox([b"<", FileRange(files.file(segment), 0, JOIN_BYTES), b">"])
+    assert outbox.take() == b"<"
+    assert isinstance(outbox.take(), FileRange)
+    assert outbox.take() == b">"
+
+
+def test_a_large_piece_of_memory_is_not_copied() -> None:
+    large = bytes(JOIN_BYTES)
+    outbox = Outbox([b"<", large])
+    assert outbox.take() == b"<"
+    assert outbox.take() is large
+
+
+def test_a_portion_never_exceeds_the_joining_size() -> None:
+    outbox = Outbox([b"x" * 40_000, b"y" * 40_000])
+    assert len(outbox.take()) == 40_000
+    assert len(outbox.take()) == 40_000
+
+
+def test_what_was_sent_in_part_is_next(files: Files, segment: str) -> None:
+    outbox = Outbox([FileRange(files.file(segment), 0, 100_000), b">"])
+    outbox.put_back(outbox.take(), 70_000)
+    assert outbox.take() == CONTENT[70_000:100_000] + b">"
+
+
+def test_a_file_that_is_shorter_than_promised_is_an_error(files: Files, segment: str) -> None:
+    with pytest.raises(FileTooShort):
+        Outbox([FileRange(files.file(segment), len(CONTENT) - 5, 10)]).take()
+
+
+@pytest.mark.parametrize("with_sendfile", [True, False])
+def test_a_large_range_beyond_the_end_of_its_file_is_an_error(
+    files: Files,
+    segment: str,
+    pair: tuple[socket.socket, socket.socket],
+    with_sendfile: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if not with_sendfile:
+        monkeypatch.setattr(sending, "_sendfile", None)
+    outbox = Outbox([FileRange(files.file(segment), len(CONTENT), JOIN_BYTES)])
+    with pytest.raises(FileTooShort):
+        outbox.send(pair[0], 1 << 20)
+
+
+def no_sendfile(*_: object) -> int:
+    raise OSError(22, "this file system cannot")
+
+
+@pytest.mark.parametrize("sendfile", [getattr(os, "sendfile", None), None, no_sendfile], ids=["yes", "no", "refused"])
+@given(data=st.data())
+def test_everything_arrives_in_order(sendfile: object, data: st.DataObject, files: Files, segment: str) -> None:
+    file = files.file(segment)
+    sizes = data.draw(st.lists(st.integers(0, 100_000), min_size=1, max_size=8))
+    pieces: list[bytes | FileRange] = []
+    for size in sizes:
+        position = data.draw(st.integers(0, len(CONTENT) - size))
+        in_memory = data.draw(st.booleans())
+        pieces.append(CONTENT[position : position + size] if in_memory else FileRange(file, position, size))
+    expected = b"".join(piece if isinstance(piece, bytes) else piece.read() for piece in pieces)
+    turn = data.draw(st.sampled_from([500, 5_000, 1 << 20]))
+    ours, theirs = socket.socketpair()
+    with ours, theirs, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sending, "_sendfile", sendfile)
+        ours.setblocking(False)
+        theirs.setblocking(False)
+        outbox = Outbox(pieces)
+        received = b""
+        while outbox:
+            outbox.send(ours, turn)
+            received += drain(theirs)
+        assert received + drain(theirs) == expected
+
+
+def test_a_full_socket_is_no_error_and_loses_nothing(pair: tuple[socket.socket, socket.socket]) -> None:
+    ours, theirs = pair
+    everything = CONTENT * 40
+    outbox = Outbox([everything])
+    outbox.send(ours, len(everything))
+    assert outbox
+    received = b""
+    while outbox:
+        received += drain(theirs)
+        outbox.send(ours, len(everything))
+    assert received + drain(theirs) == everything
+
+
+def test_a_turn_ends_after_its_bytes(pair: tuple[socket.socket, socket.socket]) -> None:
+    outbox = Outbox([b"x" * JOIN_BYTES, b"y" * JOIN_BYTES])
+    outbox.send(pair[0], 1)
+    assert len(outbox.take()) == JOIN_BYTES
+
+
+def test_a_client_that_is_gone_is_an_error() -> None:
+    ours, theirs = socket.socketpair()
+    theirs.close()
+    with ours, pytest.raises(OSError, match="pipe"):
+        Outbox([b"x"]).send(ours, 1)
+
+
+def test_a_large_piece_of_memory_goes_out_in_parts(pair: tuple[socket.socket, socket.socket]) -> None:
+    pair[0].setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * JOIN_BYTES)
+    outbox = Outbox([b"x" * 4 * JOIN_BYTES])
+    outbox.send(pair[0], JOIN_BYTES)
+    assert len(outbox.take()) == 3 * JOIN_BYTES
+
+
+@given(st.lists(st.integers(0, JOIN_BYTES + 10), max_size=8))
+def test_joined_pieces_are_the_same_bytes(sizes: list[int]) -> None:
+    pieces = [bytes([number]) * size for number, size in enumerate(sizes)]
+    assert b"".join(map(bytes, joined(pieces))) == b"".join(pieces)  # type: ignore[arg-type]
+
+
+def test_small_pieces_are_joined_around_a_range_of_a_file(files: Files, segment: str) -> None:
+    part = FileRange(files.file(segment), 0, 10)
+    assert joined([b"a", b"b", part, b"c", b"d"]) == [b"ab", part, b"cd"]

@@ -1,0 +1,325 @@
+"""Waiting: woken by a touch, never inside it, answered once, and forgotten when the client goes away."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafkalet.broker.scheduling.purgatory import Delayed, Purgatory
+from kafkalet.clock import ManualClock
+
+
+class Loop:
+    """What is called soon is called when the test says so."""
+
+    def __init__(self) -> None:
+        self.calls: list[Callable[[], None]] = []
+
+    def call_soon(self, call: Callable[[], None]) -> None:
+        self.calls.append(call)
+
+    def turn(self) -> None:
+        calls, self.calls = self.calls, []
+        for call in calls:
+            call()
+
+
+class Waiting:
+    """A purgatory, its clock and loop, and one waiter for `stock` to reach 3."""
+
+    def __init__(self, delay_ms: float | None = 1000) -> None:
+        self.clock, self.loop = ManualClock(), Loop()
+        self.purgatory = Purgatory(self.clock, self.loop.call_soon)
+        self.stock = self.looked = 0
+        self.answers: list[str] = []
+        self.delayed = self.purgatory.park(["a", "b"], delay_ms, self.look, lambda: "expired")
+        self.delayed.then(self.answers.append)
+
+    def look(self) -> str | None:
+        self.looked += 1
+        return "ready" if self.stock >= 3 else None
+
+
+def test_a_touch_makes_the_waiter_look_again_in_a_later_turn() -> None:
+    waiting = Waiting()
+    waiting.stock = 3
+    waiting.purgatory.touch("a")
+    assert waiting.looked == 0
+    waiting.loop.turn()
+    assert waiting.answers == ["ready"]
+
+
+def test_many_touches_before_the_next_turn_are_one_look() -> None:
+    waiting = Waiting()
+    for key in ("a", "b", "a"):
+        waiting.purgatory.touch(key)
+    waiting.loop.turn()
+    assert waiting.looked == 1
+    assert not waiting.loop.calls
+
+
+def test_a_waiter_with_no_answer_yet_goes_on_waiting() -> None:
+    waiting = Waiting()
+    waiting.purgatory.touch("a")
+    waiting.loop.turn()
+    assert waiting.answers == []
+    waiting.stock = 3
+    waiting.purgatory.touch("b")
+    waiting.loop.turn()
+    assert waiting.answers == ["ready"]
+
+
+def test_touching_a_key_nobody_waits_for_schedules_nothing() -> None:
+    waiting = Waiting()
+    waiting.purgatory.touch("z")
+    assert not waiting.loop.calls
+
+
+def test_when_the_time_is_up_the_waiter_takes_what_there_is() -> None:
+    waiting = Waiting()
+    waiting.clock.advance(999)
+    assert waiting.answers == []
+    waiting.clock.advance(1)
+    assert waiting.answers == ["expired"]
+    assert len(waiting.purgatory) == 0
+
+
+def test_an_answer_takes_the_timer_back() -> None:
+    waiting = Waiting()
+    waiting.stock = 3
+    waiting.purgatory.touch("a")
+    waiting.loop.turn()
+    waiting.clock.advance(5000)
+    assert waiting.answers == ["ready"]
+
+
+def test_no_delay_waits_for_ever() -> None:
+    waiting = Waiting(delay_ms=None)
+    waiting.clock.advance(10**9)
+    assert waiting.answers == []
+    assert waiting.delayed.is_waiting
+
+
+@pytest.mark.parametrize("delay_ms", [0, -1])
+def test_a_delay_of_nothing_is_answered_at_once(delay_ms: int) -> None:
+    waiting = Waiting(delay_ms)
+    assert waiting.answers == ["expired"]
+    assert waiting.delayed.result() == "expired"
+
+
+def test_a_cancelled_waiter_is_gone_and_answers_nobody() -> None:
+    waiting = Waiting()
+    waiting.delayed.cancel()
+    assert len(waiting.purgatory) == 0
+    waiting.stock = 3
+    waiting.purgatory.touch("a")
+    waiting.loop.turn()
+    waiting.clock.advance(5000)
+    assert (waiting.looked, waiting.answers) == (0, [])
+
+
+def test_a_waiter_cancelled_between_touch_and_look_does_not_look() -> None:
+    waiting = Waiting()
+    waiting.purgatory.touch("a")
+    waiting.delayed.cancel()
+    waiting.loop.turn()
+    assert waiting.looked == 0
+
+
+def test_what_is_touched_while_looking_is_looked_at_in_the_turn_after() -> None:
+    clock, loop = ManualClock(), Loop()
+    purgatory = Purgatory(clock, loop.call_soon)
+    seen: list[str] = []
+
+    def first() -> str:
+        purgatory.touch("second")
+        seen.append("first")
+        return "done"
+
+    def second() -> str:
+        seen.append("second")
+        return "done"
+
+    purgatory.park(["first"], None, first, lambda: "")
+    purgatory.park(["second"], None, second, lambda: "")
+    purgatory.touch("first")
+    loop.turn()
+    assert seen == ["first"]
+    loop.turn()
+    assert seen == ["first", "second"]
+
+
+def test_waiters_of_one_key_look_in_the_order_they_came() -> None:
+    clock, loop = ManualClock(), Loop()
+    purgatory = Purgatory(clock, loop.call_soon)
+    seen: list[int] = []
+    for number in range(5):
+        purgatory.park(["k"], None, lambda number=number: seen.append(number), lambda: None)  # type: ignore[misc]
+    purgatory.touch("k")
+    loop.turn()
+    assert seen == [0, 1, 2, 3, 4]
+
+
+def test_a_bug_in_ready_fails_that_waiter_and_no_other() -> None:
+    clock, loop = ManualClock(), Loop()
+    purgatory = Purgatory(clock, loop.call_soon)
+    answers: list[object] = []
+
+    def bug() -> str:
+        raise ZeroDivisionError
+
+    purgatory.park(["k"], None, bug, lambda: "").then(answers.append, answers.append)
+    purgatory.park(["k"], None, lambda: "fine", lambda: "").then(answers.append)
+    purgatory.touch("k")
+    loop.turn()
+    assert [type(answer) for answer in answers] == [ZeroDivisionError, str]
+    assert len(purgatory) == 0
+
+
+def test_a_bug_in_expired_fails_the_waiter() -> None:
+    clock, loop = ManualClock(), Loop()
+    errors: list[Exception] = []
+
+    def bug() -> str:
+        raise ZeroDivisionError
+
+    Purgatory(clock, loop.call_soon).park(["k"], 10, lambda: None, bug).then(lambda _: None, errors.append)
+    clock.advance(10)
+    assert [type(error) for error in errors] == [ZeroDivisionError]
+
+
+def test_then_after_the_answer_is_called_at_once() -> None:
+    delayed: Delayed[int] = Delayed()
+    delayed.complete(1)
+    answers: list[int] = []
+    delayed.then(answers.append)
+    assert answers == [1]
+
+
+def test_a_second_answer_is_a_bug() -> None:
+    delayed: Delayed[int] = Delayed()
+    delayed.complete(1)
+    with pytest.raises(AssertionError):
+        delayed.complete(2)
+
+
+def test_an_answer_after_the_client_left_goes_nowhere() -> None:
+    delayed: Delayed[int] = Delayed()
+    answers: list[int] = []
+    delayed.then(answers.append)
+    delayed.cancel()
+    delayed.complete(1)
+    delayed.fail(ValueError())
+    assert answers == []
+    assert delayed.is_cancelled
+
+
+def test_cancelling_what_is_answered_changes_nothing() -> None:
+    delayed: Delayed[int] = Delayed()
+    delayed.complete(1)
+    delayed.cancel()
+    assert not delayed.is_cancelled
+    assert delayed.result() == 1
+
+
+def test_a_failure_without_a_listener_for_it_is_raised() -> None:
+    delayed: Delayed[int] = Delayed()
+    delayed.then(lambda _: None)
+    with pytest.raises(ValueError, match="broken"):
+        delayed.fail(ValueError("broken"))
+
+
+def test_a_failure_nobody_listens_to_yet_is_kept() -> None:
+    delayed: Delayed[int] = Delayed()
+    delayed.fail(ValueError("broken"))
+    with pytest.raises(ValueError, match="broken"):
+        delayed.result()
+    with pytest.raises(ValueError, match="broken"):
+        delayed.then(lambda _: None)
+    errors: list[Exception] = []
+    Delayed.then(delayed, lambda _: None, errors.append)
+    assert len(errors) == 1
+
+
+def test_map_transforms_the_answer_and_passes_failures_and_cancels_on() -> None:
+    source: Delayed[int] = Delayed()
+    mapped = source.map(str)
+    source.complete(7)
+    assert mapped.result() == "7"
+
+    failing: Delayed[int] = Delayed()
+    mapped = failing.map(str)
+    failing.fail(ValueError("broken"))
+    with pytest.raises(ValueError, match="broken"):
+        mapped.result()
+
+    left: Delayed[int] = Delayed()
+    left.map(str).cancel()
+    assert left.is_cancelled
+
+
+def test_a_bug_in_the_transformation_fails_the_mapped_answer() -> None:
+    source: Delayed[str] = Delayed()
+    mapped = source.map(int)
+    source.complete("x")
+    with pytest.raises(ValueError, match="invalid literal"):
+        mapped.result()
+
+
+@given(st.lists(st.tuples(st.sampled_from("tcwg"), st.integers(0, 9), st.sampled_from("abc")), max_size=60))
+def test_whatever_happens_each_waiter_is_answered_at_most_once_and_none_is_left_behind(
+    steps: list[tuple[str, int, str]],
+) -> None:
+    clock, loop = ManualClock(), Loop()
+    purgatory = Purgatory(clock, loop.call_soon)
+    delayed: list[Delayed[str]] = []
+    answers: list[list[str]] = []
+    good: set[str] = set()
+    for kind, number, key in steps:
+        match kind:
+            case "w":
+                keys = {key, "abc"[number % 3]}
+                waiter = purgatory.park(
+                    keys, 10 * number or None, lambda keys=keys: "ready" if keys & good else None, lambda: "expired"
+                )
+                delayed.append(waiter)
+                answers.append([])
+                waiter.then(answers[-1].append)
+            case "t":
+                good.add(key)
+                purgatory.touch(key)
+                if number > 4:
+                    loop.turn()
+                    good.discard(key)
+            case "c" if delayed:
+                delayed[number % len(delayed)].cancel()
+            case "g":
+                clock.advance(number)
+    clock.advance(1000)
+    loop.turn()
+    waiting = [waiter for waiter in delayed if waiter.is_waiting]
+    assert len(purgatory) == len(waiting)
+    for waiter, given_answers in zip(delayed, answers, strict=True):
+        assert len(given_answers) == (0 if waiter.is_waiting or waiter.is_cancelled else 1)
+
+
+def test_waiters_that_take_long_to_look_let_the_loop_go_on_in_between() -> None:
+    clock, loop, now = ManualClock(), Loop(), [0.0]
+    purgatory = Purgatory(clock, loop.call_soon, lambda: now[0])
+    looked: list[int] = []
+
+    def look(number: int) -> bool | None:
+        now[0] += 0.004
+        looked.append(number)
+        return True
+
+    for number in range(5):
+        purgatory.park(["k"], None, lambda number=number: look(number), lambda: False).then(lambda _: None)
+    purgatory.touch("k")
+    rounds = []
+    while loop.calls:
+        loop.turn()
+        rounds.append(len(looked))
+    assert looked == [0, 1, 2, 3, 4]
+    assert rounds == [2, 4, 5]

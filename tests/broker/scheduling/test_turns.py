@@ -1,0 +1,227 @@
+"""Turns: short while little is going on, queued by the time used once the loop is congested."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafkalet.broker.scheduling.turns import CHARGE_S, CREDIT_S, CYCLE_S, ROUND_S, SLICE_S, Turns
+
+
+class Loop:
+    """An event loop without sockets: each iteration makes the calls that were asked for before it."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+        self.soon: list[Callable[[], None]] = []
+        self.turns = Turns(self.soon.append, lambda: self.now_s)
+
+    def iterate(self) -> None:
+        calls = list(self.soon)
+        self.soon.clear()
+        for call in calls:
+            call()
+
+
+class Worker:
+    """A task with so many seconds of work, of which it does at most a slice in a turn."""
+
+    def __init__(self, loop: Loop, work_s: float, piece_s: float = SLICE_S) -> None:
+        self.virtual_s = 0.0
+        self.loop, self.work_s, self.piece_s = loop, work_s, piece_s
+        self.done_s: float | None = None
+        self.turns = 0
+
+    def take_turn(self) -> None:
+        self.turns += 1
+        piece_s = min(self.piece_s, self.work_s)
+        self.loop.now_s += piece_s
+        self.work_s -= piece_s
+        if self.work_s > 1e-9:
+            self.loop.turns.queue_again(self)
+        else:
+            self.done_s = self.loop.now_s
+
+
+def work_directly(loop: Loop, task: Worker, seconds: float) -> None:
+    loop.turns.begin()
+    loop.now_s += seconds
+    loop.turns.end(task)
+
+
+def test_a_task_that_queues_takes_its_turn_in_a_later_iteration() -> None:
+    loop = Loop()
+    task = Worker(loop, 0.001)
+    loop.turns.queue(task)
+    assert task.turns == 0
+    loop.iterate()
+    assert task.turns == 1
+
+
+def test_a_turn_is_over_after_its_slice() -> None:
+    loop = Loop()
+    loop.turns.begin()
+    loop.now_s += SLICE_S
+    assert not loop.turns.is_over()
+    loop.now_s += 0.0001
+    assert loop.turns.is_over()
+
+
+def test_iterations_with_little_work_do_not_congest_the_loop() -> None:
+    loop = Loop()
+    task = Worker(loop, 0)
+    for _ in range(1000):
+        work_directly(loop, task, ROUND_S / 4)
+        loop.iterate()
+    assert not loop.turns.is_congested
+
+
+def test_an_iteration_that_takes_longer_than_a_round_congests_the_loop() -> None:
+    loop = Loop()
+    task = Worker(loop, 0)
+    for _ in range(4):
+        work_directly(loop, task, ROUND_S * 0.6)
+    assert loop.turns.is_congested
+
+
+def test_an_empty_queue_ends_the_congestion() -> None:
+    loop = Loop()
+    task = Worker(loop, 0)
+    for _ in range(4):
+        work_directly(loop, task, ROUND_S * 0.6)
+    loop.iterate()
+    assert not loop.turns.is_congested
+
+
+def test_a_round_ends_with_tasks_still_in_the_queue() -> None:
+    loop = Loop()
+    tasks = [Worker(loop, SLICE_S) for _ in range(10)]
+    for task in tasks:
+        loop.turns.queue(task)
+    loop.iterate()
+    assert 0 < sum(task.turns for task in tasks) <= ROUND_S / SLICE_S + 1
+    assert loop.turns.is_congested
+
+
+def test_tasks_that_used_equal_time_go_in_the_order_in_which_they_joined() -> None:
+    loop = Loop()
+    tasks = [Worker(loop, SLICE_S) for _ in range(6)]
+    for task in tasks:
+        loop.turns.queue(task)
+    while any(task.done_s is None for task in tasks):
+        loop.iterate()
+    assert [task.done_s for task in tasks] == sorted(task.done_s or 0 for task in tasks)
+
+
+def test_a_task_that_arrives_passes_those_that_have_been_busy() -> None:
+    loop = Loop()
+    busy = [Worker(loop, 1.0) for _ in range(30)]
+    for task in busy:
+        loop.turns.queue(task)
+    for _ in range(50):
+        loop.iterate()
+    late = Worker(loop, 0.0001)
+    began_s = loop.now_s
+    loop.turns.queue(late)
+    while late.done_s is None:
+        loop.iterate()
+    assert late.done_s - began_s <= 2 * ROUND_S + SLICE_S
+
+
+def test_a_task_that_was_idle_saves_up_no_time() -> None:
+    loop = Loop()
+    first, second = Worker(loop, 1.0), Worker(loop, 1.0)
+    loop.turns.queue(first)
+    for _ in range(40):
+        loop.iterate()
+    before = first.turns
+    loop.turns.queue(second)
+    for _ in range(20):
+        loop.iterate()
+    assert abs(second.turns - (first.turns - before)) <= 2 + CREDIT_S / SLICE_S
+
+
+@given(st.lists(st.tuples(st.floats(0.001, 0.2), st.floats(0.0005, SLICE_S)), min_size=2, max_size=8))
+def test_busy_tasks_share_the_time_equally_whatever_their_turns_cost(costs: list[tuple[float, float]]) -> None:
+    """No task gets further ahead of another that still has something to do than by its credit and two slices."""
+    loop = Loop()
+    tasks = [Worker(loop, work_s, piece_s) for work_s, piece_s in costs]
+    total = {id(task): task.work_s for task in tasks}
+    for task in tasks:
+        loop.turns.queue(task)
+    while any(task.done_s is None for task in tasks):
+        loop.iterate()
+        busy = [total[id(task)] - task.work_s for task in tasks if task.done_s is None]
+        if busy:
+            assert max(busy) - min(busy) <= CREDIT_S + 2 * SLICE_S + 1e-6
+
+
+def test_work_that_begins_in_the_turn_of_a_connection_does_not_pass_others_because_of_that() -> None:
+    loop = Loop()
+    connection, work, other = Worker(loop, 0), Worker(loop, SLICE_S), Worker(loop, SLICE_S)
+    loop.turns.begin()
+    loop.now_s += SLICE_S
+    loop.turns.queue_again(work)
+    loop.turns.end(connection)
+    loop.turns.queue(other)
+    while work.done_s is None or other.done_s is None:
+        loop.iterate()
+    assert other.done_s == pytest.approx(2 * SLICE_S)
+    assert work.done_s == pytest.approx(3 * SLICE_S)
+
+
+def test_a_turn_that_takes_longer_than_a_round_congests_the_loop_at_once() -> None:
+    loop = Loop()
+    work_directly(loop, Worker(loop, 0), ROUND_S * 1.1)
+    assert loop.turns.is_congested
+
+
+def test_one_long_interruption_does_not_let_a_task_wait_until_others_have_had_as_much() -> None:
+    """Python may collect garbage, or another process have the processor, in the turn of a small request."""
+    loop = Loop()
+    busy = [Worker(loop, 10.0) for _ in range(5)]
+    for task in busy:
+        loop.turns.queue(task)
+    for _ in range(50):
+        loop.iterate()
+    unlucky = Worker(loop, 1.0, piece_s=1.0)
+    loop.turns.queue(unlucky)
+    while unlucky.done_s is None:
+        loop.iterate()
+    unlucky.work_s, unlucky.done_s, began_s = 0.0001, None, loop.now_s
+    loop.turns.queue(unlucky)
+    while unlucky.done_s is None:
+        loop.iterate()
+    assert unlucky.done_s - began_s <= len(busy) * (CHARGE_S + 2 * SLICE_S)
+
+
+def test_a_client_that_asks_for_little_passes_those_that_have_just_come() -> None:
+    loop = Loop()
+    small = Worker(loop, 0.0001)
+    loop.turns.queue(small)
+    loop.iterate()
+    new = [Worker(loop, SLICE_S) for _ in range(100)]
+    for task in new:
+        loop.turns.queue(task)
+    small.work_s = 0.0001
+    loop.turns.queue(small)
+    loop.iterate()
+    assert small.turns == 2
+
+
+def test_turns_are_shorter_when_many_queue() -> None:
+    loop = Loop()
+    deadlines: list[float] = []
+
+    class Watching(Worker):
+        def take_turn(self) -> None:
+            deadlines.append(loop.turns.deadline_s - loop.now_s)
+            super().take_turn()
+
+    for _ in range(100):
+        loop.turns.queue(Watching(loop, 0.001))
+    while len(deadlines) < 100:
+        loop.iterate()
+    assert deadlines[0] == pytest.approx(CYCLE_S / 100)
+    assert deadlines[-1] == pytest.approx(SLICE_S)
