@@ -8,9 +8,9 @@ A property has up to four values; the first of these counts, and DescribeConfigs
     default         Kafka's own
 
 Two kinds of properties are acted on. Those of the broker itself are the attributes of `BrokerConfig`, one line each.
-Those that give topics their defaults (`log.segment.bytes` for `segment.bytes`) are in `SYNONYMS`, and reach a log in the
-`LogConfig` that `log_config` makes. What else Kafka has is in `kafkalet.broker.config.catalog`, which is loaded when a
-caller names such a property, and not before: it is accepted and described, and has no effect.
+Those that give topics their defaults (`log.segment.bytes` for `segment.bytes`) are in `SYNONYMS`, and reach a log in
+the `LogConfig` that `log_config` makes. What else Kafka has is in `kafkalet.broker.config.catalog`, which is loaded
+when a caller names such a property, and not before: it is accepted and described, and has no effect.
 """
 
 import logging
