@@ -5,10 +5,21 @@ part that belongs to the request (`api`, `version`, `correlation_id`, `client_id
 whoever keeps something beyond his answer (a group keeps its member's client id) copies the value, not the context.
 """
 
-from typing import Any, Protocol
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
 
 from kafkalet.clock import Clock
 from kafkalet.protocol.api import Api
+from kafkalet.protocol.schema import Request
+
+from .config.release import Release
+
+if TYPE_CHECKING:  # these build the router, which makes contexts
+    from .cluster.node import Node
+    from .network.request_log import Noted
+    from .network.router import Route
+    from .server import Cluster
 
 
 class Client(Protocol):
@@ -53,20 +64,20 @@ class Context:
     version: int
     correlation_id: int
 
-    def __init__(self, node: Any, client: Client, peer: tuple[str, int], listener: str) -> None:
-        self.node: Any = node  # the broker that was asked
-        self.cluster: Any = node.cluster
-        self.release: Any = node.release
+    def __init__(self, node: Node, client: Client, peer: tuple[str, int], listener: str) -> None:
+        self.node = node  # the broker that was asked
+        self.cluster: Cluster = node.cluster
+        self.release: Release = node.release
         self.clock: Clock = node.clock
         self.client = client
         self.peer = peer  # host and port of the client
         self.client_id = ""  # "" also where the client gave null, as in Kafka
-        self.route: Any = None  # the router's own: how the answer will be written
-        self.request: Any = None  # likewise, until it is answered: what is refused if the answer cannot be written
-        self.asked: Any = None  # the request log's own: what it has noted of the request
+        self.route: Route | None = None  # the router's own: how the answer will be written
+        self.request: Request | None = None  # likewise, until it is answered: refused if the answer cannot be written
+        self.asked: Noted | None = None  # the request log's own: what it has noted of the request
         self.listener = listener  # the name of the listener it came through
         self.principal = "User:ANONYMOUS"
-        self.session: Any = None  # what the authentication gate remembers of this connection
+        self.session: object = None  # what the authentication gate remembers of this connection
         # What is counted for quotas, where there are any (quotas/throttling.py); 0 bytes: nothing is.
         self.request_bytes = 0
         self.spent_s = 0.0

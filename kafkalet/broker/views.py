@@ -1,13 +1,26 @@
 """What a user sees of a log or of a group, in any thread."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.records.batch import Batch
 from kafkalet.storage.log import Log
 
+if TYPE_CHECKING:
+    from .cluster.node import Node
+    from .groups.group import Group
+    from .groups.offsets import Offsets
+
 T = TypeVar("T")
+
+
+class Call(Protocol):
+    """Runs a function in the event loop of the brokers, and returns its result."""
+
+    def __call__(self, function: Callable[[], T]) -> T: ...
 
 
 class SegmentView(NamedTuple):
@@ -34,9 +47,7 @@ class LogView:
     KafkaError once the partition is gone or has no leader, RuntimeError once the broker is not running.
     """
 
-    def __init__(
-        self, topic: str, partition: int, leaders_log: Callable[[], Log], call: Callable[[Callable[[], Any]], Any]
-    ) -> None:
+    def __init__(self, topic: str, partition: int, leaders_log: Callable[[], Log], call: Call) -> None:
         self.topic = topic
         self.partition = partition
         self._leaders_log = leaders_log
@@ -100,8 +111,7 @@ class LogView:
         return self._look(lambda log: log)
 
     def _look(self, see: Callable[[Log], T]) -> T:
-        found: T = self._call(lambda: see(self._leaders_log()))
-        return found
+        return self._call(lambda: see(self._leaders_log()))
 
 
 class GroupView:
@@ -110,7 +120,7 @@ class GroupView:
     RuntimeError once the broker is not running.
     """
 
-    def __init__(self, group_id: str, nodes: Mapping[int, Any], call: Callable[[Callable[[], Any]], Any]) -> None:
+    def __init__(self, group_id: str, nodes: Mapping[int, Node], call: Call) -> None:
         self.group_id = group_id
         self._nodes = nodes
         self._call = call
@@ -125,21 +135,19 @@ class GroupView:
     def state(self) -> str:
         """ "Empty", "PreparingRebalance", "CompletingRebalance", "Stable", or of the consumer protocol "Assigning",
         "Reconciling"; "Dead" if there is no such group."""
-        state: str = self._look(lambda group, _: group.state if group is not None else "Dead", "Dead")
-        return str(state)
+        return self._look(lambda group, _: str(group.state) if group is not None else "Dead", "Dead")
 
     @property
     def members(self) -> list[str]:
         """The ids of its members."""
-        members: list[str] = self._look(
+        return self._look(
             lambda group, _: [member.member_id for member in group.members] if group is not None else [], []
         )
-        return members
 
     @property
     def offsets(self) -> dict[tuple[str, int], int]:
         """What it has committed, by topic and partition, without what open transactions may still commit."""
-        found: dict[tuple[str, int], int] = self._look(
+        return self._look(
             lambda _, offsets: {
                 (topic, partition): committed.offset
                 for topic, by_partition in offsets.committed(self.group_id).items()
@@ -147,10 +155,11 @@ class GroupView:
             },
             {},
         )
-        return found
 
-    def _look(self, see: Callable[[Any, Any], Any], nothing: Any) -> Any:
-        def look() -> Any:
+    def _look(self, see: Callable[[Group | None, Offsets], T], nothing: T) -> T:
+        """What `see` finds in the group and in the committed offsets; `nothing` if no broker coordinates the group."""
+
+        def look() -> T:
             for node in self._nodes.values():
                 try:
                     shard = node.coordinators.groups.shard_for_offsets(self.group_id)

@@ -20,7 +20,7 @@ Source: kafka.server.KafkaApis.handleTopicMetadataRequest, AutoTopicCreationMana
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import partial
 
 from kafkalet.broker.cluster.metadata import INTERNAL_TOPICS, NO_LEADER, PartitionState, TopicState, check_topic_name
@@ -191,7 +191,7 @@ def _operations(request: MetadataRequest) -> int:
     return TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
 
 
-def _partition(state: PartitionState, alive: dict[int, object], context: Context) -> AnswerPartition:
+def _partition(state: PartitionState, alive: Collection[int], context: Context) -> AnswerPartition:
     version = context.version
     offline = [node for node in state.replicas if node not in alive]
     isr = state.isr

@@ -9,16 +9,17 @@ first: so a coordinator never works in the middle of an election.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from kafkalet.protocol.errors import Code, KafkaError
 
-from .state_topics import CONSUMER_OFFSETS, STATE_TOPICS, TRANSACTION_STATE, StateTopic, partition_of
+from .state_topics import CONSUMER_OFFSETS, STATE_TOPICS, StateTopic, partition_of
 
 if TYPE_CHECKING:
     from kafkalet.broker.groups.coordinator import GroupCoordinator
     from kafkalet.broker.transactions.coordinator import TransactionCoordinator
 
+    from .node import Node
     from .state_log import StateLog
 
 
@@ -38,29 +39,35 @@ class Coordinator(Protocol):
 class Coordinators:
     """The coordinators of the broker `node`."""
 
-    def __init__(self, node: Any) -> None:
+    def __init__(self, node: Node) -> None:
         self._node = node
-        self._made: dict[str, Coordinator] = {}
+        self._groups: GroupCoordinator | None = None
+        self._transactions: TransactionCoordinator | None = None
 
     @property
     def groups(self) -> GroupCoordinator:
-        coordinator: Any = self._made.get(CONSUMER_OFFSETS.name)
-        if coordinator is None:
+        if self._groups is None:
             from kafkalet.broker.groups.coordinator import GroupCoordinator
 
-            coordinator = self._made[CONSUMER_OFFSETS.name] = GroupCoordinator(self._node)
-        made: GroupCoordinator = coordinator
-        return made
+            self._groups = GroupCoordinator(self._node)
+        return self._groups
 
     @property
     def transactions(self) -> TransactionCoordinator:
-        coordinator: Any = self._made.get(TRANSACTION_STATE.name)
-        if coordinator is None:
+        if self._transactions is None:
             from kafkalet.broker.transactions.coordinator import TransactionCoordinator
 
-            coordinator = self._made[TRANSACTION_STATE.name] = TransactionCoordinator(self._node)
-        made: TransactionCoordinator = coordinator
-        return made
+            self._transactions = TransactionCoordinator(self._node)
+        return self._transactions
+
+    @property
+    def made(self) -> list[Coordinator]:
+        """Those that were needed so far."""
+        return [coordinator for coordinator in (self._groups, self._transactions) if coordinator is not None]
+
+    def _find(self, topic: str) -> Coordinator | None:
+        """The coordinator of this internal topic, if it was needed before."""
+        return self._groups if topic == CONSUMER_OFFSETS.name else self._transactions
 
     def of(self, topic: str) -> Coordinator:
         """The coordinator that keeps its state in this internal topic."""
@@ -85,23 +92,24 @@ class Coordinators:
     def refresh(self, topic: str, index: int) -> None:
         """Load or forget the state in a partition, if leadership has changed since it was last looked at."""
         partition = self._node.partitions.get((topic, index))
-        leads = partition is not None and partition.is_leader
-        if topic not in self._made and not leads:
+        if partition is not None and not partition.is_leader:
+            partition = None
+        if partition is None and self._find(topic) is None:
             return
         coordinator = self.of(topic)
         epoch = coordinator.loaded().get(index)
-        if epoch is not None and (not leads or partition.leader_epoch != epoch):
+        if epoch is not None and (partition is None or partition.leader_epoch != epoch):
             coordinator.unload(index)
             epoch = None
-        if leads and epoch is None:
+        if partition is not None and epoch is None:
             from .state_log import StateLog
 
             coordinator.load(StateLog(partition, self._node.clock, self._node.purgatory))
 
     def partitions_deleted(self, topic: str, partitions: Collection[int]) -> None:
         """These partitions are no more; so is what was kept about them."""
-        if CONSUMER_OFFSETS.name in self._made and topic not in STATE_TOPICS:
-            self.groups.partitions_deleted(topic, partitions)
+        if self._groups is not None and topic not in STATE_TOPICS:
+            self._groups.partitions_deleted(topic, partitions)
 
     def load_all(self) -> None:
         """Load the state in every partition that this broker leads and that holds any."""
@@ -111,6 +119,6 @@ class Coordinators:
 
     def close(self) -> None:
         """Forget everything; the broker stops."""
-        for coordinator in self._made.values():
+        for coordinator in self.made:
             for index in list(coordinator.loaded()):
                 coordinator.unload(index)

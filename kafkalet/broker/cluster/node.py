@@ -10,7 +10,7 @@ import logging
 from asyncio import AbstractEventLoop
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kafkalet.broker.apis import SERVED
 from kafkalet.broker.config.broker_config import BrokerConfig
@@ -39,6 +39,7 @@ from .metadata import MetadataImage, PartitionState, TopicState
 
 if TYPE_CHECKING:  # a broker starts before it holds a partition, and without what partitions are made of
     from kafkalet.broker.quotas.throttling import Throttling
+    from kafkalet.broker.server import Cluster
     from kafkalet.broker.telemetry import Telemetry
 
     from .partition import Partition
@@ -53,7 +54,7 @@ class Node:
     def __init__(
         self,
         node_id: int,
-        cluster: Any,
+        cluster: Cluster,
         metadata: MetadataImage,
         config: BrokerConfig,
         release: Release,

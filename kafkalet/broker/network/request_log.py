@@ -16,11 +16,13 @@ properties and anything that may be a secret are left out: of bytes only the len
 are cut and escaped, long lists are cut.
 """
 
+from __future__ import annotations
+
 import logging
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count, islice
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkalet.broker.cluster.metadata import MetadataImage
 from kafkalet.broker.context import Context
@@ -39,6 +41,9 @@ from kafkalet.protocol.records.batch import LENGTH_AT, LOG_OVERHEAD, Batch, batc
 from kafkalet.protocol.schema import Response, Struct
 from kafkalet.protocol.wire import Chunk
 from kafkalet.storage.files import FileRange
+
+if TYPE_CHECKING:
+    from kafkalet.broker.cluster.node import Node
 
 _LOG = logging.getLogger("kafkalet.requests")
 
@@ -61,7 +66,7 @@ End = Callable[[Response | None, Context], None]
 class RequestLog:
     """Stands before the way of a request and behind its answer. `route` and `end` are what it stands around."""
 
-    def __init__(self, node: Any, route: Route, end: End | None) -> None:
+    def __init__(self, node: Node, route: Route, end: End | None) -> None:
         self._node = node
         self._route = route
         self._end = end
@@ -87,21 +92,21 @@ class RequestLog:
         if asked is not None:
             asked.answer(answer)
 
-    def _asked(self, frame: bytes | bytearray, context: Context) -> "_Asked":
+    def _asked(self, frame: bytes | bytearray, context: Context) -> Noted:
         last = context.asked
         number = next(_NUMBERS) if last is None else last.connection
         if last is None:
             _LOG.debug("conn=%d %s:%d on broker %d", number, *context.peer[:2], self._node.node_id)
-        context.asked = asked = _Asked(number, frame, self._node)
+        context.asked = asked = Noted(number, frame, self._node)
         return asked
 
 
-class _Asked:
+class Noted:
     """A request on its way."""
 
     __slots__ = ("_began_s", "_node", "_question", "connection", "has_waited")
 
-    def __init__(self, connection: int, frame: bytes | bytearray, node: Any) -> None:
+    def __init__(self, connection: int, frame: bytes | bytearray, node: Node) -> None:
         self.connection = connection
         self.has_waited = False
         self._node = node
@@ -138,7 +143,7 @@ class _Watched(Delayed[Any]):
 
     __slots__ = ("_asked", "_source")
 
-    def __init__(self, source: Delayed[Any], asked: _Asked) -> None:
+    def __init__(self, source: Delayed[Any], asked: Noted) -> None:
         super().__init__()
         self._source = source
         self._asked = asked
@@ -161,7 +166,7 @@ class _Watched(Delayed[Any]):
 # Requests and answers
 
 
-def _question(frame: bytes | bytearray, node: Any) -> str:
+def _question(frame: bytes | bytearray, node: Node) -> str:
     """Who asks what."""
     try:
         header, start = RequestHeader.decode(frame)

@@ -5,7 +5,7 @@
                └──────────┴────────┴────────┴── CloseConnection           └── None: the client expects no answer
 
 The router knows no sockets: a frame goes in, the pieces of an answer come out. What it knows of one version of one API
-is a `_Route`, made on its first request; from then on a request costs one look-up.
+is a `Route`, made on its first request; from then on a request costs one look-up.
 
 What Kafka does where it cannot answer (SocketServer, RequestHeader.parse, RequestContext.parseRequest):
 
@@ -21,19 +21,20 @@ Three hooks are None until they are needed: `gate` (authentication), `intercept`
 see quotas/throttling.py). A fourth is there while the logger `kafkalet.requests` is at level debug (request_log.py).
 """
 
+from __future__ import annotations
+
 import logging
 import struct
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator
 from functools import partial
 from importlib import import_module
 from types import CoroutineType
-from typing import Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from kafkalet.broker.apis import SERVED
 from kafkalet.broker.context import Client, Context
 from kafkalet.broker.scheduling.purgatory import Delayed
-from kafkalet.broker.scheduling.turns import Turns
-from kafkalet.broker.scheduling.work import Work, Workers, answered, has_given_way, in_thread, pause, start
+from kafkalet.broker.scheduling.work import Work, answered, has_given_way, in_thread, pause, start
 from kafkalet.protocol.api import BY_KEY, Api
 from kafkalet.protocol.errors import Code, DecodeError, EncodeError, KafkaError, ProtocolError
 from kafkalet.protocol.frame import has_response_tags
@@ -44,6 +45,9 @@ from kafkalet.protocol.text import REPLACE
 from kafkalet.protocol.wire import Chunk
 
 from .sending import joined
+
+if TYPE_CHECKING:
+    from kafkalet.broker.cluster.node import Node
 
 _LOG = logging.getLogger(__name__)
 _REQUESTS = logging.getLogger("kafkalet.requests")
@@ -67,17 +71,6 @@ Refusal = Callable[[Any, Context, KafkaError], Answer]
 
 class CloseConnection(ProtocolError):
     """The peer is broken, or may not go on: its connection is closed without an answer. The text is the reason."""
-
-
-class Routed(Protocol):
-    """What the router asks of a broker."""
-
-    turns: Turns
-    workers: Workers
-
-    @property
-    def api_versions(self) -> Mapping[Any, tuple[int, int]]:
-        """The APIs it serves, each with its lowest and highest version."""
 
 
 class Throttle(Protocol):
@@ -131,7 +124,7 @@ def _emptied(pieces: list[Chunk]) -> Iterator[Chunk]:
         yield pieces.pop()
 
 
-class _Route:
+class Route:
     """One version of one API: how its requests are read, who answers them, and how the answers are written."""
 
     __slots__ = ("api", "close_frame", "decode", "flexible", "handle", "header_size", "refuse", "version")
@@ -161,7 +154,7 @@ class _Route:
 class Router:
     """Serves the requests of one broker."""
 
-    def __init__(self, node: Routed, unimplemented_calls: dict[str, int] | None = None) -> None:
+    def __init__(self, node: Node, unimplemented_calls: dict[str, int] | None = None) -> None:
         self.node = node
         self.unimplemented_calls = {} if unimplemented_calls is None else unimplemented_calls
         """How often clients asked for what nobody has written yet, by the names of the APIs; several routers may count
@@ -176,7 +169,7 @@ class Router:
         """Called with each answer before it is encoded: see `Throttle.end`."""
         self.route: Callable[[bytes | bytearray, Context, list[Chunk]], int | Delayed[Response]] = self._serve
         """Serve a request: see `_serve`."""
-        self._routes: dict[int, _Route] = {}
+        self._routes: dict[int, Route] = {}
         self._working: set[Work[Any]] = set()
         """Requests whose handlers are coroutines that have not come to their end."""
 
@@ -267,7 +260,7 @@ class Router:
             answer = answer.result()
         return self._finish(answer, route, context, out)
 
-    def _handle(self, request: Any, route: _Route, context: Context) -> Any:
+    def _handle(self, request: Any, route: Route, context: Context) -> Any:
         context.request = request
         try:
             if self.intercept is None:
@@ -283,7 +276,7 @@ class Router:
         return answer
 
     async def _decode_and_handle(
-        self, frame: bytes | bytearray, start: int, route: _Route, context: Context
+        self, frame: bytes | bytearray, start: int, route: Route, context: Context
     ) -> Response | Encoded | None:
         with memoryview(frame):  # keeps its memory from being used for another frame (ReceiveBuffer.give_back)
             request = await in_thread(partial(route.decode, frame, route.version, start))
@@ -292,9 +285,9 @@ class Router:
 
     def finish(self, answer: Response | Encoded | None, context: Context, out: list[Chunk]) -> int:
         """Append the answer to the request that waited last on this connection; give its size."""
-        return self._finish(answer, context.route, context, out)
+        return self._finish(answer, cast(Route, context.route), context, out)
 
-    def _finish(self, answer: Response | Encoded | None, route: _Route, context: Context, out: list[Chunk]) -> int:
+    def _finish(self, answer: Response | Encoded | None, route: Route, context: Context, out: list[Chunk]) -> int:
         if isinstance(answer, Encoded):
             pieces, size = answer
         else:
@@ -313,7 +306,7 @@ class Router:
         out += pieces
         return size + 4
 
-    def _refuse_unwritable(self, problem: EncodeError, route: _Route, context: Context) -> Encoded:
+    def _refuse_unwritable(self, problem: EncodeError, route: Route, context: Context) -> Encoded:
         """UNKNOWN_SERVER_ERROR in place of an answer that does not fit its message.
 
         Such an answer repeats what the client sent in an error message, which then is too long. CloseConnection if
@@ -329,7 +322,7 @@ class Router:
         except EncodeError as again:
             raise CloseConnection(f"the answer to {route} cannot be written: {again}") from again
 
-    def _resolve(self, number: int) -> _Route:
+    def _resolve(self, number: int) -> Route:
         """Find the way of a version that was not asked for before."""
         key, version = number >> 16, (number & 0xFFFF ^ 0x8000) - 0x8000
         api = BY_KEY.get(key)
@@ -347,11 +340,11 @@ class Router:
             raise CloseConnection(f"{api} v{version} is not served, only v{lowest} to v{highest}")
         module = import_module(f"kafkalet.broker.apis.{api.module}")
         refuse = getattr(module, "refuse", None)
-        route = self._routes[number] = _Route(api, version, request_type(api).decode, module.handle, refuse)
+        route = self._routes[number] = Route(api, version, request_type(api).decode, module.handle, refuse)
         return route
 
     async def _in_turns(
-        self, work: Coroutine[Any, Any, Any], request: Any, route: _Route, context: Context
+        self, work: Coroutine[Any, Any, Any], request: Any, route: Route, context: Context
     ) -> Response | Encoded | None:
         """Do the work of a handler. An answer that took more than one turn is encoded in a thread."""
         try:
@@ -383,7 +376,7 @@ class Router:
             _LOG.error("%s (API %d) IS NOT IMPLEMENTED by kafkalet: a client that needs it will not work", api, api)
 
 
-def _unsupported_api_versions(version: int, served: tuple[int, int]) -> _Route:
+def _unsupported_api_versions(version: int, served: tuple[int, int]) -> Route:
     """The way of an ApiVersions in a version that is not served. Such a route is made anew each time."""
     from kafkalet.protocol.messages.api_versions import ApiVersionsResponse
 
@@ -393,6 +386,6 @@ def _unsupported_api_versions(version: int, served: tuple[int, int]) -> _Route:
         error_code=Code.UNSUPPORTED_VERSION,
         api_keys=[own] if highest >= 3 else [],  # KIP-511 came with version 3
     )
-    route = _Route(Api.API_VERSIONS, 0, lambda frame, version, start: None, lambda request, context: answer)
+    route = Route(Api.API_VERSIONS, 0, lambda frame, version, start: None, lambda request, context: answer)
     route.flexible = version in Api.API_VERSIONS.flexible  # that of the request's header
     return route

@@ -18,7 +18,8 @@ Key = tuple[str, bytes | None, int]
 
 def refuses(answers: Mapping[Key, Partition], context: Context) -> bool:
     """Whether an answer of these partitions is more than the client may have now; it is counted if not."""
-    if not context.request_bytes or context.node.router.throttle is None:
+    throttling = context.node.throttling
+    if not context.request_bytes or throttling is None or context.node.router.throttle is None:
         return False
     topics: dict[tuple[str, bytes | None], FetchResponse.Topic] = {}
     for (name, topic_id, _), answer in answers.items():
@@ -29,5 +30,4 @@ def refuses(answers: Mapping[Key, Partition], context: Context) -> bool:
     pieces: list[Chunk] = [b""]
     FetchResponse(responses=list(topics.values())).encode_into(pieces, context.version)
     answer_bytes = sum(map(len, pieces))
-    refused: bool = context.node.throttling.refuses_fetch(answer_bytes, context)
-    return refused
+    return throttling.refuses_fetch(answer_bytes, context)

@@ -7,8 +7,10 @@ older client knows.
 Source: kafka.coordinator.transaction.TransactionCoordinator.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafkalet.broker.cluster.state_log import StateLog
 from kafkalet.broker.cluster.state_topics import TRANSACTION_STATE
@@ -36,6 +38,9 @@ from .metadata import (
 from .shard import Shard, Transaction
 from .timeouts import Timeouts
 
+if TYPE_CHECKING:
+    from kafkalet.broker.cluster.node import Node
+
 NO_IDS_LEFT = Code.COORDINATOR_LOAD_IN_PROGRESS
 """The next block of producer ids cannot be reserved: clients try again (RPCProducerIdManager.generateProducerId)."""
 
@@ -56,7 +61,7 @@ def for_version(code: Code, version: int, knows_fenced: int) -> Code:
 class TransactionCoordinator:
     """The transactions that the broker `node` coordinates."""
 
-    def __init__(self, node: Any) -> None:
+    def __init__(self, node: Node) -> None:
         self._node = node
         self._shards: dict[int, Shard] = {}
         self._epochs: dict[int, int] = {}

@@ -7,8 +7,10 @@ takes the transaction's offsets for committed, or forgets them.
 Source: kafka.server.KafkaApis.handleWriteTxnMarkersRequest.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafkalet.broker.cluster.partition import Partition
 from kafkalet.broker.cluster.state_topics import CONSUMER_OFFSETS
@@ -16,6 +18,9 @@ from kafkalet.broker.scheduling.purgatory import Purgatory
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.control import ControlType, EndMarker, build_end_marker
 from kafkalet.storage.values import Origin
+
+if TYPE_CHECKING:
+    from kafkalet.broker.cluster.node import Node
 
 LOOK_MS = 500
 """What happens on another broker may touch nobody where the waiting is done, so look from time to time."""
@@ -32,7 +37,7 @@ class Marker(NamedTuple):
 
 
 def write_marker(
-    node: Any,
+    node: Node,
     topic: str,
     index: int,
     marker: Marker,
@@ -84,7 +89,7 @@ class _Written:
     """A marker that is in the leader's log."""
 
     def __init__(
-        self, node: Any, partition: Partition, offset: int, marker: Marker, then: Callable[[Code], None]
+        self, node: Node, partition: Partition, offset: int, marker: Marker, then: Callable[[Code], None]
     ) -> None:
         self._node = node
         self._partition = partition

@@ -10,10 +10,12 @@ __transaction_state.
 Source: kafka.coordinator.transaction.TransactionMarkerChannelManager, TransactionMarkerRequestCompletionHandler.
 """
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kafkalet.clock import Timer
 from kafkalet.protocol.errors import Code
@@ -21,6 +23,9 @@ from kafkalet.protocol.errors import Code
 from .marker import Marker, write_marker
 from .metadata import State, TopicPartition
 from .shard import Transaction
+
+if TYPE_CHECKING:
+    from kafkalet.broker.cluster.node import Node
 
 _LOG = logging.getLogger(__name__)
 
@@ -34,7 +39,7 @@ NEEDS_NONE = frozenset({Code.UNSUPPORTED_FOR_MESSAGE_FORMAT, Code.UNSUPPORTED_VE
 class Ending:
     """The markers of one transaction that is decided. `done` is called once, when it is complete or given up."""
 
-    def __init__(self, node: Any, transaction: Transaction, done: Callable[[], None]) -> None:
+    def __init__(self, node: Node, transaction: Transaction, done: Callable[[], None]) -> None:
         metadata = transaction.metadata
         self._node = node
         self._transaction = transaction

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kafkalet.broker.cluster.state_topics import TRANSACTION_STATE, partition_of
 from kafkalet.protocol.errors import Code, KafkaError
@@ -27,6 +27,8 @@ from .decisions import Producer
 from .metadata import EPOCH_RISES_PER_TRANSACTION, TopicPartition
 
 if TYPE_CHECKING:
+    from kafkalet.broker.cluster.node import Node
+    from kafkalet.broker.server import Cluster
     from kafkalet.broker.views import TransactionView
 
 Refusals = dict[TopicPartition, KafkaError]
@@ -56,7 +58,7 @@ class Operation(IntEnum):
 class Transactions:
     """The transactions of a cluster, whoever of its brokers coordinates them."""
 
-    def __init__(self, cluster: Any) -> None:
+    def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
 
     def view(self, transactional_id: str) -> TransactionView:
@@ -130,7 +132,7 @@ class Transactions:
         else:
             then(coordinator.verify_partitions(transactional_id, producer, partitions))
 
-    def _coordinator(self, transactional_id: str) -> Any:
+    def _coordinator(self, transactional_id: str) -> Node | None:
         """The node that coordinates, None while nobody does."""
         topic = self._cluster.metadata.topics.get(TRANSACTION_STATE.name)
         if topic is None:

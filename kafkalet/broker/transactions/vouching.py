@@ -8,8 +8,10 @@ another leader.
 Source: kafka.server.ReplicaManager.handleProduceAppend.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import batches
@@ -19,6 +21,9 @@ from kafkalet.storage.verification import Guard
 from .decisions import Producer
 from .metadata import TopicPartition
 from .verification import Operation, Refusals
+
+if TYPE_CHECKING:
+    from kafkalet.broker.cluster.node import Node
 
 PASSES = frozenset(
     {
@@ -45,7 +50,7 @@ def vouch(
     given: Mapping[TopicPartition, Buffer],
     transactional_id: str,
     operation: Operation,
-    node: Any,
+    node: Node,
     then: Callable[[Vouched], None],
 ) -> None:
     """Ask the coordinator about what a producer sends to these partitions.

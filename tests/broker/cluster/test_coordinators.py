@@ -31,7 +31,7 @@ def test_nothing_is_made_before_somebody_needs_it(client: Committing) -> None:
         coordinators(client, 1).partition_for(CONSUMER_OFFSETS, "g")
     assert refused.value.code == Code.NOT_COORDINATOR
     assert OFFSETS not in client.stage.cluster.metadata.topics
-    assert coordinators(client, 1)._made == {}
+    assert coordinators(client, 1).made == []
 
 
 def test_who_leads_the_partition_coordinates(client: Committing) -> None:
@@ -102,14 +102,14 @@ def test_state_goes_with_the_topic(client: Committing) -> None:
 def test_at_start_everything_is_loaded_that_was_written(client: Committing) -> None:
     client.commit({0: 5})
     client.stage.restart()
-    loaded = [coordinators(client, node)._made for node in (1, 2)]
+    loaded = [coordinators(client, node).made for node in (1, 2)]
     assert sorted(len(made) for made in loaded) == [0, 1]
     assert client.fetch(0) == [5]
 
 
 def test_deleted_partitions_concern_only_who_has_offsets(client: Committing) -> None:
     coordinators(client, 1).partitions_deleted("t", [0])
-    assert coordinators(client, 1)._made == {}
+    assert coordinators(client, 1).made == []
     client.commit({0: 5})
     coordinators(client, client.node).partitions_deleted(OFFSETS, [0])
     coordinators(client, client.node).partitions_deleted("other", [0])
