@@ -29,9 +29,13 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(), str(path))
 
 
-def imports(path: Path, lazy: bool = True) -> Iterator[str]:
-    """The modules a file imports, by full name; without `lazy` only those it imports when it is imported."""
-    for node in _nodes(tree_of(path), lazy):
+def imports(path: Path, lazy: bool = True, typing: bool = True) -> Iterator[str]:
+    """The modules a file imports, by full name.
+
+    Without `lazy` only those that it imports when it is imported itself; without `typing` only those that it imports
+    when the program runs.
+    """
+    for node in _nodes(tree_of(path), lazy, typing):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -50,8 +54,11 @@ def _imported_from(node: ast.ImportFrom, path: Path) -> Iterator[str]:
         yield inner if inner in FILES else base
 
 
-def _nodes(tree: ast.AST, lazy: bool) -> Iterator[ast.AST]:
+def _nodes(tree: ast.AST, lazy: bool, typing: bool) -> Iterator[ast.AST]:
     for child in ast.iter_child_nodes(tree):
-        if lazy or not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            yield child
-            yield from _nodes(child, lazy)
+        if not lazy and isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        if not typing and isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+            continue
+        yield child
+        yield from _nodes(child, lazy, typing)
