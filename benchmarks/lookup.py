@@ -23,7 +23,7 @@ def lookup_us(batches: int) -> float:
                 for index in range(first, first + count):
                     log.append_as_leader(bytearray(build_batch([Record(0, START_MS + index, None, b"value", ())])), 0)
 
-            broker.call(append)
+            broker.server.call(append)
             at += count
 
         def search() -> float:
@@ -36,8 +36,8 @@ def lookup_us(batches: int) -> float:
                 assert found.timestamp == target
             return (time.perf_counter() - begun) / SEARCHES * 1e6
 
-        broker.call(search)
-        return broker.call(search)
+        broker.server.call(search)
+        return broker.server.call(search)
 
 
 def main() -> None:

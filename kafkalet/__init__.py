@@ -12,14 +12,14 @@ from kafkalet.version import VERSION as __version__
 
 if TYPE_CHECKING:
     from kafkalet.broker.cluster.new_topics import NewTopic
-    from kafkalet.broker.server import Broker, Cluster
     from kafkalet.clock import ManualClock
+    from kafkalet.embedded import Broker, Cluster
 
 __all__ = ["Broker", "Cluster", "ManualClock", "NewTopic", "__version__"]
 
 _HOMES = {
-    "Broker": "kafkalet.broker.server",
-    "Cluster": "kafkalet.broker.server",
+    "Broker": "kafkalet.embedded",
+    "Cluster": "kafkalet.embedded",
     "ManualClock": "kafkalet.clock",
     "NewTopic": "kafkalet.broker.cluster.new_topics",
 }

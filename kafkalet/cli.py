@@ -28,7 +28,7 @@ from kafkalet.broker.cluster.metadata_store import HomeDamaged
 from kafkalet.broker.cluster.new_topics import NewTopic, check_config
 from kafkalet.broker.config.release import UnknownRelease
 from kafkalet.broker.network.addresses import CannotListen
-from kafkalet.broker.server import Cluster
+from kafkalet.embedded import Cluster
 from kafkalet.garbage import collected_when_idle
 from kafkalet.properties import InvalidProperty, read_properties
 from kafkalet.protocol.errors import KafkaError
@@ -339,13 +339,13 @@ def _check_topic(topic: NewTopic, cluster: Cluster) -> None:
     """Say which option it is that names a topic that cannot be."""
     try:
         check_topic_name(topic.name)
-        check_config(topic.properties, cluster.config)
+        check_config(topic.properties, cluster.server.config)
     except KafkaError as error:
         raise UsageError(f"--topic {topic.name}: {error.message}") from error
 
 
 async def _serve(cluster: Cluster, told: Serve) -> int:
-    stopped = _stop_signal(cluster.interrupt)
+    stopped = _stop_signal(cluster.server.interrupt)
     try:
         await cluster.start()
     except StartInterrupted:
@@ -357,7 +357,7 @@ async def _serve(cluster: Cluster, told: Serve) -> int:
     try:
         if told.loads and not await _unless_stopped(stopped, _load(cluster, told)):
             return 0
-        with collected_when_idle(lambda: cluster.is_busy):
+        with collected_when_idle(lambda: cluster.server.is_busy):
             _say(f"kafkalet ready bootstrap={cluster.bootstrap_servers}")
             await stopped.wait()
         return 0
@@ -407,7 +407,7 @@ async def _load(cluster: Cluster, told: Serve) -> None:
     for topic, path in told.loads:
         progress = _Progress(topic, path) if sys.stderr is not None and sys.stderr.isatty() else None
         try:
-            count = await load(cluster, topic, path, columns, progress)
+            count = await load(cluster.server, topic, path, columns, progress)
         except (LoadError, KafkaError) as error:
             reason = error.message if isinstance(error, KafkaError) else error
             raise Failure(f"--load {topic}={path}: {reason}" if isinstance(error, KafkaError) else reason) from error

@@ -120,11 +120,11 @@ def test_what_a_timer_raises_is_raised_where_time_is_advanced() -> None:
 
 def set_timer(cluster: kafkalet.Cluster, delay_ms: float, callback: Callable[[], None]) -> None:
     """Set a timer of the cluster's own clock, in its loop."""
-    cluster.call(lambda: cluster.loop_clock.call_later(delay_ms, callback))
+    cluster.server.call(lambda: cluster.server.loop_clock.call_later(delay_ms, callback))
 
 
 def threads_of(*clusters: kafkalet.Cluster) -> list[int]:
-    return [cluster.call(threading.get_ident) for cluster in clusters]
+    return [cluster.server.call(threading.get_ident) for cluster in clusters]
 
 
 @pytest.fixture
@@ -165,7 +165,7 @@ def test_timers_of_several_brokers_run_in_order_each_in_its_own_loop(clock: Manu
 def test_time_may_be_advanced_in_the_loop_itself(clock: ManualClock, broker: kafkalet.Broker) -> None:
     seen: list[int] = []
     set_timer(broker, 10, lambda: seen.append(threading.get_ident()))
-    assert broker.call(lambda: (clock.advance(10), list(seen))[1]) == threads_of(broker)
+    assert broker.server.call(lambda: (clock.advance(10), list(seen))[1]) == threads_of(broker)
 
 
 def test_time_may_be_advanced_beside_a_loop_that_is_not_turning(clock: ManualClock) -> None:
@@ -195,7 +195,7 @@ def test_what_a_timer_puts_off_until_soon_is_done_before_the_next_timer(
     clock: ManualClock, broker: kafkalet.Broker
 ) -> None:
     seen: list[str] = []
-    loop = broker.call(asyncio.get_running_loop)
+    loop = broker.server.call(asyncio.get_running_loop)
 
     async def task() -> None:
         await asyncio.sleep(0)
@@ -213,7 +213,7 @@ def test_a_timer_that_is_set_on_the_way_runs_on_the_way(clock: ManualClock, brok
 
     def again() -> None:
         seen.append(clock.now_ms() - start_ms)
-        broker.loop_clock.call_later(10, again)
+        broker.server.loop_clock.call_later(10, again)
 
     set_timer(broker, 10, again)
     clock.advance(35)
@@ -235,12 +235,12 @@ def test_what_a_timer_of_a_broker_raises_is_raised_where_time_is_advanced(
     set_timer(broker, 10, lambda: 1 // 0)  # type: ignore[arg-type, return-value]
     with pytest.raises(ZeroDivisionError):
         clock.advance(20)
-    assert broker.call(lambda: 42) == 42
+    assert broker.server.call(lambda: 42) == 42
 
 
 def test_a_cancelled_timer_of_a_broker_does_not_run(clock: ManualClock, broker: kafkalet.Broker) -> None:
     seen: list[int] = []
-    broker.call(lambda: broker.loop_clock.call_later(10, lambda: seen.append(1)).cancel())
+    broker.server.call(lambda: broker.server.loop_clock.call_later(10, lambda: seen.append(1)).cancel())
     clock.advance(20)
     assert not seen
 
@@ -262,7 +262,7 @@ def test_threads_that_advance_at_once_take_turns(clock: ManualClock, broker: kaf
 
     def again() -> None:
         seen.append(clock.now_ms() - start_ms)
-        broker.loop_clock.call_later(1, again)
+        broker.server.loop_clock.call_later(1, again)
 
     set_timer(broker, 1, again)
     with ThreadPoolExecutor(4) as pool:
@@ -294,7 +294,7 @@ def test_a_broker_that_stops_while_time_is_advanced_keeps_nobody_waiting(clock: 
 
     def again() -> None:
         begun.set()
-        broker.loop_clock.call_later(1, again)
+        broker.server.loop_clock.call_later(1, again)
 
     with ThreadPoolExecutor(1) as pool:
         with broker:
@@ -358,8 +358,8 @@ def test_the_system_clock_has_no_timers_until_it_has_a_loop() -> None:
 
 def test_the_system_clock_of_a_cluster_is_bound_to_its_loop() -> None:
     with kafkalet.Broker() as broker:
-        assert not broker.clock.has_timers
-        assert broker.loop_clock.has_timers
+        assert not broker.server.clock.has_timers
+        assert broker.server.loop_clock.has_timers
         done = threading.Event()
         set_timer(broker, 1, done.set)
         assert done.wait(10)

@@ -5,6 +5,7 @@ protocol                      nothing but itself
 storage                       protocol.records, protocol.errors, and the ground
 broker                        protocol, storage, and the ground
 pipeline                      protocol and the ground; neither storage nor the broker, whose logs it audits
+embedded                      the broker, and the ground
 testing, cli                  everything below
 """
 
@@ -25,7 +26,8 @@ RANK = {
     "storage": 2,
     "broker": 3,
     "pipeline": 3,
-    "testing": 4,
+    "embedded": 4,
+    "testing": 5,
     "cli": 5,
 }
 FACADES = {"kafkalet", "kafkalet.__main__"}

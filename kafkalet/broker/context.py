@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # these build the router, which makes contexts
     from .cluster.node import Node
     from .network.request_log import Noted
     from .network.router import Route
-    from .server import Cluster
+    from .server import Server
 
 
 class Client(Protocol):
@@ -66,7 +66,7 @@ class Context:
 
     def __init__(self, node: Node, client: Client, peer: tuple[str, int], listener: str) -> None:
         self.node = node  # the broker that was asked
-        self.cluster: Cluster = node.cluster
+        self.cluster: Server = node.cluster
         self.release: Release = node.release
         self.clock: Clock = node.clock
         self.client = client

@@ -1,49 +1,39 @@
-"""A cluster: one or more brokers over one metadata image, and what users hold in their hands.
+"""The server: one or more brokers over one metadata image, in one event loop.
 
-    with kafkalet.Broker() as broker:                      in a thread of its own
-        client = KafkaConsumer(bootstrap_servers=broker.bootstrap_servers)
-        broker.log("topic", 0).high_watermark
-
-    async with kafkalet.Cluster(brokers=3) as cluster:     in the running event loop
-
-The cluster makes and deletes topics, hands out producer ids, keeps the metadata on disk and runs the tasks that no
-request asks for (retention, late followers). Leaders and followers are the business of `Leadership`; requests reach
-the nodes. All of it happens in one event loop.
+It creates and deletes topics, hands out producer ids, keeps the metadata on disk and runs the periodic tasks. Leaders
+and followers are the business of `Leadership`; requests reach the nodes. Users hold a `kafkalet.Cluster` or a
+`kafkalet.Broker`, which own a server.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from kafkalet.clock import Clock, LoopClock, SystemClock, elapsed_s
+from kafkalet.clock import Clock, LoopClock, elapsed_s
 from kafkalet.properties import InvalidProperty
 from kafkalet.protocol.errors import Code, KafkaError
-from kafkalet.protocol.releases import NEWEST
 from kafkalet.storage.directory import LogDirectory
 from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.files import explain
 from kafkalet.storage.ground import StartInterrupted
 from kafkalet.storage.identity import IdentityRefused
 
-from . import arguments
-from .arguments import PropertyValue
 from .cluster.changes import Changes
 from .cluster.leadership import Leadership
-from .cluster.metadata import Endpoint, MetadataImage, PartitionState, TopicState, new_topic_id
+from .cluster.metadata import MetadataImage, PartitionState, TopicState, new_topic_id
 from .cluster.metadata_store import Folder, Home, HomeDamaged, take_in_folders
-from .cluster.new_topics import NewTopic, checked_topic, checked_topics, place_topic
+from .cluster.new_topics import NewTopic, place_topic
 from .cluster.node import Node
 from .cluster.periodic_tasks import Upkeep
 from .cluster.producer_ids import ProducerIds
 from .cluster.state_topics import STATE_TOPICS, StateTopic
 from .config.broker_config import NODE_IDS, BrokerConfig
 from .config.release import Release
-from .looking import Looking
+from .loop_host import LoopHost
 from .network.addresses import Addresses
 from .network.receiving import ReceiveBuffer
 from .scheduling.turns import Turns
@@ -54,76 +44,51 @@ if TYPE_CHECKING:
     from .cluster.partition import Partition
 
 
+T = TypeVar("T")
+
 _LOG = logging.getLogger(__name__)
 
 
-class Cluster(Looking):
-    """Some brokers in this process.
+class Server:
+    """The brokers of one cluster in this process, with everything that they share.
 
-    brokers        how many (1 or more); their ids count on from node.id or broker.id, which is 1 by default
-    host, port     where the first one listens; port 0 picks free ports, else the others take the next ones
-    advertise      host and port that clients are told instead, for the first broker; the others count on from there
-    racks          the rack of each broker; None: `broker.rack` for all
-    data_dir       where logs are kept; None: a temporary directory that is removed on stop
-    config         broker properties by Kafka's names; a value may be a str, an int, a float or a bool
-    topics         created on start if they do not exist: names, or NewTopic values
-    kafka_version  the release to emulate: "3.9", "4.4", "2.8", ...; "newest" serves every version of all of them
-    clock          where the time comes from: the system by default, or a ManualClock
-
-    A wrong argument is a TypeError or a ValueError (InvalidProperty and UnknownRelease are ValueErrors).
+    `name` is what error messages call it; `topics` are created at the start if they do not exist; without `data_dir`
+    logs are in a temporary directory that is removed at the end.
     """
-
-    _most_brokers: int | None = None
 
     def __init__(
         self,
-        brokers: int = 1,
+        brokers: int,
+        addresses: Addresses,
+        config: BrokerConfig,
+        release: Release,
         *,
-        host: str = "127.0.0.1",
-        port: int = 0,
-        advertise: tuple[str, int] | None = None,
-        racks: Sequence[str] | None = None,
-        data_dir: str | os.PathLike[str] | None = None,
-        config: Mapping[str, PropertyValue] | None = None,
-        topics: Iterable[str | NewTopic] = (),
-        kafka_version: str = NEWEST,
-        clock: Clock | None = None,
+        name: str,
+        racks: Sequence[str] | None,
+        data_dir: str | None,
+        topics: Sequence[NewTopic],
+        clock: Clock,
     ) -> None:
-        super().__init__()
-        if arguments.number("brokers", brokers) < 1:
-            raise ValueError(f"brokers is {brokers}; a cluster has at least one")
-        if self._most_brokers is not None and brokers > self._most_brokers:
-            raise ValueError(f"a Broker is one broker; for {brokers} use kafkalet.Cluster(brokers={brokers})")
-        last_port = arguments.port("port", port) + brokers - 1
-        if port:
-            arguments.port(f"the port of the last of {brokers} brokers", last_port)
-        if clock is not None and not isinstance(clock, Clock):
-            raise TypeError(f"clock is a kafkalet.ManualClock or another Clock, not {arguments.shown(clock)}")
-        arguments.text('kafka_version, as in "3.9",', kafka_version)
-        self.release = Release.of(kafka_version)
-        self.config = BrokerConfig(arguments.properties("config", config), self.release)
-        """The defaults of the whole cluster; each node has a configuration of its own on top."""
-        self.clock: Clock = clock or SystemClock()
+        self.release = release
+        self.config = config
+        """The defaults of the whole cluster; each node has its own configuration on top."""
+        self.clock = clock
         """As it was given."""
-        self.loop_clock: Clock = self.clock
-        """The same time, with timers that run in the cluster's loop while it is running."""
+        self.loop_clock: Clock = clock
+        """The same time, with timers that run in the event loop while the server is running."""
+        self.host = LoopHost(name, self._open, self._close)
         self.metadata = MetadataImage("")
         self.nodes: dict[int, Node] = {}
         self.leadership = Leadership(self.metadata, self.nodes, self.clock)
         self.unimplemented_calls: dict[str, int] = {}
         """How often clients asked for APIs that kafkalet does not have, by name: {"CreateAcls": 2}."""
-        self._brokers = brokers
-        self._racks = arguments.racks(racks, brokers)
-        self.first_node_id = self.config.first_node_id(brokers)
+        self.first_node_id = config.first_node_id(brokers)
         """The id of the first broker; the others count on from there."""
-        self._addresses = Addresses(
-            arguments.text("host", host),
-            port,
-            arguments.advertised(advertise, brokers),
-            first_node_id=self.first_node_id,
-        )
-        self._data_dir = arguments.directory(data_dir)
-        self._new_topics = checked_topics(topics)
+        self._brokers = brokers
+        self._racks = racks
+        self._addresses = addresses
+        self._data_dir = data_dir
+        self._new_topics = topics
         self._home: Home | None = None
         self._buffer = ReceiveBuffer()
         self._turns: Turns | None = None
@@ -137,68 +102,14 @@ class Cluster(Looking):
         self.producer_ids = ProducerIds(0, self._reserve_producer_ids)
         self.transactions = Transactions(self)
 
-    # What users see
-
-    def __repr__(self) -> str:
-        state = "running" if self.is_running else "not running"
-        stopped = [str(node_id) for node_id in sorted(self.metadata.away)] if self.is_running else []
-        without = f" without broker {', '.join(stopped)}" if stopped else ""
-        at = [_address(endpoint) for endpoint in list(self.metadata.endpoints.values())]
-        where = f" at {','.join(at)}" if at else ""
-        return f"<{type(self).__name__} {state}{where}{without}, Kafka {self.release.name}>"
-
-    @property
-    def bootstrap_servers(self) -> str:
-        """Where clients begin: host:port of every broker, separated by commas. RuntimeError if none is running."""
-        return ",".join(map(_address, self._endpoints()))
-
-    def _endpoints(self) -> list[Endpoint]:
-        """Where the brokers are that run."""
-        endpoints = list(self.metadata.endpoints.values())
-        if not self.is_running:
-            raise self._not_running()
-        if not endpoints:
-            raise RuntimeError(f"every broker of this {type(self).__name__} was stopped; start_broker() starts one")
-        return endpoints
-
-    def produce(self, topic: str, partition: int, records: bytes | bytearray | memoryview) -> int:
-        """Append an encoded record batch, as `kafkalet.protocol.records.build` makes it; gives its first offset.
-
-        It is checked as that of any producer: KafkaError with the code that Produce answers. ValueError for bytes that
-        are no whole batch; to write plain values, use a Kafka client.
-        """
-        data = arguments.record_batches(records)
-        return self.call(lambda: self._leader(topic, partition).append(data).first_offset)
+    def call(self, function: Callable[[], T]) -> T:
+        """Run `function` in the event loop of the server; see LoopHost.call."""
+        return self.host.call(function)
 
     # Topics
 
-    def create_topic(
-        self,
-        name: str,
-        partitions: int = -1,
-        replication_factor: int = -1,
-        config: Mapping[str, PropertyValue] | None = None,
-        assignments: Sequence[Sequence[int]] | None = None,
-    ) -> None:
-        """Create a topic. Counts of -1 stand for num.partitions and default.replication.factor.
-
-        `assignments` names the replicas of each partition instead, the leader first. Raises KafkaError
-        with the code that CreateTopics answers: INVALID_TOPIC_EXCEPTION, TOPIC_ALREADY_EXISTS, INVALID_PARTITIONS,
-        INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT, INVALID_CONFIG.
-        """
-        wanted = checked_topic(NewTopic(name, partitions, config or {}, replication_factor))
-        replicas = arguments.assignments(assignments)
-        if replicas is not None and partitions not in (-1, len(replicas)):
-            raise ValueError(f"partitions is {partitions}, and assignments names the brokers of {len(replicas)}")
-        if replicas is not None and replication_factor not in (-1, len(replicas[0])):
-            raise ValueError(f"replication_factor is {replication_factor}, and assignments names {len(replicas[0])}")
-        self.call(lambda: self._create_topic(wanted, replicas))
-
-    def delete_topic(self, name: str) -> None:
-        """Delete a topic and its logs. UNKNOWN_TOPIC_OR_PARTITION if it does not exist."""
-        self.call(lambda: self._delete_topic(name))
-
-    def _create_topic(self, wanted: NewTopic, assignments: list[list[int]] | None = None) -> TopicState:
+    def create_topic(self, wanted: NewTopic, assignments: list[list[int]] | None = None) -> TopicState:
+        """Create a topic; `assignments` are the replicas of each partition. Raises KafkaError as CreateTopics does."""
         name = wanted.name
         replicas = place_topic(wanted, assignments, self.metadata, self.config)
         away = self.metadata.away
@@ -211,8 +122,9 @@ class Cluster(Looking):
                 self._host(topic, state)
         return topic
 
-    def _delete_topic(self, name: str) -> None:
-        self._topic(name)
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic and its logs. UNKNOWN_TOPIC_OR_PARTITION if it does not exist."""
+        self.metadata.existing_topic(name)
         with self.changes.begin() as change:
             topic = self.metadata.remove_topic(name)
             change.undo(lambda: self.metadata.add_topic(topic))
@@ -245,7 +157,7 @@ class Cluster(Looking):
         """An internal topic, which is made if it does not exist yet."""
         topic = self.metadata.topics.get(wanted.name)
         if topic is None:
-            topic = self._create_topic(wanted.wanted(self.config, len(self.metadata.endpoints)))
+            topic = self.create_topic(wanted.wanted(self.config, len(self.metadata.endpoints)))
         return topic
 
     @property
@@ -266,7 +178,7 @@ class Cluster(Looking):
         if internal is not None:
             self.state_topic(internal)
         else:
-            self._create_topic(NewTopic(name))
+            self.create_topic(NewTopic(name))
 
     def apply_config(self, topic: TopicState) -> None:
         """Let the logs of a topic obey its configuration as it is now."""
@@ -309,45 +221,24 @@ class Cluster(Looking):
 
     # Brokers
 
-    def stop_broker(self, node_id: int) -> None:
-        """Take a broker out of the cluster: its listener closes, others lead what it led."""
-        self.call(lambda: self._stop_node(node_id))
-
-    def start_broker(self, node_id: int) -> None:
-        """Bring a broker back that was stopped, on the port it had."""
-        self.call(lambda: self._start_node(node_id))
-
-    def elect_leader(self, topic: str, partition: int, node_id: int) -> None:
-        """Let a broker lead a partition, in a new epoch. PREFERRED_LEADER_NOT_AVAILABLE if it is not in sync."""
-        self.call(lambda: self._elect_leader(topic, partition, node_id))
-
-    def hold_replication(self, node_id: int, topic: str | None = None, partition: int | None = None) -> None:
-        """Stop a broker's replicas (of one partition, of one topic, or all) from following their leaders.
-
-        The topic has to exist, and the broker has to hold a replica of it. A replica that leads has nobody to follow:
-        it is held back once another one leads.
-        """
-        self.call(lambda: self._hold_replication(node_id, topic, partition))
-
-    def release_replication(self, node_id: int, topic: str | None = None, partition: int | None = None) -> None:
-        """Take back a `hold_replication` of the same arguments; the replicas catch up at once.
-
-        ValueError if nothing was held back with these arguments.
-        """
-        self.call(lambda: self._release_replication(node_id, topic, partition))
-
-    def _hold_replication(self, node_id: int, name: str | None, index: int | None) -> None:
+    def hold_replication(self, node_id: int, name: str | None, index: int | None) -> None:
+        """Stop a broker's replicas from following their leaders: of one partition, of one topic, or all."""
         self._check_node(node_id)
         if name is None and index is not None:
             raise ValueError(f"partition {index} of which topic? Name the topic, too")
         if name is not None:
-            states = [self._partition(name, index)] if index is not None else self._topic(name).partitions
+            states = (
+                [self.metadata.existing_partition(name, index)]
+                if index is not None
+                else self.metadata.existing_topic(name).partitions
+            )
             if not any(node_id in state.replicas for state in states):
                 what = name if index is None else f"{name}-{index}"
                 raise ValueError(f"broker {node_id} holds no replica of {what}, so there is nothing to hold back")
         self.leadership.hold(node_id, name, index)
 
-    def _release_replication(self, node_id: int, name: str | None, index: int | None) -> None:
+    def release_replication(self, node_id: int, name: str | None, index: int | None) -> None:
+        """Take back a `hold_replication` of the same arguments."""
         if not self.leadership.release(node_id, name, index):
             what = "" if name is None else f", topic {name}" if index is None else f", partition {name}-{index}"
             raise ValueError(
@@ -355,8 +246,9 @@ class Cluster(Looking):
                 "release_replication takes those that hold_replication was given"
             )
 
-    def _elect_leader(self, name: str, index: int, node_id: int) -> None:
-        state = self._partition(name, index)
+    def elect_leader(self, name: str, index: int, node_id: int) -> None:
+        """Let a broker lead a partition, in a new epoch. PREFERRED_LEADER_NOT_AVAILABLE if it is not in sync."""
+        state = self.metadata.existing_partition(name, index)
         self._check_node(node_id)
         self.leadership.elect(self.metadata.topics[name], state, node_id)
         if state.leader != node_id:
@@ -366,24 +258,17 @@ class Cluster(Looking):
             )
         self.save()
 
-    def _topic(self, name: str) -> TopicState:
-        return self.metadata.existing_topic(arguments.text("the name of a topic", name))
-
-    def _partition(self, name: str, index: int) -> PartitionState:
-        arguments.text("the name of a topic", name)
-        return self.metadata.existing_partition(name, arguments.number("the number of a partition", index))
-
     def _check_node(self, node_id: int) -> None:
         """Raise ValueError unless it is a broker of this cluster, running or stopped."""
         known = sorted({*self.nodes, *self.metadata.away})
-        if arguments.number("the id of a broker", node_id) not in known:
+        if node_id not in known:
             raise ValueError(f"broker {node_id} does not exist; the brokers of this cluster are {_listed(known)}")
 
     # Life
 
     def _open(self, loop: asyncio.AbstractEventLoop) -> None:
         clock = self.clock
-        self.loop_clock = clock.bound_to(loop, self._call_in(loop)) if isinstance(clock, LoopClock) else clock
+        self.loop_clock = clock.bound_to(loop, self.host.call_in(loop)) if isinstance(clock, LoopClock) else clock
         self._turns = Turns(loop.call_soon, elapsed_s)
         self._workers = Workers(loop.call_soon_threadsafe)
         self._home = Home(self._data_dir)
@@ -405,7 +290,7 @@ class Cluster(Looking):
             node.coordinators.load_all()
         for new in self._new_topics:
             if new.name not in self.metadata.topics:
-                self._create_topic(new)
+                self.create_topic(new)
         with suppress(StorageFailed) if saved is not None else nullcontext():  # reading needs no space
             self.save()
         for node in self.nodes.values():
@@ -520,7 +405,8 @@ class Cluster(Looking):
             node.offline[topic.name, state.index] = error.reason
             _LOG.error("%s-%d is offline: %s", topic.name, state.index, error.reason)
 
-    def _stop_node(self, node_id: int) -> None:
+    def stop_broker(self, node_id: int) -> None:
+        """Take a broker out of the cluster: its listener closes, others lead what it led."""
         self._check_node(node_id)
         if node_id not in self.nodes:
             raise ValueError(f"broker {node_id} was stopped already; start_broker({node_id}) starts it again")
@@ -532,21 +418,22 @@ class Cluster(Looking):
         self._addresses.keep(node_id)
         self.save()
 
-    def _start_node(self, node_id: int) -> None:
+    def start_broker(self, node_id: int) -> None:
+        """Bring a broker back that was stopped, on the port it had."""
         self._check_node(node_id)
         if not self._addresses.is_kept(node_id):
             raise ValueError(f"broker {node_id} is running already; start_broker is for one that was stopped")
-        assert self._loop is not None
+        loop = self.host.loop
         try:
-            node = self._open_node(node_id, self._loop)
+            node = self._open_node(node_id, loop)
             for topic, state in self.metadata.all_partitions():
                 if node_id in state.replicas:
                     self._host_on(node, topic, state, skip_broken=True)
             self.leadership.node_came(node_id)
-            node.listener.start(self._loop)
+            node.listener.start(loop)
         except BaseException:
             if node_id in self.nodes:
-                self._stop_node(node_id)
+                self.stop_broker(node_id)
             raise
         self.save()
 
@@ -610,22 +497,6 @@ class Cluster(Looking):
         if not self.config.replica_selector_class:
             return None
         return self.leadership.preferred_replica(leader, rack, fetch_offset)
-
-
-class Broker(Cluster):
-    """A cluster of one broker, which is what most tests want."""
-
-    _most_brokers = 1
-
-    @property
-    def port(self) -> int:
-        """The port that clients are told. RuntimeError if the broker is not running."""
-        return self._endpoints()[0].port
-
-
-def _address(endpoint: Endpoint) -> str:
-    host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host  # an IPv6 address
-    return f"{host}:{endpoint.port}"
 
 
 def _listed(node_ids: Iterable[int]) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from kafkalet.broker.server import Broker
+    from kafkalet.embedded import Broker
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def kafka_session() -> "Iterator[Broker]":
 
 
 def _running_broker() -> "Iterator[Broker]":
-    from kafkalet.broker.server import Broker
+    from kafkalet.embedded import Broker
 
     with Broker() as broker:
         yield broker

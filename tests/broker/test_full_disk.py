@@ -245,8 +245,10 @@ def test_property_that_cannot_be_saved_stays_as_it_was(wire: Wire, disk: Failing
     body = {"resources": [{**TOPIC_CONFIG, "configs": configs}]}
     assert one(wire.ask("IncrementalAlterConfigs", 1, body), "responses") == Code.KAFKA_STORAGE_ERROR
     disk.heal()
-    assert wire.cluster.metadata.topics["t"].config == {}
-    assert wire.cluster.call(lambda: wire.cluster.leadership.leader_of("t", 0).log.config.retention_ms) > 5
+    assert wire.cluster.server.metadata.topics["t"].config == {}
+    assert (
+        wire.cluster.server.call(lambda: wire.cluster.server.leadership.leader_of("t", 0).log.config.retention_ms) > 5
+    )
 
 
 def test_transaction_whose_end_could_not_be_written_is_completed_later(wire: Wire, disk: FailingDisk) -> None:

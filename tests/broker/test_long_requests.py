@@ -110,7 +110,7 @@ def test_a_topic_that_is_deleted_while_a_batch_is_validated_is_unknown() -> None
 
 def test_a_leader_that_changes_while_a_batch_is_validated_is_not_the_leader() -> None:
     with gated(brokers=2) as (wire, gate):
-        leader = wire.cluster.metadata.partition("t", 0).leader  # type: ignore[union-attr]
+        leader = wire.cluster.server.metadata.partition("t", 0).leader  # type: ignore[union-attr]
         connection = wire.connection(leader, "long")
         sent = connection.send("Produce", 9, wire.produce_body(batch(b"long")))
         assert gate.reached.wait(PATIENCE_S)
@@ -122,7 +122,7 @@ def test_a_leader_that_changes_while_a_batch_is_validated_is_not_the_leader() ->
 
 def test_a_broker_that_stops_ends_its_long_requests() -> None:
     with gated(brokers=2) as (wire, gate):
-        leader = wire.cluster.metadata.partition("t", 0).leader  # type: ignore[union-attr]
+        leader = wire.cluster.server.metadata.partition("t", 0).leader  # type: ignore[union-attr]
         connection = wire.connection(leader, "long")
         connection.send("Produce", 9, wire.produce_body(batch(b"long")))
         assert gate.reached.wait(PATIENCE_S)
@@ -266,4 +266,4 @@ def test_many_topics_are_created_in_parts_and_all_are_answered() -> None:
             ("not allowed", Code.INVALID_TOPIC_EXCEPTION),
             ("made-0", Code.INVALID_REQUEST),
         ]
-        assert len(wire.cluster.metadata.topics) == 1 + 9
+        assert len(wire.cluster.server.metadata.topics) == 1 + 9

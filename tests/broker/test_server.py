@@ -28,7 +28,7 @@ class Wire:
 
     def send(self, node_id: int, api: str, version: int, body: dict[str, Any]) -> int:
         if node_id not in self.connections:
-            endpoint = self.cluster.metadata.endpoints[node_id]
+            endpoint = self.cluster.server.metadata.endpoints[node_id]
             self.connections[node_id] = Connection(endpoint.host, endpoint.port)
         return self.connections[node_id].send(api, version, body)
 
@@ -56,7 +56,7 @@ def fetch_body(
 ) -> dict[str, Any]:
     partition = {"partition": 0, "fetch_offset": offset, "partition_max_bytes": 1 << 20}
     partition |= {name: more.pop(name) for name in ("current_leader_epoch",) if name in more}
-    topic = {"topic_id": cluster.metadata.topics["t"].topic_id.hex()} if version >= 13 else {"topic": "t"}
+    topic = {"topic_id": cluster.server.metadata.topics["t"].topic_id.hex()} if version >= 13 else {"topic": "t"}
     return {
         "max_wait_ms": wait_ms,
         "min_bytes": 1 if wait_ms else 0,
@@ -81,11 +81,11 @@ def wire(cluster: kafkalet.Cluster) -> Iterator[Wire]:
 
 
 def leader(cluster: kafkalet.Cluster) -> int:
-    return cluster.metadata.topics["t"].partitions[0].leader
+    return cluster.server.metadata.topics["t"].partitions[0].leader
 
 
 def follower(cluster: kafkalet.Cluster) -> int:
-    return next(node for node in cluster.metadata.topics["t"].partitions[0].replicas if node != leader(cluster))
+    return next(node for node in cluster.server.metadata.topics["t"].partitions[0].replicas if node != leader(cluster))
 
 
 # One broker or several, one loop or a thread
@@ -97,16 +97,16 @@ def test_each_broker_has_a_port_of_its_own(cluster: kafkalet.Cluster) -> None:
 
 def test_leaders_are_spread(cluster: kafkalet.Cluster) -> None:
     cluster.create_topic("wide", partitions=6, replication_factor=2)
-    assert sorted(state.leader for state in cluster.metadata.topics["wide"].partitions) == [1, 1, 2, 2, 3, 3]
+    assert sorted(state.leader for state in cluster.server.metadata.topics["wide"].partitions) == [1, 1, 2, 2, 3, 3]
 
 
 def test_each_broker_may_stand_in_a_rack_of_its_own() -> None:
     with kafkalet.Cluster(2, racks=["a", "b"], config={"broker.rack": "c"}) as cluster:
-        assert [endpoint.rack for endpoint in cluster.metadata.endpoints.values()] == ["a", "b"]
-        assert cluster.nodes[2].config.broker_rack == "b"
+        assert [endpoint.rack for endpoint in cluster.server.metadata.endpoints.values()] == ["a", "b"]
+        assert cluster.server.nodes[2].config.broker_rack == "b"
         cluster.stop_broker(2)
         cluster.start_broker(2)
-        assert cluster.metadata.endpoints[2].rack == "b"
+        assert cluster.server.metadata.endpoints[2].rack == "b"
     with pytest.raises(ValueError, match="1 racks for 2 brokers"):
         kafkalet.Cluster(2, racks=["a"])
 
@@ -115,20 +115,22 @@ def test_each_broker_may_stand_in_a_rack_of_its_own() -> None:
 def test_first_broker_has_the_id_of_the_property(name: str) -> None:
     with kafkalet.Broker(config={name: "0"}) as broker:
         broker.create_topic("t", assignments=[[0], [0]])
-        assert [(state.leader, state.replicas) for state in broker.metadata.topics["t"].partitions] == [(0, [0])] * 2
+        assert [(state.leader, state.replicas) for state in broker.server.metadata.topics["t"].partitions] == [
+            (0, [0])
+        ] * 2
         assert broker.produce("t", 1, build_batch([Record(0, 0, None, b"v")])) == 0
-        assert broker.metadata.controller_id == 0
+        assert broker.server.metadata.controller_id == 0
 
 
 def test_ids_of_several_brokers_count_on_from_the_property() -> None:
     with kafkalet.Cluster(3, config={"node.id": "10"}, racks=["a", "b", "c"]) as cluster:
-        endpoints = cluster.metadata.endpoints
+        endpoints = cluster.server.metadata.endpoints
         assert [(node_id, endpoint.rack) for node_id, endpoint in endpoints.items()] == [
             (10, "a"),
             (11, "b"),
             (12, "c"),
         ]
-        assert [node.config.given()["node.id"] for node in cluster.nodes.values()] == ["10", "11", "12"]
+        assert [node.config.given()["node.id"] for node in cluster.server.nodes.values()] == ["10", "11", "12"]
         port = endpoints[11].port
         cluster.stop_broker(11)
         cluster.start_broker(11)
@@ -138,7 +140,7 @@ def test_ids_of_several_brokers_count_on_from_the_property() -> None:
 def test_data_directory_opens_again_with_its_node_id(tmp_path: Path) -> None:
     for _ in range(2):
         with kafkalet.Broker(data_dir=tmp_path, config={"node.id": "0"}, topics=["t"]) as broker:
-            assert broker.metadata.topics["t"].partitions[0].leader == 0
+            assert broker.server.metadata.topics["t"].partitions[0].leader == 0
         assert "node.id=0\n" in (tmp_path / "meta.properties").read_text()
 
 
@@ -152,16 +154,16 @@ def test_a_topic_may_have_replicas_on_a_broker_that_is_away() -> None:
         cluster.stop_broker(2)
         cluster.create_topic("t", assignments=[[2, 1], [3, 2]])
         cluster.create_topic("u", 1, 3)
-        leaders = [(state.leader, state.isr) for state in cluster.metadata.topics["t"].partitions]
+        leaders = [(state.leader, state.isr) for state in cluster.server.metadata.topics["t"].partitions]
         assert leaders == [(1, [1]), (3, [3])]
         with pytest.raises(KafkaError, match="partition 0 are fenced") as refused:
             cluster.create_topic("v", assignments=[[2]])
         assert refused.value.code is Code.INVALID_REPLICA_ASSIGNMENT
         cluster.produce("t", 0, batch(b"a"))
         cluster.start_broker(2)
-        assert cluster.metadata.topics["t"].partitions[0].isr == [1, 2]
-        assert cluster.nodes[2].partitions["t", 0].log.log_end_offset == 1
-        assert sorted(cluster.metadata.topics["u"].partitions[0].isr) == [1, 2, 3]
+        assert cluster.server.metadata.topics["t"].partitions[0].isr == [1, 2]
+        assert cluster.server.nodes[2].partitions["t", 0].log.log_end_offset == 1
+        assert sorted(cluster.server.metadata.topics["u"].partitions[0].isr) == [1, 2, 3]
 
 
 def test_calls_of_what_nobody_has_written_are_counted() -> None:
@@ -251,7 +253,9 @@ def test_produce_to_a_follower_names_the_leader(cluster: kafkalet.Cluster, wire:
 def test_followers_have_what_the_leader_has_at_once(cluster: kafkalet.Cluster) -> None:
     cluster.produce("t", 0, batch(b"a", b"b"))
     offsets = {
-        (p.log.log_end_offset, p.log.high_watermark) for n in cluster.nodes.values() for p in n.partitions.values()
+        (p.log.log_end_offset, p.log.high_watermark)
+        for n in cluster.server.nodes.values()
+        for p in n.partitions.values()
     }
     assert offsets == {(2, 2)}
 
@@ -340,15 +344,15 @@ def test_a_broker_that_comes_back_follows_and_is_in_sync(cluster: kafkalet.Clust
     cluster.stop_broker(old)
     cluster.produce("t", 0, batch(b"while it was away"))
     cluster.start_broker(old)
-    assert old in cluster.metadata.topics["t"].partitions[0].isr
-    assert cluster.nodes[old].partitions["t", 0].log.log_end_offset == 1
+    assert old in cluster.server.metadata.topics["t"].partitions[0].isr
+    assert cluster.server.nodes[old].partitions["t", 0].log.log_end_offset == 1
 
 
 def test_a_broker_comes_back_on_its_port(cluster: kafkalet.Cluster) -> None:
-    before = cluster.metadata.endpoints[2].port
+    before = cluster.server.metadata.endpoints[2].port
     cluster.stop_broker(2)
     cluster.start_broker(2)
-    assert cluster.metadata.endpoints[2].port == before
+    assert cluster.server.metadata.endpoints[2].port == before
 
 
 def test_what_the_new_leader_never_had_is_truncated(cluster: kafkalet.Cluster) -> None:
@@ -362,7 +366,7 @@ def test_what_the_new_leader_never_had_is_truncated(cluster: kafkalet.Cluster) -
         cluster.release_replication(node)
     cluster.produce("t", 0, batch(b"kept", b"kept too"))
     cluster.start_broker(old)
-    log = cluster.nodes[old].partitions["t", 0].log
+    log = cluster.server.nodes[old].partitions["t", 0].log
     assert (log.log_end_offset, log.high_watermark) == (2, 2)
     assert [entry.epoch for entry in log.epochs.entries] == [
         entry.epoch for entry in cluster.log("t")._log.epochs.entries
@@ -380,7 +384,7 @@ def test_a_reader_from_before_the_truncation_is_told_where_it_diverged(cluster: 
 
 def test_a_leader_whose_high_watermark_lags_has_no_latest_offset_yet(cluster: kafkalet.Cluster, wire: Wire) -> None:
     old = leader(cluster)
-    last = [node for node in cluster.metadata.topics["t"].partitions[0].replicas if node != old][-1]
+    last = [node for node in cluster.server.metadata.topics["t"].partitions[0].replicas if node != old][-1]
     cluster.hold_replication(last)
     cluster.produce("t", 0, batch(b"a"))
     cluster.stop_broker(old)
@@ -393,7 +397,7 @@ def test_a_leader_whose_high_watermark_lags_has_no_latest_offset_yet(cluster: ka
 
 def test_nobody_leads_when_no_replica_in_sync_is_left(cluster: kafkalet.Cluster) -> None:
     cluster.create_topic("single", partitions=3, replication_factor=1)
-    state = cluster.metadata.topics["single"].partitions[0]
+    state = cluster.server.metadata.topics["single"].partitions[0]
     cluster.stop_broker(state.leader)
     assert state.leader == -1
     with pytest.raises(KafkaError) as refusal:
@@ -403,7 +407,7 @@ def test_nobody_leads_when_no_replica_in_sync_is_left(cluster: kafkalet.Cluster)
 
 def test_the_last_replica_leads_again_when_it_is_back(cluster: kafkalet.Cluster) -> None:
     cluster.create_topic("single", partitions=3, replication_factor=1)
-    state = cluster.metadata.topics["single"].partitions[0]
+    state = cluster.server.metadata.topics["single"].partitions[0]
     only = state.leader
     cluster.stop_broker(only)
     cluster.start_broker(only)
@@ -418,7 +422,7 @@ def test_a_leader_can_be_chosen(cluster: kafkalet.Cluster) -> None:
 
 def test_too_few_replicas_in_sync_refuse_acks_all(cluster: kafkalet.Cluster, wire: Wire) -> None:
     cluster.create_topic("safe", 1, 3, {"min.insync.replicas": "2"})
-    state = cluster.metadata.topics["safe"].partitions[0]
+    state = cluster.server.metadata.topics["safe"].partitions[0]
     for node in [node for node in state.replicas if node != state.leader]:
         cluster.stop_broker(node)
     partition = {"index": 0, "records": [{"raw": batch(b"a").hex()}]}
@@ -443,10 +447,10 @@ def test_a_cluster_on_disk_opens_again(tmp_path: Path) -> None:
     with kafkalet.Cluster(brokers=2, data_dir=tmp_path) as first:
         first.create_topic("t", 2, 2, {"retention.ms": "-1"})
         first.produce("t", 1, batch(b"a", b"b"))
-        topic_id, cluster_id = first.metadata.topics["t"].topic_id, first.metadata.cluster_id
+        topic_id, cluster_id = first.server.metadata.topics["t"].topic_id, first.server.metadata.cluster_id
     with kafkalet.Cluster(brokers=2, data_dir=tmp_path) as second:
-        topic = second.metadata.topics["t"]
-        assert (topic.topic_id, topic.config, second.metadata.cluster_id) == (
+        topic = second.server.metadata.topics["t"]
+        assert (topic.topic_id, topic.config, second.server.metadata.cluster_id) == (
             topic_id,
             {"retention.ms": "-1"},
             cluster_id,
@@ -456,22 +460,22 @@ def test_a_cluster_on_disk_opens_again(tmp_path: Path) -> None:
 
 def test_producer_ids_are_not_given_again_after_a_restart(tmp_path: Path) -> None:
     with kafkalet.Broker(data_dir=tmp_path) as first:
-        given = first.call(first.producer_ids.take)
+        given = first.server.call(first.server.producer_ids.take)
     with kafkalet.Broker(data_dir=tmp_path) as second:
-        assert second.call(second.producer_ids.take) > given
+        assert second.server.call(second.server.producer_ids.take) > given
 
 
 def test_producer_ids_are_not_given_again_after_a_restart_in_which_none_was_given(tmp_path: Path) -> None:
     with kafkalet.Cluster(data_dir=tmp_path) as first:
-        given = first.call(first.producer_ids.take)
+        given = first.server.call(first.server.producer_ids.take)
     with kafkalet.Cluster(data_dir=tmp_path):
         pass
     with kafkalet.Cluster(data_dir=tmp_path) as third:
-        assert third.call(third.producer_ids.take) > given
+        assert third.server.call(third.server.producer_ids.take) > given
 
 
 def test_a_deleted_topic_is_gone_after_a_restart(tmp_path: Path) -> None:
     with kafkalet.Broker(data_dir=tmp_path, topics=["t", "u"]) as first:
         first.delete_topic("t")
     with kafkalet.Broker(data_dir=tmp_path) as second:
-        assert list(second.metadata.topics) == ["u"]
+        assert list(second.server.metadata.topics) == ["u"]

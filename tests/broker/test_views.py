@@ -43,7 +43,7 @@ def test_it_shows_its_offsets_where_it_is_printed(broker: kafkalet.Broker) -> No
 def test_segments_come_with_base_offset_size_and_largest_timestamp(broker: kafkalet.Broker) -> None:
     first, second = timed(1000, 5000), timed(3000)
     broker.produce("t", 0, first)
-    broker.call(lambda: broker.log("t", 0)._log.roll())
+    broker.server.call(lambda: broker.log("t", 0)._log.roll())
     broker.produce("t", 0, second)
     assert broker.log("t", 0).segments == [SegmentView(0, len(first), 5000), SegmentView(2, len(second), 3000)]
 
@@ -54,7 +54,7 @@ def test_a_segment_without_records_has_no_timestamp(broker: kafkalet.Broker) -> 
 
 def test_batches_are_those_on_disk_across_segments(broker: kafkalet.Broker) -> None:
     broker.produce("t", 0, batch(b"a", b"b"))
-    broker.call(lambda: broker.log("t", 0)._log.roll())
+    broker.server.call(lambda: broker.log("t", 0)._log.roll())
     broker.produce("t", 0, batch(b"c"))
     found = broker.log("t", 0).batches
     assert [(entry.base_offset, entry.last_offset) for entry in found] == [(0, 1), (2, 2)]
@@ -64,7 +64,7 @@ def test_batches_are_those_on_disk_across_segments(broker: kafkalet.Broker) -> N
 def test_batches_below_the_log_start_are_there_until_their_segment_goes(broker: kafkalet.Broker) -> None:
     for value in (b"a", b"b"):
         broker.produce("t", 0, batch(value))
-    broker.call(lambda: broker.leadership.leader_of("t", 0).delete_records(1))
+    broker.server.call(lambda: broker.server.leadership.leader_of("t", 0).delete_records(1))
     log = broker.log("t", 0)
     assert log.log_start_offset == 1
     assert [entry.base_offset for entry in log.batches] == [0, 1]
@@ -149,7 +149,7 @@ def test_a_transaction_in_its_course() -> None:
         assert view == TransactionView("x", "Empty", tx.producer_id, 0, 60_000, [], -1, tx.node)
         assert tx.add() == Code.NONE
         view = cluster.transaction("x")
-        assert (view.state, view.partitions, view.started_ms) == ("Ongoing", [("t", 0)], cluster.clock.now_ms())
+        assert (view.state, view.partitions, view.started_ms) == ("Ongoing", [("t", 0)], cluster.server.clock.now_ms())
         assert tx.end() == Code.NONE
         view = cluster.transaction("x")
         assert (view.state, view.partitions) == ("CompleteCommit", [])

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import kafkalet
-from kafkalet.broker.server import Cluster
+from kafkalet.embedded import Cluster
 from kafkalet.protocol.records.build import build_batch, numbered
 from tests.golden.wire import Closed, Connection, NoAnswer
 
@@ -44,7 +44,7 @@ class Wire:
     def connection(self, node: int = 1, name: str = "") -> Connection:
         """The connection of that name to a broker."""
         if (node, name) not in self.connections:
-            endpoint = self.cluster.metadata.endpoints[node]
+            endpoint = self.cluster.server.metadata.endpoints[node]
             self.connections[node, name] = Connection(endpoint.host, endpoint.port)
         return self.connections[node, name]
 
@@ -57,13 +57,13 @@ class Wire:
         """Send a request on a connection of its own and go on once it waits in the broker; gives what receives it."""
         connection = self.connection(node, "waiting")
         sent = connection.send(api, version, body)
-        self.until(lambda: len(self.cluster.nodes[node].purgatory) == 1)
+        self.until(lambda: len(self.cluster.server.nodes[node].purgatory) == 1)
         yield lambda: connection.receive(sent, PATIENCE_S)
 
     def until(self, condition: Callable[[], bool]) -> None:
         """Look in the loop of the brokers until a condition holds there."""
         deadline = time.monotonic() + PATIENCE_S
-        while not self.cluster.call(condition):
+        while not self.cluster.server.call(condition):
             assert time.monotonic() < deadline, "that never came true"
 
     # Produce

@@ -42,7 +42,7 @@ def admin(cluster: kafkalet.Cluster) -> Iterator[Any]:
 def test_replicas_are_moved_and_leaders_elected(cluster: kafkalet.Cluster, admin: Any) -> None:
     admin.alter_partition_reassignments({PARTITION: [3, 1]})
     assert not admin.list_partition_reassignments()
-    state = cluster.metadata.topics["t"].partitions[0]
+    state = cluster.server.metadata.topics["t"].partitions[0]
     assert (state.replicas, state.leader) == ([3, 1], 1)
     admin.elect_leaders(0, {"t": [0]})
     assert state.leader == 3
@@ -53,7 +53,7 @@ def test_replicas_are_moved_and_leaders_elected(cluster: kafkalet.Cluster, admin
 
 def test_features_are_described_and_changed(cluster: kafkalet.Cluster, admin: Any) -> None:
     admin.update_features({"transaction.version": (UpdateFeatureType.SAFE_DOWNGRADE, 1)})
-    assert cluster.feature_level("transaction.version") == 1
+    assert cluster.server.feature_level("transaction.version") == 1
     assert "transaction.version" in str(admin.describe_features())
 
 
@@ -66,18 +66,18 @@ def test_groups_have_properties_that_are_listed(admin: Any) -> None:
 def test_the_quorum_and_the_directories_are_told(cluster: kafkalet.Cluster, admin: Any) -> None:
     assert "'leader_id': 1" in str(admin.describe_metadata_quorum())
     replica = TopicPartitionReplica("t", 0, 1)
-    assert admin.alter_replica_log_dirs({replica: cluster.nodes[1].directory.path})
+    assert admin.alter_replica_log_dirs({replica: cluster.server.nodes[1].directory.path})
 
 
 def with_quota(cluster: kafkalet.Cluster, key: str, value: float) -> None:
     """As AlterClientQuotas does; neither client has it."""
 
     def change() -> None:
-        cluster.metadata.client_quotas[frozenset({("user", "ANONYMOUS")})] = {key: value}
-        for node in cluster.nodes.values():
+        cluster.server.metadata.client_quotas[frozenset({("user", "ANONYMOUS")})] = {key: value}
+        for node in cluster.server.nodes.values():
             node.apply_quotas()
 
-    cluster.call(change)
+    cluster.server.call(change)
 
 
 def test_a_producer_of_librdkafka_hears_how_long_it_is_throttled(cluster: kafkalet.Cluster) -> None:

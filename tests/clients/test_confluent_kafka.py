@@ -53,7 +53,7 @@ def test_an_unknown_topic_has_no_watermarks(kafka: kafkalet.Broker) -> None:
         with pytest.raises(KafkaException) as refusal:
             consumer.get_watermark_offsets(TopicPartition("no-such-topic", 0), PATIENCE_S)
         assert refusal.value.args[0].code() in (KafkaError._UNKNOWN_PARTITION, KafkaError._UNKNOWN_TOPIC)
-    assert "no-such-topic" not in kafka.metadata.topics
+    assert "no-such-topic" not in kafka.server.metadata.topics
 
 
 def test_the_record_with_the_largest_timestamp(client: ConfluentKafka, kafka: kafkalet.Broker, topic: str) -> None:

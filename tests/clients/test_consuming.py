@@ -47,7 +47,7 @@ def test_what_comes_while_a_consumer_waits(client: Driver, kafka: kafkalet.Broke
     """It starts at the end, where nothing is yet."""
     append(kafka, topic, b"old")
     loop_time = 0.3
-    kafka.call(lambda: kafka._loop.call_later(loop_time, lambda: append(kafka, topic, b"new")))
+    kafka.server.call(lambda: kafka.server._loop.call_later(loop_time, lambda: append(kafka, topic, b"new")))
     assert [message.value for message in messages(client.read(topic, {0: 1}, 1))] == [b"new"]
 
 
@@ -74,7 +74,7 @@ def test_beyond_the_end_is_out_of_range(client: Driver, kafka: kafkalet.Broker, 
 
 def test_below_the_log_start_is_out_of_range(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
     append(kafka, topic, b"a", b"b")
-    kafka.call(lambda: kafka.leadership.leader_of(topic, 0).delete_records(1))
+    kafka.server.call(lambda: kafka.server.leadership.leader_of(topic, 0).delete_records(1))
     with pytest.raises(Refused) as refusal:
         client.read(topic, {0: 0}, 1)
     assert refusal.value.code in (OFFSET_OUT_OF_RANGE, AUTO_OFFSET_RESET)

@@ -52,7 +52,7 @@ def cluster() -> Iterator[kafkalet.Cluster]:
 def bootstrap(cluster: kafkalet.Cluster) -> Iterator[str]:
     """All brokers, which are alive before and after a test."""
     yield cluster.bootstrap_servers
-    for node_id in {1, 2, 3} - set(cluster.nodes):
+    for node_id in {1, 2, 3} - set(cluster.server.nodes):
         cluster.start_broker(node_id)
     gc.collect()  # what clients forgot
 
@@ -77,7 +77,7 @@ def topic(cluster: kafkalet.Cluster, name: str) -> str:
 
 def coordinator_of(cluster: kafkalet.Cluster, state: str, key: str) -> int:
     """The broker that keeps a group (__consumer_offsets) or a transaction (__transaction_state)."""
-    partitions = cluster.metadata.topics[state].partitions
+    partitions = cluster.server.metadata.topics[state].partitions
     return partitions[partition_of(key, len(partitions))].leader
 
 

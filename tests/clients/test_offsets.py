@@ -123,7 +123,7 @@ class Appending:
 
     def later(self, ms: int) -> int:
         """Let time pass; what time it is then."""
-        self.kafka.call(lambda: self.clock.advance(ms))
+        self.kafka.server.call(lambda: self.clock.advance(ms))
         return self.clock.now_ms()
 
 

@@ -42,11 +42,11 @@ def test_nothing_and_emptiness_are_kept_apart(client: Driver, topic: str) -> Non
 
 
 def test_without_a_time_the_producers_clock_counts(client: Driver, kafka: kafkalet.Broker, topic: str) -> None:
-    before = kafka.clock.now_ms()
+    before = kafka.server.clock.now_ms()
     client.produce(topic, 0, [Row(None, b"a")])
     [message] = messages(client.read(topic, {0: 0}, 1))
     assert message.timestamp is not None
-    assert before <= message.timestamp <= kafka.clock.now_ms()
+    assert before <= message.timestamp <= kafka.server.clock.now_ms()
 
 
 # Codecs
@@ -127,4 +127,4 @@ def test_each_idempotent_producer_has_an_id_of_its_own(client: Driver, kafka: ka
 def test_producing_to_a_new_topic_creates_it(client: Driver, kafka: kafkalet.Broker) -> None:
     topic = f"{type(client).__name__}-made"
     assert client.produce(topic, 0, [Row(1, b"a")]) == [0]
-    assert len(kafka.metadata.topics[topic].partitions) == 1
+    assert len(kafka.server.metadata.topics[topic].partitions) == 1

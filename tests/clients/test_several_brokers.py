@@ -27,10 +27,10 @@ def wide(cluster: kafkalet.Cluster) -> Iterator[str]:
     cluster.create_topic(name, partitions=3, replication_factor=3)
     yield name
     for node_id in (1, 2, 3):
-        if node_id not in cluster.nodes:
+        if node_id not in cluster.server.nodes:
             cluster.start_broker(node_id)
             for index in range(3):
-                cluster.elect_leader(name, index, cluster.metadata.topics[name].partitions[index].replicas[0])
+                cluster.elect_leader(name, index, cluster.server.metadata.topics[name].partitions[index].replicas[0])
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def _collect_what_clients_forgot() -> Iterator[None]:
 
 
 def leader(cluster: kafkalet.Cluster, topic: str, partition: int) -> int:
-    return cluster.metadata.topics[topic].partitions[partition].leader
+    return cluster.server.metadata.topics[topic].partitions[partition].leader
 
 
 def test_each_partition_is_asked_of_its_leader(client: Driver, cluster: kafkalet.Cluster, wide: str) -> None:
@@ -137,5 +137,5 @@ def test_acknowledged_records_are_on_every_broker(
     client: Driver, cluster: kafkalet.Cluster, wide: str, acks: int | str
 ) -> None:
     client.produce(wide, 0, [Row(1, b"a")] * 3, acks=acks)
-    ends = {node.partitions[wide, 0].log.log_end_offset for node in cluster.nodes.values()}
+    ends = {node.partitions[wide, 0].log.log_end_offset for node in cluster.server.nodes.values()}
     assert ends == {3}

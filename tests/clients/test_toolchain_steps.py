@@ -73,7 +73,7 @@ def test_kafka_clients_of_java(workshop: Workshop, release: str, broker: kafkale
 def test_java_before_headers(workshop: Workshop, broker: kafkalet.Broker, prefix: str) -> None:
     broker.create_topic(prefix, 3)
     java = workshop.java("OldSteps", "0.10.1.1")
-    if broker.release.name == "4.4":
+    if broker.server.release.name == "4.4":
         with pytest.raises(AssertionError, match=r"failed produce.*server disconnected"):  # KIP-896
             steps(*java, broker.bootstrap_servers, prefix)
     else:

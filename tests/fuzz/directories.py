@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from kafkalet.broker.server import Cluster
+from kafkalet.embedded import Cluster
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.fetch import FetchResponse
 from kafkalet.protocol.records.batch import HEADER_SIZE, Batch
@@ -87,7 +87,7 @@ def build(path: Path) -> tuple[Path, Path]:
             _transaction(wire, number)
         for group, offset in GROUPS.items():
             _commit(wire, group, offset)
-        cluster.call(lambda: [node.directory.checkpoint() for node in cluster.nodes.values()])
+        cluster.server.call(lambda: [node.directory.checkpoint() for node in cluster.server.nodes.values()])
         for number in range(5):
             wire.produce(batch(b"last %d" % number), topic="alpha")
         shutil.copytree(clean, killed)

@@ -13,8 +13,8 @@ from typing import Any
 from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.scheduling.work import answered, start
-from kafkalet.broker.server import Cluster
 from kafkalet.clock import ManualClock
+from kafkalet.embedded import Cluster
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import KafkaError
 from tests.broker.apis.asking import as_received, as_told
@@ -91,7 +91,7 @@ class Stage:
 
     @property
     def alive(self) -> list[int]:
-        return sorted(self.cluster.nodes)
+        return sorted(self.cluster.server.nodes)
 
     def stop_broker(self, node: int) -> None:
         self.cluster.stop_broker(node)
@@ -106,7 +106,7 @@ class Stage:
     def begin(self, api: Api, version: int, node: int, client_id: str = "tester", **fields: Any) -> "Pending":
         """Put a request to a broker; `fields` are its own, with structs as dicts."""
         sent = as_received(api, version, fields)
-        context = Context(self.cluster.nodes[node], Gone(), ("127.0.0.1", 1), "PLAINTEXT")
+        context = Context(self.cluster.server.nodes[node], Gone(), ("127.0.0.1", 1), "PLAINTEXT")
         context.api, context.version, context.client_id, context.correlation_id = api, version, client_id, 1
         module = importlib.import_module(f"kafkalet.broker.apis.{api.module}")
         try:
@@ -128,7 +128,7 @@ class Stage:
 
     def leader(self, topic: str, index: int) -> int:
         """The broker that leads a partition."""
-        state = self.cluster.metadata.partition(topic, index)
+        state = self.cluster.server.metadata.partition(topic, index)
         assert state is not None
         return state.leader
 

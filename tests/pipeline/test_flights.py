@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kafkalet.broker.server import Broker
+from kafkalet.embedded import Broker
 from tests.source import ROOT
 
 with warnings.catch_warnings():

@@ -86,7 +86,7 @@ def test_nothing_is_left_behind(pytester: pytest.Pytester) -> None:
 
         def test_before():
             global before
-            import kafkalet.broker.server
+            import kafkalet.embedded
             before = state()
 
         def test_first(kafka):

@@ -124,7 +124,7 @@ def _create(topic: Topic, validate_only: bool, context: Context) -> Answer:
         replicas = place_topic(wanted, assignments, cluster.metadata, cluster.config)
         count_mutations(len(replicas), STRICT_QUOTA_SINCE, context)
         if not validate_only:
-            cluster.create_topic(topic.name, config=config, assignments=replicas)
+            cluster.create_topic(wanted, replicas)
     except KafkaError as error:
         return _refused(topic.name, error.code, error.message)
     answer = Answer(

@@ -39,7 +39,7 @@ from .metadata import MetadataImage, PartitionState, TopicState
 
 if TYPE_CHECKING:  # a broker starts before it holds a partition, and without what partitions are made of
     from kafkalet.broker.quotas.throttling import Throttling
-    from kafkalet.broker.server import Cluster
+    from kafkalet.broker.server import Server
     from kafkalet.broker.telemetry import Telemetry
 
     from .partition import Partition
@@ -54,7 +54,7 @@ class Node:
     def __init__(
         self,
         node_id: int,
-        cluster: Cluster,
+        cluster: Server,
         metadata: MetadataImage,
         config: BrokerConfig,
         release: Release,

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator
 from typing import IO
 
 from kafkalet.broker.cluster.metadata import check_topic_name
-from kafkalet.broker.server import Cluster
+from kafkalet.broker.cluster.new_topics import NewTopic
+from kafkalet.broker.server import Server
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.records.build import build_batch
 from kafkalet.protocol.records.record import Record
@@ -41,7 +42,7 @@ NO_COLUMNS = Columns()
 
 
 async def load(
-    cluster: Cluster, topic: str, path: str, columns: Columns = NO_COLUMNS, progress: Progress | None = None
+    cluster: Server, topic: str, path: str, columns: Columns = NO_COLUMNS, progress: Progress | None = None
 ) -> int:
     """Append the records of a file to a topic of a cluster that runs in this event loop; give their number.
 
@@ -59,18 +60,18 @@ async def load(
         raise
 
 
-async def _load(cluster: Cluster, topic: str, path: str, columns: Columns, progress: Progress | None) -> int:
+async def _load(cluster: Server, topic: str, path: str, columns: Columns, progress: Progress | None) -> int:
     with tempfile.TemporaryFile() as laid_aside:
         count = await _read(cluster, topic, RecordFile(path, columns), laid_aside, progress)
         if topic not in cluster.metadata.topics:
-            cluster.create_topic(topic)
+            cluster.create_topic(NewTopic(topic))
         for partition, batch in _batches(laid_aside):
-            cluster.produce(topic, partition, batch)
+            cluster.leadership.leader_of(topic, partition).append(batch)
             await asyncio.sleep(0)
     return count
 
 
-async def _read(cluster: Cluster, topic: str, file: RecordFile, into: IO[bytes], progress: Progress | None) -> int:
+async def _read(cluster: Server, topic: str, file: RecordFile, into: IO[bytes], progress: Progress | None) -> int:
     known = cluster.metadata.topics.get(topic)
     partitions = cluster.config.num_partitions if known is None else len(known.partitions)
     config = cluster.config.log_config({} if known is None else known.config)

@@ -28,7 +28,7 @@ from .metadata import EPOCH_RISES_PER_TRANSACTION, TopicPartition
 
 if TYPE_CHECKING:
     from kafkalet.broker.cluster.node import Node
-    from kafkalet.broker.server import Cluster
+    from kafkalet.broker.server import Server
     from kafkalet.broker.views import TransactionView
 
 Refusals = dict[TopicPartition, KafkaError]
@@ -58,7 +58,7 @@ class Operation(IntEnum):
 class Transactions:
     """The transactions of a cluster, whoever of its brokers coordinates them."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Server) -> None:
         self._cluster = cluster
 
     def view(self, transactional_id: str) -> TransactionView:

@@ -8,7 +8,7 @@ from typing import Any
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.work import finish
-from kafkalet.broker.server import Cluster
+from kafkalet.embedded import Cluster
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.messages import request_type, response_type
 
@@ -38,11 +38,11 @@ class Asking:
             answer = self.begin(api, version, node, **fields)
             return finish(answer) if inspect.iscoroutine(answer) else answer
 
-        return as_told(api, version, self.cluster.call(handle))
+        return as_told(api, version, self.cluster.server.call(handle))
 
     def begin(self, api: Api, version: int, node: int = 1, **fields: Any) -> Any:
         """Call the handler, in the thread of the cluster: its answer, or a coroutine that has not begun."""
-        context = Context(self.cluster.nodes[node], NoClient(), ("127.0.0.1", 1), "PLAINTEXT")
+        context = Context(self.cluster.server.nodes[node], NoClient(), ("127.0.0.1", 1), "PLAINTEXT")
         context.api, context.version, context.client_id, context.correlation_id = api, version, "tester", 1
         handler = importlib.import_module(f"kafkalet.broker.apis.{api.module}")
         return handler.handle(as_received(api, version, fields), context)

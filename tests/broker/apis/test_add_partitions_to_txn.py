@@ -129,4 +129,4 @@ def test_5000_partitions(tx: Tx) -> None:
     answer = tx.wire.ask("AddPartitionsToTxn", 3, {**tx.who, "topics": topics})
     assert set(flat(answer["topics"]).values()) == {Code.NONE}
     assert tx.end() == Code.NONE
-    tx.wire.until(lambda: tx.wire.cluster.leadership.leader_of("many", 4999).log.log_end_offset == 1)
+    tx.wire.until(lambda: tx.wire.cluster.server.leadership.leader_of("many", 4999).log.log_end_offset == 1)

@@ -37,7 +37,7 @@ def test_an_entity_is_changed_wholly_or_not_at_all() -> None:
         bad = entry({"user": "u"}, **{PRODUCE: 5.0, "nope": 1.0})
         good = entry({"user": "v"}, **{PRODUCE: 5.0})
         assert alter(ask, bad, good) == [INVALID_REQUEST, 0]
-        assert ask.cluster.metadata.client_quotas == {frozenset({("user", "v")}): {PRODUCE: 5.0}}
+        assert ask.cluster.server.metadata.client_quotas == {frozenset({("user", "v")}): {PRODUCE: 5.0}}
 
 
 def test_an_entity_that_is_named_twice_is_refused_once() -> None:
@@ -48,27 +48,27 @@ def test_an_entity_that_is_named_twice_is_refused_once() -> None:
 def test_with_zookeeper_the_last_of_two_counts() -> None:
     with asking(kafka_version="2.8") as ask:
         assert alter(ask, entry({"user": "u"}, **{PRODUCE: 5.0}), entry({"user": "u"}, **{PRODUCE: 6.0})) == [0]
-        assert ask.cluster.metadata.client_quotas == {frozenset({("user", "u")}): {PRODUCE: 6.0}}
+        assert ask.cluster.server.metadata.client_quotas == {frozenset({("user", "u")}): {PRODUCE: 6.0}}
 
 
 def test_what_is_only_validated_is_not_kept() -> None:
     with asking() as ask:
         assert alter(ask, entry({"user": "u"}, **{PRODUCE: 5.0}), validate_only=True) == [0]
-        assert not ask.cluster.metadata.client_quotas
+        assert not ask.cluster.server.metadata.client_quotas
 
 
 def test_an_entity_without_quotas_is_forgotten() -> None:
     with asking() as ask:
         alter(ask, entry({"user": "u"}, **{PRODUCE: 5.0, REQUEST: 50.0}))
         alter(ask, entry({"user": "u"}, **{PRODUCE: None}))
-        assert ask.cluster.metadata.client_quotas == {frozenset({("user", "u")}): {REQUEST: 50.0}}
+        assert ask.cluster.server.metadata.client_quotas == {frozenset({("user", "u")}): {REQUEST: 50.0}}
         alter(ask, entry({"user": "u"}, **{REQUEST: None}))
-        assert not ask.cluster.metadata.client_quotas
+        assert not ask.cluster.server.metadata.client_quotas
 
 
 def test_without_a_quota_nothing_is_asked_on_the_way_of_a_request() -> None:
     with asking() as ask:
-        router = ask.cluster.nodes[1].router
+        router = ask.cluster.server.nodes[1].router
         assert router.throttle is None
         alter(ask, entry({"user": "u"}, **{PRODUCE: 5.0}))
         assert (router.throttle is None) is False
@@ -80,8 +80,10 @@ def test_quotas_are_there_after_a_restart(tmp_path: Path) -> None:
     with asking(data_dir=tmp_path) as ask:
         alter(ask, entry({"user": "u", "client-id": None}, **{PRODUCE: 5.0}))
     with asking(data_dir=tmp_path) as ask:
-        assert ask.cluster.metadata.client_quotas == {frozenset({("user", "u"), ("client-id", None)}): {PRODUCE: 5.0}}
-        assert ask.cluster.nodes[1].router.throttle is not None
+        assert ask.cluster.server.metadata.client_quotas == {
+            frozenset({("user", "u"), ("client-id", None)}): {PRODUCE: 5.0}
+        }
+        assert ask.cluster.server.nodes[1].router.throttle is not None
 
 
 def test_a_producer_is_told_how_long_it_rests_and_is_not_served_meanwhile() -> None:
@@ -96,7 +98,7 @@ def test_a_producer_is_told_how_long_it_rests_and_is_not_served_meanwhile() -> N
         assert answer["throttle_time_ms"] in range(2000, 2100)
         sent = connection.send("ApiVersions", 0, {})
         assert not connection.has_answer(sent, 0.1)
-        broker.call(lambda: clock.advance(2100))
+        broker.server.call(lambda: clock.advance(2100))
         assert connection.receive(sent)["error_code"] == 0
         connection.close()
 
@@ -113,7 +115,7 @@ def test_a_connection_too_many_is_left_waiting_and_cut_off() -> None:
         turned_away = Connection("127.0.0.1", broker.port)
         sent = turned_away.send("ApiVersions", 0, {})
         assert not turned_away.has_answer(sent, 0.1)
-        broker.call(lambda: clock.advance(1000))
+        broker.server.call(lambda: clock.advance(1000))
         try:
             turned_away.receive(sent)
         except (Closed, OSError):
@@ -135,14 +137,14 @@ def test_a_host_name_is_looked_up_in_a_thread(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(alter_client_quotas, "look_up", look_up)
     with kafkalet.Cluster() as cluster:
-        connection = Connection("127.0.0.1", cluster.metadata.endpoints[1].port)
+        connection = Connection("127.0.0.1", cluster.server.metadata.endpoints[1].port)
         entries = [entry({"ip": host}, **{CONNECT: 5.0}) for host in ("host.example", "unknown.example", "10.0.0.2")]
         answer = connection.ask("AlterClientQuotas", 1, {"entries": entries, "validate_only": False})
         connection.close()
         assert [each["error_code"] for each in answer["entries"]] == [0, INVALID_REQUEST, 0]
         assert all(name.startswith("kafkalet-worker") for name in threads)
         assert len(threads) == 2
-        assert cluster.metadata.client_quotas.keys() == {
+        assert cluster.server.metadata.client_quotas.keys() == {
             frozenset({("ip", "host.example")}),
             frozenset({("ip", "10.0.0.2")}),
         }

@@ -26,7 +26,7 @@ def move(ask: Asking, replicas: list[int] | None, version: int = 1, **fields: An
 
 
 def state_of(ask: Asking) -> PartitionState:
-    state = ask.cluster.metadata.partition("t", 0)
+    state = ask.cluster.server.metadata.partition("t", 0)
     assert state is not None
     return state
 
@@ -41,7 +41,7 @@ def moving(ask: Asking) -> list[tuple[list[int], list[int], list[int]]]:
 
 
 def holders(ask: Asking) -> list[int]:
-    return [node_id for node_id, node in ask.cluster.nodes.items() if ("t", 0) in node.partitions]
+    return [node_id for node_id, node in ask.cluster.server.nodes.items() if ("t", 0) in node.partitions]
 
 
 def test_new_replicas_have_everything_at_once_and_old_ones_are_dropped() -> None:
@@ -53,10 +53,10 @@ def test_new_replicas_have_everything_at_once_and_old_ones_are_dropped() -> None
         assert (state.replicas, state.isr, state.leader, state.leader_epoch) == ([3, 2], [2, 3], 3, 1)
         assert holders(ask) == [2, 3]
         assert moving(ask) == []
-        log = ask.cluster.nodes[3].partitions["t", 0].log
+        log = ask.cluster.server.nodes[3].partitions["t", 0].log
         assert (log.log_end_offset, log.high_watermark) == (1, 1)
         ask.cluster.produce("t", 0, BATCH)
-        assert ask.cluster.nodes[2].partitions["t", 0].log.log_end_offset == 2
+        assert ask.cluster.server.nodes[2].partitions["t", 0].log.log_end_offset == 2
 
 
 def test_another_order_moves_nothing_and_keeps_the_leader() -> None:

@@ -16,7 +16,7 @@ def put(ask: Asking, path: str, *topics: tuple[str, int]) -> list[int]:
 def test_the_one_directory_is_fine_for_the_replicas_in_it() -> None:
     with asking(brokers=2) as ask:
         ask.cluster.create_topic("t", assignments=[[1], [2]])
-        path = ask.cluster.nodes[1].directory.path
+        path = ask.cluster.server.nodes[1].directory.path
         assert put(ask, path, ("t", 0)) == [NONE]
         assert put(ask, path, ("t", 1)) == [REPLICA_NOT_AVAILABLE]
         assert put(ask, path, ("t", 2), ("u", 0)) == [UNKNOWN_TOPIC_OR_PARTITION] * 2

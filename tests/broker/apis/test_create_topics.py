@@ -22,7 +22,7 @@ def test_partitions_and_leaders_are_spread_over_the_brokers() -> None:
     with asking(brokers=3) as ask:
         [made] = create(ask, {"name": "t", "num_partitions": 3, "replication_factor": 2})
         assert (made["error_code"], made["num_partitions"], made["replication_factor"]) == (0, 3, 2)
-        partitions = ask.cluster.metadata.topics["t"].partitions
+        partitions = ask.cluster.server.metadata.topics["t"].partitions
         assert sorted(partition.leader for partition in partitions) == [1, 2, 3]
         assert all(len(partition.replicas) == 2 for partition in partitions)
 
@@ -39,7 +39,7 @@ def test_defaults_come_from_the_properties_of_the_brokers() -> None:
 def test_the_answer_has_the_id_of_the_topic() -> None:
     with asking() as ask:
         [made] = create(ask, {"name": "t"})
-        assert made["topic_id"] == ask.cluster.metadata.topics["t"].topic_id
+        assert made["topic_id"] == ask.cluster.server.metadata.topics["t"].topic_id
         [seen] = create(ask, {"name": "u"}, validate_only=True)
         assert seen["topic_id"] not in (bytes(16), made["topic_id"])
 
@@ -49,7 +49,7 @@ def test_assigned_replicas_are_taken_the_first_leading() -> None:
         assignments = [{"partition_index": 1, "broker_ids": [3, 1]}, {"partition_index": 0, "broker_ids": [2, 3]}]
         [made] = create(ask, {"name": "t", "assignments": assignments})
         assert made["error_code"] == 0
-        partitions = ask.cluster.metadata.topics["t"].partitions
+        partitions = ask.cluster.server.metadata.topics["t"].partitions
         assert [(partition.leader, partition.replicas) for partition in partitions] == [(2, [2, 3]), (3, [3, 1])]
 
 
@@ -66,14 +66,14 @@ def test_too_many_partitions_are_refused_before_anything_is_made() -> None:
         for count in (10_000, 10_001, 2**31 - 1):
             answers = create(ask, {"name": "t", "num_partitions": count}, {"name": "u"})
             assert [answer["error_code"] for answer in answers] == [44, 44]
-        assert ask.cluster.metadata.topics == {}
+        assert ask.cluster.server.metadata.topics == {}
 
 
 def test_a_refused_topic_leaves_the_others_alone() -> None:
     with asking() as ask:
         answers = create(ask, {"name": "a b"}, {"name": "t"}, {"name": "u", "num_partitions": 0}, {"name": "v"})
         assert [answer["error_code"] for answer in answers] == [17, 0, 37, 0]
-        assert list(ask.cluster.metadata.topics) == ["t", "v"]
+        assert list(ask.cluster.server.metadata.topics) == ["t", "v"]
 
 
 def test_versions_before_5_do_not_tell_the_configuration() -> None:
@@ -89,7 +89,7 @@ def test_without_time_nothing_is_created() -> None:
         with pytest.raises(KafkaError) as refused:
             ask(Api.CREATE_TOPICS, 5, topics=wanted, timeout_ms=0, validate_only=False)
         assert refused.value.code == Code.REQUEST_TIMED_OUT
-        assert not ask.cluster.metadata.topics
+        assert not ask.cluster.server.metadata.topics
 
 
 @pytest.mark.parametrize("digits", ["9" * 5000, "-" + "9" * 5000])
@@ -106,10 +106,10 @@ def test_others_may_create_topics_between_the_parts_of_a_long_request() -> None:
     with asking() as ask:
         counts: dict[str, Any] = {"num_partitions": 60, "replication_factor": 1, "assignments": [], "configs": []}
         topics = [{"name": name} | counts for name in "tuv"]
-        long = ask.cluster.call(lambda: ask.begin(Api.CREATE_TOPICS, 7, topics=topics, timeout_ms=1000))
-        ask.cluster.call(lambda: long.send(None))
-        assert list(ask.cluster.metadata.topics) == ["t"]
+        long = ask.cluster.server.call(lambda: ask.begin(Api.CREATE_TOPICS, 7, topics=topics, timeout_ms=1000))
+        ask.cluster.server.call(lambda: long.send(None))
+        assert list(ask.cluster.server.metadata.topics) == ["t"]
         assert create(ask, {"name": "v"})[0]["error_code"] == Code.NONE
-        answer = ask.cluster.call(lambda: finish(long))
+        answer = ask.cluster.server.call(lambda: finish(long))
         codes = [topic.error_code for topic in answer.topics]
         assert codes == [Code.NONE, Code.NONE, Code.TOPIC_ALREADY_EXISTS]

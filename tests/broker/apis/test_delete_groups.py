@@ -74,7 +74,7 @@ def test_replicas_that_do_not_follow_in_time_leave_it_open_whether_the_group_is_
         wire.ask("JoinGroup", 5, join_body("g"), node)
         wire.cluster.hold_replication(node % 3 + 1)
         with wire.waiting("DeleteGroups", 2, {"groups_names": ["g"]}, node) as receive:
-            wire.cluster.call(lambda: clock.advance(5000))
+            wire.cluster.server.call(lambda: clock.advance(5000))
             assert [result["error_code"] for result in receive()["results"]] == [Code.COORDINATOR_NOT_AVAILABLE]
 
 

@@ -105,7 +105,7 @@ def test_only_the_leader_deletes(three: Wire) -> None:
 
 def test_followers_start_where_their_leader_starts(three: Wire) -> None:
     assert told(three.ask("DeleteRecords", 2, body(2))) == (Code.NONE, 2)
-    starts = [node.partitions["t", 0].log.log_start_offset for node in three.cluster.nodes.values()]
+    starts = [node.partitions["t", 0].log.log_start_offset for node in three.cluster.server.nodes.values()]
     assert starts == [2, 2, 2]
 
 
@@ -119,10 +119,10 @@ def test_the_answer_waits_for_the_last_follower(three: Wire) -> None:
 
 def test_when_the_time_is_up_the_low_watermark_is_that_of_the_beginning(three: Wire) -> None:
     three.cluster.hold_replication(2)
-    clock = three.cluster.clock
+    clock = three.cluster.server.clock
     assert isinstance(clock, ManualClock)
     with three.waiting("DeleteRecords", 2, body(2, timeout_ms=1000)) as receive:
-        three.cluster.call(lambda: clock.advance(1000))
+        three.cluster.server.call(lambda: clock.advance(1000))
         assert told(receive()) == (Code.REQUEST_TIMED_OUT, 0)
 
 

@@ -15,7 +15,7 @@ def test_logs_of_a_deleted_topic_are_gone_from_every_broker() -> None:
         ask.cluster.create_topic("t", 2, 2)
         answer = ask(Api.DELETE_TOPICS, 5, topic_names=["t"], timeout_ms=1000)
         assert [topic["error_code"] for topic in answer["responses"]] == [0]
-        for node in ask.cluster.nodes.values():
+        for node in ask.cluster.server.nodes.values():
             assert node.partitions == {}
             left = [name for name in os.listdir(node.directory.path) if name.startswith("t-")]
             assert all(name.endswith("-delete") for name in left), "they go once nobody reads them"
@@ -24,22 +24,22 @@ def test_logs_of_a_deleted_topic_are_gone_from_every_broker() -> None:
 def test_deletion_can_be_switched_off() -> None:
     with asking(config={"delete.topic.enable": "false"}) as ask:
         ask.cluster.create_topic("t")
-        topic_id = ask.cluster.metadata.topics["t"].topic_id
+        topic_id = ask.cluster.server.metadata.topics["t"].topic_id
         by_name = [ask(Api.DELETE_TOPICS, version, topic_names=["t"], timeout_ms=1) for version in (2, 3)]
         assert [answer["responses"][0]["error_code"] for answer in by_name] == [42, 73]
         by_id = ask(Api.DELETE_TOPICS, 6, topics=[{"name": None, "topic_id": topic_id}], timeout_ms=1)
         assert by_id["responses"][0]["error_code"] == 73
-        assert "t" in ask.cluster.metadata.topics
+        assert "t" in ask.cluster.server.metadata.topics
 
 
 def test_one_topic_by_name_and_by_id_stays() -> None:
     with asking() as ask:
         ask.cluster.create_topic("t")
-        topic_id = ask.cluster.metadata.topics["t"].topic_id
+        topic_id = ask.cluster.server.metadata.topics["t"].topic_id
         both = [{"name": None, "topic_id": topic_id}, {"name": "t", "topic_id": bytes(16)}]
         answer = ask(Api.DELETE_TOPICS, 6, topics=both, timeout_ms=1)
         assert [topic["error_code"] for topic in answer["responses"]] == [42]
-        assert "t" in ask.cluster.metadata.topics
+        assert "t" in ask.cluster.server.metadata.topics
 
 
 def test_without_time_nothing_is_deleted() -> None:
@@ -48,4 +48,4 @@ def test_without_time_nothing_is_deleted() -> None:
         with pytest.raises(KafkaError) as refused:
             ask(Api.DELETE_TOPICS, 5, topic_names=["t", "nope"], timeout_ms=0)
         assert refused.value.code == Code.REQUEST_TIMED_OUT
-        assert "t" in ask.cluster.metadata.topics
+        assert "t" in ask.cluster.server.metadata.topics

@@ -29,7 +29,7 @@ def test_nothing_is_open(tx: Tx) -> None:
 
 def test_an_open_transaction_tells_its_partitions(tx: Tx) -> None:
     tx.wire.cluster.create_topic("many", 3)
-    before_ms = tx.wire.cluster.clock.now_ms()
+    before_ms = tx.wire.cluster.server.clock.now_ms()
     assert tx.add(("many", 2), ("t", 0), ("many", 0)) == Code.NONE
     found = tx.describe()
     assert found["transaction_state"] == "Ongoing"

@@ -21,7 +21,7 @@ def shared() -> Iterator[Wire]:
 @pytest.fixture
 def wire(shared: Wire) -> Wire:
     """One broker with an empty topic "t"."""
-    if "t" in shared.cluster.metadata.topics:
+    if "t" in shared.cluster.server.metadata.topics:
         shared.cluster.delete_topic("t")
     shared.cluster.create_topic("t", 3)
     return shared
@@ -42,14 +42,14 @@ def three() -> Iterator[Wire]:
 
 
 def advance(wire: Wire, ms: int) -> None:
-    clock = wire.cluster.clock
+    clock = wire.cluster.server.clock
     assert isinstance(clock, ManualClock)
-    wire.cluster.call(lambda: clock.advance(ms))
+    wire.cluster.server.call(lambda: clock.advance(ms))
 
 
 def waits(wire: Wire, node: int = 1) -> bool:
     """Whether a request waits, once everything that was set off has happened."""
-    return wire.cluster.call(lambda: len(wire.cluster.nodes[node].purgatory)) == 1
+    return wire.cluster.server.call(lambda: len(wire.cluster.server.nodes[node].purgatory)) == 1
 
 
 def values(answer: Plain) -> list[str]:
@@ -125,14 +125,14 @@ def test_another_partition_does_not_end_a_wait(wire: Wire) -> None:
 def test_a_new_segment_ends_a_wait(wire: Wire) -> None:
     wire.produce(batch(b"a"))
     with wire.waiting("Fetch", 12, wire.fetch_body(wait_ms=60_000, min_bytes=100_000)) as receive:
-        wire.cluster.call(lambda: wire.cluster.log("t")._log.roll())
+        wire.cluster.server.call(lambda: wire.cluster.log("t")._log.roll())
         wire.produce(batch(b"b"))
         assert values(fetched(receive())) == ["a"]  # a read stays in its segment
 
 
 @pytest.mark.parametrize("version", [12, 13])
 def test_a_topic_that_is_deleted_ends_a_wait(wire: Wire, version: int) -> None:
-    named = {"topic_id": wire.cluster.metadata.topics["t"].topic_id.hex()} if version >= 13 else {}
+    named = {"topic_id": wire.cluster.server.metadata.topics["t"].topic_id.hex()} if version >= 13 else {}
     with wire.waiting("Fetch", version, wire.fetch_body(version=version, wait_ms=60_000, **named)) as receive:
         wire.cluster.delete_topic("t")
         answer = fetched(receive())
@@ -143,7 +143,7 @@ def test_a_topic_that_is_deleted_ends_a_wait(wire: Wire, version: int) -> None:
 def test_deleted_records_below_a_fetch_do_not_end_its_wait(still: Wire) -> None:
     still.produce(batch(b"a", b"b"))
     with still.waiting("Fetch", 12, still.fetch_body(offset=2, wait_ms=5000)) as receive:
-        still.cluster.call(lambda: still.cluster.leadership.leader_of("t", 0).delete_records(1))
+        still.cluster.server.call(lambda: still.cluster.server.leadership.leader_of("t", 0).delete_records(1))
         assert waits(still)
         advance(still, 5000)
         assert fetched(receive())["log_start_offset"] == 1
@@ -152,7 +152,7 @@ def test_deleted_records_below_a_fetch_do_not_end_its_wait(still: Wire) -> None:
 def test_a_client_that_goes_away_is_forgotten(wire: Wire) -> None:
     with wire.waiting("Fetch", 12, wire.fetch_body(wait_ms=60_000)):
         wire.connections.pop((1, "waiting")).close()
-        wire.until(lambda: len(wire.cluster.nodes[1].purgatory) == 0)
+        wire.until(lambda: len(wire.cluster.server.nodes[1].purgatory) == 0)
 
 
 def test_requests_behind_a_fetch_that_waits_are_served_after_it(wire: Wire) -> None:
@@ -171,7 +171,7 @@ def test_two_that_wait_for_the_same_are_both_answered(wire: Wire) -> None:
         (wire.connection(1, name), wire.connection(1, name).send("Fetch", 12, wire.fetch_body(wait_ms=60_000)))
         for name in ("one", "two")
     ]
-    wire.until(lambda: len(wire.cluster.nodes[1].purgatory) == 2)
+    wire.until(lambda: len(wire.cluster.server.nodes[1].purgatory) == 2)
     wire.produce(batch(b"a"))
     assert [values(fetched(connection.receive(number))) for connection, number in sent] == [["a"], ["a"]]
 
@@ -256,14 +256,14 @@ def test_an_id_nobody_has_is_unknown_and_echoed(wire: Wire) -> None:
 
 
 def test_a_topic_that_was_made_anew_has_another_id(wire: Wire) -> None:
-    old = wire.cluster.metadata.topics["t"].topic_id.hex()
+    old = wire.cluster.server.metadata.topics["t"].topic_id.hex()
     wire.cluster.delete_topic("t")
     wire.cluster.create_topic("t", 1)
     assert wire.fetch(version=13, topic_id=old)["error_code"] == Code.UNKNOWN_TOPIC_ID
 
 
 def test_a_known_id_with_an_unknown_partition(wire: Wire) -> None:
-    topic_id = wire.cluster.metadata.topics["t"].topic_id.hex()
+    topic_id = wire.cluster.server.metadata.topics["t"].topic_id.hex()
     assert wire.fetch(version=13, topic_id=topic_id, index=9)["error_code"] == Code.UNKNOWN_TOPIC_OR_PARTITION
 
 
@@ -362,7 +362,7 @@ def test_an_unknown_isolation_level_fails_the_whole_request(release: str, record
         assert answer["error_code"] == Code.UNKNOWN_SERVER_ERROR
         assert fetched(answer)["error_code"] == Code.UNKNOWN_SERVER_ERROR
         assert fetched(answer)["records"] == records
-        topic_id = wire.cluster.metadata.topics["t"].topic_id.hex()
+        topic_id = wire.cluster.server.metadata.topics["t"].topic_id.hex()
         answer = wire.ask("Fetch", 13, wire.fetch_body(version=13, isolation_level=7, topic_id=topic_id))
         assert (answer["error_code"], answer["responses"]) == (Code.UNKNOWN_SERVER_ERROR, [])
 
@@ -407,7 +407,7 @@ def test_a_new_epoch_ends_the_wait_of_those_who_gave_one(three: Wire) -> None:
 
 
 def topic_id_of(wire: Wire) -> str:
-    return wire.cluster.metadata.topics["t"].topic_id.hex()
+    return wire.cluster.server.metadata.topics["t"].topic_id.hex()
 
 
 @pytest.mark.parametrize(("release", "endpoints"), [("3.9", [2]), ("4.4", [])])
@@ -431,7 +431,7 @@ def test_a_fetch_of_a_follower_says_how_far_it_is(three: Wire) -> None:
 
 def test_a_follower_that_is_far_behind_reads_its_segment_at_once(three: Wire) -> None:
     three.produce(batch(b"a"))
-    three.cluster.call(lambda: three.cluster.log("t")._log.roll())
+    three.cluster.server.call(lambda: three.cluster.log("t")._log.roll())
     three.produce(batch(b"b"))
     assert values(three.fetch(replica_id=2, wait_ms=60_000, min_bytes=100_000)) == ["a"]
 
@@ -440,7 +440,7 @@ def test_a_consumer_is_sent_to_the_replica_of_its_rack() -> None:
     selector = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
     with on_the_wire(3, config={"replica.selector.class": selector}) as wire:
         for node, rack in ((1, "a"), (2, "b"), (3, "c")):
-            endpoints = wire.cluster.metadata.endpoints
+            endpoints = wire.cluster.server.metadata.endpoints
             endpoints[node] = endpoints[node]._replace(rack=rack)
         wire.produce(batch(b"a"))
         near = wire.fetch(version=12, rack_id="b", wait_ms=60_000)
@@ -470,7 +470,7 @@ def test_a_fetch_that_waits_when_its_broker_stops_loses_its_connection() -> None
     with on_the_wire(2) as wire:
         connection = wire.connection(1)
         sent = connection.send("Fetch", 12, wire.fetch_body(wait_ms=60_000))
-        node = wire.cluster.nodes[1]
+        node = wire.cluster.server.nodes[1]
         wire.until(lambda: len(node.purgatory) == 1)
         wire.cluster.stop_broker(1)
         with pytest.raises(Closed):

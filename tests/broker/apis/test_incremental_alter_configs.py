@@ -58,10 +58,10 @@ def test_a_change_of_all_brokers_counts_on_the_logs_of_topics_that_leave_it_to_t
 def test_a_change_of_one_broker_is_its_own() -> None:
     with asking(brokers=2) as ask:
         assert alter(ask, BROKER, "2", ("max.connections", SET, "7"), node=2)["error_code"] == 0
-        assert [node.config.max_connections for node in ask.cluster.nodes.values()] == [2**31 - 1, 7]
-        assert [node.listener.limits.max_connections for node in ask.cluster.nodes.values()] == [2**31 - 1, 7]
+        assert [node.config.max_connections for node in ask.cluster.server.nodes.values()] == [2**31 - 1, 7]
+        assert [node.listener.limits.max_connections for node in ask.cluster.server.nodes.values()] == [2**31 - 1, 7]
         assert alter(ask, BROKER, "", ("max.connections", SET, "9"))["error_code"] == 0
-        assert [node.config.max_connections for node in ask.cluster.nodes.values()] == [9, 7]
+        assert [node.config.max_connections for node in ask.cluster.server.nodes.values()] == [9, 7]
 
 
 def test_a_refused_change_changes_nothing() -> None:
@@ -69,7 +69,7 @@ def test_a_refused_change_changes_nothing() -> None:
         ask.cluster.create_topic("t")
         refused = alter(ask, TOPIC, "t", ("max.message.bytes", SET, "100"), ("retention.ms", SET, "soon"))
         assert refused["error_code"] == 40
-        assert ask.cluster.metadata.topics["t"].config == {}
+        assert ask.cluster.server.metadata.topics["t"].config == {}
         assert not is_refused(ask)
         refused = alter(ask, BROKER, "", ("message.max.bytes", SET, "100"), ("max.connections", SET, "many"))
         assert refused["error_code"] == 42
@@ -83,7 +83,7 @@ def test_changes_are_there_after_a_restart(tmp_path: Path) -> None:
         alter(ask, BROKER, "", ("max.connections", SET, "9"))
         alter(ask, BROKER, "1", ("message.max.bytes", SET, "100"))
     with asking(data_dir=tmp_path) as ask:
-        node = ask.cluster.nodes[1]
+        node = ask.cluster.server.nodes[1]
         assert node.partitions["t", 0].log.config.retention_ms == 1000
         assert node.config.max_connections == 9
         assert is_refused(ask)
@@ -104,7 +104,7 @@ def test_lists_are_appended_to_and_subtracted_from_like_sets(
     with asking() as ask:
         ask.cluster.create_topic("t", config={"cleanup.policy": ",".join(before)})
         assert alter(ask, TOPIC, "t", ("cleanup.policy", operation, ",".join(words)))["error_code"] == 0
-        after = ask.cluster.metadata.topics["t"].config["cleanup.policy"]
+        after = ask.cluster.server.metadata.topics["t"].config["cleanup.policy"]
         wanted = set(before) | set(words) if operation == APPEND else set(before) - set(words)
         assert {word for word in after.split(",") if word} == wanted
 
@@ -127,8 +127,8 @@ def test_change_that_parts_of_a_broker_refuse_answers_invalid_request(name: str,
     with asking() as ask:
         for broker in ("", "1"):
             assert alter(ask, BROKER, broker, (name, SET, value))["error_code"] == Code.INVALID_REQUEST
-        assert ask.cluster.metadata.broker_config.get(1) is None
-        assert name not in ask.cluster.metadata.broker_config.get(None, {})
+        assert ask.cluster.server.metadata.broker_config.get(1) is None
+        assert name not in ask.cluster.server.metadata.broker_config.get(None, {})
 
 
 def test_brokers_with_zookeeper_name_the_resource_of_a_bad_value() -> None:

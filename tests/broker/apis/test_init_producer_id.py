@@ -66,7 +66,7 @@ def test_only_the_coordinator_gives_ids_to_transactional_producers() -> None:
 
 def test_an_id_can_be_produced_with_at_once(wire: Wire) -> None:
     number = ask(wire)["producer_id"]
-    leader = wire.cluster.metadata.topics["t"].partitions[0].leader
+    leader = wire.cluster.server.metadata.topics["t"].partitions[0].leader
     records = batch(b"a", producer_id=number, producer_epoch=0, base_sequence=0)
     assert wire.produce(records, node=leader)["error_code"] == Code.NONE
 

@@ -154,13 +154,13 @@ def test_the_epoch_is_that_of_the_record_found(three: Wire) -> None:
 
 
 def test_deleted_records_are_passed_over(wire: Wire) -> None:
-    wire.cluster.call(lambda: wire.cluster.leadership.leader_of("t", 0).delete_records(2))
+    wire.cluster.server.call(lambda: wire.cluster.server.leadership.leader_of("t", 0).delete_records(2))
     assert wire.list_offset(0)["offset"] == 2
     assert wire.list_offset(EARLIEST)["offset"] == 2
 
 
 def test_the_largest_time_may_lie_below_the_log_start(wire: Wire) -> None:
-    wire.cluster.call(lambda: wire.cluster.leadership.leader_of("t", 0).delete_records(4))
+    wire.cluster.server.call(lambda: wire.cluster.server.leadership.leader_of("t", 0).delete_records(4))
     assert wire.list_offset(MAX_TIMESTAMP)["offset"] == 3
 
 
@@ -231,7 +231,7 @@ def test_v0_lists_where_segments_start(wire: Wire, timestamp: int, most: int, of
 
 def test_v0_lists_segments_newest_first(wire: Wire) -> None:
     for time in (5000, 6000):
-        wire.cluster.call(lambda: wire.cluster.log("t")._log.roll())
+        wire.cluster.server.call(lambda: wire.cluster.log("t")._log.roll())
         wire.produce(timed(time))
     assert wire.list_offset(-1, version=0, max_num_offsets=10)["old_style_offsets"] == [6, 5, 4, 0]
 

@@ -59,11 +59,11 @@ def test_by_producer(wire: Wire) -> None:
 def test_by_duration(wire: Wire) -> None:
     two(wire)
     assert named(ask(wire, duration_filter=1000, state_filters=["Ongoing"])) == set()
-    clock = wire.cluster.clock
+    clock = wire.cluster.server.clock
     assert isinstance(clock, kafkalet.ManualClock)
-    wire.cluster.call(lambda: clock.advance(1000))
+    wire.cluster.server.call(lambda: clock.advance(1000))
     assert named(ask(wire, duration_filter=1000, state_filters=["Ongoing"])) == set()
-    wire.cluster.call(lambda: clock.advance(1))
+    wire.cluster.server.call(lambda: clock.advance(1))
     assert named(ask(wire, duration_filter=1000, state_filters=["Ongoing"])) == {"busy"}
 
 

@@ -113,7 +113,7 @@ def test_refusal_of_the_controller_is_told_only_with_zookeeper(release: str, col
 def test_consumer_offsets_topic_is_created_with_its_own_settings() -> None:
     with on_the_wire(config={"offsets.topic.segment.bytes": "2097152", "num.partitions": "3"}) as wire:
         ask(wire, 9, named("__consumer_offsets"), allow_auto_topic_creation=True)
-        topic = wire.cluster.metadata.topics["__consumer_offsets"]
+        topic = wire.cluster.server.metadata.topics["__consumer_offsets"]
         assert len(topic.partitions) == 50
         assert topic.config == {
             "cleanup.policy": "compact",
@@ -125,7 +125,7 @@ def test_consumer_offsets_topic_is_created_with_its_own_settings() -> None:
 def test_transaction_state_topic_is_created_with_its_own_settings() -> None:
     with on_the_wire(config={"transaction.state.log.num.partitions": "7"}) as wire:
         ask(wire, 9, named("__transaction_state"), allow_auto_topic_creation=True)
-        topic = wire.cluster.metadata.topics["__transaction_state"]
+        topic = wire.cluster.server.metadata.topics["__transaction_state"]
         assert len(topic.partitions) == 7
         assert topic.config["cleanup.policy"] == "compact"
 
@@ -158,32 +158,32 @@ def test_a_new_topic_is_unknown_this_once(wire: Wire) -> None:
 @pytest.mark.parametrize("version", [0, 3])
 def test_before_v4_every_request_may_make_topics(wire: Wire, version: int) -> None:
     ask(wire, version, named(f"made-{version}"))
-    assert f"made-{version}" in wire.cluster.metadata.topics
+    assert f"made-{version}" in wire.cluster.server.metadata.topics
 
 
 def test_since_v4_a_request_may_forbid_it(wire: Wire) -> None:
     assert told(ask(wire, 4, named("forbidden"), allow_auto_topic_creation=False)) == {"forbidden": 3}
-    assert "forbidden" not in wire.cluster.metadata.topics
+    assert "forbidden" not in wire.cluster.server.metadata.topics
 
 
 def test_a_topic_is_made_with_the_brokers_defaults() -> None:
     with on_the_wire(3, config={"num.partitions": "4", "default.replication.factor": "2"}) as wire:
         ask(wire, 9, named("made"), allow_auto_topic_creation=True)
-        partitions = wire.cluster.metadata.topics["made"].partitions
+        partitions = wire.cluster.server.metadata.topics["made"].partitions
         assert [len(partition.replicas) for partition in partitions] == [2, 2, 2, 2]
 
 
 def test_a_broker_may_forbid_it() -> None:
     with on_the_wire(config={"auto.create.topics.enable": "false"}) as wire:
         assert told(ask(wire, 9, named("made"), allow_auto_topic_creation=True)) == {"made": 3}
-        assert "made" not in wire.cluster.metadata.topics
+        assert "made" not in wire.cluster.server.metadata.topics
 
 
 # By id
 
 
 def test_since_v12_a_topic_is_found_by_its_id(wire: Wire) -> None:
-    topic_id = wire.cluster.metadata.topics["t"].topic_id.hex()
+    topic_id = wire.cluster.server.metadata.topics["t"].topic_id.hex()
     [topic] = ask(wire, 12, [{"name": None, "topic_id": topic_id}])["topics"]
     assert (topic["error_code"], topic["name"]) == (Code.NONE, "t")
 
@@ -195,7 +195,7 @@ def test_an_id_that_nobody_has_is_unknown_and_nameless(wire: Wire) -> None:
 
 @pytest.mark.parametrize("version", [10, 11])
 def test_before_v12_an_id_is_an_invalid_request(wire: Wire, version: int) -> None:
-    answer = ask(wire, version, [{"name": "t", "topic_id": wire.cluster.metadata.topics["t"].topic_id.hex()}])
+    answer = ask(wire, version, [{"name": "t", "topic_id": wire.cluster.server.metadata.topics["t"].topic_id.hex()}])
     assert [topic["error_code"] for topic in answer["topics"]] == [Code.INVALID_REQUEST]
     assert answer["brokers"] == []
 
@@ -221,7 +221,7 @@ def test_operations_are_told_when_they_are_asked_for(wire: Wire, asked: bool) ->
 
 
 def test_every_broker_tells_of_all(three: Wire) -> None:
-    endpoints = [(node, endpoint.port) for node, endpoint in three.cluster.metadata.endpoints.items()]
+    endpoints = [(node, endpoint.port) for node, endpoint in three.cluster.server.metadata.endpoints.items()]
     for node in (1, 2, 3):
         answer = ask(three, 9, named("t"), node)
         assert [(broker["node_id"], broker["port"]) for broker in answer["brokers"]] == endpoints
@@ -258,7 +258,7 @@ def test_a_partition_that_nobody_leads_says_so(three: Wire) -> None:
 
 def test_the_advertised_address_is_told() -> None:
     with on_the_wire(advertise=("kafka.example", 19092)) as wire:
-        wire.connections[1, ""] = Connection("127.0.0.1", wire.cluster._addresses.ports[1])  # where it listens
+        wire.connections[1, ""] = Connection("127.0.0.1", wire.cluster.server._addresses.ports[1])  # where it listens
         [broker] = ask(wire, 9, [])["brokers"]
         assert (broker["host"], broker["port"]) == ("kafka.example", 19092)
 

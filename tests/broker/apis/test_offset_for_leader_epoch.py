@@ -48,7 +48,7 @@ def test_an_epoch_before_the_first_ends_where_the_log_starts() -> None:
     with on_the_wire(3) as wire:
         wire.cluster.elect_leader("t", 0, 2)
         wire.cluster.produce("t", 0, batch(b"a", b"b"))
-        wire.cluster.call(lambda: wire.cluster.leadership.leader_of("t", 0).delete_records(1))
+        wire.cluster.server.call(lambda: wire.cluster.server.leadership.leader_of("t", 0).delete_records(1))
         found = end(wire, 0)
         assert (found["error_code"], found["leader_epoch"], found["end_offset"]) == (Code.NONE, 0, 1)
 

@@ -46,7 +46,7 @@ def test_since_v5_the_transaction_takes_in_the_group_by_itself() -> None:
 def test_topics_may_be_named_by_id() -> None:
     with committing() as client:
         producer = client.begin_transaction()
-        topic_id = client.stage.cluster.metadata.topics["t"].topic_id
+        topic_id = client.stage.cluster.server.metadata.topics["t"].topic_id
         partition = {"partition_index": 0, "committed_offset": 5, "committed_metadata": ""}
         fields = {
             "transactional_id": "x",

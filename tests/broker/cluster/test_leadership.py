@@ -24,13 +24,13 @@ def three() -> Iterator[Wire]:
 
 
 def state(wire: Wire, topic: str = "t") -> PartitionState:
-    return wire.cluster.metadata.topics[topic].partitions[0]
+    return wire.cluster.server.metadata.topics[topic].partitions[0]
 
 
 def advance(wire: Wire, ms: int) -> None:
-    clock = wire.cluster.clock
+    clock = wire.cluster.server.clock
     assert isinstance(clock, ManualClock)
-    wire.cluster.call(lambda: clock.advance(ms))
+    wire.cluster.server.call(lambda: clock.advance(ms))
 
 
 # Leaders
@@ -109,7 +109,7 @@ def test_what_an_unclean_leader_never_had_is_lost_everywhere(three: Wire) -> Non
     three.cluster.stop_broker(1)
     three.cluster.release_replication(2)
     three.cluster.start_broker(1)
-    ends = [three.cluster.nodes[node].partitions["rash", 0].log.log_end_offset for node in (1, 2)]
+    ends = [three.cluster.server.nodes[node].partitions["rash", 0].log.log_end_offset for node in (1, 2)]
     assert ends == [1, 1]
 
 
@@ -209,7 +209,7 @@ def test_a_broker_that_never_was_cannot_be_stopped_or_started(three: Wire) -> No
 
 
 def test_the_port_of_a_broker_that_is_away_is_kept_for_it(three: Wire) -> None:
-    port = three.cluster.metadata.endpoints[2].port
+    port = three.cluster.server.metadata.endpoints[2].port
     three.cluster.stop_broker(2)
     with socket.socket() as other, pytest.raises(OSError, match="in use"):
         other.bind(("127.0.0.1", port))
@@ -225,7 +225,7 @@ def test_a_broker_that_cannot_come_back_is_as_before(three: Wire, monkeypatch: p
         patch.setattr("kafkalet.broker.network.listener.Listener.bind", refuse)
         with pytest.raises(OSError, match="no such luck"):
             three.cluster.start_broker(2)
-    assert sorted(three.cluster.nodes) == [1, 3]
+    assert sorted(three.cluster.server.nodes) == [1, 3]
     three.cluster.start_broker(2)
     assert state(three).isr == [1, 2, 3]
 
@@ -241,10 +241,10 @@ def test_what_nobody_led_is_led_again_after_a_restart(tmp_path: Path) -> None:
     with kafkalet.Cluster(brokers=2, data_dir=tmp_path) as first:
         first.create_topic("t", assignments=[[2]])
         first.stop_broker(2)
-        assert first.metadata.topics["t"].partitions[0].leader == -1
+        assert first.server.metadata.topics["t"].partitions[0].leader == -1
     with kafkalet.Cluster(brokers=2, data_dir=tmp_path) as second:
         assert second.log("t").log_end_offset == 0
-        assert second.metadata.topics["t"].partitions[0].leader == 2
+        assert second.server.metadata.topics["t"].partitions[0].leader == 2
 
 
 def test_replicas_that_were_away_are_in_sync_after_a_restart(tmp_path: Path) -> None:
@@ -253,9 +253,9 @@ def test_replicas_that_were_away_are_in_sync_after_a_restart(tmp_path: Path) -> 
         first.stop_broker(1)
         first.produce("t", 0, batch(b"a"))
     with kafkalet.Cluster(brokers=2, data_dir=tmp_path) as second:
-        partition = second.metadata.topics["t"].partitions[0]
+        partition = second.server.metadata.topics["t"].partitions[0]
         assert (partition.leader, partition.isr) == (2, [1, 2])
-        assert second.nodes[1].partitions["t", 0].log.log_end_offset == 1
+        assert second.server.nodes[1].partitions["t", 0].log.log_end_offset == 1
 
 
 def test_what_was_led_by_a_broker_that_is_no_more_finds_another(tmp_path: Path) -> None:
@@ -263,7 +263,7 @@ def test_what_was_led_by_a_broker_that_is_no_more_finds_another(tmp_path: Path) 
         first.create_topic("t", assignments=[[3, 2]])
         first.produce("t", 0, batch(b"a"))
     with kafkalet.Cluster(brokers=2, data_dir=tmp_path) as second:
-        partition = second.metadata.topics["t"].partitions[0]
+        partition = second.server.metadata.topics["t"].partitions[0]
         assert (partition.leader, partition.leader_epoch, partition.isr) == (2, 2, [2])
         assert second.log("t").high_watermark == 1
 
@@ -273,15 +273,15 @@ def test_who_joins_the_in_sync_replicas_comes_last_until_they_are_sorted(release
     with kafkalet.Cluster(brokers=3, kafka_version=release) as cluster:
         cluster.create_topic("t", assignments=[[1, 2, 3]])
         cluster.stop_broker(2)
-        assert cluster.metadata.topics["t"].partitions[0].isr == [1, 3]
+        assert cluster.server.metadata.topics["t"].partitions[0].isr == [1, 3]
         cluster.start_broker(2)
-        assert cluster.metadata.topics["t"].partitions[0].isr == isr
+        assert cluster.server.metadata.topics["t"].partitions[0].isr == isr
 
 
 @pytest.mark.parametrize(("release", "after_crash"), [("3.9", 2), ("4.4", 4)])
 def test_a_restart_begins_new_epochs(tmp_path: Path, release: str, after_crash: int) -> None:
     def epoch() -> int:
-        return cluster.metadata.topics["t"].partitions[0].leader_epoch
+        return cluster.server.metadata.topics["t"].partitions[0].leader_epoch
 
     with kafkalet.Broker(data_dir=tmp_path, kafka_version=release) as cluster:
         cluster.create_topic("t")

@@ -32,21 +32,21 @@ def cluster() -> Iterator[kafkalet.Cluster]:
 )
 def test_what_a_node_does_not_hold(cluster: kafkalet.Cluster, node: int, topic: str, index: int, code: Code) -> None:
     with pytest.raises(KafkaError) as refusal:
-        cluster.nodes[node].partition(topic, index)
+        cluster.server.nodes[node].partition(topic, index)
     assert refusal.value.code == code
 
 
 def test_a_node_holds_leaders_and_followers_alike(cluster: kafkalet.Cluster) -> None:
-    held = {node_id: sorted(node.partitions) for node_id, node in cluster.nodes.items()}
+    held = {node_id: sorted(node.partitions) for node_id, node in cluster.server.nodes.items()}
     assert held == {1: [("t", 0)], 2: [("t", 0), ("t", 1)], 3: [("t", 1)]}
-    assert cluster.nodes[2].partition("t", 1).is_leader
-    assert not cluster.nodes[2].partition("t", 0).is_leader
+    assert cluster.server.nodes[2].partition("t", 1).is_leader
+    assert not cluster.server.nodes[2].partition("t", 0).is_leader
 
 
 def test_what_is_dropped_is_not_held_any_more(cluster: kafkalet.Cluster) -> None:
     cluster.create_topic("gone", assignments=[[1, 2, 3]])
     cluster.delete_topic("gone")
-    for node in cluster.nodes.values():
+    for node in cluster.server.nodes.values():
         assert ("gone", 0) not in node.partitions
         assert "gone" not in {topic for topic, _, _ in node.directory.found()}
 
@@ -54,7 +54,7 @@ def test_what_is_dropped_is_not_held_any_more(cluster: kafkalet.Cluster) -> None
 @pytest.mark.parametrize("release", ["0.10.2", "2.8", "3.9", "4.4", "newest"])
 def test_a_node_serves_what_its_release_served_and_is_written(release: str) -> None:
     with kafkalet.Broker(kafka_version=release) as broker:
-        served = broker.nodes[1].api_versions
+        served = broker.server.nodes[1].api_versions
         assert set(served) <= SERVED
         assert {Api.PRODUCE, Api.FETCH, Api.LIST_OFFSETS, Api.METADATA} <= set(served)
 
@@ -66,15 +66,15 @@ def test_versions_beyond_the_release_close_the_connection(release: str, version:
 
 
 def test_a_config_that_changes_reaches_the_listener(cluster: kafkalet.Cluster) -> None:
-    node = cluster.nodes[1]
+    node = cluster.server.nodes[1]
 
     def change() -> None:
-        cluster.metadata.broker_config.setdefault(1, {})["max.connections"] = "7"
-        cluster.apply_broker_config()
+        cluster.server.metadata.broker_config.setdefault(1, {})["max.connections"] = "7"
+        cluster.server.apply_broker_config()
 
-    cluster.call(change)
+    cluster.server.call(change)
     assert node.listener.limits.max_connections == 7
-    assert cluster.nodes[2].listener.limits.max_connections != 7
+    assert cluster.server.nodes[2].listener.limits.max_connections != 7
 
 
 def test_two_nodes_have_sessions_and_waiters_of_their_own(cluster: kafkalet.Cluster) -> None:
@@ -95,4 +95,4 @@ def test_a_log_of_another_broker_goes_on_in_its_leader_epoch(tmp_path: Path) -> 
     (tmp_path / "t-0" / "leader-epoch-checkpoint").write_text("0\n1\n5 0\n")
     (tmp_path / "kafkalet.json").unlink()
     with kafkalet.Broker(data_dir=tmp_path) as broker:
-        assert broker.nodes[1].partition("t", 0).leader_epoch == 5
+        assert broker.server.nodes[1].partition("t", 0).leader_epoch == 5

@@ -15,9 +15,9 @@ def test_old_segments_go_when_their_time_has_come() -> None:
     clock = kafkalet.ManualClock()
     with kafkalet.Broker(topics=["t"], clock=clock, config={"log.retention.ms": "1000"}) as broker:
         broker.produce("t", 0, batch(clock.now_ms()))
-        broker.call(lambda: clock.advance(29_000))
+        broker.server.call(lambda: clock.advance(29_000))
         assert broker.log("t").log_start_offset == 0
-        broker.call(lambda: clock.advance(2_000))
+        broker.server.call(lambda: clock.advance(2_000))
         assert broker.log("t").log_start_offset == 1
 
 
@@ -25,9 +25,9 @@ def test_retention_comes_again_after_its_interval() -> None:
     clock = kafkalet.ManualClock()
     config = {"log.retention.ms": "1000", "log.retention.check.interval.ms": "5000"}
     with kafkalet.Broker(topics=["t"], clock=clock, config=config) as broker:
-        broker.call(lambda: clock.advance(30_000))
+        broker.server.call(lambda: clock.advance(30_000))
         broker.produce("t", 0, batch(clock.now_ms()))
-        broker.call(lambda: clock.advance(5_000))
+        broker.server.call(lambda: clock.advance(5_000))
         assert broker.log("t").log_start_offset == 1
 
 
@@ -38,7 +38,7 @@ def test_a_producer_that_was_silent_for_long_is_forgotten() -> None:
         broker.produce("t", 0, build_batch(records, producer_id=7, producer_epoch=0, base_sequence=0))
         producers = broker.log("t")._log.producers
         assert producers.entry(7) is not None
-        broker.call(lambda: clock.advance(400_000))
+        broker.server.call(lambda: clock.advance(400_000))
         assert producers.entry(7) is None
 
 
@@ -46,12 +46,12 @@ def test_a_follower_that_lags_leaves_the_replicas_in_sync() -> None:
     clock = kafkalet.ManualClock()
     with kafkalet.Cluster(brokers=2, clock=clock, config={"replica.lag.time.max.ms": "10000"}) as cluster:
         cluster.create_topic("t", 1, 2)
-        state = cluster.metadata.topics["t"].partitions[0]
+        state = cluster.server.metadata.topics["t"].partitions[0]
         follower = next(node for node in state.replicas if node != state.leader)
         cluster.hold_replication(follower)
         cluster.produce("t", 0, batch(clock.now_ms()))
         assert cluster.log("t").high_watermark == 0
-        cluster.call(lambda: clock.advance(15_000))
+        cluster.server.call(lambda: clock.advance(15_000))
         assert state.isr == [state.leader]
         assert cluster.log("t").high_watermark == 1
         cluster.release_replication(follower)
@@ -71,7 +71,7 @@ def test_logs_are_flushed_when_they_were_not_for_flush_ms(tmp_path: Path) -> Non
     with kafkalet.Broker(topics=["t"], clock=clock, config=config, data_dir=tmp_path) as broker:
         broker.produce("t", 0, batch(clock.now_ms()))
         local = broker.log("t")._log.local
-        broker.call(lambda: clock.advance(4_000))
+        broker.server.call(lambda: clock.advance(4_000))
         assert local.recovery_point == 0
-        broker.call(lambda: clock.advance(2_000))
+        broker.server.call(lambda: clock.advance(2_000))
         assert local.recovery_point == 1

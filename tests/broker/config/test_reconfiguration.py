@@ -21,8 +21,8 @@ def ask() -> Iterator[Asking]:
 
 def put(ask: Asking, kind: int, name: str, texts: dict[str, str], validate_only: bool = False) -> None:
     """Replace the configuration of a resource."""
-    context = Context(ask.cluster.nodes[1], NoClient(), ("127.0.0.1", 1), "PLAINTEXT")
-    ask.cluster.call(lambda: change(context, kind, name, lambda _: texts, texts, validate_only))
+    context = Context(ask.cluster.server.nodes[1], NoClient(), ("127.0.0.1", 1), "PLAINTEXT")
+    ask.cluster.server.call(lambda: change(context, kind, name, lambda _: texts, texts, validate_only))
 
 
 def refused(ask: Asking, kind: int, name: str, texts: dict[str, str]) -> tuple[Code, str]:
@@ -33,15 +33,15 @@ def refused(ask: Asking, kind: int, name: str, texts: dict[str, str]) -> tuple[C
 
 def test_a_topic_is_changed(ask: Asking) -> None:
     put(ask, TOPIC, "t", {"retention.ms": "7"})
-    assert ask.cluster.metadata.topics["t"].config == {"retention.ms": "7"}
-    assert ask.cluster.nodes[1].partitions["t", 0].log.config.retention_ms == 7
+    assert ask.cluster.server.metadata.topics["t"].config == {"retention.ms": "7"}
+    assert ask.cluster.server.nodes[1].partitions["t", 0].log.config.retention_ms == 7
 
 
 def test_validate_only_changes_nothing(ask: Asking) -> None:
     put(ask, TOPIC, "t", {"retention.ms": "7"}, validate_only=True)
     put(ask, BROKER, "1", {"max.connections": "7"}, validate_only=True)
-    assert ask.cluster.metadata.topics["t"].config == {"segment.ms": "5"}
-    assert ask.cluster.nodes[1].config.max_connections == 2**31 - 1
+    assert ask.cluster.server.metadata.topics["t"].config == {"segment.ms": "5"}
+    assert ask.cluster.server.nodes[1].config.max_connections == 2**31 - 1
 
 
 def test_values_are_looked_at_before_it_is_asked_whether_the_topic_exists(ask: Asking) -> None:
@@ -66,12 +66,12 @@ def test_what_belongs_to_one_broker_needs_its_id(ask: Asking) -> None:
 def test_properties_that_are_good_each_but_not_together_are_refused(ask: Asking) -> None:
     texts = {"log.cleaner.min.compaction.lag.ms": "9", "log.cleaner.max.compaction.lag.ms": "8"}
     assert refused(ask, BROKER, "", texts)[0] is Code.INVALID_REQUEST
-    assert ask.cluster.metadata.broker_config.get(None, {}) == {}
+    assert ask.cluster.server.metadata.broker_config.get(None, {}) == {}
 
 
 def test_a_property_that_nobody_knows_is_kept(ask: Asking) -> None:
     put(ask, BROKER, "1", {"my.own": "x"})
-    assert ask.cluster.metadata.broker_config[1] == {"my.own": "x"}
+    assert ask.cluster.server.metadata.broker_config[1] == {"my.own": "x"}
 
 
 @pytest.mark.parametrize("name", ["2", "-1", "one", "1.0", " 1"])

@@ -23,7 +23,9 @@ def group() -> Iterator[Acting]:
 
 def inside(group: Acting) -> ClassicGroup:
     """The group as the coordinator keeps it."""
-    kept = group.stage.cluster.nodes[group.node].coordinators.groups.shard_of(group.group_id).groups[group.group_id]
+    kept = (
+        group.stage.cluster.server.nodes[group.node].coordinators.groups.shard_of(group.group_id).groups[group.group_id]
+    )
     assert isinstance(kept, ClassicGroup)
     return kept
 
@@ -311,13 +313,13 @@ def test_who_waits_when_another_broker_takes_over_is_sent_there() -> None:
     group = Acting(stage)
     generation, [leader, follower] = group.stable(2)
     joining = group.join(leader)
-    stage.cluster.nodes[group.node].coordinators.groups.unload(0)
+    stage.cluster.server.nodes[group.node].coordinators.groups.unload(0)
     assert (joining.answer()["error_code"], joining.answer()["member_id"]) == (Code.NOT_COORDINATOR, leader)
     assert group.heartbeat(generation, follower) == Code.NONE  # read anew
     group.join(leader)
     group.join(follower)
     syncing = group.sync(generation + 1, follower)
-    stage.cluster.nodes[group.node].coordinators.groups.unload(0)
+    stage.cluster.server.nodes[group.node].coordinators.groups.unload(0)
     assert syncing.answer()["error_code"] == Code.NOT_COORDINATOR
     stage.close()
 
@@ -327,7 +329,7 @@ def test_a_new_group_is_written_at_once_since_4_0() -> None:
         stage = Stage(1, kafka_version=release, **ONE_PARTITION)
         group = Acting(stage)
         group.given_id(version=5)
-        log = stage.cluster.nodes[1].partitions["__consumer_offsets", 0].log
+        log = stage.cluster.server.nodes[1].partitions["__consumer_offsets", 0].log
         assert log.log_end_offset == written
         stage.close()
 
@@ -338,5 +340,5 @@ def test_until_3_9_a_group_without_a_generation_leaves_no_tombstone() -> None:
         group = Acting(stage)
         group.given_id(version=5)
         stage.ask(Api.DELETE_GROUPS, 2, 1, groups_names=["g"])
-        assert stage.cluster.nodes[1].partitions["__consumer_offsets", 0].log.log_end_offset == written
+        assert stage.cluster.server.nodes[1].partitions["__consumer_offsets", 0].log.log_end_offset == written
         stage.close()

@@ -128,7 +128,7 @@ def test_static_members_leave_by_their_names(migrating: Migrating) -> None:
 
 
 def test_with_migration_turned_off_nobody_comes_in(migrating: Migrating) -> None:
-    migrating.stage.cluster.nodes[1].config.__dict__["group_consumer_migration_policy"] = "disabled"
+    migrating.stage.cluster.server.nodes[1].config.__dict__["group_consumer_migration_policy"] = "disabled"
     assert migrating.rejoin("")["error_code"] == Code.INCONSISTENT_GROUP_PROTOCOL
 
 

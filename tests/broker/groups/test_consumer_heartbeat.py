@@ -95,8 +95,8 @@ def test_a_changed_subscription_raises_the_group_epoch(consuming: Consuming) -> 
 
 def test_new_partitions_are_dealt_with_the_next_heartbeat(consuming: Consuming) -> None:
     consuming.join("a", "t")
-    topic = consuming.stage.cluster.metadata.topics["t"]
-    consuming.stage.cluster.add_partitions(topic, [[1], [1]])
+    topic = consuming.stage.cluster.server.metadata.topics["t"]
+    consuming.stage.cluster.server.add_partitions(topic, [[1], [1]])
     assert consuming.beat("a") == {"t": [0, 1, 2, 3, 4, 5, 6, 7]}
 
 
@@ -121,7 +121,7 @@ def test_other_topics_change_nothing(consuming: Consuming) -> None:
 
 
 def test_a_full_group_takes_nobody_in(consuming: Consuming) -> None:
-    consuming.stage.cluster.nodes[1].config.__dict__["group_consumer_max_size"] = 1
+    consuming.stage.cluster.server.nodes[1].config.__dict__["group_consumer_max_size"] = 1
     consuming.join("a", "t")
     answer = consuming.send("b", 0, rebalance_timeout_ms=1, topic_partitions=[], subscribed_topic_names=["t"])
     assert answer["error_code"] == Code.GROUP_MAX_SIZE_REACHED
@@ -130,7 +130,7 @@ def test_a_full_group_takes_nobody_in(consuming: Consuming) -> None:
 
 
 def test_targets_are_spaced(consuming: Consuming) -> None:
-    consuming.stage.cluster.nodes[1].config.__dict__["group_consumer_assignment_interval_ms"] = 1000
+    consuming.stage.cluster.server.nodes[1].config.__dict__["group_consumer_assignment_interval_ms"] = 1000
     consuming.join("a", "t")
     assert consuming.join("b", "t") == {}
     assert consuming.group.state == "Assigning"
@@ -174,7 +174,7 @@ def test_most_members_choose_the_assignor(consuming: Consuming) -> None:
 
 
 def test_a_group_of_its_own_configuration(consuming: Consuming) -> None:
-    consuming.stage.cluster.metadata.group_config["g"] = {
+    consuming.stage.cluster.server.metadata.group_config["g"] = {
         "consumer.heartbeat.interval.ms": "7000",
         "consumer.session.timeout.ms": "50000",
     }

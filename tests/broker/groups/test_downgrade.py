@@ -70,7 +70,7 @@ def test_a_group_of_consumers_stays_one(migrating: Migrating) -> None:
 def test_it_may_be_forbidden(migrating: Migrating, policy: str) -> None:
     migrating.begin_classic()
     migrating.consumer.join("a", "t")
-    migrating.stage.cluster.nodes[1].config.__dict__["group_consumer_migration_policy"] = policy
+    migrating.stage.cluster.server.nodes[1].config.__dict__["group_consumer_migration_policy"] = policy
     migrating.consumer.leave("a")
     assert migrating.is_consumer
 
@@ -78,6 +78,6 @@ def test_it_may_be_forbidden(migrating: Migrating, policy: str) -> None:
 def test_a_group_may_be_too_large_for_it(migrating: Migrating) -> None:
     migrating.begin_classic()
     migrating.consumer.join("a", "t")
-    migrating.stage.cluster.nodes[1].config.__dict__["group_max_size"] = 0
+    migrating.stage.cluster.server.nodes[1].config.__dict__["group_max_size"] = 0
     migrating.consumer.leave("a")
     assert migrating.is_consumer

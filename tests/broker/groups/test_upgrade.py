@@ -83,7 +83,7 @@ def test_a_group_that_has_only_committed_offsets_keeps_them(migrating: Migrating
     migrating.consumer.join("a", "t")
     migrating.stage.restart()
     assert migrating.is_consumer
-    shard = migrating.stage.cluster.nodes[1].coordinators.groups.shard_of("g")
+    shard = migrating.stage.cluster.server.nodes[1].coordinators.groups.shard_of("g")
     assert list(shard.offsets.groups()) == ["g"]
 
 
@@ -115,12 +115,12 @@ def test_assignors_of_ones_own_do_not_change(migrating: Migrating) -> None:
 
 @pytest.mark.parametrize("policy", ["disabled", "Downgrade"])
 def test_it_may_be_forbidden(migrating: Migrating, policy: str) -> None:
-    migrating.stage.cluster.nodes[1].config.__dict__["group_consumer_migration_policy"] = policy
+    migrating.stage.cluster.server.nodes[1].config.__dict__["group_consumer_migration_policy"] = policy
     migrating.begin_classic()
     assert refusal(migrating).endswith("because online upgrade is disabled.")
 
 
 def test_a_group_may_be_too_large_for_it(migrating: Migrating) -> None:
-    migrating.stage.cluster.nodes[1].config.__dict__["group_consumer_max_size"] = 0
+    migrating.stage.cluster.server.nodes[1].config.__dict__["group_consumer_max_size"] = 0
     migrating.begin_classic()
     assert refusal(migrating).endswith("because the group size exceeds the consumer group maximum size.")

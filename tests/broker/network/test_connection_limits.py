@@ -99,7 +99,7 @@ async def test_name_without_an_address_is_logged(monkeypatch: pytest.MonkeyPatch
 
 def opens(wire: Wire, stack: ExitStack, source: str = "127.0.0.1") -> bool:
     """Open a connection from an address that stays open; whether the broker serves it."""
-    endpoint = wire.cluster.metadata.endpoints[1]
+    endpoint = wire.cluster.server.metadata.endpoints[1]
     connection = Connection.__new__(Connection)
     connection.socket = socket.create_connection((endpoint.host, endpoint.port), 10, (source, 0))
     connection.timeout_s, connection.buffer, connection.sent = 10, bytearray(), 0
@@ -146,7 +146,7 @@ def test_changed_limits_count_at_once() -> None:
 def test_raised_max_connections_lets_waiting_clients_in() -> None:
     with limited(max_connections="1") as (wire, stack):
         wire.ask("ApiVersions", 0, {})
-        endpoint = wire.cluster.metadata.endpoints[1]
+        endpoint = wire.cluster.server.metadata.endpoints[1]
         waiting = Connection(endpoint.host, endpoint.port)
         stack.callback(waiting.close)
         sent = waiting.send("ApiVersions", 0, {})

@@ -122,7 +122,7 @@ def test_batches_of_a_long_answer_are_counted_in_the_file(wire: Wire, lines: Lin
 
 
 def test_a_fetch_by_topic_id_shows_the_name(wire: Wire, lines: Lines) -> None:
-    topic_id = wire.cluster.metadata.topics["t"].topic_id.hex()
+    topic_id = wire.cluster.server.metadata.topics["t"].topic_id.hex()
     wire.fetch(version=13, topic_id=topic_id)
     assert last(wire, lines) == "Fetch v13 t-0@0 -> nothing hw=0 lso=0"
 
@@ -243,10 +243,10 @@ def test_a_bug_in_a_handler_is_shown(wire: Wire, lines: Lines, later: bool) -> N
     def break_down(*_: Any) -> Any:
         if not later:
             raise LookupError("a bug")
-        delayed = wire.cluster.nodes[1].purgatory.park(["k"], 1, lambda: None, lambda: "late")
+        delayed = wire.cluster.server.nodes[1].purgatory.park(["k"], 1, lambda: None, lambda: "late")
         return delayed.map(lambda _: 1 // 0)
 
-    wire.cluster.nodes[1].router.intercept = break_down
+    wire.cluster.server.nodes[1].router.intercept = break_down
     with pytest.raises(Closed):
         wire.ask("Metadata", 9, {"topics": []})
     what = "ZeroDivisionError: integer division or modulo by zero (waited)" if later else "LookupError: a bug"
@@ -367,7 +367,7 @@ def test_every_message_has_words(api: Api, data: st.DataObject) -> None:
 def test_nothing_stands_in_the_way_while_it_is_off() -> None:
     with on_the_wire() as wire:
         wire.ask("Metadata", 9, {"topics": []})
-        router = wire.cluster.nodes[1].router
+        router = wire.cluster.server.nodes[1].router
         assert router.route == router._serve
         assert router._end is None
 
@@ -384,7 +384,7 @@ def test_a_level_that_is_changed_counts_from_the_next_connection_on(caplog: pyte
         assert ask("first") == 4  # its own line, too
         caplog.set_level(logging.WARNING, REQUESTS)
         assert ask("third") == 4
-        router = wire.cluster.nodes[1].router
+        router = wire.cluster.server.nodes[1].router
         assert router.route == router._serve
 
 

@@ -14,7 +14,7 @@ NO_SESSION = 0
 def set_up(broker: kafkalet.Broker, bytes_per_second: float) -> Connection:
     broker.create_topic("t", config={"retention.ms": "-1"})
     for _ in range(20):
-        broker.produce("t", 0, build_batch([Record(0, broker.clock.now_ms(), None, b"x" * 20_000, ())]))
+        broker.produce("t", 0, build_batch([Record(0, broker.server.clock.now_ms(), None, b"x" * 20_000, ())]))
     connection = Connection("127.0.0.1", broker.port)
     entity = [{"entity_type": "client-id", "entity_name": "conformance"}]
     op = {"key": "consumer_byte_rate", "value": bytes_per_second, "remove": False}
@@ -50,7 +50,7 @@ def test_no_answer_is_larger_than_all_windows_allow() -> None:
     with kafkalet.Broker(clock=clock) as broker:
         connection = set_up(broker, 5_000.0)
         fetch(connection, 20)  # nothing, but from now on the windows run
-        broker.call(lambda: clock.advance(10_900))
+        broker.server.call(lambda: clock.advance(10_900))
         partition = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1 << 20}
         answer = fetch(connection, topics=[{"topic": "t", "partitions": [partition]}])
         [records] = [partition["records"] for topic in answer["responses"] for partition in topic["partitions"]]
@@ -68,7 +68,7 @@ def test_a_session_goes_on_after_a_rest_and_tells_what_it_held_back() -> None:
             assert records_of(fetch(connection, 0, session_id=session, session_epoch=epoch)) == [1]
         refused = fetch(connection, 0, session_id=session, session_epoch=4)
         assert (refused["responses"], refused["session_id"]) == ([], session)
-        broker.call(lambda: clock.advance(12_000))
+        broker.server.call(lambda: clock.advance(12_000))
         assert records_of(fetch(connection, 0, session_id=session, session_epoch=5)) == [1]
         connection.close()
 
@@ -79,5 +79,5 @@ def test_a_session_is_not_opened_by_an_answer_that_is_too_much() -> None:
         for _ in range(4):
             fetch(connection)
         assert fetch(connection, session_id=0, session_epoch=0)["session_id"] == NO_SESSION
-        assert not broker.nodes[1].fetch_sessions.sessions
+        assert not broker.server.nodes[1].fetch_sessions.sessions
         connection.close()

@@ -16,7 +16,7 @@ INDEX = partition_of("x", 50)
 def take_over(tx: Tx) -> None:
     """Another broker coordinates from now on."""
     cluster = tx.wire.cluster
-    cluster.elect_leader(TRANSACTION_STATE.name, INDEX, next(node for node in cluster.nodes if node != tx.node))
+    cluster.elect_leader(TRANSACTION_STATE.name, INDEX, next(node for node in cluster.server.nodes if node != tx.node))
 
 
 def stable(tx: Tx) -> int:
@@ -92,11 +92,11 @@ def test_when_the_epochs_have_run_out_there_is_another_id() -> None:
         first = tx.producer_id
 
         def wear_out() -> None:
-            transaction = tx.wire.cluster.nodes[1].coordinators.transactions.find("x")
+            transaction = tx.wire.cluster.server.nodes[1].coordinators.transactions.find("x")
             assert transaction is not None
             transaction.metadata = transaction.metadata._replace(producer_epoch=32765)
 
-        tx.wire.cluster.call(wear_out)
+        tx.wire.cluster.server.call(wear_out)
         assert tx.init() == Code.NONE
         assert (tx.producer_id, tx.epoch) == (first, 32766)
         assert tx.send(b"a", version=12)["error_code"] == Code.NONE
@@ -138,8 +138,8 @@ def test_what_was_decided_is_completed_by_the_next_coordinator() -> None:
         cluster = tx.wire.cluster
         assert tx.add() == Code.NONE
         assert tx.send(b"a")["error_code"] == Code.NONE
-        leader = cluster.metadata.topics["t"].partitions[0].leader
-        held = [node for node in cluster.nodes if node != leader]
+        leader = cluster.server.metadata.topics["t"].partitions[0].leader
+        held = [node for node in cluster.server.nodes if node != leader]
         for node in held:
             cluster.hold_replication(node, "t")
         assert tx.end() == Code.NONE
@@ -149,7 +149,7 @@ def test_what_was_decided_is_completed_by_the_next_coordinator() -> None:
         assert tx.add() == Code.CONCURRENT_TRANSACTIONS
         for node in held:
             cluster.release_replication(node, "t")
-        tx.wire.until(lambda: cluster.leadership.leader_of("t", 0).log.last_stable_offset == 3)
+        tx.wire.until(lambda: cluster.server.leadership.leader_of("t", 0).log.last_stable_offset == 3)
         assert tx.describe()["transaction_state"] == "CompleteCommit"
 
 
@@ -174,13 +174,13 @@ def test_what_was_decided_before_a_restart_is_completed_after_it(tmp_path: Path)
         cluster = tx.wire.cluster
         assert tx.add() == Code.NONE
         assert tx.send(b"a")["error_code"] == Code.NONE
-        leader = cluster.metadata.topics["t"].partitions[0].leader
+        leader = cluster.server.metadata.topics["t"].partitions[0].leader
         cluster.hold_replication(3 - leader, "t")
         assert tx.end() == Code.NONE
         assert cluster.transaction("x").state == "PrepareCommit"
     with kafkalet.Cluster(2, data_dir=tmp_path) as cluster:
         wire = Wire(cluster)
-        wire.until(lambda: cluster.transactions.view("x").state == "CompleteCommit")
+        wire.until(lambda: cluster.server.transactions.view("x").state == "CompleteCommit")
         again = Tx(wire)
         again.producer_id, again.epoch, again.sequences = tx.producer_id, tx.epoch, tx.sequences
         again.commit(b"b")
@@ -224,14 +224,14 @@ def test_who_goes_away_while_it_waits_leaves_the_change_under_way() -> None:
             tx.wire.connection(tx.node, "waiting").close()
         tx.wire.connections.pop((tx.node, "waiting"))
         cluster.release_replication(3 - tx.node, TRANSACTION_STATE.name)
-        tx.wire.until(lambda: not len(cluster.nodes[tx.node].purgatory))
+        tx.wire.until(lambda: not len(cluster.server.nodes[tx.node].purgatory))
         assert tx.describe()["transaction_state"] == "Ongoing"
 
 
 def test_who_waits_when_another_broker_takes_over_is_told() -> None:
     with producing(3) as tx:
         cluster = tx.wire.cluster
-        others = [node for node in cluster.nodes if node != tx.node]
+        others = [node for node in cluster.server.nodes if node != tx.node]
         cluster.hold_replication(others[0], TRANSACTION_STATE.name)
         body = {**tx.who, "topics": [{"name": "t", "partitions": [0]}]}
         with tx.wire.waiting("AddPartitionsToTxn", 3, body, tx.node) as receive:

@@ -21,21 +21,21 @@ def wire() -> Iterator[Wire]:
 def write(wire: Wire, marker: Marker = MARKER, *, topic: str = "t", leader: bool = True) -> list[Code]:
     """What becomes of it; nothing while it waits."""
     told: list[Code] = []
-    state = wire.cluster.metadata.partition(topic, 0)
+    state = wire.cluster.server.metadata.partition(topic, 0)
     node = 1 if state is None else state.leader if leader else 3 - state.leader
-    wire.cluster.call(lambda: write_marker(wire.cluster.nodes[node], topic, 0, marker, told.append))
+    wire.cluster.server.call(lambda: write_marker(wire.cluster.server.nodes[node], topic, 0, marker, told.append))
     return told
 
 
 def advance(wire: Wire, ms: int) -> None:
-    clock = wire.cluster.clock
+    clock = wire.cluster.server.clock
     assert isinstance(clock, kafkalet.ManualClock)
-    wire.cluster.call(lambda: clock.advance(ms))
+    wire.cluster.server.call(lambda: clock.advance(ms))
 
 
 def hold(wire: Wire) -> int:
     """Nobody follows any more."""
-    follower = 3 - wire.cluster.metadata.topics["t"].partitions[0].leader
+    follower = 3 - wire.cluster.server.metadata.topics["t"].partitions[0].leader
     wire.cluster.hold_replication(follower, "t")
     return follower
 
@@ -93,5 +93,5 @@ def test_it_is_not_waited_for_for_ever() -> None:
 
 def test_a_format_without_transactions_takes_none() -> None:
     with on_the_wire(kafka_version="2.8", topic_config={"message.format.version": "0.10.0"}) as wire:
-        wire.cluster.call(lambda: wire.cluster.leadership.leader_of("t", 0).append(batch(b"a")))
+        wire.cluster.server.call(lambda: wire.cluster.server.leadership.leader_of("t", 0).append(batch(b"a")))
         assert write(wire) == [Code.UNSUPPORTED_FOR_MESSAGE_FORMAT]

@@ -33,8 +33,8 @@ def open_transaction(tx: Tx) -> None:
 
 
 def others(tx: Tx) -> list[int]:
-    leader = tx.wire.cluster.metadata.topics["t"].partitions[0].leader
-    return [node for node in tx.wire.cluster.nodes if node != leader]
+    leader = tx.wire.cluster.server.metadata.topics["t"].partitions[0].leader
+    return [node for node in tx.wire.cluster.server.nodes if node != leader]
 
 
 def test_every_partition_gets_one(tx: Tx) -> None:
@@ -60,7 +60,7 @@ def test_what_it_says(tx: Tx, committed: bool) -> None:
 def test_it_bears_the_epoch_of_the_coordinator(tx: Tx) -> None:
     cluster = tx.wire.cluster
     index = partition_of("x", 50)
-    cluster.elect_leader(TRANSACTION_STATE.name, index, next(node for node in cluster.nodes if node != tx.node))
+    cluster.elect_leader(TRANSACTION_STATE.name, index, next(node for node in cluster.server.nodes if node != tx.node))
     tx.node = tx.find()
     open_transaction(tx)
     assert tx.end() == Code.NONE
@@ -80,7 +80,7 @@ def test_the_stable_offset_waits_until_the_replicas_have_it(tx: Tx) -> None:
     assert tx.add() == Code.CONCURRENT_TRANSACTIONS
     for node in others(tx):
         cluster.release_replication(node, "t")
-    tx.wire.until(lambda: cluster.leadership.leader_of("t", 0).log.last_stable_offset == 2)
+    tx.wire.until(lambda: cluster.server.leadership.leader_of("t", 0).log.last_stable_offset == 2)
     assert state_of(tx) == "CompleteCommit"
     assert len(markers(tx)) == 1
 
@@ -98,7 +98,7 @@ def test_a_partition_of_a_deleted_topic_needs_none(tx: Tx) -> None:
 def test_a_leader_that_goes_while_its_marker_waits_keeps_nobody_waiting(way: str) -> None:
     with producing(3, clock=kafkalet.ManualClock()) as tx:
         cluster = tx.wire.cluster
-        one, two = (node for node in cluster.nodes if node != tx.node)
+        one, two = (node for node in cluster.server.nodes if node != tx.node)
         cluster.create_topic("far", assignments=[[one, two]])
         assert tx.add(("far", 0)) == Code.NONE
         cluster.hold_replication(two, "far")
@@ -116,7 +116,7 @@ def test_a_partition_without_a_leader_gets_it_later() -> None:
     clock = kafkalet.ManualClock()
     with producing(3, clock=clock) as tx:
         cluster = tx.wire.cluster
-        away = next(node for node in cluster.nodes if node != tx.node)
+        away = next(node for node in cluster.server.nodes if node != tx.node)
         cluster.create_topic("alone", assignments=[[away]])
         cluster.create_topic("beside", assignments=[[tx.node]])
         assert tx.add(("alone", 0), ("beside", 0)) == Code.NONE
@@ -156,7 +156,7 @@ def test_who_has_seen_a_later_coordinator_refuses(tx: Tx) -> None:
         "coordinator_epoch": 9,
         "topics": [{"name": "t", "partition_indexes": [0]}],
     }
-    leader = tx.wire.cluster.metadata.topics["t"].partitions[0].leader
+    leader = tx.wire.cluster.server.metadata.topics["t"].partitions[0].leader
     tx.wire.ask("WriteTxnMarkers", 1, {"markers": [later]}, leader)
     assert tx.end() == Code.NONE
     assert state_of(tx) == "PrepareCommit"  # left to the later one
@@ -166,9 +166,9 @@ def test_who_has_seen_a_later_coordinator_refuses(tx: Tx) -> None:
 def test_the_other_partitions_get_theirs_all_the_same(tx: Tx) -> None:
     tx.wire.cluster.create_topic("zebra")
     assert tx.add(("t", 0), ("zebra", 0)) == Code.NONE
-    partition = tx.wire.cluster.leadership.leader_of("t", 0)
+    partition = tx.wire.cluster.server.leadership.leader_of("t", 0)
     records = batch(b"a", producer_id=tx.producer_id, producer_epoch=tx.epoch + 5, base_sequence=0)
-    tx.wire.cluster.call(lambda: partition.append(records))
+    tx.wire.cluster.server.call(lambda: partition.append(records))
     assert tx.end() == Code.NONE
     assert len(markers(tx, "zebra")) == 1
     assert tx.describe()["topics"] == [{"topic": "t", "partitions": [0]}]

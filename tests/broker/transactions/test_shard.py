@@ -99,7 +99,9 @@ def test_a_shard_that_is_somebody_elses_now_changes_nothing() -> None:
 @pytest.fixture
 def log() -> Iterator[StateLog]:
     with kafkalet.Broker(topics=["t"]) as broker:
-        yield StateLog(broker.leadership.leader_of("t", 0), broker.clock, broker.nodes[1].purgatory)
+        yield StateLog(
+            broker.server.leadership.leader_of("t", 0), broker.server.clock, broker.server.nodes[1].purgatory
+        )
 
 
 def test_what_was_written_last_counts(log: StateLog) -> None:

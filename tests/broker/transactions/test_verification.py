@@ -24,8 +24,8 @@ def verify(tx: Tx, operation: Operation, **changed: Any) -> Code | None:
     producer = Producer(asked["producer_id"], asked["producer_epoch"])
     partition = asked.get("partition", PARTITION)
     said: list[Refusals] = []
-    transactions = tx.wire.cluster.transactions
-    tx.wire.cluster.call(
+    transactions = tx.wire.cluster.server.transactions
+    tx.wire.cluster.server.call(
         lambda: transactions.verify(asked["transactional_id"], producer, [partition], operation, said.append)
     )
     if not said:
@@ -80,8 +80,10 @@ def test_what_is_not_in_the_transaction_is_refused_or_added(tx: Tx, operation: O
 def test_before_anybody_asked_for_a_coordinator_there_is_none() -> None:
     with on_the_wire() as wire:
         said: list[Refusals] = []
-        transactions = wire.cluster.transactions
-        wire.cluster.call(lambda: transactions.verify("x", Producer(1, 0), [PARTITION], Operation.VERIFY, said.append))
+        transactions = wire.cluster.server.transactions
+        wire.cluster.server.call(
+            lambda: transactions.verify("x", Producer(1, 0), [PARTITION], Operation.VERIFY, said.append)
+        )
         assert {each: error.code for each, error in said[0].items()} == {PARTITION: Code.COORDINATOR_NOT_AVAILABLE}
 
 
@@ -89,6 +91,6 @@ def test_the_coordinator_may_be_another_broker() -> None:
     with producing(3) as tx:
         assert tx.add() == Code.NONE
         cluster = tx.wire.cluster
-        for node in cluster.nodes:
+        for node in cluster.server.nodes:
             cluster.elect_leader("t", 0, node)
             assert tx.send(b"a")["error_code"] == Code.NONE

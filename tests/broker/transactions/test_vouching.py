@@ -61,7 +61,7 @@ def test_what_is_open_in_the_log_is_not_asked_about(tx: Tx) -> None:
     with producing(2) as two:
         assert two.add() == Code.NONE
         assert code(two) == Code.NONE
-        two.wire.cluster.call(lambda: two.wire.cluster.metadata.remove_topic(TRANSACTION_STATE.name))
+        two.wire.cluster.server.call(lambda: two.wire.cluster.server.metadata.remove_topic(TRANSACTION_STATE.name))
         assert code(two) == Code.NONE
 
 
@@ -105,7 +105,7 @@ def test_the_coordinator_may_be_told_not_to_be_asked() -> None:
 
 def test_refusals_come_before_what_the_log_would_say() -> None:
     with producing(2, topic_config={"min.insync.replicas": "2"}) as tx:
-        leader = tx.wire.cluster.metadata.topics["t"].partitions[0].leader
+        leader = tx.wire.cluster.server.metadata.topics["t"].partitions[0].leader
         tx.wire.cluster.stop_broker(3 - leader)
         tx.node = tx.find()
         assert code(tx, acks=-1) == Code.INVALID_TXN_STATE
@@ -128,7 +128,7 @@ def test_a_marker_of_the_same_epoch_is_one_of_the_transaction_before(tx: Tx, ver
 def test_records_wait_until_the_coordinator_has_written_it_down() -> None:
     with producing(2) as tx:
         cluster = tx.wire.cluster
-        leader = cluster.metadata.topics["t"].partitions[0].leader
+        leader = cluster.server.metadata.topics["t"].partitions[0].leader
         cluster.hold_replication(3 - tx.node, TRANSACTION_STATE.name)
         records = batch(
             b"a", producer_id=tx.producer_id, producer_epoch=tx.epoch, base_sequence=0, is_transactional=True
@@ -136,7 +136,7 @@ def test_records_wait_until_the_coordinator_has_written_it_down() -> None:
         body = tx.wire.produce_body(bytes(records), version=12, transactional_id="x", acks=-1)
         connection = tx.wire.connection(leader, "waiting")
         sent = connection.send("Produce", 12, body)
-        tx.wire.until(lambda: len(cluster.nodes[tx.node].purgatory) == 1)
+        tx.wire.until(lambda: len(cluster.server.nodes[tx.node].purgatory) == 1)
         assert cluster.log("t").log_end_offset == 0
         cluster.release_replication(3 - tx.node, TRANSACTION_STATE.name)
         [topic] = connection.receive(sent, 10)["responses"]
@@ -152,10 +152,10 @@ def test_who_is_too_early_is_asked_for_again_and_then_told(version: int, told: C
     """The last transaction is decided, and cannot be completed."""
     with producing(2, clock=kafkalet.ManualClock()) as tx:
         cluster = tx.wire.cluster
-        clock = cluster.clock
+        clock = cluster.server.clock
         assert isinstance(clock, kafkalet.ManualClock)
         cluster.create_topic("slow", 1, 2)
-        leader = cluster.metadata.topics["slow"].partitions[0].leader
+        leader = cluster.server.metadata.topics["slow"].partitions[0].leader
         assert tx.add(("slow", 0)) == Code.NONE
         assert tx.send(b"a", topic="slow")["error_code"] == Code.NONE
         cluster.hold_replication(3 - leader, "slow")
@@ -164,11 +164,11 @@ def test_who_is_too_early_is_asked_for_again_and_then_told(version: int, told: C
             b"a", producer_id=tx.producer_id, producer_epoch=tx.epoch, base_sequence=0, is_transactional=True
         )
         body = tx.wire.produce_body(bytes(records), version=version, transactional_id="x")
-        connection = tx.wire.connection(cluster.metadata.topics["t"].partitions[0].leader, "waiting")
+        connection = tx.wire.connection(cluster.server.metadata.topics["t"].partitions[0].leader, "waiting")
         sent = connection.send("Produce", version, body)
         waited_ms = 0
         while not (answer := received(connection, sent)):
-            cluster.call(lambda: clock.advance(20))
+            cluster.server.call(lambda: clock.advance(20))
             waited_ms += 20
         assert answer["responses"][0]["partitions"][0]["error_code"] == told
         assert waited_ms >= 100

@@ -84,7 +84,7 @@ def test_a_topic_that_nobody_knows_is_named(cluster: kafkalet.Cluster) -> None:
     ):
         live.topics(["wide", "nothing"])
     assert refused.value.code is Code.UNKNOWN_TOPIC_OR_PARTITION
-    assert "nothing" not in cluster.metadata.topics
+    assert "nothing" not in cluster.server.metadata.topics
 
 
 def test_a_topic_that_was_just_made_is_waited_for(broker: ScriptedBroker, live: LiveBroker) -> None:
@@ -155,7 +155,7 @@ def test_a_leader_that_gave_up_its_place_is_not_asked_twice(cluster: kafkalet.Cl
     with LiveBroker(cluster.bootstrap_servers) as live:
         live.list_offsets({("wide", 2): LATEST})
         leader = live.metadata.leaders["wide", 2]
-        other = next(node_id for node_id in cluster.nodes if node_id != leader.node_id)
+        other = next(node_id for node_id in cluster.server.nodes if node_id != leader.node_id)
         cluster.elect_leader("wide", 2, other)
         lookups = [Lookup("wide", 2, 1002 + number % 3) for number in range(1000)]
         answers = live.look_up(lookups)

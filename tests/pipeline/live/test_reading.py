@@ -278,7 +278,7 @@ def test_an_end_that_does_not_come_is_out_of_range(broker: ScriptedBroker) -> No
 def test_a_start_that_was_deleted_is_out_of_range() -> None:
     with kafkalet.Broker(topics=["t"]) as running:
         running.produce("t", 0, build_batch(numbered([(T0, None, b"v", ())] * 10)))
-        running.call(lambda: running.leadership.leader_of("t", 0).delete_records(4))
+        running.server.call(lambda: running.server.leadership.leader_of("t", 0).delete_records(4))
         with pytest.raises(OffsetOutOfRange) as refused:
             list(read_live(LiveSplit("t", 0, 0, 10), running.bootstrap_servers, QUICK))
         assert refused.value.args == ("t", 0, 0, 4, 10)
@@ -355,8 +355,8 @@ def test_leaders_may_change_and_stop_under_a_reader() -> None:
         told = {"max.partition.fetch.bytes": "1", "retry.backoff.ms": "1"}
         for part in read_live(LiveSplit("t", 0, 1, 179), cluster.bootstrap_servers, told):
             seen += part.batches.base_offset.tolist()
-            leader = cluster.metadata.topics["t"].partitions[0].leader
-            other = next(node_id for node_id in cluster.nodes if node_id != leader)
+            leader = cluster.server.metadata.topics["t"].partitions[0].leader
+            other = next(node_id for node_id in cluster.server.nodes if node_id != leader)
             if len(seen) % 20 == 5:
                 cluster.elect_leader("t", 0, other)
             elif len(seen) % 20 == 15:

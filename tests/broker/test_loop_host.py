@@ -74,7 +74,7 @@ def test_clients_that_are_still_there_lose_their_connection(tidy: Callable[[], N
         wire = Wire(broker)
         connection = wire.connection()
         sent = connection.send("Fetch", 12, wire.fetch_body(wait_ms=60_000))
-        wire.until(lambda: len(broker.nodes[1].purgatory) == 1)
+        wire.until(lambda: len(broker.server.nodes[1].purgatory) == 1)
     with pytest.raises(Closed):
         connection.receive(sent, 5)
     wire.close()
@@ -111,7 +111,7 @@ def test_a_second_life_in_a_temporary_directory_begins_empty() -> None:
         cluster.hold_replication(2)
         cluster.stop_broker(1)
     with cluster:
-        assert list(cluster.metadata.topics) == ["given"]
+        assert list(cluster.server.metadata.topics) == ["given"]
         cluster.create_topic("made", 1, 2)
         cluster.produce("made", 0, batch(b"a"))
         assert cluster.log("made").high_watermark == 1
@@ -151,7 +151,7 @@ def test_starting_and_stopping_by_hand() -> None:
 def test_a_call_from_another_thread_runs_in_the_callers_loop() -> None:
     async def run() -> None:
         async with kafkalet.Broker() as broker:
-            seen = await asyncio.to_thread(broker.call, threading.get_ident)
+            seen = await asyncio.to_thread(broker.server.call, threading.get_ident)
             assert seen == threading.get_ident()
 
     asyncio.run(run())
@@ -233,7 +233,7 @@ def test_what_runs_cannot_be_started_again(tidy: Callable[[], None]) -> None:
             broker.__enter__()
         with pytest.raises(RuntimeError, match="this Broker is running already"):
             asyncio.run(broker.start())
-        assert broker.call(threading.get_ident) != threading.get_ident()
+        assert broker.server.call(threading.get_ident) != threading.get_ident()
     tidy()
 
 
@@ -242,7 +242,7 @@ def test_what_runs_cannot_be_started_again(tidy: Callable[[], None]) -> None:
 
 def test_a_call_runs_in_the_loops_thread() -> None:
     with kafkalet.Broker() as broker:
-        assert broker.call(lambda: threading.current_thread().name) in threads()
+        assert broker.server.call(lambda: threading.current_thread().name) in threads()
 
 
 def test_what_a_call_raises_is_raised_to_its_caller() -> None:
@@ -251,16 +251,16 @@ def test_what_a_call_raises_is_raised_to_its_caller() -> None:
 
     with kafkalet.Broker() as broker:
         with pytest.raises(LookupError, match="nothing there"):
-            broker.call(fail)
+            broker.server.call(fail)
         with pytest.raises(KafkaError) as refusal:
             broker.log("unknown")
         assert refusal.value.code == Code.UNKNOWN_TOPIC_OR_PARTITION
-        assert broker.call(lambda: 42) == 42
+        assert broker.server.call(lambda: 42) == 42
 
 
 def test_a_call_inside_a_call_is_no_deadlock() -> None:
     with kafkalet.Broker(topics=["t"]) as broker:
-        assert broker.call(lambda: broker.call(lambda: broker.log("t").log_end_offset)) == 0
+        assert broker.server.call(lambda: broker.server.call(lambda: broker.log("t").log_end_offset)) == 0
 
 
 def test_calls_of_many_threads_are_carried_out_one_by_one() -> None:
@@ -276,7 +276,7 @@ def test_a_call_of_what_does_not_run_is_an_error(began: bool) -> None:
         with broker:
             pass
     with pytest.raises(RuntimeError, match="this Broker is not running; use it inside `with`"):
-        broker.call(lambda: None)
+        broker.server.call(lambda: None)
 
 
 DOORS: dict[str, Callable[[kafkalet.Broker], object]] = {
@@ -344,7 +344,7 @@ def test_threads_that_call_while_it_stops_are_not_left_waiting() -> None:
         def call(broker: kafkalet.Broker = broker) -> None:
             while True:
                 try:
-                    broker.call(lambda: None)
+                    broker.server.call(lambda: None)
                 except RuntimeError:
                     return
 

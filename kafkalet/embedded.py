@@ -1,0 +1,304 @@
+"""Brokers inside a program: what users hold in their hands.
+
+    with kafkalet.Broker() as broker:                      in its own thread
+        client = KafkaConsumer(bootstrap_servers=broker.bootstrap_servers)
+        broker.log("topic", 0).high_watermark
+
+    async with kafkalet.Cluster(brokers=3) as cluster:     in the running event loop
+
+Every method may be called in any thread.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from kafkalet.broker import arguments
+from kafkalet.broker.arguments import PropertyValue
+from kafkalet.broker.cluster.metadata import Endpoint
+from kafkalet.broker.cluster.new_topics import NewTopic, checked_topic, checked_topics
+from kafkalet.broker.config.broker_config import BrokerConfig
+from kafkalet.broker.config.release import Release
+from kafkalet.broker.network.addresses import Addresses
+from kafkalet.broker.server import Server
+from kafkalet.clock import Clock, SystemClock
+from kafkalet.protocol.releases import NEWEST
+
+if TYPE_CHECKING:
+    from kafkalet.broker.cluster.partition import Partition
+    from kafkalet.broker.views import GroupView, LogView, TransactionView
+
+
+class Cluster:
+    """Some brokers in this process.
+
+    brokers        how many (1 or more); their ids count on from node.id or broker.id, which is 1 by default
+    host, port     where the first one listens; port 0 picks free ports, else the others take the next ones
+    advertise      host and port that clients are told instead, for the first broker; the others count on from there
+    racks          the rack of each broker; None: `broker.rack` for all
+    data_dir       where logs are kept; None: a temporary directory that is removed on stop
+    config         broker properties by Kafka's names; a value may be a str, an int, a float or a bool
+    topics         created on start if they do not exist: names, or NewTopic values
+    kafka_version  the release to emulate: "3.9", "4.4", "2.8", ...; "newest" serves every version of all of them
+    clock          where the time comes from: the system by default, or a ManualClock
+
+    A wrong argument is a TypeError or a ValueError (InvalidProperty and UnknownRelease are ValueErrors).
+    """
+
+    def __init__(
+        self,
+        brokers: int = 1,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        advertise: tuple[str, int] | None = None,
+        racks: Sequence[str] | None = None,
+        data_dir: str | os.PathLike[str] | None = None,
+        config: Mapping[str, PropertyValue] | None = None,
+        topics: Iterable[str | NewTopic] = (),
+        kafka_version: str = NEWEST,
+        clock: Clock | None = None,
+    ) -> None:
+        if arguments.number("brokers", brokers) < 1:
+            raise ValueError(f"brokers is {brokers}; a cluster has at least one")
+        last_port = arguments.port("port", port) + brokers - 1
+        if port:
+            arguments.port(f"the port of the last of {brokers} brokers", last_port)
+        if clock is not None and not isinstance(clock, Clock):
+            raise TypeError(f"clock is a kafkalet.ManualClock or another Clock, not {arguments.shown(clock)}")
+        arguments.text('kafka_version, as in "3.9",', kafka_version)
+        release = Release.of(kafka_version)
+        properties = BrokerConfig(arguments.properties("config", config), release)
+        checked_racks = arguments.racks(racks, brokers)
+        addresses = Addresses(
+            arguments.text("host", host),
+            port,
+            arguments.advertised(advertise, brokers),
+            first_node_id=properties.first_node_id(brokers),
+        )
+        self.server = Server(
+            brokers,
+            addresses,
+            properties,
+            release,
+            name=type(self).__name__,
+            racks=checked_racks,
+            data_dir=arguments.directory(data_dir),
+            topics=checked_topics(topics),
+            clock=clock or SystemClock(),
+        )
+        """What serves the clients. It is for kafkalet's own tests, and may change with any release."""
+
+    def __repr__(self) -> str:
+        server = self.server
+        state = "running" if self.is_running else "not running"
+        stopped = [str(node_id) for node_id in sorted(server.metadata.away)] if self.is_running else []
+        without = f" without broker {', '.join(stopped)}" if stopped else ""
+        at = [_address(endpoint) for endpoint in list(server.metadata.endpoints.values())]
+        where = f" at {','.join(at)}" if at else ""
+        return f"<{type(self).__name__} {state}{where}{without}, Kafka {server.release.name}>"
+
+    # Life
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it serves at the moment."""
+        return self.server.host.is_running
+
+    async def start(self) -> None:
+        """Begin to serve in the running event loop; returns when every listener accepts."""
+        await self.server.host.start()
+
+    async def stop(self) -> None:
+        """Stop serving: listeners and connections close, logs are flushed. Without effect if it is not running."""
+        await self.server.host.stop()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+    def __enter__(self) -> Self:
+        self.server.host.start_thread()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.server.host.stop_thread()
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Where clients begin: host:port of every broker, separated by commas. RuntimeError if none is running."""
+        return ",".join(map(_address, self._endpoints()))
+
+    def _endpoints(self) -> list[Endpoint]:
+        """The addresses of the brokers that are running."""
+        endpoints = list(self.server.metadata.endpoints.values())
+        if not self.is_running:
+            raise self.server.host.not_running()
+        if not endpoints:
+            raise RuntimeError(f"every broker of this {type(self).__name__} was stopped; start_broker() starts one")
+        return endpoints
+
+    # Topics and records
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int = -1,
+        replication_factor: int = -1,
+        config: Mapping[str, PropertyValue] | None = None,
+        assignments: Sequence[Sequence[int]] | None = None,
+    ) -> None:
+        """Create a topic. Counts of -1 stand for num.partitions and default.replication.factor.
+
+        `assignments` names the replicas of each partition instead, the leader first. Raises KafkaError
+        with the code that CreateTopics answers: INVALID_TOPIC_EXCEPTION, TOPIC_ALREADY_EXISTS, INVALID_PARTITIONS,
+        INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT, INVALID_CONFIG.
+        """
+        wanted = checked_topic(NewTopic(name, partitions, config or {}, replication_factor))
+        replicas = arguments.assignments(assignments)
+        if replicas is not None and partitions not in (-1, len(replicas)):
+            raise ValueError(f"partitions is {partitions}, and assignments names the brokers of {len(replicas)}")
+        if replicas is not None and replication_factor not in (-1, len(replicas[0])):
+            raise ValueError(f"replication_factor is {replication_factor}, and assignments names {len(replicas[0])}")
+        self.server.call(lambda: self.server.create_topic(wanted, replicas))
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic and its logs. UNKNOWN_TOPIC_OR_PARTITION if it does not exist."""
+        self.server.call(lambda: self.server.delete_topic(_topic(name)))
+
+    def produce(self, topic: str, partition: int, records: bytes | bytearray | memoryview) -> int:
+        """Append an encoded record batch, as `kafkalet.protocol.records.build` makes it; return its first offset.
+
+        It is checked as that of any producer: KafkaError with the code that Produce answers. ValueError for bytes that
+        are no whole batch; to write plain values, use a Kafka client.
+        """
+        data = arguments.record_batches(records)
+        return self.server.call(lambda: self._leader(topic, partition).append(data).first_offset)
+
+    def log(self, topic: str, partition: int = 0) -> LogView:
+        """A view of the log of a partition, as its leader has it. UNKNOWN_TOPIC_OR_PARTITION if it does not exist."""
+        from kafkalet.broker.views import LogView
+
+        self.server.call(lambda: self._leader(topic, partition))
+        return LogView(topic, partition, lambda: self._leader(topic, partition).log, self.server.call)
+
+    def group(self, group_id: str) -> GroupView:
+        """A view of a group: its state, its members, what it has committed. One that does not exist is "Dead"."""
+        from kafkalet.broker.views import GroupView
+
+        return GroupView(arguments.text("the id of a group", group_id), self.server.nodes, self.server.call)
+
+    def transaction(self, transactional_id: str) -> TransactionView:
+        """The present state of a transactional id. TRANSACTIONAL_ID_NOT_FOUND if no producer has used it."""
+        arguments.text("a transactional id", transactional_id)
+        return self.server.call(lambda: self.server.transactions.view(transactional_id))
+
+    def _leader(self, topic: str, partition: int) -> Partition:
+        return self.server.leadership.leader_of(_topic(topic), _partition(partition))
+
+    @property
+    def unimplemented_calls(self) -> dict[str, int]:
+        """How often clients asked for APIs that kafkalet does not have, by name: {"CreateAcls": 2}."""
+        return self.server.unimplemented_calls
+
+    # Brokers
+
+    def stop_broker(self, node_id: int) -> None:
+        """Take a broker out of the cluster: its listener closes, others lead what it led."""
+        self.server.call(lambda: self.server.stop_broker(_broker(node_id)))
+
+    def start_broker(self, node_id: int) -> None:
+        """Bring a broker back that was stopped, on the port it had."""
+        self.server.call(lambda: self.server.start_broker(_broker(node_id)))
+
+    def elect_leader(self, topic: str, partition: int, node_id: int) -> None:
+        """Let a broker lead a partition, in a new epoch. PREFERRED_LEADER_NOT_AVAILABLE if it is not in sync."""
+        self.server.call(lambda: self.server.elect_leader(_topic(topic), _partition(partition), _broker(node_id)))
+
+    def hold_replication(self, node_id: int, topic: str | None = None, partition: int | None = None) -> None:
+        """Stop a broker's replicas (of one partition, of one topic, or all) from following their leaders.
+
+        The topic has to exist, and the broker has to hold a replica of it. A replica that leads has nothing to follow:
+        it is held back once another one leads.
+        """
+        self.server.call(lambda: self.server.hold_replication(*_held(node_id, topic, partition)))
+
+    def release_replication(self, node_id: int, topic: str | None = None, partition: int | None = None) -> None:
+        """Take back a `hold_replication` of the same arguments; the replicas catch up at once.
+
+        ValueError if nothing was held back with these arguments.
+        """
+        self.server.call(lambda: self.server.release_replication(*_held(node_id, topic, partition)))
+
+
+class Broker(Cluster):
+    """A cluster of one broker, which is what most tests want."""
+
+    def __init__(
+        self,
+        brokers: int = 1,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        advertise: tuple[str, int] | None = None,
+        racks: Sequence[str] | None = None,
+        data_dir: str | os.PathLike[str] | None = None,
+        config: Mapping[str, PropertyValue] | None = None,
+        topics: Iterable[str | NewTopic] = (),
+        kafka_version: str = NEWEST,
+        clock: Clock | None = None,
+    ) -> None:
+        if arguments.number("brokers", brokers) > 1:
+            raise ValueError(f"a Broker is one broker; for {brokers} use kafkalet.Cluster(brokers={brokers})")
+        super().__init__(
+            brokers,
+            host=host,
+            port=port,
+            advertise=advertise,
+            racks=racks,
+            data_dir=data_dir,
+            config=config,
+            topics=topics,
+            kafka_version=kafka_version,
+            clock=clock,
+        )
+
+    @property
+    def port(self) -> int:
+        """The port that clients are told. RuntimeError if the broker is not running."""
+        return self._endpoints()[0].port
+
+
+def _topic(name: str) -> str:
+    return arguments.text("the name of a topic", name)
+
+
+def _partition(index: int) -> int:
+    return arguments.number("the number of a partition", index)
+
+
+def _broker(node_id: int) -> int:
+    return arguments.number("the id of a broker", node_id)
+
+
+def _held(node_id: int, topic: str | None, partition: int | None) -> tuple[int, str | None, int | None]:
+    return (
+        _broker(node_id),
+        None if topic is None else _topic(topic),
+        None if partition is None else _partition(partition),
+    )
+
+
+def _address(endpoint: Endpoint) -> str:
+    host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host  # an IPv6 address
+    return f"{host}:{endpoint.port}"
