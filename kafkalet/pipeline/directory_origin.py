@@ -24,7 +24,8 @@ from .logs.ends import aborted_transactions, last_stable_offset, log_end, log_en
 from .logs.planning import plan
 from .logs.splits import Piece, Split, renewed
 from .logs.timestamps import EARLIEST, LATEST, TimestampSearch
-from .options import BadOption, ReadOptions, TopicPartition
+from .option_types import BadOption
+from .options import ReadOptions, TopicPartition
 from .origin import Part, Range
 from .positions import DataLoss
 

@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, TextIO
 
 from kafkalet.properties import InvalidProperty
 
-from .commands.arguments import parse
-from .commands.settings import UsageError, conf
+from .commands.command_line import UsageError, conf, parse
 from .failures import reason_of
-from .options import BadOption
+from .option_types import BadOption
 from .session import missing
 
 if TYPE_CHECKING:

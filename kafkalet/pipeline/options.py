@@ -1,20 +1,4 @@
-"""The options of a reader of `kafkalog`: parsed from text and checked.
-
-Options have the names and the meaning that they have in Spark's own Kafka source (KafkaSourceProvider). Names are
-case-insensitive. docs/pipeline.md lists every option with what Spark does, and the few differences;
-tests/pipeline/test_spark_parity.py runs the same options on both sources. kafkalog adds:
-
-    isolationLevel       read_uncommitted (Kafka's default) or read_committed; also as kafka.isolation.level
-    upTo                 logEnd (default) or highWatermark: where the log of a directory ends. The high watermark is the
-                         one in the checkpoint file, which a running broker writes every few seconds
-    maxBytesPerTask      the size of a split, "128m" by default
-    includeHeaders       true by default, unlike in Spark's Kafka source
-    includeBatch         the columns of the batch that a record came in
-    includeControl       the markers of transactions as well, as rows with control=true
-    pushFilters          true: conditions on topic, partition, offset and timestamp narrow what is read; for a DataFrame
-                         of which one query is made (see source.py)
-    mode                 FAILFAST (default), PERMISSIVE, DROPMALFORMED, as for Spark's readers of files
-    badRecordsPath       a folder where tasks write a line of JSON for each piece that they could not read
+"""The options of a reader of `kafkalog`: read by the table (option_table.py), and checked against each other.
 
 All options that start with "kafka." configure the client of a live broker.
 """
@@ -27,30 +11,20 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
-from .quantities import duration_ms, local_path, size_bytes
+from .option_table import FOLLOW, READ
+from .option_types import INT32, INT64, BadOption, GivenOptions, NotAllowed, local_path
 from .topic_pattern import BadPattern, compiled
 
 TopicPartition = tuple[str, int]
 
 LATEST = -1
 EARLIEST = -2
-MODES = ("FAILFAST", "PERMISSIVE", "DROPMALFORMED")
-ISOLATION_LEVELS = ("read_uncommitted", "read_committed")
-STRATEGIES = ("assign", "subscribe", "subscribepattern")
-DEFAULT_TASK_BYTES = 128 << 20
-
+STRATEGIES = ("assign", "subscribe", "subscribePattern")
 
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 """Topics that brokers mark as internal in Metadata (Topic.INTERNAL_TOPICS)."""
 _NOT_TOPICS = frozenset({"__cluster_metadata"})
 """Logs that lie in log.dirs and belong to no topic: the one of the KRaft controllers."""
-
-_INT64 = range(-(1 << 63), 1 << 63)
-_INT32 = range(-(1 << 31), 1 << 31)
-
-
-class BadOption(ValueError):
-    """An option that is not understood, or that contradicts another. The text names it."""
 
 
 class Topics(NamedTuple):
@@ -138,40 +112,48 @@ def read_options(options: Mapping[str, str], *, streaming: bool | None = False) 
         raise BadOption("nothing to read is given: use load(DIR), or the option kafka.bootstrap.servers")
     else:
         client = {key: value for key, value in client.items() if key == "isolation.level"}
-    isolation_level = _choice(texts, "isolationLevel", ISOLATION_LEVELS, client.pop("isolation.level", None))
-    starting = _limit(texts, "starting", Limit(offset=LATEST if streaming else EARLIEST))
-    ending = _limit(texts, "ending", Limit(offset=LATEST))
-    _check_limits(texts, starting, ending, streaming)
-    _check_without_effect(texts)
+    if level := client.pop("isolation.level", None):
+        texts.setdefault("isolationlevel", level)
     if not streaming:
         _leave_out_triggers(texts)
+    given = GivenOptions(texts, READ + FOLLOW, _refusal)
+    isolation_level = given["isolationLevel"]
+    starting = _limit(given, "starting", Limit(offset=LATEST if streaming else EARLIEST))
+    ending = _limit(given, "ending", Limit(offset=LATEST))
+    _check_limits(texts, starting, ending, streaming)
+    for option in _WITHOUT_EFFECT:
+        given[option]
     read = ReadOptions(
         paths=paths,
         client=client,
-        topics=_topics(texts, needed=bool(client)),
+        topics=_topics(given, needed=bool(client)),
         starting=starting,
         ending=ending,
-        no_match="latest" if _choice(texts, _NO_MATCH, ("error", "latest")) == "latest" else "error",
+        no_match=given["startingOffsetsByTimestampStrategy"],
         isolation_level=isolation_level,
-        up_to=_choice(texts, "upTo", ("logEnd", "highWatermark")),
-        min_partitions=_positive(texts, "minPartitions", _INT32),
-        max_bytes_per_task=_size(texts, "maxBytesPerTask", DEFAULT_TASK_BYTES),
-        max_records_per_partition=_positive(texts, "maxRecordsPerPartition"),
-        include_headers=_flag(texts, "includeHeaders", True),
-        include_batch=_flag(texts, "includeBatch", False),
-        include_control=_flag(texts, "includeControl", False),
-        push_filters=_flag(texts, "pushFilters", False),
-        mode=_choice(texts, "mode", MODES),
-        bad_records_path=texts.get("badrecordspath"),
-        fail_on_data_loss=_flag(texts, "failOnDataLoss", True),
-        max_offsets_per_trigger=_positive(texts, "maxOffsetsPerTrigger"),
-        min_offsets_per_trigger=_number_or_none(texts, "minOffsetsPerTrigger"),
-        max_trigger_delay_ms=_duration_ms(texts, "maxTriggerDelay", 15 * 60_000),
+        up_to=given["upTo"],
+        min_partitions=given["minPartitions"],
+        max_bytes_per_task=given["maxBytesPerTask"],
+        max_records_per_partition=given["maxRecordsPerPartition"],
+        include_headers=given["includeHeaders"],
+        include_batch=given["includeBatch"],
+        include_control=given["includeControl"],
+        push_filters=given["pushFilters"],
+        mode=given["mode"],
+        bad_records_path=given["badRecordsPath"],
+        fail_on_data_loss=given["failOnDataLoss"],
+        max_offsets_per_trigger=given["maxOffsetsPerTrigger"],
+        min_offsets_per_trigger=given["minOffsetsPerTrigger"],
+        max_trigger_delay_ms=given["maxTriggerDelay"],
     )
     least, most = read.min_offsets_per_trigger, read.max_offsets_per_trigger
     if least is not None and most is not None and least > most:
         raise BadOption(f"minOffsetsPerTrigger ({least}) is higher than maxOffsetsPerTrigger ({most})")
     return read
+
+
+def _refusal(option: str, wrong: NotAllowed) -> str:
+    return f"{option} must be {wrong.allowed}, not {wrong.value!r}"
 
 
 def partitions_of(text: str, option: str) -> dict[TopicPartition, int]:
@@ -184,7 +166,7 @@ def partitions_of(text: str, option: str) -> dict[TopicPartition, int]:
 
 
 def _partition(text: str) -> int:
-    if not re.fullmatch(r"-?[0-9]+", text) or int(text) not in _INT32:
+    if not re.fullmatch(r"-?[0-9]+", text) or int(text) not in INT32:
         raise ValueError(text)
     return int(text)
 
@@ -193,7 +175,7 @@ def _whole(value: object) -> int:
     """A number as Jackson reads a Long: a fraction is cut off, text is refused."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise ValueError(value)
-    if int(value) not in _INT64:
+    if int(value) not in INT64:
         raise ValueError(value)
     return int(value)
 
@@ -214,11 +196,8 @@ def _check_client(client: Mapping[str, str]) -> None:
             raise BadOption(f"the option kafka.{name} is not supported: {advice}")
 
 
-def _check_without_effect(texts: Mapping[str, str]) -> None:
-    """Check the options of Spark's source that change nothing here: there is no group, no poll and one retry policy."""
-    for option in ("kafkaConsumer.pollTimeoutMs", "fetchOffset.numRetries", "fetchOffset.retryIntervalMs"):
-        if (text := texts.get(option.lower())) is not None:
-            _number(text, option)
+_WITHOUT_EFFECT = ("kafkaConsumer.pollTimeoutMs", "fetchOffset.numRetries", "fetchOffset.retryIntervalMs")
+"""Options of Spark's source that are checked and change nothing here: there is no group, no poll, one retry policy."""
 
 
 def _paths(texts: Mapping[str, str]) -> tuple[str, ...]:
@@ -229,23 +208,25 @@ def _paths(texts: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(local_path(part) for part in (text,) if part)
 
 
-def _topics(texts: Mapping[str, str], *, needed: bool) -> Topics:
-    given = [name for name in STRATEGIES if name in texts]
-    if len(given) > 1 or (needed and not given):
-        only = "only one" if given else "one"
+def _topics(given: GivenOptions, *, needed: bool) -> Topics:
+    strategies = [name for name in STRATEGIES if given.text(name) is not None]
+    if len(strategies) > 1 or (needed and not strategies):
+        only = "only one" if strategies else "one"
         raise BadOption(f"{only} of the options subscribe, subscribePattern and assign must be given")
-    if not given:
+    if not strategies:
         return Topics()
-    text = texts[given[0]].strip()
-    if given == ["assign"]:
+    (strategy,) = strategies
+    written: str = given[strategy]
+    text = written.strip()
+    if strategy == "assign":
         return Topics(assigned=tuple(_assigned(text)))
-    if given == ["subscribe"]:
+    if strategy == "subscribe":
         names = tuple(name.strip() for name in text.split(",") if name.strip())
         if not names:
-            raise BadOption(f"the option subscribe names no topic: {texts['subscribe']!r}")
+            raise BadOption(f"the option subscribe names no topic: {written!r}")
         return Topics(names=names)
     if not text:
-        raise BadOption(f"the option subscribePattern is empty: {texts['subscribepattern']!r}")
+        raise BadOption(f"the option subscribePattern is empty: {written!r}")
     try:
         compiled(text)
     except BadPattern as error:
@@ -261,23 +242,20 @@ def _assigned(text: str) -> Iterator[TopicPartition]:
             if not isinstance(numbers, list):
                 raise TypeError(numbers)
             for number in numbers:
-                if (partition := _whole(number)) not in _INT32:
+                if (partition := _whole(number)) not in INT32:
                     raise ValueError(number)
                 yield topic, partition
     except (AttributeError, TypeError, ValueError):
         raise BadOption(f'assign must have the form {{"topic":[0,1]}}, not {text!r}') from None
 
 
-_NO_MATCH = "startingOffsetsByTimestampStrategy"
-
-
-def _limit(texts: Mapping[str, str], end: str, default: Limit) -> Limit:
+def _limit(given: GivenOptions, end: str, default: Limit) -> Limit:
     """Where reading starts or ends. A global timestamp wins over timestamps per partition, and these over offsets."""
-    if (text := texts.get(f"{end}timestamp")) is not None:
-        return Limit(timestamp_ms=_number(text.strip(), f"{end}Timestamp"))
-    if (text := texts.get(f"{end}offsetsbytimestamp")) is not None:
+    if (timestamp_ms := given[f"{end}Timestamp"]) is not None:
+        return Limit(timestamp_ms=timestamp_ms)
+    if (text := given.text(f"{end}OffsetsByTimestamp")) is not None:
         return Limit(timestamps_ms=partitions_of(text, f"{end}OffsetsByTimestamp"))
-    if (text := texts.get(f"{end}offsets")) is None:
+    if (text := given.text(f"{end}Offsets")) is None:
         return default
     text = text.strip()
     if text.lower() in ("latest", "earliest"):
@@ -327,58 +305,6 @@ def _check_order(
         end = ends[topic, partition]
         if start > end >= 0:
             raise BadOption(f"the starting {what} {start} of {topic}-{partition} is after its ending {what} {end}")
-
-
-def _choice(texts: Mapping[str, str], option: str, choices: tuple[str, ...], fallback: str | None = None) -> str:
-    text = texts.get(option.lower(), fallback or choices[0])
-    for choice in choices:
-        if text.strip().lower() == choice.lower():
-            return choice
-    raise BadOption(f"{option} must be one of {', '.join(choices)}, not {text!r}")
-
-
-def _flag(texts: Mapping[str, str], option: str, default: bool) -> bool:
-    text = texts.get(option.lower(), str(default)).strip().lower()
-    if text not in ("true", "false"):
-        raise BadOption(f"{option} must be true or false, not {text!r}")
-    return text == "true"
-
-
-def _number_or_none(texts: Mapping[str, str], option: str, allowed: range = _INT64) -> int | None:
-    text = texts.get(option.lower())
-    return None if text is None else _number(text, option, allowed)
-
-
-def _positive(texts: Mapping[str, str], option: str, allowed: range = _INT64) -> int | None:
-    number = _number_or_none(texts, option, allowed)
-    if number is not None and number <= 0:
-        raise BadOption(f"{option} must be positive, not {number}")
-    return number
-
-
-def _number(text: str, option: str, allowed: range = _INT64) -> int:
-    """A number as Java parses it: ASCII digits without blanks."""
-    if not re.fullmatch(r"[+-]?[0-9]+", text) or int(text) not in allowed:
-        raise BadOption(f"{option} must be a whole number of {allowed.start} to {allowed.stop - 1}, not {text!r}")
-    return int(text)
-
-
-def _size(texts: Mapping[str, str], option: str, default: int) -> int:
-    text = texts.get(option.lower())
-    if text is None:
-        return default
-    if not (size := size_bytes(text, "t")):
-        raise BadOption(f"{option} must be a size in bytes, or like 64m, not {text!r}")
-    return size
-
-
-def _duration_ms(texts: Mapping[str, str], option: str, default: int) -> int:
-    text = texts.get(option.lower())
-    if text is None:
-        return default
-    if (found := duration_ms(text, "h")) is None:
-        raise BadOption(f"{option} must be a time like 500ms, 30s or 15m, not {text!r}")
-    return found
 
 
 def _json(text: str, option: str) -> Any:

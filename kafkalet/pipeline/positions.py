@@ -13,7 +13,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 
-from .options import EARLIEST, LATEST, BadOption, Limit, ReadOptions, TopicPartition, Topics
+from .option_types import BadOption
+from .options import EARLIEST, LATEST, Limit, ReadOptions, TopicPartition, Topics
 from .origin import Origin, Range
 
 _log = logging.getLogger(__name__)

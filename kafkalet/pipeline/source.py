@@ -18,7 +18,8 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from . import columns
 from .filters import Pushed, pushed
-from .options import BadOption, ReadOptions, read_options
+from .option_types import BadOption
+from .options import ReadOptions, read_options
 from .places import origin_of
 from .positions import ranges
 from .tasks import read_task, tasks

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 import kafkalet
-from kafkalet.pipeline.commands.arguments import parse
+from kafkalet.pipeline.commands.command_line import parse
 from kafkalet.pipeline.commands.load import prepare
 from kafkalet.pipeline.commands.running import Running
 from kafkalet.pipeline.dumping.dump import dump, dump_options, plan
 from kafkalet.pipeline.failures import JobFailed
-from kafkalet.pipeline.options import BadOption, read_options
+from kafkalet.pipeline.option_types import BadOption
+from kafkalet.pipeline.options import read_options
 from kafkalet.pipeline.source import LogReader
 from kafkalet.pipeline.tasks import Task
 from kafkalet.pipeline.writing.load import LoadOptions, load

@@ -13,9 +13,9 @@ import pytest
 from kafkalet import cli
 from kafkalet.pipeline import jobs
 from kafkalet.pipeline.commands import dump as dump_command
-from kafkalet.pipeline.commands.settings import UsageError
+from kafkalet.pipeline.commands.command_line import UsageError
 from kafkalet.pipeline.jobs import main
-from kafkalet.pipeline.options import BadOption
+from kafkalet.pipeline.option_types import BadOption
 from kafkalet.pipeline.positions import DataLoss
 from kafkalet.properties import InvalidProperty
 from tests.pipeline.commands.filled import RECORDS, fill

@@ -2,7 +2,8 @@
 
 import pytest
 
-from kafkalet.pipeline.options import EARLIEST, LATEST, BadOption, Limit, Topics, read_options
+from kafkalet.pipeline.option_types import BadOption
+from kafkalet.pipeline.options import EARLIEST, LATEST, Limit, Topics, read_options
 
 
 def test_a_directory_is_read_from_the_earliest_to_the_latest_offset() -> None:

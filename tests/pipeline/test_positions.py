@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from kafkalet.pipeline.filters import Pushed
-from kafkalet.pipeline.options import BadOption, TopicPartition, read_options
+from kafkalet.pipeline.option_types import BadOption
+from kafkalet.pipeline.options import TopicPartition, read_options
 from kafkalet.pipeline.origin import AnySplit, Range
 from kafkalet.pipeline.positions import DataLoss, ranges
 

@@ -13,7 +13,8 @@ import pytest
 
 import kafkalet
 from kafkalet.pipeline.logs.files import CorruptFile
-from kafkalet.pipeline.options import BadOption, read_options
+from kafkalet.pipeline.option_types import BadOption
+from kafkalet.pipeline.options import read_options
 from kafkalet.pipeline.source import LogReader, default_columns
 from kafkalet.pipeline.tasks import Task
 

@@ -32,8 +32,8 @@ A directory whose broker is at work can be audited if that broker is named: what
 tells at first is on the disk, and only that is looked at. Without it the logs must be at rest.
 """
 
+from .audit_options import AuditOptions
 from .job import audit
-from .options import AuditOptions
 from .verdict import Verdict
 
 run = audit

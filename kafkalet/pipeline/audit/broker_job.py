@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from kafkalet.pipeline.live.broker import LiveBroker
 
 from .asking import Answers, search, whole_log
+from .audit_options import AuditOptions
 from .comparing import Compared, Comparison, Expected, compare
 from .findings import Findings
-from .options import AuditOptions
 from .partition_audit import PartitionFacts
 from .steadiness import TRIES, Listed, audit_here, caught_up, listed, live_broker
 from .stretch_audit import HowToLook

@@ -32,10 +32,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kafkalet.pipeline.live.broker import LiveBroker
+from kafkalet.pipeline.live.client_properties import ISOLATION_LEVELS
 from kafkalet.pipeline.live.lookups import EARLIEST, LATEST, MAX_TIMESTAMP, Found, Lookup
 from kafkalet.pipeline.live.metadata import TopicPartition
 from kafkalet.pipeline.live.refusals import PartitionRefused
-from kafkalet.pipeline.live.settings import ISOLATION_LEVELS
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .asking import NOTHING, Answer, Answers

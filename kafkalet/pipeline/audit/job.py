@@ -16,10 +16,10 @@ import pyarrow.parquet as pq
 
 from kafkalet.pipeline.logs.directory import METADATA_TOPIC, Listing, PartitionLog, listing
 
+from .audit_options import AuditOptions
 from .broker_job import compare_with_broker
 from .directory_checks import check_directories
 from .facts import SCHEMA, findings_table, tables
-from .options import AuditOptions
 from .partition_audit import PartitionFacts, audit_partition
 from .report import page
 from .steadiness import Listed, caught_up, listed, live_broker, steadied

@@ -19,6 +19,7 @@ from kafkalet.pipeline.logs.ends import last_stable_offset as stable_as_read
 from kafkalet.pipeline.logs.ends import log_end_offset as end_as_read
 from kafkalet.pipeline.logs.files import CorruptFile
 
+from .audit_options import AuditOptions
 from .causes import SIGNS_OF_A_LOST_END
 from .checkpoint_checks import check_checkpoints
 from .empty_indexes import check_empty_indexes, is_file
@@ -26,7 +27,6 @@ from .epoch_runs import NO_EPOCH_RUNS, EpochRuns, check_epochs
 from .findings import Findings
 from .keys import Keys
 from .offset_chain import COMPACTED, EVERYTHING, OffsetChain, follow_offsets
-from .options import AuditOptions
 from .producers import check_producers
 from .record_checks import Times
 from .runs import NO_RUNS, RUN, Runs

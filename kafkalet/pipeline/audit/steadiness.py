@@ -33,8 +33,8 @@ from kafkalet.pipeline.logs.tail import log_end
 from kafkalet.protocol.errors import KafkaError
 
 from .at_work import is_at_rest, is_locked
+from .audit_options import AuditOptions
 from .comparing import Bounds, bounds_of
-from .options import AuditOptions
 from .partition_audit import Begun, PartitionFacts, audit_partition
 from .stretch_audit import HowToLook
 from .tasks import begin, settled, tasks_of

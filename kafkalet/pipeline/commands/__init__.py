@@ -1,6 +1,6 @@
 """The commands of the pipeline: each says which options it has, what it would do, and does it.
 
-common options of all, and the options of the source        settings.py
+the command line of all three                               command_line.py
 load      any Spark source to the logs of a topic           load.py, and records.py: which column is what
 dump      topics to Parquet or JSON Lines                   dump.py
 audit     logs against themselves, and against a broker     audit.py

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Iterator
-from typing import Any
 
 from kafkalet.pipeline.audit import AuditOptions, audit
 from kafkalet.pipeline.audit.job import FACTS, REPORT, VERDICT, chosen
 from kafkalet.pipeline.audit.stretches import stretches
 from kafkalet.pipeline.audit.tasks import begin
 from kafkalet.pipeline.logs.directory import Listing
+from kafkalet.pipeline.option_table import AUDIT
 from kafkalet.pipeline.plan import megabytes, settings_text, table
 from kafkalet.pipeline.progress import Expected
 
+from .command_line import UsageError, absolute, pairs
 from .running import Running
-from .settings import UsageError, absolute, pairs
 
 LEVELS = 2
 """A broker is asked under both isolation levels."""
@@ -27,23 +27,21 @@ def prepare(told: Namespace) -> AuditJob:
     foreign = [name for name in given if not name.startswith("kafka.")]
     if foreign:
         raise UsageError(f"--option {foreign[0]}: an audit takes only those of the connection to a broker, kafka.*")
-    numbers: dict[str, Any] = {
-        "timestamps": told.timestamps,
-        "seed": told.seed,
-        "max_bytes_per_task": told.max_bytes_per_task,
-        "producer_id_expiration_ms": told.producer_id_expiration_ms,
-        "heaviest_keys": told.heaviest_keys,
-    }
+    numbers = {option.name: getattr(told, option.name.replace("-", "_")) for option in AUDIT if option.parse is int}
     for name, number in numbers.items():
-        if number is not None and number < 0:
-            raise UsageError(f"--{name.replace('_', '-')} {number}: not a number from 0 up")
+        if number < 0:
+            raise UsageError(f"--{name} {number}: not a number from 0 up")
     options = AuditOptions(
         out=told.out,
         bootstrap=told.bootstrap,
         properties={name.removeprefix("kafka."): value for name, value in given.items()},
         topics=tuple(told.topic),
         compacted=tuple(told.compacted),
-        **{name: number for name, number in numbers.items() if number is not None},
+        timestamps=told.timestamps,
+        seed=told.seed,
+        max_bytes_per_task=told.max_bytes_per_task,
+        producer_id_expiration_ms=told.producer_id_expiration_ms,
+        heaviest_keys=told.heaviest_keys,
     )
     return AuditJob([*map(absolute, told.directories)], options)
 

@@ -11,8 +11,8 @@ from kafkalet.pipeline.places import origin_of
 from kafkalet.pipeline.plan import Reading, expected, megabytes, reading_text, readings, settings_text
 from kafkalet.pipeline.progress import Expected
 
+from .command_line import source_options
 from .running import Running
-from .settings import source_options
 
 _LOG = logging.getLogger("kafkalet.pipeline")
 

@@ -14,15 +14,16 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from kafkalet.pipeline.option_table import WRITE
 from kafkalet.pipeline.plan import megabytes, settings_text
 from kafkalet.pipeline.progress import Expected
 from kafkalet.pipeline.writing.load import LoadOptions, load
-from kafkalet.pipeline.writing.settings import write_options
+from kafkalet.pipeline.writing.write_options import write_options
 
 from . import malformed
+from .command_line import UsageError, format_options, pairs
 from .records import Roles, as_records
 from .running import Running
-from .settings import WRITE_OPTIONS, UsageError, format_options, pairs
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Observation, SparkSession
@@ -44,9 +45,7 @@ DEFAULTS = {".csv": {"header": "true"}, ".tsv": {"header": "true", "sep": "\t"}}
 
 def prepare(told: Namespace) -> LoadJob:
     """The job, its options checked. Raises UsageError, BadOption."""
-    written = format_options(told, WRITE_OPTIONS)
-    if told.topic is not None:
-        written["topic"] = told.topic
+    written = format_options(told, WRITE)
     if told.log_append_time:
         written["timestampType"] = "LogAppendTime"
     write_options({**written, "path": told.data_dir})
@@ -55,7 +54,7 @@ def prepare(told: Namespace) -> LoadJob:
         _names(told.key), _names(told.value), told.timestamp, told.headers, told.partition_column, told.topic_column
     )
     given = pairs("--option", told.option)
-    return LoadJob(Input.of(told.inputs, told.input_format, given), roles, options)
+    return LoadJob(Input.of(told.inputs, vars(told)["from"], given), roles, options)
 
 
 def _names(text: str | None) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from .settings import UsageError
+from .command_line import UsageError
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

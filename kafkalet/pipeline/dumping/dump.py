@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kafkalet.clock import Clock, SystemClock
 from kafkalet.pipeline.failures import job_failures
-from kafkalet.pipeline.options import BadOption, ReadOptions, read_options
+from kafkalet.pipeline.option_types import BadOption, local_path, size_bytes
+from kafkalet.pipeline.options import ReadOptions, read_options
 from kafkalet.pipeline.origin import Range
 from kafkalet.pipeline.places import origin_of
-from kafkalet.pipeline.quantities import local_path, size_bytes
 from kafkalet.pipeline.source import FORMAT
 
 from .files import Written

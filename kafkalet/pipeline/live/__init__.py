@@ -1,6 +1,6 @@
 """A running broker, asked as any Kafka client would ask it: what topics there are, where times lie, what is in a log.
 
-    settings.py      the properties of a client, by Kafka's names
+    client_properties.py   the properties of a client, by Kafka's names
     security.py      TLS and SASL/PLAIN
     connection.py    one connection: frames there and back, versions agreed
     metadata.py      who leads what, and where it is reached

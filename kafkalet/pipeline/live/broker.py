@@ -18,13 +18,13 @@ from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.metadata import MetadataResponse
 
+from .client_properties import ISOLATION_LEVELS, Settings
 from .connection import Address, Connection
 from .lookups import Found, Lookup, ask_leader
 from .metadata import LOWEST_VERSION, Leader, Metadata, TopicPartition
 from .patience import Patience
 from .refusals import PartitionRefused, Unreachable, code_of
 from .security import credentials
-from .settings import ISOLATION_LEVELS, Settings
 
 UNKNOWN = (Code.UNKNOWN_TOPIC_OR_PARTITION, Code.UNKNOWN_TOPIC_ID)
 UNKNOWN_MS = 1000
@@ -52,7 +52,7 @@ class LiveBroker:
     """The client of a cluster. Not for several threads, and not to be pickled.
 
     bootstrap_servers   host:port of one or more brokers, separated by commas
-    properties          as of a Kafka consumer, see `settings.py`
+    properties          as of a Kafka consumer, see `client_properties.py`
 
     Raises ValueError for bad addresses and properties at once; everything else when something is asked: Unreachable,
     or KafkaError and what `refusals.py` makes of it.

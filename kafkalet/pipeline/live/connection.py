@@ -29,9 +29,9 @@ from kafkalet.protocol.schema import Request, Response
 from kafkalet.protocol.wire import Buffer
 from kafkalet.version import VERSION
 
+from .client_properties import Settings
 from .refusals import Unreachable, code_of
 from .security import MECHANISM, Credentials, credentials, encrypted, tls
-from .settings import Settings
 
 AHEAD_BYTES = 64 << 10
 LARGEST_FRAME_BYTES = 0x7FFFFFFF

@@ -22,11 +22,11 @@ from kafkalet.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafkalet.protocol.wire import ZERO_UUID, Buffer
 
 from .broker import PASSING, LiveBroker
+from .client_properties import ISOLATION_LEVELS
 from .connection import Address, Connection
 from .lookups import EARLIEST, LATEST
 from .metadata import Leader
 from .refusals import OffsetOutOfRange, PartitionRefused, Unreachable, code_of
-from .settings import ISOLATION_LEVELS
 
 LOWEST_VERSION = 4
 """The first with isolation levels and batches of format 2 (0.11)."""

@@ -18,10 +18,10 @@ from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, DecodeError
 from kafkalet.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 
+from .client_properties import Settings
 from .connection import Connection
 from .metadata import Leader, TopicPartition
 from .refusals import PartitionRefused, code_of
-from .settings import Settings
 
 LATEST = -1
 EARLIEST = -2

@@ -6,7 +6,7 @@ from threading import Event
 
 from kafkalet.clock import Clock
 
-from .settings import Settings
+from .client_properties import Settings
 
 
 class Patience:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from kafkalet.properties import InvalidProperty
 
-from .settings import Settings
+from .client_properties import Settings
 
 MECHANISM = "PLAIN"
 

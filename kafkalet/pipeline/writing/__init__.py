@@ -1,6 +1,6 @@
 """Columns to logs: batches, segments, indexes, and how they become visible at once.
 
-settings.py       what is written how: the options
+write_options.py  what is written how: the options
 rows.py           the columns of Spark's Kafka sink, checked and made alike
 placement.py      which partition a key belongs to
 cutting.py        which records make a batch

@@ -20,8 +20,8 @@ from .ground import Start
 from .heads import new_heads, sealed
 from .producers import ProducerState
 from .segments import Placed, SegmentFiles, Written
-from .settings import WriteOptions
 from .transactions import Marker, Shaping, Stamp
+from .write_options import WriteOptions
 
 Longs = NDArray[np.int64]
 

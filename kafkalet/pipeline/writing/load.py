@@ -25,13 +25,13 @@ from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import IntegerType
 
 from kafkalet.pipeline.failures import job_failures
-from kafkalet.pipeline.options import BadOption
+from kafkalet.pipeline.option_types import BadOption
 
 from .ground import Ground
 from .order import is_in_order
 from .placement import partitions_of
 from .rows import check_columns
-from .settings import WriteOptions, write_options
+from .write_options import WriteOptions, write_options
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -54,7 +54,7 @@ class LoadOptions(NamedTuple):
     path: str
     """The log directory."""
     options: Mapping[str, str] = {}
-    """Of the sink, as settings.py has them; the path is not among them."""
+    """Of the sink, as write_options.py has them; the path is not among them."""
     overwrite: bool = False
     """Replace the topics that are written, or let them go on."""
     sort: str = "time"

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from kafkalet.pipeline.decoding.headers import HEADERS
 
 from .placement import partitions_of
-from .settings import check_topic
+from .write_options import check_topic
 
 _BYTES = ("string", "binary")
 _TYPES = {

@@ -22,8 +22,8 @@ from .fragments import Fragment, FragmentLog, Run
 from .ground import Start
 from .rows import SCHEMA, Sorter, Stretch, stretches
 from .segments import SegmentFiles
-from .settings import WriteOptions
 from .transactions import Shaping
+from .write_options import WriteOptions
 
 CHUNK_BYTES = 8 << 20
 

@@ -1,7 +1,7 @@
 """The sink of `df.write.format("kafkalog").save(DIR)`: tasks write fragments, the driver makes them visible.
 
 mode("append") lets logs go on where they end; mode("overwrite") replaces the topics that are written, and no others.
-Options: settings.py. Columns: rows.py.
+Options: write_options.py. Columns: rows.py.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from kafkalet.clock import Clock, SystemClock
-from kafkalet.pipeline.options import BadOption
+from kafkalet.pipeline.option_types import BadOption
 
 from . import producers, staging
 from .assembly import Load
@@ -24,8 +24,8 @@ from .commit import commit, recover
 from .fragments import Fragment
 from .ground import Ground, start_of
 from .rows import Sorter, check_columns
-from .settings import write_options
 from .task import Origin, TaskLogs
+from .write_options import write_options
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kafkalet.pipeline.audit.options import AuditOptions
+from kafkalet.pipeline.audit.audit_options import AuditOptions
 
 from .audited import audited, batch, complaints, entries, flip, only, write_log
 

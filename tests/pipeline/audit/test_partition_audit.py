@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from kafkalet.pipeline.audit.audit_options import AuditOptions
 from kafkalet.pipeline.audit.findings import Finding
-from kafkalet.pipeline.audit.options import AuditOptions
 from tests.pipeline.logs.made import CONFIG, T0, Made
 
 from .audited import audited, fill, make, only

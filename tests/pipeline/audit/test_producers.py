@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kafkalet.pipeline.audit.options import DAY_MS, AuditOptions
+from kafkalet.pipeline.audit.audit_options import AuditOptions
 from kafkalet.protocol.records.build import build_batch
 from kafkalet.protocol.records.record import Record
 from tests.pipeline.logs.made import T0
 
 from .audited import audited, batch, complaints, entries, marker, sent, write_log
+
+DAY_MS = 24 * 60 * 60 * 1000
 
 
 def test_sequences_that_follow_each_other_are_right(tmp_path: Path) -> None:

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kafkalet.pipeline.audit.options import DAY_MS
 from kafkalet.pipeline.logs.snapshots import Producers, read_snapshot, snapshot_bytes
 from tests.pipeline.logs.made import T0, Made
 
 from .audited import audited, flip, found, make, segments
+
+DAY_MS = 24 * 60 * 60 * 1000
 
 
 def last(made: Made) -> tuple[Path, Producers]:

@@ -12,7 +12,7 @@ from confluent_kafka import Producer
 
 import kafkalet
 from kafkalet.pipeline.audit import steadiness
-from kafkalet.pipeline.audit.options import AuditOptions
+from kafkalet.pipeline.audit.audit_options import AuditOptions
 from kafkalet.pipeline.audit.steadiness import Listed, audit_here, caught_up, listed, live_broker, node_of, steadied
 from kafkalet.pipeline.audit.stretch_audit import HowToLook
 from kafkalet.pipeline.logs.directory import find

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from struct import pack
 
-from kafkalet.pipeline.audit.options import AuditOptions
+from kafkalet.pipeline.audit.audit_options import AuditOptions
 from kafkalet.pipeline.audit.stretch_audit import HowToLook
 from kafkalet.pipeline.audit.tasks import SMALLEST_TASK_BYTES, begin, bytes_together, packed, settled, tasks_of
 from kafkalet.pipeline.logs.directory import open_partition

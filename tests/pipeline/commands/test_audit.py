@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafkalet.pipeline.audit.options import AuditOptions
-from kafkalet.pipeline.commands.arguments import parse
+from kafkalet.pipeline.audit.audit_options import AuditOptions
 from kafkalet.pipeline.commands.audit import prepare
+from kafkalet.pipeline.commands.command_line import UsageError, parse
 from kafkalet.pipeline.commands.running import Running
-from kafkalet.pipeline.commands.settings import UsageError
 
 from .filled import fill
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafkalet.pipeline.commands.arguments import parse
+from kafkalet.pipeline.commands.command_line import parse
 from kafkalet.pipeline.commands.dump import prepare
 from kafkalet.pipeline.commands.running import Running
 from kafkalet.pipeline.dumping.shape import Shape
 from kafkalet.pipeline.logs.directory import UnreadableLog
-from kafkalet.pipeline.options import BadOption
+from kafkalet.pipeline.option_types import BadOption
 
 from .filled import fill
 

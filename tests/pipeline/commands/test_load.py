@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafkalet.pipeline.commands.arguments import parse
+from kafkalet.pipeline.commands.command_line import UsageError, parse
 from kafkalet.pipeline.commands.load import Input, LoadJob, prepare, suffix_of
 from kafkalet.pipeline.commands.records import Roles
 from kafkalet.pipeline.commands.running import Running
-from kafkalet.pipeline.commands.settings import UsageError
-from kafkalet.pipeline.options import BadOption
+from kafkalet.pipeline.option_types import BadOption
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafkalet.pipeline.commands import malformed
-from kafkalet.pipeline.commands.arguments import parse
+from kafkalet.pipeline.commands.command_line import UsageError, parse
 from kafkalet.pipeline.commands.load import prepare
 from kafkalet.pipeline.commands.malformed import Line, Lines, MalformedInput
 from kafkalet.pipeline.commands.running import Running
-from kafkalet.pipeline.commands.settings import UsageError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

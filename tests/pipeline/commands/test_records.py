@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kafkalet.broker.seeding.record_files import Columns, LoadError, RecordFile
+from kafkalet.pipeline.commands.command_line import UsageError
 from kafkalet.pipeline.commands.records import Roles, are_records, as_records
-from kafkalet.pipeline.commands.settings import UsageError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,7 +16,7 @@ from kafkalet.pipeline.dumping.dump import LOCK, DumpRefused, dump, dump_options
 from kafkalet.pipeline.dumping.files import Written
 from kafkalet.pipeline.dumping.manifest import read_manifest
 from kafkalet.pipeline.dumping.runs import STAGING, Run
-from kafkalet.pipeline.options import BadOption
+from kafkalet.pipeline.option_types import BadOption
 from kafkalet.pipeline.positions import DataLoss
 from tests.pipeline.history import History, Seen, history
 

@@ -8,7 +8,8 @@ import pytest
 from kafkalet.pipeline.dumping.manifest import EMPTY, Dumped, Manifest
 from kafkalet.pipeline.dumping.ranges import new_offsets
 from kafkalet.pipeline.dumping.runs import Covered
-from kafkalet.pipeline.options import BadOption, read_options
+from kafkalet.pipeline.option_types import BadOption
+from kafkalet.pipeline.options import read_options
 from kafkalet.pipeline.positions import DataLoss
 
 TopicPartition = tuple[str, int]

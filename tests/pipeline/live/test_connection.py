@@ -3,9 +3,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from kafkalet.pipeline.live.client_properties import Settings
 from kafkalet.pipeline.live.connection import Address, Connection
 from kafkalet.pipeline.live.refusals import Unreachable
-from kafkalet.pipeline.live.settings import Settings
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, DecodeError, KafkaError
 from kafkalet.protocol.messages.fetch import FetchRequest, FetchResponse

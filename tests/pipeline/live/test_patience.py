@@ -1,6 +1,6 @@
 from kafkalet import ManualClock
+from kafkalet.pipeline.live.client_properties import Settings
 from kafkalet.pipeline.live.patience import Patience
-from kafkalet.pipeline.live.settings import Settings
 
 SETTINGS = Settings.of({"retry.backoff.ms": "1", "retry.backoff.max.ms": "4", "default.api.timeout.ms": "1000"})
 

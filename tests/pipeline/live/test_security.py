@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from kafkalet.pipeline.live.broker import LiveBroker
+from kafkalet.pipeline.live.client_properties import Settings
 from kafkalet.pipeline.live.refusals import Unreachable
 from kafkalet.pipeline.live.security import Credentials, credentials, tls
-from kafkalet.pipeline.live.settings import Settings
 from kafkalet.properties import InvalidProperty
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, DecodeError, KafkaError

@@ -9,7 +9,7 @@ import pytest
 
 from kafkalet.broker.seeding.partitioner import partition_of
 from kafkalet.pipeline.logs.ends import last_stable_offset, log_end_offset
-from kafkalet.pipeline.options import BadOption
+from kafkalet.pipeline.option_types import BadOption
 from kafkalet.pipeline.writing.load import LoadOptions, arranged, load
 from kafkalet.pipeline.writing.rows import BadRows
 

@@ -3,7 +3,7 @@
 import pytest
 
 from kafkalet.broker.seeding.partitioner import partition_of
-from kafkalet.pipeline.options import BadOption
+from kafkalet.pipeline.option_types import BadOption
 from kafkalet.pipeline.writing.rows import BadRows, Sorter, Stretch, check_columns, stretches
 
 from .making import T0, rows

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from kafkalet.pipeline.options import BadOption
+from kafkalet.pipeline.option_types import BadOption
 from kafkalet.pipeline.writing import staging, task
 from kafkalet.pipeline.writing.ground import Ground
 from kafkalet.pipeline.writing.rows import BadRows

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafkalet.pipeline.quantities import duration_ms, local_path, size_bytes
+from kafkalet.pipeline.option_types import duration_ms, local_path, size_bytes
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from kafkalet.pipeline.audit.options import AuditOptions
+from kafkalet.pipeline.audit.audit_options import AuditOptions
 
 
 def test_nothing_is_written_and_nobody_is_asked() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from kafkalet.pipeline.live.settings import Settings
+from kafkalet.pipeline.live.client_properties import Settings
 from kafkalet.properties import InvalidProperty
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from kafkalet.pipeline.options import BadOption
-from kafkalet.pipeline.writing.settings import write_options
+from kafkalet.pipeline.option_types import BadOption
+from kafkalet.pipeline.writing.write_options import write_options
 from kafkalet.protocol.records.codecs import Codec
 
 

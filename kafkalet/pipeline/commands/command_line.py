@@ -1,0 +1,333 @@
+"""The command line of load, dump and audit, as argparse understands it. It needs no Spark.
+
+An option of the data source or of the sink (`startingOffsets`) is the same in small letters and with dashes
+(`--starting-offsets`). The options below are those that only the command line has; all others are in option_table.py.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter, _ArgumentGroup
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import Any, NoReturn
+
+from kafkalet.pipeline.dumping.shape import COMPRESSIONS, DATE_FOLDERS, TARGET_FILE_BYTES
+from kafkalet.pipeline.option_table import AUDIT, READ, WRITE
+from kafkalet.pipeline.option_types import Option, as_text
+from kafkalet.pipeline.progress import STYLES
+
+COMMON = (
+    Option("master", "URL", as_text, None, "Spark's master (spark-submit's, else local[*])"),
+    Option(
+        "conf",
+        "K=V",
+        as_text,
+        None,
+        "a setting of Spark; repeatable",
+        "Times that name no zone are UTC unless `spark.sql.session.timeZone` says otherwise",
+        repeatable=True,
+    ),
+    Option(
+        "dry-run",
+        "",
+        as_text,
+        None,
+        "show the plan (files, splits, bytes, offsets), and do nothing",
+        "Dump and audit need no JVM for it",
+    ),
+    Option(
+        "log-level",
+        "LEVEL",
+        as_text,
+        "info",
+        "of the log on stderr",
+        "At `debug` with Spark's own log",
+        choices=("debug", "info", "warning", "error"),
+    ),
+    Option(
+        "progress",
+        "STYLE",
+        as_text,
+        "auto",
+        "`bar`, `lines` or `none`; `auto` is a bar on a terminal, else lines",
+        "Lines go to the log every five seconds. Ended tasks and records are Spark's own numbers, totals are those of "
+        "the plan; where the plan does not know them (`load`), there is no bar and no time left",
+        choices=STYLES,
+    ),
+)
+"""Options of every command."""
+
+LOAD_INPUT = (
+    Option("from", "FORMAT", as_text, None, "a format of Spark (by the name of INPUT)"),
+    Option("option", "K=V", as_text, None, "an option of that format, as `header=true`; repeatable", repeatable=True),
+)
+LOAD_COLUMNS = (
+    Option(
+        "key",
+        "COL[,COL]",
+        as_text,
+        None,
+        "the key: one column as it is, several as a JSON object",
+        "Without it records have no key",
+    ),
+    Option(
+        "value",
+        "COL[,COL]",
+        as_text,
+        None,
+        "the value, likewise (all others)",
+        "Without it, all columns that are named for nothing else, as a JSON object (one that is left alone: as it is)",
+    ),
+    Option(
+        "timestamp",
+        "COL",
+        as_text,
+        None,
+        "a timestamp, a date, milliseconds since 1970, or text that is one of these (the time of the load)",
+        "Text is in ISO 8601",
+    ),
+    Option(
+        "headers",
+        "COL",
+        as_text,
+        None,
+        "`array<struct<key,value>>`, a map, or a struct, whose null fields are left out (none)",
+    ),
+    Option("partition-column", "COL", as_text, None, "the partition; without it, by murmur2 of the key"),
+    Option("topic-column", "COL", as_text, None, "the topic, where it is not one for all"),
+)
+LOAD_OUTPUT = (
+    Option("data-dir", "DIR", as_text, None, "the log directory, new or of a broker that is down", required=True),
+    Option("overwrite", "", as_text, None, "replace the topics that are written; without it they go on"),
+    Option(
+        "sort",
+        "ORDER",
+        as_text,
+        "time",
+        "rows in the order of time, or with `none` as they come, without moving them",
+        choices=("time", "none"),
+    ),
+    Option("log-append-time", "", as_text, None, "as `--timestamp-type LogAppendTime`"),
+)
+"""Beside WRITE."""
+
+DUMP_INPUT = (
+    Option("bootstrap", "HOST:PORT,...", as_text, None, "a live broker to read from, instead of directories"),
+    Option(
+        "option",
+        "K=V",
+        as_text,
+        None,
+        "any option of the source by its name, also `kafka.*`; repeatable",
+        repeatable=True,
+    ),
+)
+"""Beside READ."""
+DUMP_OUTPUT = (
+    Option("out", "OUT", as_text, None, "the folder of the dump, new or of an earlier run", required=True),
+    Option("format", "FORMAT", as_text, "parquet", "`parquet` or `jsonl`", choices=tuple(COMPRESSIONS)),
+    Option(
+        "compression",
+        "CODEC",
+        as_text,
+        None,
+        "; ".join(f"{name}: {', '.join(codecs)}" for name, codecs in COMPRESSIONS.items()) + "; the first by default",
+    ),
+    Option(
+        "target-file-bytes",
+        "SIZE",
+        as_text,
+        f"{TARGET_FILE_BYTES >> 20}m",
+        "the size that files grow to; smaller ones are merged",
+        "Only files of one folder that one run wrote are merged; files of earlier runs stay as they are",
+    ),
+    Option(
+        "date-folders",
+        "PERIOD",
+        as_text,
+        "day",
+        "a folder for each day, month or year",
+        "`month` and `year` make fewer folders, `month=2013-01` or `year=2013`; with `none` there is one for each "
+        "partition",
+        choices=tuple(DATE_FOLDERS),
+    ),
+)
+
+
+class UsageError(Exception):
+    """The command line cannot be understood. The text says what is wrong with it."""
+
+
+class _Parser(ArgumentParser):
+    """Says what is wrong to its caller, in one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}; see {self.prog} --help")
+
+    def check_options(self, arguments: Sequence[str]) -> None:
+        """Raise UsageError for an option that does not exist. argparse would complain of a missing one first."""
+        known = self._option_string_actions
+        for argument in arguments:
+            name = argument.partition("=")[0]
+            if argument == "--":
+                return
+            if argument.startswith("--") and name not in known:
+                raise UsageError(f"unknown option {name}; {_hint(name, known, self.prog)}")
+
+
+def _hint(given: str, known: Iterable[str], program: str) -> str:
+    """What the user may have meant, or where to look."""
+    by_word = {name.lstrip("-"): name for name in known}
+    close = get_close_matches(given.lstrip("-").replace("_", "-"), by_word, 1)
+    return f"did you mean {by_word[close[0]]}?" if close else f"see {program} --help"
+
+
+def parse(arguments: Sequence[str], program: str) -> Namespace:
+    """The command and its options. Raises UsageError, and SystemExit(0) after --help."""
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:], "--help"]
+    parser = _Parser(prog=program, description="Logs at any size, through Spark.")
+    by_name: dict[str, _Parser] = {}
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, (add_to, usage, summary, description) in _COMMANDS.items():
+        command = by_name[name] = commands.add_parser(
+            name,
+            usage=f"{program} {name} {usage} [OPTION]...",
+            help=summary,
+            description=description,
+            formatter_class=RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        add_to(command)
+        add_options(command.add_argument_group("how it runs"), COMMON)
+    if arguments and not arguments[0].startswith("-"):
+        if arguments[0] not in by_name:
+            raise UsageError(f"unknown command {arguments[0]}; {_hint(arguments[0], by_name, program)}")
+        by_name[arguments[0]].check_options(arguments[1:])
+    return parser.parse_args(arguments)
+
+
+def add_options(group: _ArgumentGroup, options: Iterable[Option]) -> None:
+    """Flags of the options that the command line has."""
+    for option in options:
+        if not option.flag:
+            continue
+        text = option.help if option.default is None else f"{option.help} ({option.default})"
+        keywords: dict[str, Any] = {"help": text.replace("%", "%%").replace("`", ""), "required": option.required}
+        if not option.takes:
+            keywords["action"] = "store_true"
+        elif option.repeatable:
+            keywords |= {"action": "append", "default": [], "metavar": option.takes}
+        elif option.choices:
+            keywords |= {"choices": option.choices, "default": option.default}
+        elif option.parse is int:
+            keywords |= {"type": int, "default": option.default_value, "metavar": option.takes}
+        else:  # only what was given is told to the source or the sink, which knows its defaults
+            keywords["metavar"] = option.takes
+        group.add_argument(option.flag_name, dest=_attribute(option), **keywords)
+
+
+def _attribute(option: Option) -> str:
+    return option.name.replace("-", "_")
+
+
+def _add_load(parser: ArgumentParser) -> None:
+    group = parser.add_argument_group("what is read")
+    group.add_argument("inputs", nargs="*", metavar="INPUT", help="files or folders; with --from table: its name")
+    add_options(group, LOAD_INPUT)
+    add_options(parser.add_argument_group("which column is what"), LOAD_COLUMNS)
+    add_options(parser.add_argument_group("what is written"), LOAD_OUTPUT + WRITE)
+
+
+def _add_dump(parser: ArgumentParser) -> None:
+    _add_directories(parser, "*")
+    add_options(parser.add_argument_group("which records"), DUMP_INPUT + READ)
+    add_options(parser.add_argument_group("what is written"), DUMP_OUTPUT)
+
+
+def _add_audit(parser: ArgumentParser) -> None:
+    _add_directories(parser, "+")
+    add_options(parser.add_argument_group("what is audited"), AUDIT)
+
+
+def _add_directories(parser: ArgumentParser, how_many: str) -> None:
+    group = parser.add_argument_group("what is read")
+    group.add_argument(
+        "directories", nargs=how_many, metavar="DIR", help="log directories, or single ones of partitions"
+    )
+
+
+_COMMANDS = {
+    "load": (
+        _add_load,
+        "INPUT... --data-dir DIR --topic TOPIC",
+        "any Spark source to the logs of a topic",
+        """Any Spark source (Parquet, CSV, JSON, ORC, text, a JDBC query, a table) becomes the log of a topic.
+
+Without --value, all columns that are not the key, the timestamp, the partition or the headers become a JSON object;
+a table of records, as a dump is one, is taken as it is. `kafkalet serve --data-dir DIR` serves the result.""",
+    ),
+    "dump": (
+        _add_dump,
+        "DIR... --out OUT",
+        "topics to Parquet or JSON Lines; a second run adds what is new",
+        """Topics become Parquet or JSON Lines in folders topic=.../partition=.../date=YYYY-MM-DD, which Spark and
+others read as one table. A run after the first adds what is new; one that was killed is put right by the next.""",
+    ),
+    "audit": (
+        _add_audit,
+        "DIR...",
+        "logs against themselves and against a live broker",
+        """What the bytes of logs say, found without a broker, beside what their indexes and a live broker say.""",
+    ),
+}
+
+
+def format_options(told: Namespace, options: Iterable[Option]) -> dict[str, str]:
+    """Those that were given, by their own names."""
+    found = {option.name: getattr(told, _attribute(option)) for option in options if option.flag}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def pairs(option: str, texts: Iterable[str]) -> dict[str, str]:
+    """The values of an option that takes K=V. Raises UsageError."""
+    found = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise UsageError(f"{option} {text}: not K=V")
+        found[name.strip()] = value
+    return found
+
+
+def source_options(told: Namespace) -> dict[str, str]:
+    """What the data source is told to read. Raises UsageError."""
+    found = {**pairs("--option", told.option), **format_options(told, READ)}
+    if told.bootstrap is not None:
+        found["kafka.bootstrap.servers"] = told.bootstrap
+    if told.directories:
+        found["paths"] = json.dumps([*map(absolute, told.directories)])
+    return found
+
+
+def absolute(path: str) -> str:
+    """The path from the root: a task may run in another directory, or on another machine that has it too."""
+    return path if path.startswith("file:") else os.path.abspath(path)
+
+
+def conf(told: Namespace) -> dict[str, str]:
+    """Settings of Spark; the user's go before.
+
+    Times without a zone are UTC, and progress is told often. Spark's own log is kept for debugging: of a task that
+    fails it has a hundred lines, and it fails again elsewhere or becomes the one line that the user gets to read.
+    """
+    settings = {
+        "spark.sql.session.timeZone": "UTC",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "WARN" if told.log_level == "debug" else "FATAL",
+    }
+    if told.progress != "none":
+        settings["spark.executor.heartbeatInterval"] = "2s"
+    return settings | pairs("--conf", told.conf)

@@ -1,0 +1,189 @@
+"""`kafkalet.pipeline.commands.command_line`: what the command line understands, without Spark."""
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+import pytest
+
+from kafkalet.pipeline.commands.command_line import (
+    COMMON,
+    UsageError,
+    absolute,
+    add_options,
+    conf,
+    format_options,
+    pairs,
+    parse,
+    source_options,
+)
+from kafkalet.pipeline.option_table import READ, WRITE
+from kafkalet.pipeline.option_types import Option, as_text
+from kafkalet.pipeline.options import read_options
+from kafkalet.pipeline.writing.write_options import write_options
+
+FLAGS_OF_READ = [option for option in READ if option.flag]
+FLAGS_OF_WRITE = [option for option in WRITE if option.flag]
+VALUES = {
+    "assign": '{"t":[0]}',
+    "startingOffsets": '{"t":{"0":1}}',
+    "startingTimestamp": "1",
+    "startingOffsetsByTimestamp": '{"t":{"0":1}}',
+    "startingOffsetsByTimestampStrategy": "latest",
+    "endingOffsets": '{"t":{"0":1}}',
+    "endingTimestamp": "1",
+    "endingOffsetsByTimestamp": '{"t":{"0":1}}',
+    "isolationLevel": "read_committed",
+    "upTo": "highWatermark",
+    "mode": "DROPMALFORMED",
+    "partitionBy": "column",
+    "openShare": "0.5",
+    "compression": "zstd",
+    "timestampType": "LogAppendTime",
+    "transactionalShare": "0.5",
+    "abortedShare": "0.5",
+}
+
+
+def value_of(option: Option) -> str:
+    """Not the default."""
+    return VALUES.get(
+        option.name, "false" if option.default == "true" else "true" if option.takes == "BOOL" else "4096"
+    )
+
+
+@pytest.mark.parametrize("option", FLAGS_OF_READ, ids=lambda option: option.name)
+def test_the_source_knows_every_option_of_reading(option: Option) -> None:
+    assert read_options({"path": "/d", option.name: value_of(option)}) != read_options({"path": "/d"})
+
+
+@pytest.mark.parametrize("option", FLAGS_OF_WRITE, ids=lambda option: option.name)
+def test_the_sink_knows_every_option_of_writing(option: Option) -> None:
+    write_options({"path": "/d", option.name: value_of(option)})
+
+
+@pytest.mark.parametrize(
+    ("name", "flag"),
+    [
+        ("subscribe", "--subscribe"),
+        ("startingOffsetsByTimestamp", "--starting-offsets-by-timestamp"),
+        ("upTo", "--up-to"),
+    ],
+)
+def test_a_flag_is_the_name_in_small_letters(name: str, flag: str) -> None:
+    assert Option(name, "", as_text, None, "").flag_name == flag
+
+
+def told(*arguments: str) -> Namespace:
+    parser = ArgumentParser()
+    add_options(parser.add_argument_group(), READ)
+    add_options(parser.add_argument_group(), COMMON)
+    parser.set_defaults(option=[], bootstrap=None, directories=[])
+    return parser.parse_args(arguments)
+
+
+def test_only_what_was_given_is_told() -> None:
+    assert format_options(told("--up-to", "logEnd"), READ) == {"upTo": "logEnd"}
+
+
+def test_the_source_is_told_where_to_read() -> None:
+    arguments = told("--isolation-level", "read_committed")
+    arguments.directories = ["/a", "/b,c"]
+    assert source_options(arguments) == {"isolationLevel": "read_committed", "paths": '["/a", "/b,c"]'}
+    assert read_options(source_options(arguments)).paths == ("/a", "/b,c")
+
+
+def test_paths_are_told_from_the_root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert [absolute(path) for path in ("logs", "/a/../b", "file:/c")] == [str(tmp_path / "logs"), "/b", "file:/c"]
+
+
+def test_the_source_is_told_of_a_broker_and_its_client() -> None:
+    arguments = told()
+    arguments.bootstrap = "h:9092"
+    arguments.option = ["kafka.client.id=a=b"]
+    assert source_options(arguments) == {"kafka.bootstrap.servers": "h:9092", "kafka.client.id": "a=b"}
+
+
+@pytest.mark.parametrize("text", ["a", "=b", " =b"])
+def test_what_is_no_pair_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match=r"--conf .*: not K=V"):
+        pairs("--conf", [text])
+
+
+def test_the_settings_of_the_user_go_before() -> None:
+    found = conf(told("--conf", "spark.sql.session.timeZone=Europe/Berlin", "--conf", "a=b"))
+    assert found["spark.sql.session.timeZone"] == "Europe/Berlin"
+    assert found["a"] == "b"
+    assert conf(told())["spark.sql.session.timeZone"] == "UTC"
+
+
+def test_sparks_own_log_is_for_debugging() -> None:
+    assert conf(told())["spark.log.level"] == "FATAL"
+    assert conf(told("--log-level", "debug"))["spark.log.level"] == "WARN"
+
+
+def test_heartbeats_are_quick_where_progress_is_shown() -> None:
+    assert "spark.executor.heartbeatInterval" in conf(told())
+    assert "spark.executor.heartbeatInterval" not in conf(told("--progress", "none"))
+
+
+def test_directories_may_stand_before_and_after_options() -> None:
+    assert parse(["dump", "/a", "/b", "--out", "/o"], "p").directories == ["/a", "/b"]
+    assert parse(["dump", "--out", "/o", "/a", "/b"], "p").directories == ["/a", "/b"]
+    assert parse(["load", "--data-dir", "/d", "--topic", "t", "x.csv"], "p").inputs == ["x.csv"]
+    assert parse(["audit", "/a", "--out", "/o"], "p").directories == ["/a"]
+
+
+def test_an_option_takes_its_value_after_a_space_or_an_equals_sign() -> None:
+    told = parse(["load", "x", "--data-dir=/d", "--segment-bytes", "1m", "--batch-size=4k"], "p")
+    assert (told.data_dir, told.segmentBytes, told.batchSize) == ("/d", "1m", "4k")
+
+
+def test_what_is_common_to_all_commands() -> None:
+    told = parse(["audit", "/a", "--master", "local[2]", "--conf", "a=b", "--conf", "c=d", "--dry-run"], "p")
+    assert (told.master, told.conf, told.dry_run) == ("local[2]", ["a=b", "c=d"], True)
+    assert (told.progress, told.log_level) == ("auto", "info")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "required: COMMAND"),
+        (["fill"], "unknown command fill; see p --help"),
+        (["lod"], "unknown command lod; did you mean load?"),
+        (["dump", "/a"], "required: --out; see p dump --help"),
+        (["dump", "/a", "--out", "/o", "--nope"], "unknown option --nope; see p dump --help"),
+        (["dump", "/a", "--out", "/o", "--form", "jsonl"], "unknown option --form; did you mean --format?"),
+        (["load", "x.csv", "--datadir=/d"], "unknown option --datadir; did you mean --data-dir?"),
+        (["load", "x.csv", "--key_", "a"], "unknown option --key_; did you mean --key?"),
+        (["dump", "/a", "--out", "/o", "--format", "avro"], "invalid choice: 'avro'"),
+        (["load", "x.csv"], "required: --data-dir"),
+        (["audit"], "required: DIR"),
+        (["audit", "/a", "--timestamps", "many"], "invalid int value: 'many'"),
+        (["audit", "/a", "--progress", "loud"], "invalid choice: 'loud'"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_sentence(arguments: list[str], message: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        parse(arguments, "p")
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_what_stands_after_two_dashes_is_no_option() -> None:
+    assert parse(["audit", "--out", "/o", "--", "--odd"], "p").directories == ["--odd"]
+
+
+@pytest.mark.parametrize("command", ["load", "dump", "audit"])
+def test_help_names_the_command_and_what_it_needs(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parse([command, "--help"], "kafkalet pipeline")
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith(f"usage: kafkalet pipeline {command} ")
+
+
+def test_help_tells_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse(["--help"], "kafkalet pipeline")
+    shown = capsys.readouterr().out
+    assert all(command in shown for command in ("load", "dump", "audit"))
