@@ -2,10 +2,11 @@
 
 clock, properties, version    import nothing of ours
 protocol                      nothing but itself
-storage                       protocol.records, protocol.errors, and the ground
+formats                       protocol.records: the bytes of the files beside a log, with no policy
+storage                       formats, protocol.records, protocol.errors, and the ground
 broker                        protocol, storage, and the ground
-pipeline                      protocol and the ground; neither storage nor the broker, whose logs it audits
 embedded                      the broker, and the ground
+pipeline                      formats, protocol and the ground; neither storage nor the broker, whose logs it audits
 testing, cli                  everything below
 """
 
@@ -23,19 +24,26 @@ RANK = {
     "garbage": 0,
     "properties": 0,
     "protocol": 1,
-    "storage": 2,
-    "broker": 3,
-    "pipeline": 3,
-    "embedded": 4,
-    "testing": 5,
-    "cli": 5,
+    "formats": 2,
+    "storage": 3,
+    "broker": 4,
+    "pipeline": 4,
+    "embedded": 5,
+    "testing": 6,
+    "cli": 6,
 }
 FACADES = {"kafkalet", "kafkalet.__main__"}
 NEWER = {"annotationlib", "compression"}  # in the standard library of later Pythons
 EXTRAS = {"cramjam", "crc32c", "pytest"}
 OF_THE_PIPELINE = {"numpy", "pyarrow", "pyspark", "py4j"}
 """What the extra `spark` brings: the pipeline is made of it and need not guard it; nothing else may know of it."""
-STORAGE_MAY_IMPORT = ("kafkalet.protocol.records", "kafkalet.protocol.errors", "kafkalet.clock", "kafkalet.properties")
+STORAGE_MAY_IMPORT = (
+    "kafkalet.protocol.records",
+    "kafkalet.protocol.errors",
+    "kafkalet.formats",
+    "kafkalet.clock",
+    "kafkalet.properties",
+)
 
 INSIDE = [path for path in MODULES if name_of(path) not in FACADES]
 by_name = pytest.mark.parametrize("path", INSIDE, ids=name_of)
@@ -66,7 +74,7 @@ def test_storage_knows_of_the_protocol_only_records_and_errors(path: Path) -> No
 
 @by_name
 def test_the_pipeline_reads_logs_by_itself(path: Path) -> None:
-    """Decision 7: an audit that used the code of storage would repeat its mistakes."""
+    """Decision 7: what an audit derives from the bytes must not repeat the mistakes of storage."""
     if room_of(name_of(path)) == "pipeline":
         assert "storage" not in {room_of(module) for module in ours(path)}
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 
+from kafkalet.formats import OFFSET_INDEX_ENTRY
+
 from .index import OutOfOrder, SortedIndex, as_bytes, words
 
 _WARM_ENTRIES = 8192 // 8
@@ -19,7 +21,7 @@ _WARM_ENTRIES = 8192 // 8
 class OffsetIndex(SortedIndex):
     """Keys are relative offsets, values are positions."""
 
-    ENTRY_BYTES = 8
+    ENTRY_BYTES = OFFSET_INDEX_ENTRY.size_bytes
     KEY_TYPE = "i"
 
     __slots__ = ()

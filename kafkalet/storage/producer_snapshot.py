@@ -3,34 +3,20 @@
     00000000000000000042.snapshot     the state that the records below offset 42 have made
 
 One is taken whenever a segment begins, and at a clean stop; the state at any other offset is the latest snapshot below
-it plus the records in between. Kafka's ProducerSnapshot, version 1, big endian:
-
-    version int16 (1) | crc uint32 | number of entries int32 | entries
-
-    entry   producer id int64 | producer epoch int16 | last sequence int32 | last offset int64 | offset delta int32
-            | timestamp int64 | coordinator epoch int32 | first offset of the open transaction int64 (-1: none)
-
-The checksum is CRC-32C over what follows it. Of the batches only the last one is written (last offset -1: none).
+it plus the records in between. The format is in formats.py. Of the batches only the last one is written (last offset
+-1: none).
 """
 
 import os
 from collections.abc import Collection, Iterable
 from contextlib import suppress
-from struct import Struct
-from struct import error as StructError
 
-from kafkalet.protocol.records.crc32c import crc32c
+from kafkalet.formats import PRODUCER_ENTRY, SNAPSHOT_SUFFIX, Malformed, snapshot_bytes, snapshot_entries
 
 from .files import Files, read_all
 from .producer_entry import BatchMetadata, ProducerEntry
 
-SUFFIX = ".snapshot"
 DELETED = ".deleted"
-VERSION = 1
-_HEADER = Struct(">hIi")
-_CRC_COVERS_FROM = 6
-_ENTRY = Struct(">qhiqiqiq")
-_NUMBER = Struct(">i")
 
 
 class CorruptSnapshot(Exception):
@@ -39,35 +25,30 @@ class CorruptSnapshot(Exception):
 
 def encode(entries: Collection[ProducerEntry]) -> bytes:
     """The content of a snapshot file."""
-    body = bytearray(_NUMBER.pack(len(entries)))
-    for entry in entries:
-        body += _ENTRY.pack(
-            entry.producer_id,
-            entry.producer_epoch,
-            entry.last_sequence,
-            entry.last_data_offset,
-            entry.last_offset_delta,
-            entry.last_timestamp,
-            entry.coordinator_epoch,
-            -1 if entry.open_since is None else entry.open_since,
+    return snapshot_bytes(
+        b"".join(
+            PRODUCER_ENTRY.struct.pack(
+                entry.producer_id,
+                entry.producer_epoch,
+                entry.last_sequence,
+                entry.last_data_offset,
+                entry.last_offset_delta,
+                entry.last_timestamp,
+                entry.coordinator_epoch,
+                -1 if entry.open_since is None else entry.open_since,
+            )
+            for entry in entries
         )
-    return _HEADER.pack(VERSION, crc32c(body), len(entries)) + body[_NUMBER.size :]
+    )
 
 
 def decode(data: bytes) -> list[ProducerEntry]:
     """The entries of a snapshot file. Raises CorruptSnapshot."""
     try:
-        version, crc, count = _HEADER.unpack_from(data)
-    except StructError:
-        raise CorruptSnapshot(f"{len(data)} bytes are less than a header") from None
-    if version != VERSION:
-        raise CorruptSnapshot(f"unknown version {version}")
-    if crc != crc32c(data[_CRC_COVERS_FROM:]):
-        raise CorruptSnapshot("the checksum is wrong")
-    if count < 0 or len(data) < _HEADER.size + count * _ENTRY.size:
-        raise CorruptSnapshot(f"{len(data)} bytes are not {count} entries")
-    body = memoryview(data)[_HEADER.size : _HEADER.size + count * _ENTRY.size]
-    return [_entry(*fields) for fields in _ENTRY.iter_unpack(body)]
+        entries = snapshot_entries(data)
+    except Malformed as error:
+        raise CorruptSnapshot(str(error)) from None
+    return [_entry(*fields) for fields in PRODUCER_ENTRY.struct.iter_unpack(entries)]
 
 
 def _entry(
@@ -106,7 +87,7 @@ class Snapshots:
         return self._offsets
 
     def path(self, offset: int) -> str:
-        return os.path.join(self.directory, f"{offset:020d}{SUFFIX}")
+        return os.path.join(self.directory, f"{offset:020d}{SNAPSHOT_SUFFIX}")
 
     def write(self, offset: int, entries: Collection[ProducerEntry]) -> None:
         """Take a snapshot at `offset`, in the place of one that is there."""
@@ -152,7 +133,7 @@ class Snapshots:
 def _offsets_in(directory: str) -> list[int]:
     if not os.path.isdir(directory):
         return []
-    stems = (name.removesuffix(SUFFIX) for name in os.listdir(directory) if name.endswith(SUFFIX))
+    stems = (name.removesuffix(SNAPSHOT_SUFFIX) for name in os.listdir(directory) if name.endswith(SNAPSHOT_SUFFIX))
     return sorted(int(stem) for stem in stems if stem.isdecimal())
 
 

@@ -12,20 +12,20 @@ from __future__ import annotations
 import sys
 from array import array
 from bisect import bisect_left, bisect_right
-from struct import Struct
+
+from kafkalet.formats import TIME_INDEX_ENTRY
 
 from .files import read_end
 from .index import OutOfOrder, SortedIndex, as_bytes, words
 from .values import NO_TIMESTAMP, TimestampOffset
 
-_ENTRY = Struct(">qi")
 _HIGH, _LOW = (1, 0) if sys.byteorder == "little" else (0, 1)
 
 
 class TimeIndex(SortedIndex):
     """Keys are timestamps, values are relative offsets."""
 
-    ENTRY_BYTES = 12
+    ENTRY_BYTES = TIME_INDEX_ENTRY.size_bytes
     KEY_TYPE = "q"
 
     __slots__ = ()
@@ -42,7 +42,7 @@ class TimeIndex(SortedIndex):
             # What a log with many segments is asked for all of them: the end of the file will do, unless it is padding.
             end = read_end(self.path, self.ENTRY_BYTES)
             if end.strip(b"\0"):
-                timestamp, offset = _ENTRY.unpack(end)
+                timestamp, offset = TIME_INDEX_ENTRY.struct.unpack(end)
                 if timestamp >= 0 <= offset:
                     return TimestampOffset(timestamp, self.base_offset + offset)
             self.load()

@@ -22,13 +22,14 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import NamedTuple
 
+from kafkalet.formats import TXN_INDEX_ENTRY, TXN_INDEX_VERSION
+
 from .files import File, explain
 from .values import AbortedTransaction
 
 _log = logging.getLogger(__name__)
 
-VERSION = 0
-_ENTRY = Struct(">hqqqq")
+_ENTRY = TXN_INDEX_ENTRY.struct
 ENTRY_BYTES = _ENTRY.size
 _LAST_OFFSET = Struct(">q")
 _LAST_OFFSET_AT = 18
@@ -92,7 +93,7 @@ class TransactionIndex:
 
     def _from(self, first: int) -> Iterator[AbortedTransaction]:
         for version, *fields in _ENTRY.iter_unpack(self._entries[first * ENTRY_BYTES :]):
-            if version != VERSION:
+            if version != TXN_INDEX_VERSION:
                 raise CorruptTransactionIndex(f"{self.path} has an entry of version {version}")
             yield AbortedTransaction(*fields)
 
@@ -100,7 +101,7 @@ class TransactionIndex:
         """Write an entry at the end. Its marker lies behind all markers before it."""
         entries = self._entries
         assert aborted.last_offset > self.last_offset, f"{aborted} is not behind the last offset {self.last_offset}"
-        entries += _ENTRY.pack(VERSION, *aborted)
+        entries += _ENTRY.pack(TXN_INDEX_VERSION, *aborted)
         self._try_to_write()
 
     def collect(self, fetch_offset: int, upper_bound: int) -> AbortedSearch:

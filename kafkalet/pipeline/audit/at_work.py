@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import re
 
-from kafkalet.pipeline.logs.checkpoints import CLEAN_SHUTDOWN
+from kafkalet.formats import CLEAN_SHUTDOWN
 
 LOCK = ".lock"
 LOCKS = "/proc/locks"

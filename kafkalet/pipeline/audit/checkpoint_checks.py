@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 
-from kafkalet.pipeline.logs import checkpoints
+from kafkalet import formats
 
 from .findings import Findings
 from .surroundings import CLEANED_UP_TO, Surroundings
@@ -26,9 +26,9 @@ def check_checkpoints(
     if is_live:
         return
     for name, offset, what in (
-        (checkpoints.LOG_START_OFFSETS, around.log_start_offset, "log start offset"),
-        (checkpoints.HIGH_WATERMARKS, around.high_watermark, "high watermark"),
-        (checkpoints.RECOVERY_POINTS, around.recovery_point, "recovery point"),
+        (formats.LOG_START_OFFSETS, around.log_start_offset, "log start offset"),
+        (formats.HIGH_WATERMARKS, around.high_watermark, "high watermark"),
+        (formats.RECOVERY_POINTS, around.recovery_point, "recovery point"),
         (CLEANED_UP_TO, around.cleaned_up_to, "offset up to which it was compacted"),
     ):
         if offset is not None and offset > log_end_offset:
@@ -38,10 +38,10 @@ def check_checkpoints(
     point = around.recovery_point
     if around.is_closed and point is not None and point < log_end_offset:
         message = f"the recovery point is {point} after a clean stop, and the log ends at {log_end_offset}"
-        path = os.path.join(around.directory, checkpoints.RECOVERY_POINTS)
-        findings.add("checkpoint", message, fault=f"behind-{checkpoints.RECOVERY_POINTS}", file=path, offset=point)
+        path = os.path.join(around.directory, formats.RECOVERY_POINTS)
+        findings.add("checkpoint", message, fault=f"behind-{formats.RECOVERY_POINTS}", file=path, offset=point)
     for epoch, start_offset in around.epochs or ():
         if start_offset > log_end_offset:
             message = f"leader epoch {epoch} begins at {start_offset}, and the log ends at {log_end_offset}"
-            path = os.path.join(log_path, checkpoints.LEADER_EPOCHS)
+            path = os.path.join(log_path, formats.LEADER_EPOCHS)
             findings.add("leader-epoch", message, fault="epoch-ahead", file=path, offset=start_offset)

@@ -18,6 +18,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from kafkalet import formats
 from kafkalet.pipeline.logs import checkpoints
 from kafkalet.pipeline.logs.directory import METADATA_TOPIC, Listing, PartitionLog, is_partition, topic_partition, twice
 from kafkalet.pipeline.logs.files import CorruptFile, UnreadableFile, read_whole
@@ -28,12 +29,12 @@ from .surroundings import CLEANED_UP_TO
 
 META_PROPERTIES = "meta.properties"
 CHECKPOINTS = (
-    checkpoints.RECOVERY_POINTS,
-    checkpoints.HIGH_WATERMARKS,
-    checkpoints.LOG_START_OFFSETS,
+    formats.RECOVERY_POINTS,
+    formats.HIGH_WATERMARKS,
+    formats.LOG_START_OFFSETS,
     CLEANED_UP_TO,
 )
-_FILES = {*CHECKPOINTS, checkpoints.CLEAN_SHUTDOWN, META_PROPERTIES, ".lock", "bootstrap.checkpoint", "kafkalet.json"}
+_FILES = {*CHECKPOINTS, formats.CLEAN_SHUTDOWN, META_PROPERTIES, ".lock", "bootstrap.checkpoint", "kafkalet.json"}
 _DIRECTORIES = {"remote-log-index-cache"}
 """Tiered storage keeps indexes there, and LogManager passes over it."""
 _TEMPORARY = re.compile(r".*\.tmp")
@@ -160,7 +161,7 @@ class _DirectoryCheck:
             for key, offset in offsets.items():
                 if self._is_gone(key):
                     gone[key][name] = offset
-            if name == checkpoints.RECOVERY_POINTS and is_at_rest(self.path):
+            if name == formats.RECOVERY_POINTS and is_at_rest(self.path):
                 self._names_all(path, offsets, [log for log in logs if os.path.dirname(log.path) == self.path])
         for (topic, partition), named in sorted(gone.items()):
             told = ", ".join(f"{name} at offset {offset}" for name, offset in named.items())
@@ -184,7 +185,7 @@ class _DirectoryCheck:
                 self.findings.add("checkpoint", message, fault="no-recovery-points", file=path)
             return
         for log in missing:
-            message = f"{checkpoints.RECOVERY_POINTS} does not name it, though the broker stopped cleanly"
+            message = f"{formats.RECOVERY_POINTS} does not name it, though the broker stopped cleanly"
             self._add("partition-unknown", message, log.path)
 
     def _add(self, fault: str, message: str, path: str) -> None:
@@ -205,15 +206,15 @@ def _check_topic_ids(logs: Sequence[PartitionLog], findings: Findings) -> None:
     for topic, ids in sorted(by_topic.items()):
         if topic != METADATA_TOPIC and some_have:
             for log in ids.pop(None, []):
-                path = os.path.join(log.path, checkpoints.PARTITION_METADATA)
+                path = os.path.join(log.path, formats.PARTITION_METADATA)
                 if not os.path.lexists(path):  # else it cannot be read, which is said already
                     findings.add("topic-id", f"{log.name} has no topic id", fault="no-topic-id", file=path)
         blamed |= _differing(topic, {key: found for key, found in ids.items() if key is not None}, findings)
     for topic_id, names in sorted(by_id.items()):
         if len(names) > 1 and topic_id not in blamed:
-            message = f"topics {', '.join(sorted(names))} have the same id {checkpoints.id_text(topic_id)}"
+            message = f"topics {', '.join(sorted(names))} have the same id {formats.uuid_text(topic_id)}"
             log = by_topic[max(names)][topic_id][0]
-            path = os.path.join(log.path, checkpoints.PARTITION_METADATA)
+            path = os.path.join(log.path, formats.PARTITION_METADATA)
             findings.add("topic-id", message, fault="topic-id-shared", file=path)
 
 
@@ -224,10 +225,10 @@ def _differing(topic: str, ids: Mapping[bytes, Sequence[PartitionLog]], findings
     most = max(ids, key=lambda topic_id: len(ids[topic_id]))
     for topic_id, logs in ids.items():
         for log in logs if topic_id != most else ():
-            path = os.path.join(log.path, checkpoints.PARTITION_METADATA)
+            path = os.path.join(log.path, formats.PARTITION_METADATA)
             message = (
-                f"{log.name} has the topic id {checkpoints.id_text(topic_id)}, other partitions of {topic} "
-                f"{checkpoints.id_text(most)}"
+                f"{log.name} has the topic id {formats.uuid_text(topic_id)}, other partitions of {topic} "
+                f"{formats.uuid_text(most)}"
             )
             findings.add("topic-id", message, fault="topic-ids-differ", file=path)
     return ids.keys() - {most}

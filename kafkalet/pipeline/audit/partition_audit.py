@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kafkalet.pipeline.logs import checkpoints
+from kafkalet import formats
 from kafkalet.pipeline.logs.directory import PartitionLog, snapshot_path
 from kafkalet.pipeline.logs.ends import last_stable_offset as stable_as_read
 from kafkalet.pipeline.logs.ends import log_end_offset as end_as_read
@@ -231,7 +231,7 @@ def _check_epoch_file(log: PartitionLog, around: Surroundings, epochs: EpochRuns
     """A leader writes its epoch down before the first batch that bears it."""
     told = epochs[epochs["has_epoch"] & (epochs["epoch"] >= 0)]
     if around.epochs is None and told.size:
-        path = os.path.join(log.path, checkpoints.LEADER_EPOCHS)
+        path = os.path.join(log.path, formats.LEADER_EPOCHS)
         highest = int(told["epoch"].max())
         message = f"the file is missing, and the batches have leader epochs up to {highest}"
         findings.add("leader-epoch", message, fault="no-epochs", file=path)
@@ -239,7 +239,7 @@ def _check_epoch_file(log: PartitionLog, around: Surroundings, epochs: EpochRuns
         return
     # Whatever moves the log start moves the beginning of the first epoch (LeaderEpochFileCache.truncateFromStart).
     begins_at, first = log.log_start_offset, around.epochs[0][1]
-    path = os.path.join(log.path, checkpoints.LEADER_EPOCHS)
+    path = os.path.join(log.path, formats.LEADER_EPOCHS)
     if first < begins_at <= log.segments[0].base_offset:
         message = f"leader epochs begin at offset {first}, the log at {begins_at}: the segments between are gone"
         findings.add("missing", message, fault="begin-lost", file=path, offset=first, end_offset=begins_at)

@@ -24,10 +24,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kafkalet.clock import SystemClock
+from kafkalet.formats import PARTITION_METADATA, uuid_text
 from kafkalet.pipeline.live.broker import LiveBroker
 from kafkalet.pipeline.live.metadata import TopicPartition
 from kafkalet.pipeline.live.patience import Patience
-from kafkalet.pipeline.logs.checkpoints import PARTITION_METADATA, id_text
 from kafkalet.pipeline.logs.directory import PartitionLog, open_partition
 from kafkalet.pipeline.logs.tail import log_end
 from kafkalet.protocol.errors import KafkaError
@@ -160,7 +160,7 @@ def _compare_topic_ids(broker: LiveBroker, begun: Begun) -> None:
     told = broker.metadata.topic_id(log.topic)
     if log.topic_id is None or told in (bytes(16), log.topic_id):
         return
-    mine, theirs = id_text(log.topic_id), id_text(told)
+    mine, theirs = uuid_text(log.topic_id), uuid_text(told)
     message = f"the broker's topic {log.topic} has the id {theirs}, partition.metadata says {mine}: it was recreated"
     begun.findings.add("topic-id", message, fault="topic-made-anew", file=os.path.join(log.path, PARTITION_METADATA))
 

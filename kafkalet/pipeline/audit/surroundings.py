@@ -9,6 +9,7 @@ import os
 import re
 from typing import NamedTuple
 
+from kafkalet import formats
 from kafkalet.pipeline.logs import checkpoints
 from kafkalet.pipeline.logs.directory import METADATA_TOPIC, PartitionLog
 from kafkalet.pipeline.logs.files import CorruptFile, UnreadableFile
@@ -21,7 +22,7 @@ CLEANED_UP_TO = "cleaner-offset-checkpoint"
 _KNOWN = re.compile(r"\d{20}\.(log|index|timeindex|txnindex|snapshot)(\.swap)?")
 _PASSING = re.compile(r".*\.(deleted|cleaned|tmp|swap)|\.lock")
 SUFFIXES = (".log", ".index", ".timeindex", ".txnindex", ".snapshot")
-_BESIDE = {checkpoints.LEADER_EPOCHS, checkpoints.PARTITION_METADATA}
+_BESIDE = {formats.LEADER_EPOCHS, formats.PARTITION_METADATA}
 _OF_CONTROLLERS = re.compile(r"quorum-state|\d{20}-\d{10}\.checkpoint(\.part)?")
 """What lies in the log of a KRaft quorum besides."""
 
@@ -64,9 +65,9 @@ def look_around(log: PartitionLog, findings: Findings) -> Surroundings:
     _check_names(log, findings)
     return Surroundings(
         directory,
-        offset(checkpoints.LOG_START_OFFSETS),
-        offset(checkpoints.HIGH_WATERMARKS),
-        offset(checkpoints.RECOVERY_POINTS),
+        offset(formats.LOG_START_OFFSETS),
+        offset(formats.HIGH_WATERMARKS),
+        offset(formats.RECOVERY_POINTS),
         offset(CLEANED_UP_TO),
         _epochs(log, findings),
         tuple(snapshot_offsets(log.path)),
@@ -75,7 +76,7 @@ def look_around(log: PartitionLog, findings: Findings) -> Surroundings:
 
 
 def _epochs(log: PartitionLog, findings: Findings) -> tuple[tuple[int, int], ...] | None:
-    path = os.path.join(log.path, checkpoints.LEADER_EPOCHS)
+    path = os.path.join(log.path, formats.LEADER_EPOCHS)
     if not os.path.lexists(path):
         return None
     try:

@@ -32,6 +32,8 @@ from contextlib import suppress
 from itertools import pairwise
 from typing import NamedTuple
 
+from kafkalet import formats
+
 from . import checkpoints
 from .files import CorruptFile, reason_of, why_unreadable
 from .heads import heads
@@ -254,7 +256,7 @@ def is_partition(path: str) -> bool:
     if topic_partition(os.path.basename(path)) is None or os.path.isfile(path):
         return False
     names = os.listdir(path)
-    return checkpoints.PARTITION_METADATA in names or any(_SEGMENT.fullmatch(name) for name in names)
+    return formats.PARTITION_METADATA in names or any(_SEGMENT.fullmatch(name) for name in names)
 
 
 def open_partition(path: str, *, lenient: bool = False, unreadable_too: bool = False) -> PartitionLog:
@@ -291,9 +293,9 @@ class _Surroundings:
 
     def __init__(self, path: str, lenient: bool) -> None:
         self.lenient = lenient
-        self.log_start_offsets = self._read(os.path.join(path, checkpoints.LOG_START_OFFSETS))
-        self.high_watermarks = self._read(os.path.join(path, checkpoints.HIGH_WATERMARKS))
-        self.is_closed = os.path.exists(os.path.join(path, checkpoints.CLEAN_SHUTDOWN))
+        self.log_start_offsets = self._read(os.path.join(path, formats.LOG_START_OFFSETS))
+        self.high_watermarks = self._read(os.path.join(path, formats.HIGH_WATERMARKS))
+        self.is_closed = os.path.exists(os.path.join(path, formats.CLEAN_SHUTDOWN))
 
     def _read(self, path: str) -> Mapping[tuple[str, int], int]:
         try:

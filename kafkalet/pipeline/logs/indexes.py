@@ -29,18 +29,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kafkalet import formats
 from kafkalet.pipeline.decoding.transactions import AbortedTransactions
 
 from .files import CorruptFile, read_whole
 
 MAX_RELATIVE_OFFSET = (1 << 31) - 1
-TXN_INDEX_VERSION = 0
-
-OFFSET_ENTRY = np.dtype([("offset", ">i4"), ("position", ">i4")])
-TIME_ENTRY = np.dtype([("timestamp", ">i8"), ("offset", ">i4")])
-TXN_ENTRY = np.dtype(
-    [("version", ">i2"), ("producer_id", ">i8"), ("first", ">i8"), ("last", ">i8"), ("last_stable", ">i8")]
-)
+OFFSET_ENTRY = np.dtype(list(formats.OFFSET_INDEX_ENTRY.fields.items()))
+TIME_ENTRY = np.dtype(list(formats.TIME_INDEX_ENTRY.fields.items()))
+TXN_ENTRY = np.dtype(list(formats.TXN_INDEX_ENTRY.fields.items()))
 OFFSET_ENTRY_BYTES = OFFSET_ENTRY.itemsize
 TXN_ENTRY_BYTES = TXN_ENTRY.itemsize
 
@@ -141,7 +138,7 @@ def read_transaction_index(path: str, base_offset: int) -> TransactionIndex:
     entries = _whole_entries(path, data, TXN_ENTRY)
     first, last = entries["first"].astype(np.int64), entries["last"].astype(np.int64)
     version = entries["version"]
-    _refuse(path, TXN_ENTRY, version != TXN_INDEX_VERSION, "version {} is not known", version)
+    _refuse(path, TXN_ENTRY, version != formats.TXN_INDEX_VERSION, "version {} is not known", version)
     _refuse(path, TXN_ENTRY, last < base_offset, f"the marker at {{}} lies below the segment at {base_offset}", last)
     _refuse(path, TXN_ENTRY, (first < 0) | (first >= last), "the first offset {} is not before the marker", first)
     _refuse(path, TXN_ENTRY, _falls(last, strictly=True), "the marker at {} is not behind the one before", last)
@@ -228,7 +225,7 @@ def time_index_bytes(base_offset: int, timestamp_ms: Column, offset: Column) -> 
 def transaction_index_bytes(aborted: AbortedTransactions, last_stable_offset: Column) -> bytes:
     """The content of a .txnindex."""
     entries = np.empty(aborted.last_offset.size, TXN_ENTRY)
-    entries["version"] = TXN_INDEX_VERSION
+    entries["version"] = formats.TXN_INDEX_VERSION
     entries["producer_id"], entries["first"], entries["last"] = aborted
     entries["last_stable"] = last_stable_offset
     return entries.tobytes()

@@ -21,6 +21,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from kafkalet import formats
 from kafkalet.pipeline.logs import checkpoints
 from kafkalet.pipeline.logs.directory import PartitionLog, file_name
 
@@ -132,18 +133,18 @@ class Assembly:
             for suffix in (".log", ".index", ".timeindex"):
                 write(os.path.join(ready, file_name(0, suffix)), b"")
         else:
-            write(os.path.join(ready, checkpoints.LEADER_EPOCHS), checkpoints.epochs_text([(start.leader_epoch, 0)]))
+            write(os.path.join(ready, formats.LEADER_EPOCHS), formats.epochs_bytes([(start.leader_epoch, 0)]))
         if (topic_id := self._topic_id(topic)) is not None:
-            write(os.path.join(ready, checkpoints.PARTITION_METADATA), checkpoints.topic_id_text(topic_id))
+            write(os.path.join(ready, formats.PARTITION_METADATA), formats.topic_id_bytes(topic_id))
 
     def _finish_appended(self, ready: str, log: PartitionLog, start: Start, end: int) -> list[str]:
-        epochs, offsets = checkpoints.read_epochs(os.path.join(log.path, checkpoints.LEADER_EPOCHS))
+        epochs, offsets = checkpoints.read_epochs(os.path.join(log.path, formats.LEADER_EPOCHS))
         entries = list(zip(epochs.tolist(), offsets.tolist(), strict=True))
         if entries and entries[-1][0] == start.leader_epoch:
             return []
         entries.append((start.leader_epoch, start.offset))
-        write(os.path.join(ready, checkpoints.LEADER_EPOCHS), checkpoints.epochs_text(entries))
-        return [checkpoints.LEADER_EPOCHS]
+        write(os.path.join(ready, formats.LEADER_EPOCHS), formats.epochs_bytes(entries))
+        return [formats.LEADER_EPOCHS]
 
     def _topic_id(self, topic: str) -> bytes | None:
         """That of the topic if it is there, which may be none (before Kafka 2.8); else a new one."""

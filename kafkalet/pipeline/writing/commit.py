@@ -17,6 +17,7 @@ import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from kafkalet import formats
 from kafkalet.pipeline.logs import checkpoints
 from kafkalet.pipeline.logs.directory import open_partition
 
@@ -109,12 +110,12 @@ def _bring_checkpoints_up_to_date(ground: Ground, journal: Mapping[str, Any]) ->
     ends = {(topic, number): end for topic, number, end in journal["end_offsets"]}
     gone = [(topic, number) for topic, number in journal["gone"]]
     whole = set(journal["whole"])
-    for name in (checkpoints.RECOVERY_POINTS, checkpoints.HIGH_WATERMARKS):
+    for name in (formats.RECOVERY_POINTS, formats.HIGH_WATERMARKS):
         _update(os.path.join(ground.path, name), ends, gone)
     begun = [key for key in ends if f"{key[0]}-{key[1]}" in whole]
-    _update(os.path.join(ground.path, checkpoints.LOG_START_OFFSETS), {}, [*begun, *gone])
+    _update(os.path.join(ground.path, formats.LOG_START_OFFSETS), {}, [*begun, *gone])
     if journal["closed"]:
-        _replace(os.path.join(ground.path, checkpoints.CLEAN_SHUTDOWN), b'{"version":0,"brokerEpoch":-1}')
+        _replace(os.path.join(ground.path, formats.CLEAN_SHUTDOWN), b'{"version":0,"brokerEpoch":-1}')
 
 
 def _update(path: str, offsets: Mapping[tuple[str, int], int], gone: Iterable[tuple[str, int]]) -> None:
@@ -123,7 +124,7 @@ def _update(path: str, offsets: Mapping[tuple[str, int], int], gone: Iterable[tu
     for key in gone:
         updated.pop(key, None)
     if updated != known or not os.path.exists(path):
-        _replace(path, checkpoints.offsets_text(updated))
+        _replace(path, formats.offsets_bytes(updated))
 
 
 def _replace(path: str, data: bytes) -> None:

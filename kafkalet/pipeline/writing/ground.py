@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from kafkalet import formats
 from kafkalet.pipeline.logs import checkpoints
 from kafkalet.pipeline.logs.directory import PartitionLog, open_partition, topic_partition
 from kafkalet.pipeline.logs.ends import log_end
@@ -56,7 +57,7 @@ class Ground:
     @property
     def is_closed(self) -> bool:
         """Whether the last broker stopped cleanly, or there was none: no log needs to be recovered."""
-        return os.path.exists(os.path.join(self.path, checkpoints.CLEAN_SHUTDOWN)) or not self.partitions()
+        return os.path.exists(os.path.join(self.path, formats.CLEAN_SHUTDOWN)) or not self.partitions()
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -98,5 +99,5 @@ def start_of(log: PartitionLog | None, leader_epoch: int | None) -> Start:
 
 def latest_epoch(log: PartitionLog) -> int:
     """The leader epoch the log has come to; 0 for one that has none."""
-    epochs, _ = checkpoints.read_epochs(os.path.join(log.path, checkpoints.LEADER_EPOCHS))
+    epochs, _ = checkpoints.read_epochs(os.path.join(log.path, formats.LEADER_EPOCHS))
     return int(epochs[-1]) if len(epochs) else 0

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from kafkalet.formats import epochs_bytes
 from kafkalet.pipeline.audit import AuditOptions, Verdict, audit
 from kafkalet.pipeline.audit.findings import Finding
 from kafkalet.pipeline.audit.partition_audit import PartitionFacts
-from kafkalet.pipeline.logs.checkpoints import epochs_text
 from kafkalet.protocol.records.build import build_batch
 from kafkalet.protocol.records.codecs import Codec
 from kafkalet.protocol.records.control import ControlType, EndMarker, build_end_marker
@@ -115,7 +115,7 @@ def write_log(path: Path, *segments: tuple[int, Sequence[bytes]], name: str = "r
     directory = path / name
     directory.mkdir()
     if epochs := leader_epochs([data for _, batches in segments for data in batches]):
-        (directory / "leader-epoch-checkpoint").write_bytes(epochs_text(epochs))
+        (directory / "leader-epoch-checkpoint").write_bytes(epochs_bytes(epochs))
     for base_offset, batches in segments:
         stem = f"{base_offset:020d}"
         (directory / f"{stem}.log").write_bytes(b"".join(batches))

@@ -15,7 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from kafkalet.pipeline.logs.checkpoints import offsets_text, read_offsets, topic_id_text
+from kafkalet.formats import offsets_bytes, topic_id_bytes
+from kafkalet.pipeline.logs.checkpoints import read_offsets
 from kafkalet.protocol.records.crc32c import crc32c
 from tests.pipeline.logs.made import CONFIG, Made
 
@@ -64,7 +65,7 @@ def ours(path: Path) -> Path:
             for sequence in range(0, 180, 3):
                 idempotent(made, 5 + partition, sequence, *range(1000 + sequence, 1003 + sequence))
         made.close()
-    (path / "txn-0" / "partition.metadata").write_bytes(topic_id_text(bytes(range(16, 32))))
+    (path / "txn-0" / "partition.metadata").write_bytes(topic_id_bytes(bytes(range(16, 32))))
     return path
 
 
@@ -179,7 +180,7 @@ def checkpoint(name: str, log: str, offset: int) -> Place:
     def plant(directory: Path) -> None:
         path = directory / f"{name}-offset-checkpoint"
         topic, _, partition = log.rpartition("-")
-        path.write_bytes(offsets_text(read_offsets(str(path)) | {(topic, int(partition)): offset}))
+        path.write_bytes(offsets_bytes(read_offsets(str(path)) | {(topic, int(partition)): offset}))
 
     return plant
 

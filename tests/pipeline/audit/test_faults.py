@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from kafkalet.formats import offsets_bytes
 from kafkalet.pipeline.audit import AuditOptions, Verdict
 from kafkalet.pipeline.audit.reactions import REACTIONS
-from kafkalet.pipeline.logs.checkpoints import offsets_text, read_offsets
+from kafkalet.pipeline.logs.checkpoints import read_offsets
 from kafkalet.pipeline.logs.directory import topic_partition
 from tests.pipeline.logs.recording import DATA, unpack
 
@@ -62,8 +63,8 @@ def complete(directory: Path) -> None:
     path = directory / "replication-offset-checkpoint"
     there = {topic_partition(each.name) for each in directory.iterdir()}
     offsets = {key: offset for key, offset in read_offsets(str(path)).items() if key in there}
-    path.write_bytes(offsets_text(offsets))
-    (directory / "recovery-point-offset-checkpoint").write_bytes(offsets_text(offsets))
+    path.write_bytes(offsets_bytes(offsets))
+    (directory / "recovery-point-offset-checkpoint").write_bytes(offsets_bytes(offsets))
 
 
 @pytest.mark.parametrize("release", RELEASES)

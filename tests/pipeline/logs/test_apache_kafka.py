@@ -18,9 +18,10 @@ import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from kafkalet.formats import LEADER_EPOCHS
 from kafkalet.pipeline.decoding.chunks import read_chunks
 from kafkalet.pipeline.decoding.records import decode
-from kafkalet.pipeline.logs.checkpoints import LEADER_EPOCHS, read_epochs
+from kafkalet.pipeline.logs.checkpoints import read_epochs
 from kafkalet.pipeline.logs.directory import PartitionLog, find
 from kafkalet.pipeline.logs.ends import aborted_transactions, last_stable_offset, log_end
 from kafkalet.pipeline.logs.indexed import IndexedSegment

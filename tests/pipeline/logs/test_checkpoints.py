@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kafkalet import formats
 from kafkalet.pipeline.logs import checkpoints
 from kafkalet.pipeline.logs.files import CorruptFile
 from kafkalet.storage import checkpoints as storage
@@ -70,12 +71,12 @@ names = st.text("abcXYZ019._-", min_size=1, max_size=20)
 @given(st.dictionaries(st.tuples(names, st.integers(0, 1 << 31)), st.integers(0, 1 << 62)))
 def test_offsets_are_written_as_storage_reads_them(tmp_path_factory: pytest.TempPathFactory, offsets: dict) -> None:
     path = tmp_path_factory.getbasetemp() / "offsets"
-    path.write_bytes(checkpoints.offsets_text(offsets))
+    path.write_bytes(formats.offsets_bytes(offsets))
     assert storage.read_offsets(str(path)) == checkpoints.read_offsets(str(path)) == offsets
 
 
 def test_epochs_are_written_as_storage_reads_them(path: Path) -> None:
-    path.write_bytes(checkpoints.epochs_text([(0, 0), (5, 70)]))
+    path.write_bytes(formats.epochs_bytes([(0, 0), (5, 70)]))
     assert storage.read_epochs(str(path)) == [(0, 0), (5, 70)]
 
 
@@ -84,7 +85,7 @@ def test_topic_ids_are_those_of_storage(tmp_path: Path) -> None:
         topic_id = bytes([byte] * 15 + [3])
         storage.write_topic_id(Files(), str(tmp_path), topic_id)
         assert checkpoints.read_topic_id(str(tmp_path)) == topic_id
-        assert (tmp_path / "partition.metadata").read_bytes() == checkpoints.topic_id_text(topic_id)
+        assert (tmp_path / "partition.metadata").read_bytes() == formats.topic_id_bytes(topic_id)
 
 
 def test_a_log_without_metadata_has_no_topic_id(tmp_path: Path) -> None:
@@ -108,4 +109,4 @@ def test_broken_metadata_is_refused_by_position(tmp_path: Path, text: str, posit
 
 
 def test_id_is_written_as_kafka_writes_it() -> None:
-    assert checkpoints.id_text(bytes(15) + b"\x01") == "AAAAAAAAAAAAAAAAAAAAAQ"
+    assert formats.uuid_text(bytes(15) + b"\x01") == "AAAAAAAAAAAAAAAAAAAAAQ"

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import kafkalet
+from kafkalet import formats
 from kafkalet.pipeline.logs import checkpoints
 from kafkalet.pipeline.logs.ends import aborted_transactions, last_stable_offset, open_transactions
 from kafkalet.pipeline.logs.indexes import read_transaction_index
@@ -45,7 +46,7 @@ def test_overwriting_may_give_a_topic_fewer_partitions(tmp_path: Path) -> None:
     load(tmp_path, [numbered(0, 100)], partitions=3)
     load(tmp_path, [numbered(0, 20)], overwrite=True, partitions=1)
     assert sorted(path.name for path in tmp_path.glob("t-*")) == ["t-0"]
-    assert checkpoints.read_offsets(str(tmp_path / checkpoints.HIGH_WATERMARKS)) == {("t", 0): 20}
+    assert checkpoints.read_offsets(str(tmp_path / formats.HIGH_WATERMARKS)) == {("t", 0): 20}
 
 
 def test_partitions_without_records_are_there_and_empty(tmp_path: Path) -> None:
@@ -67,23 +68,23 @@ def test_a_topic_has_one_id_in_all_its_partitions(tmp_path: Path) -> None:
 def test_checkpoints_are_those_of_a_clean_stop(tmp_path: Path) -> None:
     load(tmp_path, [numbered(0, 10)])
     load(tmp_path, [numbered(0, 5)])
-    for name in (checkpoints.RECOVERY_POINTS, checkpoints.HIGH_WATERMARKS):
+    for name in (formats.RECOVERY_POINTS, formats.HIGH_WATERMARKS):
         assert checkpoints.read_offsets(str(tmp_path / name)) == {("t", 0): 15}
-    assert (tmp_path / checkpoints.CLEAN_SHUTDOWN).exists()
+    assert (tmp_path / formats.CLEAN_SHUTDOWN).exists()
 
 
 def test_a_directory_that_needs_recovery_still_needs_it(tmp_path: Path) -> None:
     load(tmp_path, [numbered(0, 10)])
-    (tmp_path / checkpoints.CLEAN_SHUTDOWN).unlink()
+    (tmp_path / formats.CLEAN_SHUTDOWN).unlink()
     load(tmp_path, [numbered(0, 5)])
-    assert not (tmp_path / checkpoints.CLEAN_SHUTDOWN).exists()
+    assert not (tmp_path / formats.CLEAN_SHUTDOWN).exists()
 
 
 def test_a_new_leader_epoch_begins_where_the_load_does(tmp_path: Path) -> None:
     load(tmp_path, [numbered(0, 10)])
     load(tmp_path, [numbered(0, 10)], leaderEpoch=3)
     load(tmp_path, [numbered(0, 10)])
-    epochs, starts = checkpoints.read_epochs(str(tmp_path / "t-0" / checkpoints.LEADER_EPOCHS))
+    epochs, starts = checkpoints.read_epochs(str(tmp_path / "t-0" / formats.LEADER_EPOCHS))
     assert (epochs.tolist(), starts.tolist()) == ([0, 3], [0, 10])
     assert [batch.leader_epoch for batch in entries(tmp_path)] == [0, 3, 3]
 

@@ -1,0 +1,224 @@
+"""The formats of the small files beside a log: bytes to values and back, with no policy and no input or output.
+
+A checkpoint (Kafka's CheckpointFile) is a version, a count, and one entry a line. Three files of a log directory name
+topic, partition and offset; leader-epoch-checkpoint in the directory of a log names epoch and start offset:
+
+    0                       0
+    2                       2
+    orders 0 1200           0 0
+    orders 1 1187           3 950
+
+partition.metadata holds the topic's id, since Kafka 2.8, as URL-safe base64 without padding:
+
+    version: 0
+    topic_id: AAAAAAAAAAAAAAAAAAAAAQ
+
+A snapshot of producers (Kafka's ProducerSnapshot, version 1) and the entries of indexes are big-endian:
+
+    .snapshot    version int16 (1) | crc uint32 | number of entries int32 | entries; the checksum is CRC-32C over what
+                 follows it
+    .index       relative offset int32 | position int32
+    .timeindex   timestamp int64 | relative offset int32
+    .txnindex    version int16 (0) | producer id | first offset | last offset | last stable offset, int64 each
+
+`storage` and `pipeline` both read and write these files, each with its own rules for what the values may be.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterable, Mapping
+from struct import Struct
+from struct import error as StructError
+from typing import NamedTuple
+
+from kafkalet.protocol.records.crc32c import crc32c
+
+LOG_START_OFFSETS = "log-start-offset-checkpoint"
+HIGH_WATERMARKS = "replication-offset-checkpoint"
+RECOVERY_POINTS = "recovery-point-offset-checkpoint"
+LEADER_EPOCHS = "leader-epoch-checkpoint"
+PARTITION_METADATA = "partition.metadata"
+CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+SNAPSHOT_SUFFIX = ".snapshot"
+
+TXN_INDEX_VERSION = 0
+
+_TEXT_VERSION = "0"
+_NUMBER = re.compile(r"-?[0-9]{1,19}", re.ASCII)
+
+
+class Malformed(Exception):
+    """The bytes have another format. The text says what is wrong at byte `position`."""
+
+    def __init__(self, position: int, reason: str) -> None:
+        super().__init__(position, reason)
+        self.position = position
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+# -- checkpoints
+
+
+class EpochStart(NamedTuple):
+    """A line of leader-epoch-checkpoint, and its position in the file."""
+
+    epoch: int
+    start_offset: int
+    position: int
+
+
+def parse_offsets(data: bytes) -> dict[tuple[str, int], int]:
+    """Offsets by topic and partition. Raises Malformed."""
+    return {
+        (topic, _number(partition, at)): _number(offset, at)
+        for at, (topic, partition, offset) in _checkpoint_lines(data, 3)
+    }
+
+
+def offsets_bytes(offsets: Mapping[tuple[str, int], int]) -> bytes:
+    return _checkpoint_bytes([f"{topic} {partition} {offset}" for (topic, partition), offset in offsets.items()])
+
+
+def parse_epochs(data: bytes) -> list[EpochStart]:
+    """Leader epochs with the offsets that they start at, in the order of the file. Raises Malformed."""
+    return [
+        EpochStart(_number(epoch, at), _number(offset, at), at) for at, (epoch, offset) in _checkpoint_lines(data, 2)
+    ]
+
+
+def epochs_bytes(epochs: Iterable[tuple[int, int]]) -> bytes:
+    return _checkpoint_bytes([f"{epoch} {offset}" for epoch, offset in epochs])
+
+
+def _checkpoint_lines(data: bytes, fields: int) -> list[tuple[int, list[str]]]:
+    """The entries as words, with the positions of their lines. An empty file has none."""
+    lines: list[tuple[int, str]] = []
+    at = 0
+    for line in data.splitlines(keepends=True):
+        lines.append((at, line.decode(errors="replace").strip("\r\n")))
+        at += len(line)
+    if not lines:
+        return []
+    if lines[0][1].strip() != _TEXT_VERSION:
+        raise Malformed(0, f"has version {lines[0][1][:100]!r}")
+    if len(lines) < 2:
+        raise Malformed(len(data), "ends after its version")
+    entries = [(position, line.split()) for position, line in lines[2:] if line.strip()]
+    position, count = lines[1]
+    if len(entries) != _number(count, position):
+        raise Malformed(position, f"promises {count[:20]} entries and has {len(entries)}")
+    for position, entry in entries:
+        if len(entry) != fields:
+            raise Malformed(position, f"has a line of {len(entry)} fields instead of {fields}")
+    return entries
+
+
+def _checkpoint_bytes(lines: list[str]) -> bytes:
+    return "".join(f"{line}\n" for line in (_TEXT_VERSION, str(len(lines)), *lines)).encode()
+
+
+def _number(text: str, position: int) -> int:
+    if not _NUMBER.fullmatch(text) or abs(int(text)) >= 1 << 63:
+        raise Malformed(position, f"has {text[:100]!r} where a number should be")
+    return int(text)
+
+
+# -- partition.metadata
+
+
+def parse_topic_id(data: bytes) -> bytes:
+    """The sixteen bytes of the id. Raises Malformed."""
+    text = data.decode(errors="replace")
+    fields = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
+    if fields.get("version") != _TEXT_VERSION or "topic_id" not in fields:
+        raise Malformed(0, f"holds {text[:100]!r}")
+    name = fields["topic_id"].strip()
+    try:
+        return parse_uuid(name)
+    except Malformed as error:
+        raise Malformed(text.index("topic_id"), error.reason) from None
+
+
+def topic_id_bytes(topic_id: bytes) -> bytes:
+    return f"version: {_TEXT_VERSION}\ntopic_id: {uuid_text(topic_id)}".encode()
+
+
+def uuid_text(uuid: bytes) -> str:
+    """How Kafka writes sixteen bytes of id: URL-safe base64 without padding."""
+    return base64.urlsafe_b64encode(uuid).rstrip(b"=").decode()
+
+
+def parse_uuid(text: str) -> bytes:
+    """The id that `uuid_text` writes. Raises Malformed."""
+    try:
+        uuid = base64.b64decode(text + "=" * (-len(text) % 4), altchars="-_", validate=True)
+    except ValueError:
+        uuid = b""
+    if len(uuid) != 16:
+        raise Malformed(0, f"has {text!r} where an id should be")
+    return uuid
+
+
+# -- entries of a fixed size
+
+
+class EntryLayout:
+    """The fields of an entry in their order, by the letters of `struct`; big-endian."""
+
+    def __init__(self, **fields: str) -> None:
+        self.fields = {name: f">{letter}" for name, letter in fields.items()}
+        """Letters as `struct` and NumPy understand them."""
+        self.struct = Struct(">" + "".join(fields.values()))
+        self.size_bytes = self.struct.size
+
+
+OFFSET_INDEX_ENTRY = EntryLayout(offset="i", position="i")
+TIME_INDEX_ENTRY = EntryLayout(timestamp="q", offset="i")
+TXN_INDEX_ENTRY = EntryLayout(version="h", producer_id="q", first="q", last="q", last_stable="q")
+PRODUCER_ENTRY = EntryLayout(
+    producer_id="q",
+    producer_epoch="h",
+    last_sequence="i",
+    last_offset="q",  # -1: no batch is known
+    offset_delta="i",
+    timestamp="q",
+    coordinator_epoch="i",
+    first_offset="q",  # of the open transaction; -1: none
+)
+
+
+# -- snapshots of producers
+
+SNAPSHOT_VERSION = 1
+_SNAPSHOT_HEADER = Struct(">hIi")
+_CRC_AT = 2
+_CRC_COVERS_FROM = 6
+
+
+def snapshot_entries(data: bytes) -> memoryview:
+    """The entries of a .snapshot, as bytes in the layout PRODUCER_ENTRY. Raises Malformed."""
+    try:
+        version, crc, count = _SNAPSHOT_HEADER.unpack_from(data)
+    except StructError:
+        raise Malformed(len(data), f"{len(data)} bytes are less than a header") from None
+    if version != SNAPSHOT_VERSION:
+        raise Malformed(0, f"version {version} is not known")
+    if crc != crc32c(data[_CRC_COVERS_FROM:]):
+        raise Malformed(_CRC_AT, "the checksum is wrong")
+    size_bytes = count * PRODUCER_ENTRY.size_bytes
+    rest = len(data) - _SNAPSHOT_HEADER.size
+    if count < 0 or rest < size_bytes:
+        raise Malformed(_SNAPSHOT_HEADER.size, f"{rest} bytes are not {count} entries")
+    return memoryview(data)[_SNAPSHOT_HEADER.size : _SNAPSHOT_HEADER.size + size_bytes]
+
+
+def snapshot_bytes(entries: bytes) -> bytes:
+    """The content of a .snapshot with these entries."""
+    count = len(entries) // PRODUCER_ENTRY.size_bytes
+    body = count.to_bytes(4, "big") + entries
+    return SNAPSHOT_VERSION.to_bytes(2, "big") + crc32c(body).to_bytes(4, "big") + body
