@@ -73,10 +73,6 @@ class LeaderEpochs:
     def earliest(self) -> EpochEntry | None:
         return self._entries[0] if self._entries else None
 
-    def previous_epoch(self) -> int | None:
-        """The epoch before the latest."""
-        return self._entries[-2].epoch if len(self._entries) > 1 else None
-
     def assign(self, epoch: int, start_offset: int) -> None:
         """`epoch` begins at `start_offset`. Nothing happens if it is the latest and has begun before.
 
@@ -119,11 +115,6 @@ class LeaderEpochs:
             return EpochEntry(UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET)
         found = self._entries[higher - 1].epoch if higher else epoch
         return EpochEntry(found, self._entries[higher].start_offset)
-
-    def epoch_for_offset(self, offset: int) -> int | None:
-        """The epoch that wrote `offset`."""
-        at = bisect_right(self._entries, offset, key=_start_offset) - 1
-        return self._entries[at].epoch if at >= 0 else None
 
     def truncate_from_end(self, end_offset: int) -> None:
         """The log ends at `end_offset`: epochs that began there or later go."""

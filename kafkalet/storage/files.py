@@ -257,11 +257,6 @@ class Files:
                 raise
             replace_file(path, data, durable=durable)
 
-    def sync_directory(self, path: str) -> None:
-        """Force the names in a directory to the disk."""
-        if self.durable:
-            _sync_directory(path)
-
 
 class Descriptor(NamedTuple):
     """An open descriptor and the path it was opened by. Whoever holds it closes it."""

@@ -23,7 +23,7 @@ from . import retention
 from .acceptance import NO_TIMESTAMP, Accepted, check_segment_size, check_size
 from .checkpoints import write_topic_id
 from .config import LogConfig
-from .epochs import UNDEFINED_EPOCH_OFFSET, EpochEntry, LeaderEpochs
+from .epochs import EpochEntry, LeaderEpochs
 from .failures import Failures, storing
 from .files import Buffer
 from .index import MAX_RELATIVE_OFFSET
@@ -90,17 +90,15 @@ class Log(LogOffsets):
         leader_epoch: int,
         origin: Origin = Origin.CLIENT,
         *,
-        guard: Guard | None = None,
         transaction_version: int = 0,
     ) -> Appended:
         """Give entries offsets and `leader_epoch`, and put them at the end; or raise AppendRefused and append nothing.
 
-        `records` is patched in place where it can be written to. `guard` and `transaction_version` are what
-        `ProducerStates.prepare` wants to know.
+        `records` is patched in place where it can be written to. `transaction_version` is that of markers.
         """
         self.write_topic_id()
         accepted = self.validation(records, leader_epoch, origin)()
-        return self._append(accepted, origin, guard, transaction_version)
+        return self._append(accepted, origin, transaction_version)
 
     def validation(self, records: Buffer, leader_epoch: int, origin: Origin = Origin.CLIENT) -> Callable[[], Accepted]:
         """Return the part of `append_as_leader` that looks at the records, as a call for `append_validated`.
@@ -120,7 +118,7 @@ class Log(LogOffsets):
         )
 
     def append_validated(
-        self, accepted: Accepted, leader_epoch: int, origin: Origin = Origin.CLIENT, *, guard: Guard | None = None
+        self, accepted: Accepted, leader_epoch: int, origin: Origin = Origin.CLIENT
     ) -> Appended | None:
         """Put entries at the end that `validation` has accepted, also if others were appended since.
 
@@ -131,7 +129,7 @@ class Log(LogOffsets):
         if placed is None:
             return None
         self.write_topic_id()
-        return self._append(placed, origin, guard, 0)
+        return self._append(placed, origin)
 
     @storing
     def append_built(self, records: bytes, transaction_version: int = 0) -> Appended:
@@ -147,7 +145,7 @@ class Log(LogOffsets):
         accepted = Accepted(
             records, (batch,), batch.base_offset, last_offset, batch.max_timestamp, last_offset, NO_TIMESTAMP
         )
-        return self._append(accepted, Origin.COORDINATOR, None, transaction_version)
+        return self._append(accepted, Origin.COORDINATOR, transaction_version)
 
     def append_plain(self, records: bytes, last_offset: int, max_timestamp: int, leader_epoch: int) -> None:
         """The same for a batch of no producer, without asking what only producers, a new epoch, a new segment or a
@@ -178,9 +176,9 @@ class Log(LogOffsets):
         damage.
         """
         self.write_topic_id()
-        return self._append(accept_replicated(records, self.log_end_offset, self.name), Origin.REPLICATION, None, 0)
+        return self._append(accept_replicated(records, self.log_end_offset, self.name), Origin.REPLICATION)
 
-    def _append(self, accepted: Accepted, origin: Origin, guard: Guard | None, transaction_version: int) -> Appended:
+    def _append(self, accepted: Accepted, origin: Origin, transaction_version: int = 0) -> Appended:
         batches = accepted.batches
         if not batches:
             return Appended(-1, -1, -1, -1, self.log_start_offset)
@@ -191,7 +189,6 @@ class Log(LogOffsets):
             origin,
             segment_base_offset=segment.base_offset,
             position=segment.size_bytes,
-            guard=guard,
             transaction_version=transaction_version,
         )
         leader_epoch = batches[-1].leader_epoch
@@ -302,10 +299,9 @@ class Log(LogOffsets):
         """A leader of `leader_epoch` takes over at `offset`."""
         self.epochs.assign(leader_epoch, offset)
 
-    def end_offset_for_epoch(self, leader_epoch: int) -> EpochEntry | None:
-        """The largest known epoch up to `leader_epoch` and where it ended; None where nothing is known."""
-        found = self.epochs.end_offset_for(leader_epoch, self.log_end_offset)
-        return None if found.start_offset == UNDEFINED_EPOCH_OFFSET else found
+    def end_offset_for_epoch(self, leader_epoch: int) -> EpochEntry:
+        """Return the largest known epoch up to `leader_epoch` and the offset where it ended; (-1, -1) if unknown."""
+        return self.epochs.end_offset_for(leader_epoch, self.log_end_offset)
 
     # -- roll, truncate, retain
 
@@ -385,18 +381,10 @@ class Log(LogOffsets):
                 self._delete_oldest(expired, reason)
         return deleted
 
-    def tend(self) -> bool:
-        """What has to be done from time to time: forget silent producers, flush by `flush.ms`, give up old segments.
-
-        Returns whether the log start offset moved.
-        """
-        local, now_ms = self.local, self.local.ground.clock.now_ms()
-        self.producers.remove_expired(now_ms)
-        if now_ms - local.flushed_ms >= self.config.flush_ms:
-            self.flush()
-        before = self.log_start_offset
-        self.apply_retention()
-        return self.log_start_offset != before
+    def remove_expired_producers(self, expiration_ms: int) -> None:
+        """Forget the producers that have been silent for `expiration_ms`; a snapshot is loaded by that rule, too."""
+        self.producers.expiration_ms = expiration_ms
+        self.producers.remove_expired(self.local.ground.clock.now_ms())
 
     def _delete_oldest(self, expired: list[Segment], reason: retention.Reason) -> None:
         if len(expired) == len(self.segments):
@@ -428,6 +416,11 @@ class Log(LogOffsets):
             self.epochs.write()
             local.flush(offset)
             local.mark_flushed(end)
+
+    def flush_if_due(self) -> None:
+        """Force everything to the disk if that was last done `flush.ms` ago, or longer."""
+        if self.local.ground.clock.now_ms() - self.local.flushed_ms >= self.config.flush_ms:
+            self.flush()
 
     def moved(self, directory: str) -> None:
         """The directory has another name now."""

@@ -16,8 +16,6 @@ from kafkalet.formats import PRODUCER_ENTRY, SNAPSHOT_SUFFIX, Malformed, snapsho
 from .files import Files, read_all
 from .producer_entry import BatchMetadata, ProducerEntry
 
-DELETED = ".deleted"
-
 
 class CorruptSnapshot(Exception):
     """These bytes are no snapshot; the one before is used in its place."""
@@ -105,15 +103,6 @@ class Snapshots:
         if offset in self._offsets:
             self._offsets.remove(offset)
             _unlink(self.path(offset))
-
-    def set_aside(self, offset: int) -> str | None:
-        """Rename the snapshot at `offset` for a deletion later on. Returns its path then, None where there is none."""
-        if offset not in self._offsets:
-            return None
-        self._offsets.remove(offset)
-        path = self.path(offset)
-        os.replace(path, path + DELETED)
-        return path + DELETED
 
     def remove_all(self, offsets: Iterable[int]) -> None:
         for offset in list(offsets):

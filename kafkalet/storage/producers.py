@@ -22,7 +22,6 @@ from bisect import insort
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from kafkalet.protocol.errors import Code
 from kafkalet.protocol.records.batch import Batch
 from kafkalet.protocol.records.record import wrapped
 
@@ -30,9 +29,8 @@ from .files import Files, explain
 from .producer_append import NO_CHANGE, CompletedTransaction, ProducerAppend, ProducerChange
 from .producer_entry import ProducerEntry
 from .producer_snapshot import CorruptSnapshot, Snapshots
-from .refusals import ValidationFailed
 from .values import UNKNOWN_OFFSET, UNKNOWN_POSITION, AbortedTransaction, LogOffsetMetadata, Origin
-from .verification import Guard, Verifications
+from .verification import Verifications
 
 _log = logging.getLogger(__name__)
 
@@ -60,7 +58,6 @@ class ProducerStates:
         "expiration_ms",
         "snapshots",
         "verifications",
-        "verifies_transactions",
     )
 
     def __init__(
@@ -69,12 +66,9 @@ class ProducerStates:
         files: Files,
         *,
         expiration_ms: int = DEFAULT_EXPIRATION_MS,
-        verifies_transactions: bool = False,
     ) -> None:
         self.snapshots = Snapshots(directory, files)
         self.expiration_ms = expiration_ms
-        self.verifies_transactions = verifies_transactions
-        """transaction.partition.verification.enable: the first batch of a transaction needs a guard."""
         self.verifications = Verifications()
         self.end_offset = 0
         """The records below it have been taken in (Kafka's mapEndOffset)."""
@@ -135,14 +129,12 @@ class ProducerStates:
         *,
         segment_base_offset: int = UNKNOWN_OFFSET,
         position: int = UNKNOWN_POSITION,
-        guard: Guard | None = None,
         transaction_version: int = 0,
     ) -> ProducerChange:
         """What appending `batches`, whose offsets are assigned, will do; nothing is changed here.
 
-        The first batch goes to byte `position` of the segment with that base offset. `guard` proves that the
-        coordinator knows the transaction, `transaction_version` is that of the markers. Raises ValidationFailed as
-        producer_append.py says, and INVALID_TXN_STATE for the first batch of a transaction that nobody vouches for.
+        The first batch goes to byte `position` of the segment with that base offset. `transaction_version` is that of
+        the markers. Raises ValidationFailed as producer_append.py says.
         """
         appends: dict[int, ProducerAppend] = {}
         for batch in batches:
@@ -156,8 +148,6 @@ class ProducerStates:
                         return ProducerChange(duplicate=duplicate)
                 first = None
                 if batch.is_transactional:
-                    if self.verifies_transactions and origin is not Origin.REPLICATION:
-                        self._check_verified(batch, guard)
                     first = LogOffsetMetadata(batch.base_offset, segment_base_offset, position)
                 append = appends.get(producer_id)
                 if append is None:
@@ -167,15 +157,6 @@ class ProducerStates:
             if position != UNKNOWN_POSITION:
                 position += batch.size
         return ProducerChange(tuple(appends.values())) if appends else NO_CHANGE
-
-    def _check_verified(self, batch: Batch, guard: Guard | None) -> None:
-        """UnifiedLog.batchMissingRequiredVerification."""
-        if (
-            not batch.is_control
-            and not self.has_open_transaction(batch.producer_id)
-            and not self.verifications.is_proven(batch.producer_id, guard)
-        ):
-            raise ValidationFailed(Code.INVALID_TXN_STATE, "the coordinator does not know of this transaction here")
 
     def commit(self, change: ProducerChange) -> list[AbortedTransaction]:
         """The batches of `change` are in the log. Returns what goes into the transaction index of their segment."""

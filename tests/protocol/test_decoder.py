@@ -16,7 +16,6 @@ from kafkalet.protocol.wire import (
     Int64,
     String,
     UInt16,
-    UInt32,
     Uuid,
 )
 
@@ -46,7 +45,6 @@ def one(annotation: Any) -> type[Message]:
         (Int16, "8000", -32768),
         (UInt16, "8000", 32768),
         (Int32, "fffffffe", -2),
-        (UInt32, "fffffffe", 0xFFFFFFFE),
         (Int64, "8000000000000000", -(1 << 63)),
         (Float64, "3ff8000000000000", 1.5),
         (Uuid, "00112233445566778899aabbccddeeff", bytes.fromhex("00112233445566778899aabbccddeeff")),

@@ -131,33 +131,6 @@ def test_a_value_that_does_not_fit_its_field_is_refused(values: dict[str, Any], 
         note(**values).encode(version)
 
 
-def test_lost_names_what_a_version_would_drop() -> None:
-    full = note(
-        author="me",
-        page=9,
-        head=Note.Line(text="h", number=5),
-        lines=[Note.Line(text="x"), Note.Line(text="y", number=2)],
-    )
-    assert full.lost(0) == ["lines[1].number", "author", "head", "page"]
-    assert full.lost(1) == ["author", "head"]
-    assert full.lost(2) == ["head"]
-    assert full.lost(3) == ["page"]
-
-
-def test_nothing_is_lost_of_what_is_at_its_default() -> None:
-    assert note(lines=[Note.Line(text="x")]).lost(0) == []
-
-
-def test_lost_looks_into_structs_that_are_there() -> None:
-    class Sheet(Message, versions="0-1"):
-        top: Note.Line
-        below: Note.Line | None
-
-    line = Note.Line(text="x", number=3)
-    assert Sheet(top=line, below=None).lost(0) == ["top.number"]
-    assert Sheet(top=line, below=line).lost(0) == ["top.number", "below.number"]
-
-
 # A line with the unknown tag 6, in a note with the known tag 0 and the unknown tag 9.
 TAGGED = bytes.fromhex("0274 02 0278 00000009 01 06026869 00000007 02 00020261 0903787878")
 

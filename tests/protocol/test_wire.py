@@ -6,7 +6,7 @@ import pytest
 from kafkalet.protocol import wire
 from kafkalet.protocol.wire import Wire
 
-FIXED = {"Bool": 1, "Int8": 1, "Int16": 2, "UInt16": 2, "Int32": 4, "UInt32": 4, "Int64": 8, "Float64": 8, "Uuid": 16}
+FIXED = {"Bool": 1, "Int8": 1, "Int16": 2, "UInt16": 2, "Int32": 4, "Int64": 8, "Float64": 8, "Uuid": 16}
 
 
 def how(annotation: Any) -> Wire:

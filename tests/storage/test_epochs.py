@@ -39,13 +39,13 @@ def test_negative_epochs_and_offsets_are_bugs(tmp_path: Path, epoch: int, offset
         cache(tmp_path, (epoch, offset))
 
 
-def test_first_latest_and_the_one_before(tmp_path: Path) -> None:
+def test_first_and_latest_epoch(tmp_path: Path) -> None:
     made = cache(tmp_path)
-    assert (made.earliest, made.latest_epoch, made.previous_epoch()) == (None, None, None)
+    assert (made.earliest, made.latest_epoch) == (None, None)
     made.assign(4, 10)
-    assert (made.earliest, made.latest_epoch, made.previous_epoch()) == ((4, 10), 4, None)
+    assert (made.earliest, made.latest_epoch) == ((4, 10), 4)
     made.assign(7, 20)
-    assert (made.earliest, made.latest_epoch, made.previous_epoch()) == ((4, 10), 7, 4)
+    assert (made.earliest, made.latest_epoch) == ((4, 10), 7)
 
 
 @pytest.mark.parametrize(
@@ -67,11 +67,6 @@ def test_the_end_offset_of_an_epoch(tmp_path: Path, asked: int, found: tuple[int
 
 def test_nothing_is_known_of_any_epoch_without_entries(tmp_path: Path) -> None:
     assert cache(tmp_path).end_offset_for(0, 99) == (-1, -1)
-
-
-def test_the_epoch_of_an_offset(tmp_path: Path) -> None:
-    made = cache(tmp_path, (2, 10), (5, 20))
-    assert [made.epoch_for_offset(offset) for offset in (9, 10, 19, 20, 21)] == [None, 2, 2, 5, 5]
 
 
 def test_truncation_from_the_end_drops_epochs_that_began_there_or_later(tmp_path: Path) -> None:

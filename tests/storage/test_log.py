@@ -398,7 +398,7 @@ def test_the_end_of_the_latest_epoch_is_the_log_end(place: Place) -> None:
     assert place.log.end_offset_for_epoch(0) == (0, 0)
     place.append(1, 2)
     assert place.log.end_offset_for_epoch(0) == (0, 2)
-    assert place.log.end_offset_for_epoch(1) is None
+    assert place.log.end_offset_for_epoch(1) == (-1, -1)
 
 
 def test_a_truncation_forgets_later_epochs(place: Place) -> None:
@@ -579,16 +579,25 @@ def test_segments_below_the_log_start_go_whatever_the_policy(tmp_path: Path) -> 
     assert retained(place) == [3]
 
 
-def test_old_producers_are_forgotten_and_old_segments_dropped_from_time_to_time(tmp_path: Path) -> None:
-    place = Place(tmp_path / "data", SMALL._replace(retention_ms=1000, flush_ms=500))
+def test_producers_are_forgotten_once_they_have_been_silent_for_their_expiration(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", SMALL)
     place.append(1, producer_id=7, producer_epoch=0, base_sequence=0)
-    assert not place.log.tend()
-    place.clock.advance(600)
-    assert not place.log.tend()
-    assert place.log.recovery_point == 1
+    place.log.remove_expired_producers(DAY_MS)
+    assert len(place.log.producers) == 1
     place.clock.advance(2 * DAY_MS)
-    assert place.log.tend()
+    place.log.remove_expired_producers(DAY_MS)
     assert len(place.log.producers) == 0
+
+
+def test_log_is_flushed_once_its_flush_ms_have_passed(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", SMALL._replace(flush_ms=500))
+    place.append(1)
+    place.clock.advance(499)
+    place.log.flush_if_due()
+    assert place.log.recovery_point == 0
+    place.clock.advance(1)
+    place.log.flush_if_due()
+    assert place.log.recovery_point == 1
 
 
 # Files of deleted segments

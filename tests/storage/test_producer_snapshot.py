@@ -154,15 +154,6 @@ def test_removing_what_is_gone_is_no_error(snapshots: Snapshots) -> None:
     assert names(snapshots) == [5, 20]
 
 
-def test_a_snapshot_can_be_set_aside_for_its_deletion(snapshots: Snapshots) -> None:
-    path = snapshots.set_aside(10)
-    assert path is not None
-    assert path.endswith("00000000000000000010.snapshot.deleted")
-    assert os.path.exists(path)
-    assert snapshots.set_aside(10) is None
-    assert names(snapshots) == [5, 20]
-
-
 @pytest.mark.parametrize(
     ("base_offsets", "left"),
     [([0, 5, 10], [5, 10, 20]), ([0, 10], [10, 20]), ([0, 30], []), ([0, 20], [20]), ([], [20])],

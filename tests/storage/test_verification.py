@@ -8,7 +8,6 @@ import pytest
 from kafkalet.protocol.errors import Code
 from kafkalet.storage.files import Files
 from kafkalet.storage.producers import ProducerStates
-from kafkalet.storage.refusals import ValidationFailed
 from kafkalet.storage.values import Origin
 from tests.storage.producer_steps import append, in_transaction, refused
 from tests.storage.producing import T0, marker
@@ -23,24 +22,21 @@ def states(tmp_path: Path) -> Iterator[ProducerStates]:
     files.close()
 
 
-def test_the_first_batch_of_a_transaction_needs_a_guard(states: ProducerStates) -> None:
-    states.verifies_transactions = True
-    batch = in_transaction(0, 0)
-    assert refused(states, batch) == Code.INVALID_TXN_STATE
+def test_a_guard_proves_its_question_until_the_first_batch_is_appended(states: ProducerStates) -> None:
     guard = states.verifications.start(7, 0, 0, T0)
-    assert refused(states, batch) == Code.INVALID_TXN_STATE
-    states.commit(states.prepare([batch], Origin.CLIENT, guard=guard))
-    states.commit(states.prepare([in_transaction(1, 1)], Origin.CLIENT))
+    assert states.verifications.is_proven(7, guard)
+    assert not states.verifications.is_proven(8, guard)
+    append(states, in_transaction(0, 0))
+    assert not states.verifications.is_proven(7, guard)
     assert states.verifications.get(7) is None
 
 
 def test_a_guard_from_before_a_marker_proves_nothing(states: ProducerStates) -> None:
-    states.verifies_transactions = True
     guard = states.verifications.start(7, 0, 0, T0)
     append(states, marker(0, 7, commit=False), origin=Origin.COORDINATOR)
-    states.verifications.start(7, 0, 0, T0)
-    with pytest.raises(ValidationFailed):
-        states.prepare([in_transaction(1, 0)], Origin.CLIENT, guard=guard)
+    again = states.verifications.start(7, 0, 0, T0)
+    assert not states.verifications.is_proven(7, guard)
+    assert states.verifications.is_proven(7, again)
 
 
 def test_a_batch_does_not_overtake_one_that_waits_for_its_verification(states: ProducerStates) -> None:

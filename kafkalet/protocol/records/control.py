@@ -4,23 +4,20 @@
 
     COMMIT, ABORT    the end of a transaction (KIP-98); value: version (int16) coordinator epoch (int32).
                      The batch is transactional, carries the producer's id and epoch, and no sequence.
-    LEADER_CHANGE    a new leader of a KRaft quorum; value: the message LeaderChangeMessage.
+    LEADER_CHANGE    a new leader of a KRaft quorum; which readers skip.
 
 A control batch has exactly one record, or none where a compacted log has forgotten it.
 """
 
 from enum import IntEnum
 from struct import Struct
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .batch import CONTROL, TRANSACTIONAL
-from .build import build_batch, frame_batch
+from .build import frame_batch
 from .record import Record
-
-if TYPE_CHECKING:
-    from kafkalet.protocol.messages.leader_change_message import LeaderChangeMessage
 
 _KEY = Struct(">hh")
 _END_MARKER = Struct(">hi")
@@ -102,25 +99,4 @@ def build_end_marker(
         max_timestamp=timestamp,
         producer_id=producer_id,
         producer_epoch=producer_epoch,
-    )
-
-
-def read_leader_change(record: Record) -> "LeaderChangeMessage":
-    """Raises KafkaError(INVALID_RECORD) for a record of another type, DecodeError for a value that is none."""
-    from kafkalet.protocol.messages.leader_change_message import LeaderChangeMessage
-
-    if control_type(record) is not ControlType.LEADER_CHANGE:
-        raise KafkaError(Code.INVALID_RECORD, f"Expected LEADER_CHANGE, but found {control_type(record).name}")
-    return LeaderChangeMessage.decode(record.value or b"", 0)
-
-
-def build_leader_change(
-    message: "LeaderChangeMessage", *, timestamp: int, base_offset: int, leader_epoch: int
-) -> bytes:
-    """The batch with which a leader begins its epoch (MemoryRecords.withLeaderChangeMessage)."""
-    return build_batch(
-        [Record(base_offset, timestamp, _KEY.pack(0, ControlType.LEADER_CHANGE), message.encode(0))],
-        base_offset=base_offset,
-        leader_epoch=leader_epoch,
-        is_control=True,
     )

@@ -224,11 +224,6 @@ def _shift(register: int, distance: int) -> int:
     return register
 
 
-def crc32c_combine(first: int, second: int, second_size: int) -> int:
-    """The CRC of A + B out of the CRC of A, the CRC of B and the length of B in bytes."""
-    return _shift(first, second_size) ^ second
-
-
 def crc32c_patch(crc: int, old: Buffer, new: Buffer, tail_size: int) -> int:
     """The CRC of a message of which `old` became `new` (of the same length), with `tail_size` bytes behind them.
 

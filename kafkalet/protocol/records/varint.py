@@ -48,11 +48,6 @@ def encode(number: int) -> bytes:
     return encode_unsigned(unsigned)
 
 
-def size_of(number: int) -> int:
-    """How many bytes `encode(number)` has."""
-    return (((number if number >= 0 else ~number).bit_length() + 7) // 7) or 1
-
-
 class VarintTooLong(ValueError):
     """More bytes than the integer can have; Kafka's IllegalArgumentException of ByteUtils."""
 

@@ -6,10 +6,9 @@ from hypothesis import given
 
 from kafkalet.pipeline.decoding.batches import walk
 from kafkalet.pipeline.decoding.transactions import AbortedTransactions, abort_markers, is_aborted
-from kafkalet.protocol.messages.leader_change_message import LeaderChangeMessage
 from kafkalet.protocol.records.build import build_batch
 from kafkalet.protocol.records.codecs import Codec
-from kafkalet.protocol.records.control import ControlType, build_leader_change
+from kafkalet.protocol.records.control import ControlType
 from kafkalet.protocol.records.record import Record
 from tests.pipeline.live.histories import Step, build, steps
 
@@ -25,8 +24,8 @@ def test_batches_of_aborted_transactions_are_those_that_a_consumer_hides(course:
 
 
 def test_commits_and_changes_of_leaders_abort_nothing() -> None:
-    change = LeaderChangeMessage(version=0, leader_id=1, voters=[], granting_voters=[])
-    leader = build_leader_change(change, timestamp=0, base_offset=9, leader_epoch=1)
+    change = Record(9, 0, bytes([0, 0, 0, ControlType.LEADER_CHANGE]), b"\0\0")
+    leader = build_batch([change], base_offset=9, leader_epoch=1, is_control=True)
     log = build([Step(1), Step(1, end=COMMIT), Step(2), Step(2, end=ABORT)])
     buffer = bytearray(b"".join(log.batches) + leader)
     assert abort_markers(buffer, walk(buffer)[0]).tolist() == [3]

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from kafkalet.protocol.api import BY_TITLE
 from kafkalet.protocol.messages import consumer_group_state, request_type, response_type
-from kafkalet.protocol.messages.leader_change_message import LeaderChangeMessage
 from kafkalet.protocol.messages.offsets_topic import (
     GroupMetadataKey,
     GroupMetadataValue,
@@ -32,7 +31,6 @@ INSIDE: dict[str, type[Message]] = {
         ConsumerProtocolSubscription,
         GroupMetadataKey,
         GroupMetadataValue,
-        LeaderChangeMessage,
         OffsetCommitKey,
         OffsetCommitValue,
         TransactionLogKey,

@@ -1,16 +1,13 @@
 import pytest
 
 from kafkalet.protocol.errors import Code, KafkaError
-from kafkalet.protocol.messages.leader_change_message import LeaderChangeMessage, Voter
 from kafkalet.protocol.records.batch import Batch
 from kafkalet.protocol.records.control import (
     ControlType,
     EndMarker,
     build_end_marker,
-    build_leader_change,
     control_type,
     read_end_marker,
-    read_leader_change,
 )
 from kafkalet.protocol.records.record import Record
 
@@ -88,18 +85,3 @@ def test_another_control_record_ends_no_transaction() -> None:
     with pytest.raises(KafkaError) as refusal:
         read_end_marker(control_record("00000002"))
     assert refusal.value.code is Code.UNKNOWN_SERVER_ERROR
-
-
-def test_a_change_of_leader_comes_back() -> None:
-    voters = [Voter(voter_id=1), Voter(voter_id=2)]
-    message = LeaderChangeMessage(version=0, leader_id=2, voters=voters, granting_voters=voters[:1])
-    batch = Batch(build_leader_change(message, timestamp=5, base_offset=10, leader_epoch=3))
-    batch.check_crc()
-    assert (batch.is_control, batch.is_transactional, batch.producer_id, batch.leader_epoch) == (True, False, -1, 3)
-    assert read_leader_change(batch.records()[0]) == message
-
-
-def test_a_marker_is_no_change_of_leader() -> None:
-    with pytest.raises(KafkaError) as refusal:
-        read_leader_change(control_record("00000001"))
-    assert refusal.value.code is Code.INVALID_RECORD

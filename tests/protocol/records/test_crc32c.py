@@ -55,12 +55,6 @@ def test_all_ways_agree_and_continue(data: bytes, value: int) -> None:
     assert ours.crc32c_pure(data, value) == ours.crc32c_table(data, value) == ours.crc32c(data, value) == expected
 
 
-@given(st.binary(max_size=300), st.binary(max_size=300))
-def test_two_parts_are_combined(first: bytes, second: bytes) -> None:
-    combined = ours.crc32c_combine(ours.crc32c(first), ours.crc32c(second), len(second))
-    assert combined == ours.crc32c(first + second)
-
-
 @pytest.mark.parametrize("tail_size", [0, 1, 255, 256, 65536, (1 << 24) + 5])
 def test_a_patch_is_a_new_checksum(tail_size: int) -> None:
     chance = random.Random(tail_size)

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kio.serial.readers import read_signed_varint
 
-from kafkalet.protocol.records.varint import VarintTooLong, encode, read_varint, read_varlong, size_of
+from kafkalet.protocol.records.varint import VarintTooLong, encode, read_varint, read_varlong
 
 INT32 = st.integers(-(1 << 31), (1 << 31) - 1)
 INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
@@ -41,11 +41,6 @@ def test_varints_come_back(number: int) -> None:
 def test_varlongs_come_back(number: int) -> None:
     data = encode(number)
     assert read_varlong(data, 0) == (number, len(data))
-
-
-@given(INT64)
-def test_sizes_are_told_beforehand(number: int) -> None:
-    assert size_of(number) == len(encode(number))
 
 
 @given(INT32)
