@@ -15,11 +15,11 @@ data directory/                         directory.py
     leader-epoch-checkpoint             epochs.py
     partition.metadata                  checkpoints.py
 
-log.py                append as leader and follower, read, roll, truncate, give up old segments
-  offsets.py          log start, high watermark, last stable offset: their doors
-    local_log.py      the segments as one sequence, the log end offset
-      segments.py     the segments in order
-        segment.py    one file with its indexes
+log.py                log start, high watermark, last stable offset and the rules by which they move;
+                      append as leader and follower, read, roll, truncate, give up old segments
+  local_log.py        the segments as one sequence, the log end offset
+    segments.py       the segments in order
+      segment.py      one file with its indexes
   validation.py       may this be appended, and with which offsets and times
   replicated.py       what a follower takes
   producers.py        sequences, epochs, transactions; replay.py brings them up to date

@@ -2,7 +2,7 @@
 
 Two offsets belong here. The log end offset is the next one to be given out; it is known with its place. The recovery
 point is the offset below which everything has been forced to the disk: after a crash, only what lies above it is
-checked. Who may see which offsets is no business of this module but of offsets.py.
+checked. Who may see which offsets is decided in log.py.
 
     recovery_point <= end.offset
 

@@ -1,8 +1,24 @@
 """A log: the records of one partition (Kafka's UnifiedLog).
 
-What carries it: the segments (local_log.py), the offsets that say who may see what (offsets.py), the producers'
-states, the leader epochs. What is decided elsewhere: whether records are acceptable (validation.py), which segments
-are old (retention.py), which offset belongs to a time (lookup.py), what is left after a crash (recovery.py).
+A log consists of its segments (local_log.py), the four offsets that say who may see what, the producers' states
+and the leader epochs. Other modules decide whether records are acceptable (validation.py), which segments are old
+(retention.py), which offset belongs to a time (lookup.py) and what is left after a crash (recovery.py).
+
+The offsets, each of which moves only through its own methods:
+
+    0 <= log_start_offset <= high_watermark <= log_end_offset        last_stable_offset <= high_watermark
+
+log_start_offset    the first offset a reader may ask for. Up by DeleteRecords, retention and what a leader says; back
+                    only by a truncation to below it
+log_end_offset      the next offset. Up by append, back only by truncation; a roll changes its place, not its value
+high_watermark      what all in-sync replicas have; a consumer sees no further. A leader only raises it, and never past
+                    the end; a follower is told it, and takes it as far as its log reaches
+last_stable_offset  what read_committed sees: the first offset of the oldest transaction that is open, or not yet
+                    decided below the high watermark; else the high watermark
+
+After DeleteRecords into an open transaction the last stable offset is, since Kafka 4, the first offset of the entry
+that holds the log start, and so may lie below that; before (`lifts_unstable_to_log_start`) it was the log start
+itself.
 
 An append is decided before anything is written, in Kafka's order: the records themselves; the leader epoch; then,
 because the place of a transaction's first batch is kept, the segment; then the producers. A new segment may so be
@@ -13,7 +29,7 @@ Kafka.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from kafkalet.protocol.errors import Code, KafkaError
@@ -28,23 +44,35 @@ from .failures import Failures, storing
 from .files import Buffer
 from .index import MAX_RELATIVE_OFFSET
 from .local_log import LocalLog
-from .offsets import LogOffsets
 from .producer_append import ProducerChange
+from .producer_entry import ProducerEntry
 from .producers import ProducerStates
 from .replay import rebuild_producers
 from .replicated import accept_replicated
 from .segment import Segment
+from .segments import Segments
 from .validation import relocate, validate
-from .values import UNKNOWN_OFFSET, Appended, Isolation, Origin, ReadResult
+from .values import UNKNOWN_OFFSET, Appended, Isolation, LogOffsetMetadata, Origin, ReadResult
 from .verification import Guard
 
 _log = logging.getLogger(__name__)
 
 
-class Log(LogOffsets):
+class Log:
     """The log of one partition. Made or opened by `LogDirectory.get_or_create`."""
 
-    __slots__ = ("_topic_id_is_written", "topic_id")
+    __slots__ = (
+        "_first_unstable",
+        "_high_watermark",
+        "_log_start_offset",
+        "_topic_id_is_written",
+        "epochs",
+        "local",
+        "partition",
+        "producers",
+        "topic",
+        "topic_id",
+    )
 
     def __init__(
         self,
@@ -58,9 +86,36 @@ class Log(LogOffsets):
         *,
         topic_id_is_written: bool,
     ) -> None:
-        super().__init__(topic, partition, local, epochs, producers, log_start_offset)
+        self.topic = topic
+        self.partition = partition
         self.topic_id = topic_id
         self._topic_id_is_written = topic_id_is_written or topic_id is None
+        self.local = local
+        self.epochs = epochs
+        self.producers = producers
+        self._log_start_offset = max(log_start_offset, local.segments.first.base_offset)
+        self._high_watermark = LogOffsetMetadata(self.log_start_offset)
+        self._first_unstable: LogOffsetMetadata | None = None
+        local.mark_flushed(self.log_start_offset)
+        self._update_first_unstable()
+
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__} {self.name} start {self.log_start_offset} stable {self.last_stable_offset}"
+            f" high watermark {self.high_watermark} end {self.log_end_offset}>"
+        )
+
+    @property
+    def name(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+    @property
+    def config(self) -> LogConfig:
+        return self.local.config
+
+    @property
+    def segments(self) -> Segments:
+        return self.local.segments
 
     @property
     def directory(self) -> str:
@@ -80,6 +135,125 @@ class Log(LogOffsets):
     def failures(self) -> Failures:
         """How the files have failed."""
         return self.local.failures
+
+    # -- offsets
+
+    @property
+    def log_start_offset(self) -> int:
+        return self._log_start_offset
+
+    @property
+    def log_end_offset(self) -> int:
+        return self.local.end.offset
+
+    @property
+    def high_watermark(self) -> int:
+        return self._high_watermark.offset
+
+    @property
+    def first_unstable_offset(self) -> int | None:
+        """Where the oldest transaction that holds readers back begins; None where there is none."""
+        return None if self._first_unstable is None else self._first_unstable.offset
+
+    @property
+    def last_stable_offset(self) -> int:
+        first = self._first_unstable
+        high_watermark = self._high_watermark.offset
+        return first.offset if first is not None and first.offset < high_watermark else high_watermark
+
+    def log_end_metadata(self) -> LogOffsetMetadata:
+        """The log end offset with its place."""
+        return self.local.end
+
+    def high_watermark_metadata(self) -> LogOffsetMetadata:
+        """The high watermark with its place, which is looked up when it is not known."""
+        if self._high_watermark.offset_only:
+            self._high_watermark = self.offset_metadata(self._high_watermark.offset)
+        return self._high_watermark
+
+    def last_stable_metadata(self) -> LogOffsetMetadata:
+        """The last stable offset with its place."""
+        first = self._first_unstable
+        if first is None or first.offset >= self._high_watermark.offset:
+            return self.high_watermark_metadata()
+        return first
+
+    def offset_metadata(self, offset: int) -> LogOffsetMetadata:
+        """An offset with its place, or without where it lies outside the segments."""
+        try:
+            return self.local.offset_metadata(offset)
+        except KafkaError as error:
+            if error.code is not Code.OFFSET_OUT_OF_RANGE:
+                raise
+            return LogOffsetMetadata(offset)
+
+    def update_high_watermark(self, to: int) -> int:
+        """Move a follower's high watermark to what the leader says, within log start and end. Returns the result."""
+        end = self.local.end
+        if to >= end.offset:
+            self._set_high_watermark(end)
+        else:
+            self._set_high_watermark(LogOffsetMetadata(max(to, self.log_start_offset)))
+        return self._high_watermark.offset
+
+    def maybe_increment_high_watermark(self, to: int | LogOffsetMetadata) -> bool:
+        """Raise a leader's high watermark to `to`, never back. Returns whether it moved, be it only to a newer segment.
+
+        ValueError past the log end.
+        """
+        new = to if isinstance(to, LogOffsetMetadata) else LogOffsetMetadata(to)
+        end, old = self.local.end, self._high_watermark
+        if new.offset > end.offset:
+            raise ValueError(f"high watermark {new.offset} is past the log end offset {end.offset} of {self.name}")
+        if new.offset < old.offset:
+            return False
+        if new.offset == end.offset:
+            new = end
+        if new.offset == old.offset and not self.high_watermark_metadata().on_older_segment(new):
+            return False
+        self._set_high_watermark(new)
+        return True
+
+    def _set_high_watermark(self, to: LogOffsetMetadata) -> None:
+        if to.offset < self._high_watermark.offset:
+            _log.warning("%s: high watermark back from %d to %d", self.name, self._high_watermark.offset, to.offset)
+        self._high_watermark = to
+        self.producers.on_high_watermark_updated(to.offset)
+        self._update_first_unstable()
+
+    def _follow_end(self) -> None:
+        """The log end moved back, or to another segment: the high watermark is not past it, and knows the place."""
+        if self._high_watermark.offset >= self.local.end.offset:
+            self._set_high_watermark(self.local.end)
+
+    def _update_first_unstable(self) -> None:
+        """Transactions began or ended, or the log start or the high watermark moved."""
+        first = self.producers.first_unstable
+        if first is not None and (first.offset_only or first.offset < self.log_start_offset):
+            first = self.offset_metadata(max(first.offset, self.log_start_offset))
+            if not self.config.lifts_unstable_to_log_start:
+                first = self.local.entry_metadata(first)
+        self._first_unstable = first
+
+    def maybe_increment_log_start_offset(self, to: int) -> bool:
+        """Let readers begin at `to`. Returns whether that is later than before.
+
+        KafkaError(OFFSET_OUT_OF_RANGE) past the high watermark.
+        """
+        if to > self.high_watermark:
+            raise KafkaError(
+                Code.OFFSET_OUT_OF_RANGE,
+                f"Cannot increment the log start offset to {to} of partition {self.name} "
+                f"since it is larger than the high watermark {self.high_watermark}",
+            )
+        if to <= self.log_start_offset:
+            return False
+        self._log_start_offset = to
+        self.local.mark_flushed(to)  # what is deleted need not be recovered
+        self.epochs.truncate_from_start(to)
+        self.producers.on_log_start_offset_incremented(to)
+        self._update_first_unstable()
+        return True
 
     # -- append
 
@@ -247,6 +421,26 @@ class Log(LogOffsets):
         if last_offset + 1 - local.recovery_point >= local.config.flush_messages:
             self.flush()
 
+    def write_topic_id(self) -> None:
+        """Bring partition.metadata to the disk, if it is not there: records never lie in a log without a name."""
+        if not self._topic_id_is_written and self.topic_id is not None:
+            write_topic_id(self.local.ground.files, self.directory, self.topic_id)
+            self._topic_id_is_written = True
+
+    # -- producers
+
+    def producer(self, producer_id: int) -> ProducerEntry | None:
+        """Return what is known of a producer, which may be gone again after the next append."""
+        return self.producers.entry(producer_id)
+
+    def active_producers(self) -> Iterator[ProducerEntry]:
+        """Return the producers that have not expired."""
+        return self.producers.active()
+
+    def has_open_transaction(self, producer_id: int, producer_epoch: int | None = None) -> bool:
+        """Return whether a transaction of the producer is open here (in this epoch, if one is given)."""
+        return self.producers.has_open_transaction(producer_id, producer_epoch)
+
     def start_verification(
         self, producer_id: int, sequence: int, epoch: int, *, supports_epoch_bump: bool = False
     ) -> Guard:
@@ -255,11 +449,15 @@ class Log(LogOffsets):
         verifications = self.producers.verifications
         return verifications.start(producer_id, sequence, epoch, now_ms, supports_epoch_bump=supports_epoch_bump)
 
-    def write_topic_id(self) -> None:
-        """Bring partition.metadata to the disk, if it is not there: records never lie in a log without a name."""
-        if not self._topic_id_is_written and self.topic_id is not None:
-            write_topic_id(self.local.ground.files, self.directory, self.topic_id)
-            self._topic_id_is_written = True
+    def is_verified(self, producer_id: int, guard: Guard) -> bool:
+        """Return whether the producer may append to its transaction: it is open, or `guard` is of the open question."""
+        producers = self.producers
+        return producers.has_open_transaction(producer_id) or producers.verifications.is_proven(producer_id, guard)
+
+    def remove_expired_producers(self, expiration_ms: int) -> None:
+        """Forget the producers that have been silent for `expiration_ms`; a snapshot is loaded by that rule, too."""
+        self.producers.expiration_ms = expiration_ms
+        self.producers.remove_expired(self.local.ground.clock.now_ms())
 
     # -- read
 
@@ -335,7 +533,7 @@ class Log(LogOffsets):
         with self.local.all_or_offline():
             self._drop_snapshots(self.local.truncate_to(offset))
             self.epochs.truncate_from_end(offset)
-            self.log_start_offset = min(offset, self.log_start_offset)
+            self._log_start_offset = min(offset, self.log_start_offset)
             self._rebuild_producers(offset)
             self._follow_end()
             self._update_first_unstable()
@@ -350,7 +548,7 @@ class Log(LogOffsets):
             self.local.truncate_fully_and_start_at(offset)
             self.epochs.clear()
             self.producers.truncate_fully_and_start_at(offset)
-            self.log_start_offset = offset if log_start_offset is None else log_start_offset
+            self._log_start_offset = offset if log_start_offset is None else log_start_offset
             self._rebuild_producers(offset)
             self._set_high_watermark(self.local.end)
         self.local.ground.truncated()
@@ -380,11 +578,6 @@ class Log(LogOffsets):
                 deleted += len(expired)
                 self._delete_oldest(expired, reason)
         return deleted
-
-    def remove_expired_producers(self, expiration_ms: int) -> None:
-        """Forget the producers that have been silent for `expiration_ms`; a snapshot is loaded by that rule, too."""
-        self.producers.expiration_ms = expiration_ms
-        self.producers.remove_expired(self.local.ground.clock.now_ms())
 
     def _delete_oldest(self, expired: list[Segment], reason: retention.Reason) -> None:
         if len(expired) == len(self.segments):

@@ -60,7 +60,7 @@ def _describe(topic: str, index: int, context: Context) -> Answer:
                 coordinator_epoch=entry.coordinator_epoch,
                 current_txn_start_offset=NONE if entry.open_since is None else entry.open_since,
             )
-            for entry in log.producers.active()
+            for entry in log.active_producers()
         ],
     )
 

@@ -140,7 +140,7 @@ class Partition:
         The epoch comes first: a newer one tells the client more than "not the leader" (Partition.getLocalLog). Raises
         KAFKA_STORAGE_ERROR if the log is offline (HostedPartition.Offline).
         """
-        failures = self.log.local.failures
+        failures = self.log.failures
         if failures.offline is not None:
             failures.check()
         self.fence(current_leader_epoch)
@@ -184,7 +184,7 @@ class Partition:
         if self.followers:
             self.advance_high_watermark()
         else:
-            log.maybe_increment_high_watermark(log.local.end)
+            log.maybe_increment_high_watermark(log.log_end_metadata())
         self.changed(self)
 
     @property
@@ -258,11 +258,11 @@ class Partition:
         INVALID_PRODUCER_EPOCH where the log has seen a later epoch of the producer, since 4.1: nobody is asked then.
         """
         log = self.log_for(None)
-        known = log.producers.entry(producer_id)
+        known = log.producer(producer_id)
         if self.release.checks_epochs_before_asking and known is not None and producer_epoch < known.producer_epoch:
             raise KafkaError(Code.INVALID_PRODUCER_EPOCH)
         asked_epoch = producer_epoch if self.release.refuses_epochs_never_given else None
-        if log.producers.has_open_transaction(producer_id, asked_epoch):
+        if log.has_open_transaction(producer_id, asked_epoch):
             return None
         return log.start_verification(producer_id, sequence, producer_epoch, supports_epoch_bump=raises_epoch)
 
@@ -296,9 +296,7 @@ class Partition:
     def check_verified(self, producer_id: int, guard: Guard) -> None:
         """Raise INVALID_TXN_STATE where the question that `guard` stands for is no longer open, and nothing of the
         transaction is in the log."""
-        producers = self.log_for(None).producers
-        is_open = producers.has_open_transaction(producer_id)
-        if not is_open and not producers.verifications.is_proven(producer_id, guard):
+        if not self.log_for(None).is_verified(producer_id, guard):
             raise KafkaError(Code.INVALID_TXN_STATE, "Record was not part of an ongoing transaction")
 
     # Reading
@@ -349,7 +347,7 @@ class Partition:
 
     def end_of_epoch(self, leader_epoch: int) -> EpochEnd:
         """The largest epoch at or below `leader_epoch` and its end offset (UnifiedLog.endOffsetForEpoch)."""
-        return EpochEnd(*self.log.epochs.end_offset_for(leader_epoch, self.log.log_end_offset))
+        return EpochEnd(*self.log.end_offset_for_epoch(leader_epoch))
 
     def end_metadata(
         self, isolation: Isolation, current_leader_epoch: int | None, only_leader: bool

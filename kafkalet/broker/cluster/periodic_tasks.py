@@ -68,25 +68,19 @@ class Upkeep:
 
     def _retain(self) -> None:
         """Drop segments that are old, too many or below the log start, and forget producers long unheard of."""
-        now_ms = self._clock.now_ms()
         for node in self._nodes.values():
             for partition in list(node.partitions.values()):
-                producers = partition.log.producers
-                producers.expiration_ms = node.config.producer_id_expiration_ms
-                producers.remove_expired(now_ms)
+                partition.log.remove_expired_producers(node.config.producer_id_expiration_ms)
                 with suppress(StorageFailed):  # which was logged
                     if partition.log.apply_retention():
                         self._leadership.changed(partition)
 
     def _flush(self) -> None:
         """Force logs to the disk that were not for as long as their flush.ms."""
-        now_ms = self._clock.now_ms()
         for node in self._nodes.values():
             for partition in node.partitions.values():
-                log = partition.log
-                if now_ms - log.local.flushed_ms >= log.config.flush_ms:
-                    with suppress(StorageFailed):  # which was logged
-                        log.flush()
+                with suppress(StorageFailed):  # which was logged
+                    partition.log.flush_if_due()
 
     def _checkpoint(self) -> None:
         """Note on disk how far the logs are, for the next start."""

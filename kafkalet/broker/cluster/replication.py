@@ -39,7 +39,7 @@ def take_over_marks(leader: Partition, follower: Partition) -> None:
 def _drop_what_the_leader_never_had(leader: Partition, follower: Partition) -> None:
     """Truncate a follower to the last offset at which its log and the leader's agree."""
     log = follower.log
-    while (epoch := log.epochs.latest_epoch) is not None:
+    while (epoch := log.latest_epoch) is not None:
         end = leader.end_of_epoch(epoch)
         if end.leader_epoch == epoch:
             cut = end.end_offset
@@ -49,5 +49,5 @@ def _drop_what_the_leader_never_had(leader: Partition, follower: Partition) -> N
         if cut >= log.log_end_offset:
             return
         log.truncate_to(max(cut, 0))
-        if log.epochs.latest_epoch == epoch:
+        if log.latest_epoch == epoch:
             return
