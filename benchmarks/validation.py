@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from kafkalet.broker.apis.produce_rules import check_produced, is_transactional
 from kafkalet.protocol.records import batch as batch_module
 from kafkalet.protocol.records.build import build_batch, numbered
 from kafkalet.protocol.records.codecs import Codec
@@ -19,7 +20,7 @@ from kafkalet.protocol.records.crc32c import BACKEND, crc32c_pure
 from kafkalet.storage.config import LogConfig
 from kafkalet.storage.files import Files
 from kafkalet.storage.producers import ProducerStates
-from kafkalet.storage.validation import check_produced, is_transactional, validate
+from kafkalet.storage.validation import validate
 from kafkalet.storage.values import Origin
 
 from .records import best

@@ -9,7 +9,7 @@ from kafkalet.protocol.records.varint import VarintTooLong, read_varint
 
 from .config import LogConfig
 from .files import Buffer
-from .refusals import refusal
+from .refusals import AppendRefused
 
 NO_OFFSET = -1
 NO_TIMESTAMP = -1
@@ -39,7 +39,7 @@ NOTHING = Accepted(b"", (), NO_OFFSET, NO_OFFSET, NO_TIMESTAMP, NO_OFFSET, NO_TI
 def check_size(size: int, config: LogConfig) -> None:
     """Raises MESSAGE_TOO_LARGE for a batch that the topic does not take."""
     if size > config.max_message_bytes:
-        raise refusal(
+        raise AppendRefused(
             Code.MESSAGE_TOO_LARGE, f"a batch has {size} bytes where max.message.bytes is {config.max_message_bytes}"
         )
 
@@ -47,7 +47,7 @@ def check_size(size: int, config: LogConfig) -> None:
 def check_segment_size(size: int, config: LogConfig) -> None:
     """Raises RECORD_LIST_TOO_LARGE for an append that no segment of the log can hold."""
     if size > config.segment_bytes:
-        raise refusal(
+        raise AppendRefused(
             Code.RECORD_LIST_TOO_LARGE, f"an append of {size} bytes where segment.bytes is {config.segment_bytes}"
         )
 
@@ -56,11 +56,13 @@ def check_header(batch: Batch) -> None:
     """Raises INVALID_RECORD for a batch that no producer may send (LogValidator.validateBatch)."""
     count = batch.count
     if batch.magic >= 2 and (count <= 0 or count != batch.last_offset_delta + 1):
-        raise refusal(Code.INVALID_RECORD, f"{count} records do not have the offsets 0 to {batch.last_offset_delta}")
+        raise AppendRefused(
+            Code.INVALID_RECORD, f"{count} records do not have the offsets 0 to {batch.last_offset_delta}"
+        )
     if batch.is_control:
-        raise refusal(Code.INVALID_RECORD, "producers may not write control records")
+        raise AppendRefused(Code.INVALID_RECORD, "producers may not write control records")
     if batch.has_producer_id and batch.base_sequence < 0:
-        raise refusal(
+        raise AppendRefused(
             Code.INVALID_RECORD, f"producer {batch.producer_id} has a negative sequence, {batch.base_sequence}"
         )
 
@@ -68,7 +70,7 @@ def check_header(batch: Batch) -> None:
 def check_alone(batches: Sequence[Batch], compressed: bool) -> None:
     """Raises INVALID_RECORD for a second entry where the first is a batch or a wrapper."""
     if len(batches) > 1 and (compressed or batches[0].magic >= 2):
-        raise refusal(Code.INVALID_RECORD, f"{len(batches)} batches where there may be one")
+        raise AppendRefused(Code.INVALID_RECORD, f"{len(batches)} batches where there may be one")
 
 
 def check_record_sizes(payload: Buffer, count: int, config: LogConfig) -> None:
@@ -83,7 +85,7 @@ def check_record_sizes(payload: Buffer, count: int, config: LogConfig) -> None:
         for _ in range(count):
             size, position = read_varint(payload, position)
             if not 0 <= size <= limit:
-                raise refusal(Code.INVALID_RECORD, f"a record of {size} bytes where the maximum is {limit}")
+                raise AppendRefused(Code.INVALID_RECORD, f"a record of {size} bytes where the maximum is {limit}")
             position += size
     except (IndexError, VarintTooLong):
         return  # reading the records says what is wrong

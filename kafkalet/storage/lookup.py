@@ -63,18 +63,16 @@ class LongSearch(Exception):
 
 
 def find(log: Log, timestamp: int, known: Known | None = None) -> TimestampOffset | None:
-    """The offset for `timestamp`, a time or one of the names above; None where no record is late enough.
+    """The offset for `timestamp`, a time or one of the names above but LATEST; None where no record is late enough.
 
     The timestamp of the answer is that of the record found; -1 where none was looked for. Raises KafkaError:
-    UNSUPPORTED_FOR_MESSAGE_FORMAT where a time is asked of a log of format 0, which has none; UNSUPPORTED_VERSION for a
-    negative timestamp without a name. Raises LongSearch if `known` is given and has to be added to.
+    UNSUPPORTED_FOR_MESSAGE_FORMAT where a time is asked of a log of format 0, which has none. Raises ValueError for
+    another negative timestamp, and LongSearch if `known` is given and has to be added to.
     """
     if timestamp >= 0:
         return find_time(log, timestamp, known)
-    if timestamp not in (EARLIEST, LATEST):
+    if timestamp != EARLIEST:
         _check_format(log)
-    if timestamp == LATEST:
-        return TimestampOffset(NO_TIMESTAMP, log.log_end_offset, _known(log.epochs.latest_epoch))
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         # The first epoch may begin above the log start: what lies below is of an older format and has none.
         first = log.epochs.earliest
@@ -84,7 +82,7 @@ def find(log: Log, timestamp: int, known: Known | None = None) -> TimestampOffse
         return _latest_record(log, known)
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return _NOT_TIERED
-    raise KafkaError(Code.UNSUPPORTED_VERSION, f"there is no special timestamp {timestamp}")
+    raise ValueError(f"no offset is found by the special timestamp {timestamp}")
 
 
 def find_time(log: Log, timestamp: int, known: Known | None = None) -> TimestampOffset | None:
@@ -107,10 +105,8 @@ def legacy_offsets_before(log: Log, timestamp: int, max_num_offsets: int, now_ms
 
     They are those of the segments that were last modified at `timestamp` or before; LATEST takes all, and the log end
     offset before them; EARLIEST only the first. An offset below the log start is lifted there, so it can come more than
-    once. Record timestamps play no part. Raises KafkaError(UNKNOWN_SERVER_ERROR) for a negative number.
+    once. Record timestamps play no part.
     """
-    if max_num_offsets < 0:
-        raise KafkaError(Code.UNKNOWN_SERVER_ERROR, f"{max_num_offsets} offsets were asked for")
     start = log.log_start_offset
     times = [(max(segment.base_offset, start), segment.modified_ms) for segment in log.segments]
     if log.segments.active.size_bytes > 0:
@@ -171,7 +167,3 @@ def _first_with(batch: Batch, timestamp: int) -> TimestampOffset | None:
         if record.timestamp == timestamp:
             return TimestampOffset(timestamp, record.offset, batch.leader_epoch)
     return None
-
-
-def _known(epoch: int | None) -> int:
-    return NO_LEADER_EPOCH if epoch is None else epoch

@@ -22,7 +22,7 @@ from kafkalet.protocol.records.batch import Batch
 from kafkalet.protocol.records.control import ControlType, EndMarker, read_end_marker
 
 from .producer_entry import NO_EPOCH, BatchMetadata, ProducerEntry, follows
-from .refusals import ValidationFailed
+from .refusals import AppendRefused
 from .values import AbortedTransaction, LogOffsetMetadata, Origin
 from .verification import Verification
 
@@ -71,7 +71,7 @@ class ProducerAppend:
     def add(self, batch: Batch, first: LogOffsetMetadata | None, transaction_version: int) -> None:
         """Take the next batch in; `first` is the place of its first offset, None outside transactions.
 
-        Raises ValidationFailed.
+        Raises AppendRefused.
         """
         if first is not None:
             self.is_transactional = True
@@ -106,7 +106,7 @@ class ProducerAppend:
                 entry.open_since = batch.base_offset
                 self.started.append(first)
         elif entry.open_since is not None:
-            raise ValidationFailed(
+            raise AppendRefused(
                 Code.INVALID_TXN_STATE,
                 f"producer {entry.producer_id} wrote outside its transaction, which is open since {entry.open_since}",
             )
@@ -133,7 +133,7 @@ class ProducerAppend:
         ):
             self._refuse_epoch(batch)
         if marker.coordinator_epoch < entry.coordinator_epoch and self._origin is not Origin.REPLICATION:
-            raise ValidationFailed(
+            raise AppendRefused(
                 Code.TRANSACTION_COORDINATOR_FENCED,
                 f"a marker for producer {entry.producer_id} is of coordinator epoch {marker.coordinator_epoch},"
                 f" after one of {entry.coordinator_epoch}",
@@ -147,14 +147,14 @@ class ProducerAppend:
 
     def _refuse_epoch(self, batch: Batch) -> None:
         if self._origin is not Origin.REPLICATION:
-            raise ValidationFailed(
+            raise AppendRefused(
                 Code.INVALID_PRODUCER_EPOCH,
                 f"producer {batch.producer_id} came at offset {batch.base_offset} with epoch {batch.producer_epoch},"
                 f" after {self.entry.producer_epoch}",
             )
 
     def _refuse_sequence(self, batch: Batch, expected: str) -> None:
-        raise ValidationFailed(
+        raise AppendRefused(
             Code.OUT_OF_ORDER_SEQUENCE_NUMBER,
             f"producer {batch.producer_id} came at offset {batch.base_offset} with sequence {batch.base_sequence}"
             f" instead of {expected}",

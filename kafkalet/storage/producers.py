@@ -134,7 +134,7 @@ class ProducerStates:
         """What appending `batches`, whose offsets are assigned, will do; nothing is changed here.
 
         The first batch goes to byte `position` of the segment with that base offset. `transaction_version` is that of
-        the markers. Raises ValidationFailed as producer_append.py says.
+        the markers. Raises AppendRefused as producer_append.py says.
         """
         appends: dict[int, ProducerAppend] = {}
         for batch in batches:

@@ -32,7 +32,7 @@ from .acceptance import (
 )
 from .config import LogConfig
 from .record_errors import RecordRules
-from .refusals import refusal
+from .refusals import AppendRefused
 from .topic_properties import MAX_ARRAY
 from .values import Origin
 
@@ -55,7 +55,7 @@ def rebuild(
             batch.records()
         stays_plain = config.compression_type in ("producer", "uncompressed")
         if stays_plain and config.record_version < 2 and sent[0].is_transactional:
-            raise refusal(
+            raise AppendRefused(
                 Code.UNKNOWN_SERVER_ERROR, f"no transactional batch can be written in format {config.record_version}"
             )
     check_alone(sent, source is not Codec.NONE)
@@ -63,7 +63,9 @@ def rebuild(
     records: list[Record] = []
     for batch in sent:
         if batch.magic != first.magic:
-            raise refusal(Code.INVALID_RECORD, f"a batch of format {batch.magic} after one of format {first.magic}")
+            raise AppendRefused(
+                Code.INVALID_RECORD, f"a batch of format {batch.magic} after one of format {first.magic}"
+            )
         if origin is Origin.CLIENT:
             check_header(batch)
         _check_fits(batch, config.record_version)
@@ -75,7 +77,7 @@ def rebuild(
 
 def _check_fits(batch: Batch, record_version: int) -> None:
     if record_version < 2 and (batch.is_transactional or batch.has_producer_id):
-        raise refusal(
+        raise AppendRefused(
             Code.UNSUPPORTED_FOR_MESSAGE_FORMAT,
             f"format {record_version} has no room for a producer id or a transaction",
         )
@@ -182,7 +184,7 @@ def _check_producer(first: Batch, record_version: int) -> None:
     else:
         makes_sense = record_version >= 2 and first.producer_epoch != NO_PRODUCER_EPOCH and first.base_sequence >= 0
     if not makes_sense:
-        raise refusal(
+        raise AppendRefused(
             Code.UNKNOWN_SERVER_ERROR,
             f"no batch can be written for producer {first.producer_id} with epoch {first.producer_epoch} and sequence"
             f" {first.base_sequence}",

@@ -1,47 +1,34 @@
 """What may be appended: the checks of a leader, and the offsets, times and format that it gives to what passes.
 
-    is_transactional   what a whole Produce request is refused for, or needs a transactional id for
-    check_produced     what a Produce request may carry in one partition (ProduceRequest.validateRecords)
-    check_first_header what breaks the search for producer ids, which comes before any log
-    validate           what the log takes from clients and coordinators (UnifiedLog.analyzeAndValidateRecords,
-                       LogValidator), in Kafka's order:
+What the log takes from clients and coordinators, in Kafka's order (UnifiedLog.analyzeAndValidateRecords, LogValidator):
 
-        each batch     base offset 0 (format 2, clients)      INVALID_RECORD
-                       at most max.message.bytes, as sent     MESSAGE_TOO_LARGE
-                       checksum                               CORRUPT_MESSAGE
-                       a codec that exists                    UNKNOWN_SERVER_ERROR
-        together       one batch, but for old formats         INVALID_RECORD
-        the header     count, last offset delta, no control   INVALID_RECORD
-                       flag, no negative sequence (clients)
-        the records    well-formed, as many as the count      INVALID_RECORD
-                       keys where the topic is compacted      INVALID_RECORD, the records named
-                       timestamps in bounds (CreateTime)      INVALID_TIMESTAMP, the records named
-        the result     at most max.message.bytes, if rebuilt  MESSAGE_TOO_LARGE
-                       at most segment.bytes                  RECORD_LIST_TOO_LARGE
+    each batch     base offset 0 (format 2, clients)      INVALID_RECORD
+                   at most max.message.bytes, as sent     MESSAGE_TOO_LARGE
+                   checksum                               CORRUPT_MESSAGE
+                   a codec that exists                    UNKNOWN_SERVER_ERROR
+    together       one batch, but for old formats         INVALID_RECORD
+    the header     count, last offset delta, no control   INVALID_RECORD
+                   flag, no negative sequence (clients)
+    the records    well-formed, as many as the count      INVALID_RECORD
+                   keys where the topic is compacted      INVALID_RECORD, the records named
+                   timestamps in bounds (CreateTime)      INVALID_TIMESTAMP, the records named
+    the result     at most max.message.bytes, if rebuilt  MESSAGE_TOO_LARGE
+                   at most segment.bytes                  RECORD_LIST_TOO_LARGE
 
 Nothing is changed before all of this has passed. Then a batch that needs no other codec and no other format is patched
 where it lies: base offset and leader epoch are outside the checksum; the timestamp type and the largest timestamp,
 which is not the producer's to say, are written only if they are wrong. All else is built anew (rebuilding.py).
 
-Records of no length are no error: nothing is appended, and the base offset in the answer is -1. They come only from
-Produce v0 to v2; v3 and later refuse them. Null records are the broker's business.
+Records of no length are no error: nothing is appended, and the base offset in the answer is -1. What a request may
+carry, by its version, is checked by the broker before.
 """
 
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records import legacy
 from kafkalet.protocol.records.batch import (
-    ATTRIBUTES_AT,
-    CODEC_MASK,
     HEADER_SIZE,
-    INT32,
-    LENGTH_AT,
     LOG_APPEND_TIME,
-    LOG_OVERHEAD,
-    MAGIC_AT,
-    MIN_LENGTH,
     NO_LEADER_EPOCH,
-    PRODUCER_ID_AT,
-    TRANSACTIONAL,
     Batch,
     TimestampType,
     assign,
@@ -66,14 +53,10 @@ from .config import LogConfig
 from .files import Buffer
 from .rebuilding import rebuild
 from .record_errors import RecordRules
-from .refusals import AppendRefused, refusal
+from .refusals import AppendRefused
 from .values import Origin
 
 FORMAT = 2
-PRODUCER_EPOCH_AT = PRODUCER_ID_AT + 8
-ONE_BATCH_SINCE = 3
-ZSTD_SINCE = 7
-"""Versions of Produce (KIP-98, KIP-110)."""
 CODECS = {"uncompressed": Codec.NONE, "gzip": Codec.GZIP, "snappy": Codec.SNAPPY, "lz4": Codec.LZ4, "zstd": Codec.ZSTD}
 """The values of compression.type but for `producer`, which keeps what was sent."""
 
@@ -121,7 +104,7 @@ def validate(
     except AppendRefused:
         raise
     except KafkaError as error:
-        raise refusal(error.code, error.message or error.code.name) from error
+        raise AppendRefused(error.code, error.message or error.code.name) from error
 
 
 def relocate(accepted: Accepted, next_offset: int, leader_epoch: int) -> Accepted | None:
@@ -163,7 +146,7 @@ def _analyze(records: Buffer, config: LogConfig, origin: Origin) -> tuple[list[B
     source = Codec.NONE
     for batch in batches(records):
         if batch.magic >= FORMAT and batch.base_offset != 0 and origin is Origin.CLIENT:
-            raise refusal(Code.INVALID_RECORD, f"the base offset should be 0, but it is {batch.base_offset}")
+            raise AppendRefused(Code.INVALID_RECORD, f"the base offset should be 0, but it is {batch.base_offset}")
         check_size(batch.size, config)
         batch.check_crc()
         source = batch.codec or source
@@ -187,7 +170,7 @@ def _place(
     rules.check_walked(walked)
     if codec and not walked.offsets_in_order:
         # Kafka wants to build the batch anew, and finds that it has not kept the keys and values for that.
-        raise refusal(Code.UNKNOWN_SERVER_ERROR, "the offsets in a compressed batch are not 0, 1, 2, ...")
+        raise AppendRefused(Code.UNKNOWN_SERVER_ERROR, "the offsets in a compressed batch are not 0, 1, 2, ...")
     check_segment_size(batch.size, config)
 
     buffer, position = _writable(batch)
@@ -214,7 +197,7 @@ def _place(
 def _walk(batch: Batch, codec: Codec, rules: RecordRules, config: LogConfig) -> Walked:
     """Look at every record, decompressing where needed, and decode none."""
     if batch.count < 0:
-        raise refusal(Code.INVALID_RECORD, f"a batch has {batch.count} records")
+        raise AppendRefused(Code.INVALID_RECORD, f"a batch has {batch.count} records")
     buffer, start, end = batch.buffer, batch.position + HEADER_SIZE, batch.end
     if codec:
         buffer = batch.payload()
@@ -240,76 +223,3 @@ def _writable(batch: Batch) -> tuple[bytearray | memoryview, int]:
     if isinstance(buffer, bytes) or (isinstance(buffer, memoryview) and buffer.readonly):
         return bytearray(batch.view()), 0
     return buffer, batch.position
-
-
-def check_produced(records: Buffer, version: int) -> None:
-    """Raise unless a request of Produce `version` may carry these records (ProduceRequest.validateRecords).
-
-    Since v3 that is exactly one batch of format 2, which since v7 may be compressed with zstd; a cut-off rest is
-    ignored. Before v3 everything may come. The answer has log start offset -1 and no text. Raises KafkaError.
-    """
-    if version < ONE_BATCH_SINCE or (version >= ZSTD_SINCE and _is_one_batch(records)):
-        return
-    if _is_old(records):
-        raise KafkaError(Code.INVALID_RECORD)
-    try:
-        short_bytes = _short_first_batch(records)
-        entries = batches(records, short_bytes)
-        if not short_bytes and next(entries, None) is None:
-            raise KafkaError(Code.INVALID_RECORD)
-        if version < ZSTD_SINCE and Codec.of(records[ATTRIBUTES_AT + 1] & CODEC_MASK) is Codec.ZSTD:
-            raise KafkaError(Code.UNSUPPORTED_COMPRESSION_TYPE)
-        if next(entries, None) is not None:
-            raise KafkaError(Code.INVALID_RECORD)
-    except KafkaError as error:
-        raise KafkaError(error.code) from None
-
-
-def check_first_header(records: Buffer) -> None:
-    """Raise when the first batch is too short for its header.
-
-    Kafka looks for a producer id, which may lie beyond the end, before it finds the checksum wrong. Raises KafkaError:
-    CORRUPT_MESSAGE, or UNKNOWN_SERVER_ERROR, which is then the answer for all partitions of the request.
-    """
-    if short_bytes := _short_first_batch(records):
-        raise KafkaError(Code.UNKNOWN_SERVER_ERROR if short_bytes < PRODUCER_EPOCH_AT else Code.CORRUPT_MESSAGE)
-
-
-def is_transactional(records: Buffer) -> bool:
-    """Whether these records ask for a transactional id: what the first batch says (RequestUtils).
-
-    Kafka asks that of all partitions before it looks at any, so a KafkaError from here is the answer for each partition
-    of the request, with its text and log start offset -1: CORRUPT_MESSAGE for a first batch whose length or magic
-    cannot be.
-    """
-    if _is_one_batch(records) or _short_first_batch(records):
-        return records[ATTRIBUTES_AT + 1] & TRANSACTIONAL != 0
-    if _is_old(records):
-        return False
-    first = next(batches(records), None)
-    return first is not None and first.is_transactional
-
-
-def _is_old(records: Buffer) -> bool:
-    """Whether a whole message of format 0 or 1 comes first, be it so short that nothing is in it."""
-    if len(records) < LOG_OVERHEAD + MIN_LENGTH or records[MAGIC_AT] >= FORMAT:
-        return False
-    length: int = INT32.unpack_from(records, LENGTH_AT)[0]
-    return MIN_LENGTH <= length <= len(records) - LOG_OVERHEAD
-
-
-def _is_one_batch(records: Buffer) -> bool:
-    """Whether one batch of format 2 fills `records`, as almost always."""
-    size = len(records)
-    if size < HEADER_SIZE or records[MAGIC_AT] != FORMAT:
-        return False
-    length: int = INT32.unpack_from(records, LENGTH_AT)[0]
-    return length + LOG_OVERHEAD == size
-
-
-def _short_first_batch(records: Buffer) -> int:
-    """The size of a first batch of format 2 that has no room for its header, which Kafka notices late; else 0."""
-    if len(records) < LOG_OVERHEAD + MIN_LENGTH or records[MAGIC_AT] != FORMAT:
-        return 0
-    size: int = LOG_OVERHEAD + INT32.unpack_from(records, LENGTH_AT)[0]
-    return size if LOG_OVERHEAD + MIN_LENGTH <= size < HEADER_SIZE and size <= len(records) else 0

@@ -6,7 +6,7 @@ from kafkalet.protocol.errors import Code
 from kafkalet.protocol.records.batch import Batch
 from kafkalet.storage.files import Files
 from kafkalet.storage.producers import ProducerStates
-from kafkalet.storage.refusals import ValidationFailed
+from kafkalet.storage.refusals import AppendRefused
 from kafkalet.storage.values import AbortedTransaction, Origin
 from tests.storage.producing import logged
 
@@ -36,7 +36,7 @@ def in_transaction(offset: int, sequence: int, count: int = 1, *, epoch: int = 0
 def refused(states: ProducerStates, batch: Batch, origin: Origin = Origin.CLIENT, **how: int) -> Code:
     """The code for which `batch` is not appended; nothing else comes of it."""
     before = [repr(entry) for entry in states.active()], states.first_unstable
-    with pytest.raises(ValidationFailed) as caught:
+    with pytest.raises(AppendRefused) as caught:
         states.prepare([batch], origin, **how)  # type: ignore[arg-type]
     assert ([repr(entry) for entry in states.active()], states.first_unstable) == before
     assert caught.value.message is None

@@ -12,12 +12,18 @@ from typing import Any
 
 import pytest
 
+from kafkalet.broker.apis.produce_rules import (
+    WITHOUT_LOG_START,
+    check_first_header,
+    check_produced,
+    is_transactional,
+)
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.storage.config import LogConfig, LogRules
 from kafkalet.storage.files import Files
 from kafkalet.storage.producers import ProducerStates
-from kafkalet.storage.refusals import RecordsRefused, ValidationFailed
-from kafkalet.storage.validation import check_first_header, check_produced, is_transactional, validate
+from kafkalet.storage.refusals import AppendRefused, RecordsRefused
+from kafkalet.storage.validation import validate
 from kafkalet.storage.values import Origin
 from tests.golden import notation
 from tests.golden.matching import Matcher, resolve
@@ -67,7 +73,8 @@ class Partition:
             )
             change = self.producers.prepare(accepted.batches, Origin.CLIENT)
         except KafkaError as error:
-            start = self.log_start_offset if isinstance(error, ValidationFailed) else -1
+            has_start = isinstance(error, AppendRefused) and error.code not in WITHOUT_LOG_START
+            start = self.log_start_offset if has_start else -1
             answer = answer_of(error.code, log_start_offset=start, error_message=error.message)
             if isinstance(error, RecordsRefused):
                 answer["record_errors"] = [

@@ -30,8 +30,9 @@ from kafkalet.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kafkalet.protocol.records.effort import takes_long
 from kafkalet.protocol.wire import Buffer
 from kafkalet.storage.acceptance import Accepted
-from kafkalet.storage.refusals import RecordsRefused, ValidationFailed
-from kafkalet.storage.validation import check_first_header, check_produced, is_transactional
+from kafkalet.storage.refusals import AppendRefused, RecordsRefused
+
+from .produce_rules import WITHOUT_LOG_START, check_first_header, check_produced, is_transactional
 
 Answer = ProduceResponse.Topic.Partition
 Key = tuple[str, bytes, int]
@@ -201,8 +202,9 @@ def _append(
             appended = partition.produce(chunk, guard)
     except RecordsRefused as refusal:
         return _records_refused(key, refusal, partition.log.log_start_offset)
-    except ValidationFailed as refusal:
-        return _refused(key, refusal.code, refusal.message, log_start_offset=partition.log.log_start_offset)
+    except AppendRefused as refusal:
+        log_start_offset = UNKNOWN if refusal.code in WITHOUT_LOG_START else partition.log.log_start_offset
+        return _refused(key, refusal.code, refusal.message, log_start_offset)
     except KafkaError as error:
         return _refused_by(error, key, context)
     answer = Answer(

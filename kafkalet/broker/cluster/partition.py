@@ -405,8 +405,13 @@ class Partition:
     def legacy_offsets(
         self, timestamp: int, max_num_offsets: int, from_consumer: bool, only_leader: bool, now_ms: int
     ) -> list[int]:
-        """The answer of ListOffsets v0: offsets at which segments start, capped at the high watermark for consumers."""
+        """The answer of ListOffsets v0: offsets at which segments start, capped at the high watermark for consumers.
+
+        UNKNOWN_SERVER_ERROR if a negative number of offsets is asked for.
+        """
         log = self.log_for(None, only_leader)
+        if max_num_offsets < 0:
+            raise KafkaError(Code.UNKNOWN_SERVER_ERROR, f"{max_num_offsets} offsets were asked for")
         offsets = legacy_offsets_before(log, timestamp, max_num_offsets, now_ms)
         high_watermark = log.high_watermark
         if from_consumer and any(offset > high_watermark for offset in offsets):

@@ -247,6 +247,10 @@ def test_segments_behind_the_high_watermark_are_hidden_from_consumers(
     assert lagging.legacy_offsets(LATEST, 10, consumer, True, NOW_MS) == offsets
 
 
+def test_negative_number_of_offsets_answers_unknown_server_error(lagging: Partition) -> None:
+    assert code_of(lambda: lagging.legacy_offsets(LATEST, -1, True, True, NOW_MS)) is Code.UNKNOWN_SERVER_ERROR
+
+
 # Epochs
 
 
