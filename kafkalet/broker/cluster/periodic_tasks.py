@@ -13,7 +13,8 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from kafkalet.broker.config.broker_config import BrokerConfig
-from kafkalet.clock import Clock, Timer
+from kafkalet.broker.scheduling.periodic import PeriodicRunner
+from kafkalet.clock import Clock
 from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.files import explain
 
@@ -29,42 +30,27 @@ class Upkeep:
     def __init__(self, nodes: dict[int, Node], leadership: Leadership, clock: Clock) -> None:
         self._nodes = nodes
         self._leadership = leadership
-        self._clock = clock
-        self._timers: list[Timer] = []
+        self._runner = PeriodicRunner(clock)
 
     def start(
         self, config: BrokerConfig, *, durable: bool, has_followers: bool, write_again: Callable[[], None]
     ) -> None:
         """`write_again` writes the metadata if they could not be written before."""
-        self._every(config.log_initial_task_delay_ms, config.log_retention_check_interval_ms, self._retain)
+        every = self._runner.every
+        every(config.log_retention_check_interval_ms, self._retain, first_ms=config.log_initial_task_delay_ms)
         if durable:
             period_ms: float = config.replica_high_watermark_checkpoint_interval_ms
-            self._every(period_ms, period_ms, self._checkpoint)
-            self._every(period_ms, period_ms, write_again)
+            every(period_ms, self._checkpoint)
+            every(period_ms, write_again)
             flush_ms = config.given().get("log.flush.scheduler.interval.ms")
             if flush_ms is not None:
-                self._every(float(flush_ms), float(flush_ms), self._flush)
+                every(float(flush_ms), self._flush)
         if has_followers:
             lag_ms = config.replica_lag_time_max_ms
-            self._every(lag_ms / 2, lag_ms / 2, lambda: self._leadership.drop_laggards(lag_ms))
+            every(lag_ms / 2, lambda: self._leadership.drop_laggards(lag_ms))
 
     def stop(self) -> None:
-        for timer in self._timers:
-            timer.cancel()
-        self._timers.clear()
-
-    def _every(self, first_ms: float, period_ms: float, task: Callable[[], None]) -> None:
-        """Run a task again and again; an error in it is logged and does not end it."""
-        slot = len(self._timers)
-
-        def run() -> None:
-            try:
-                task()
-            except Exception:  # noqa: BLE001 - it must not end the task
-                _LOG.exception("%s failed", task)
-            self._timers[slot] = self._clock.call_later(period_ms, run)
-
-        self._timers.append(self._clock.call_later(first_ms, run))
+        self._runner.stop()
 
     def _retain(self) -> None:
         """Drop segments that are old, too many or below the log start, and forget producers long unheard of."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from kafkalet.broker.cluster.state_log import StateLog
 from kafkalet.broker.cluster.state_topics import CONSUMER_OFFSETS
-from kafkalet.clock import Timer
+from kafkalet.broker.scheduling.periodic import PeriodicRunner
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .arrivals import Arrivals
@@ -31,7 +31,7 @@ class GroupCoordinator:
         self._node = node
         self._shards: dict[int, Shard] = {}
         self._found: dict[str, Shard] = {}  # by group, to find it quickly
-        self._expiry: Timer | None = None
+        self._expiration = PeriodicRunner(node.clock)
         self.arrivals = Arrivals(node.clock)
         self.regexes = CheckedRegexes()
 
@@ -40,15 +40,14 @@ class GroupCoordinator:
 
     def load(self, log: StateLog) -> None:
         self._shards[log.index] = load(Shard(self._node, log))
-        if self._expiry is None:
-            self._expire_later()
+        if not self._expiration.is_running:
+            self._expiration.every(self._node.config.offsets_retention_check_interval_ms, self._expire)
 
     def unload(self, index: int) -> None:
         self._found.clear()
         self._shards.pop(index).close()
-        if not self._shards and self._expiry is not None:
-            self._expiry.cancel()
-            self._expiry = None
+        if not self._shards:
+            self._expiration.stop()
 
     def shard_of(self, group_id: str) -> Shard:
         """Where a group is, or would be. INVALID_GROUP_ID for the empty name, NOT_COORDINATOR where another broker
@@ -85,10 +84,6 @@ class GroupCoordinator:
         for shard in self._shards.values():
             remove_partitions(shard, topic, partitions)
 
-    def _expire_later(self) -> None:
-        self._expiry = self._node.clock.call_later(self._node.config.offsets_retention_check_interval_ms, self._expire)
-
     def _expire(self) -> None:
-        self._expire_later()
         for shard in self._shards.values():
             remove_expired(shard)

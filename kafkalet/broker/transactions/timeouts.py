@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterable
 
 from kafkalet.broker.cluster.state_log import StateRecord
 from kafkalet.broker.config.broker_config import BrokerConfig
-from kafkalet.clock import Clock, Timer
+from kafkalet.broker.scheduling.periodic import PeriodicRunner
+from kafkalet.clock import Clock
 from kafkalet.protocol.errors import Code
 
 from .metadata import IDLE_STATES, State
@@ -37,33 +38,19 @@ class Timeouts:
         abort: Callable[[Transaction], None],
     ) -> None:
         self._clock = clock
+        self._runner = PeriodicRunner(clock)
         self._config = config
         self._shards = shards
         self._abort = abort
-        self._timers: dict[Callable[[], None], Timer] = {}
 
     def start(self) -> None:
-        if not self._timers:
-            self._again(self._abort_late)
-            self._again(self._expire)
+        if not self._runner.is_running:
+            config = self._config
+            self._runner.every(config.transaction_abort_timed_out_transaction_cleanup_interval_ms, self._abort_late)
+            self._runner.every(config.transaction_remove_expired_transaction_cleanup_interval_ms, self._expire)
 
     def stop(self) -> None:
-        for timer in self._timers.values():
-            timer.cancel()
-        self._timers.clear()
-
-    def _again(self, task: Callable[[], None]) -> None:
-        period_ms = (
-            self._config.transaction_abort_timed_out_transaction_cleanup_interval_ms
-            if task == self._abort_late
-            else self._config.transaction_remove_expired_transaction_cleanup_interval_ms
-        )
-
-        def run() -> None:
-            self._again(task)
-            task()
-
-        self._timers[task] = self._clock.call_later(period_ms, run)
+        self._runner.stop()
 
     def _abort_late(self) -> None:
         now_ms = self._clock.now_ms()
