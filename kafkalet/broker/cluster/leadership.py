@@ -67,10 +67,10 @@ class Leadership:
             for node in state.replicas
             if node in self.nodes and (topic.name, state.index) not in self.nodes[node].offline
         ]
-        candidates = [node for node in alive if node in state.isr]
+        isr = state.isr
+        candidates = [node for node in alive if node in isr]
         if not candidates and alive and (unclean or self._may_lose_records(topic, state.index, alive[0])):
-            candidates = alive[:1]
-            state.isr = list(candidates)
+            candidates = isr = alive[:1]
         if preferred in candidates:
             leader = preferred
         elif state.leader in candidates:
@@ -79,11 +79,7 @@ class Leadership:
             leader = candidates[0] if candidates else NO_LEADER
         if leader is None or leader == state.leader:
             return False
-        state.leader = leader
-        state.leader_epoch += 1
-        state.partition_epoch += 1
-        if candidates:
-            state.isr = [node for node in state.isr if node in self.nodes]
+        state.change_leader(leader, [node for node in isr if node in self.nodes] if candidates else None)
         self.begin(topic, state)
         self._wake(topic.name, state.index)
         return True
@@ -98,8 +94,7 @@ class Leadership:
             if node_id not in state.replicas:
                 continue
             if node_id in state.isr and len(state.isr) > 1:
-                state.isr = [node for node in state.isr if node != node_id]
-                state.partition_epoch += 1
+                state.change_isr([node for node in state.isr if node != node_id])
             if state.leader == node_id:
                 self.elect(topic, state)
             elif (leader := self._replica(state.leader, topic.name, state.index)) is not None:
@@ -110,9 +105,7 @@ class Leadership:
         """Let nobody lead, in a new epoch: the brokers end all together, or have ended without a word."""
         for _, state in self.metadata.all_partitions():
             if state.leader != NO_LEADER:
-                state.leader = NO_LEADER
-                state.leader_epoch += 1
-                state.partition_epoch += 1
+                state.change_leader(NO_LEADER)
 
     def node_came(self, node_id: int) -> None:
         """Let a broker that is back follow what others lead, and lead what nobody could."""
@@ -135,11 +128,7 @@ class Leadership:
         New replicas follow at once unless they are held back. When all are in sync those that are to go are dropped;
         until then the partition `is_moving`.
         """
-        old = state.replicas
-        state.removing = sorted(set(old) - set(replicas))
-        state.adding = sorted(set(replicas) - set(old))
-        state.replicas = replicas + state.removing
-        state.partition_epoch += 1
+        state.begin_move(replicas)
         for node_id in state.adding:
             if (node := self.nodes.get(node_id)) is not None:
                 node.host(topic, state, node.config.log_config(topic.config), self.changed)
@@ -169,14 +158,9 @@ class Leadership:
             self._settle(topic, state, [node for node in state.isr if node in staying], dropped=state.removing)
 
     def _settle(self, topic: TopicState, state: PartitionState, isr: list[int], dropped: list[int]) -> None:
-        state.replicas = [node for node in state.replicas if node not in dropped]
-        state.isr, state.adding, state.removing = isr, [], []
-        state.partition_epoch += 1
+        state.end_move(isr, dropped, alive=self.nodes)
         if not dropped:
             return
-        if state.leader in dropped:
-            state.leader = next((node for node in state.replicas if node in isr and node in self.nodes), NO_LEADER)
-        state.leader_epoch += 1
         for node_id in dropped:
             if (node := self.nodes.get(node_id)) is not None:
                 node.drop(topic.name, state.index)
@@ -255,8 +239,7 @@ class Leadership:
                 and follower.caught_up_ms < oldest_ms
             }
             if late:
-                state.isr = _in_sync([node for node in state.isr if node not in late], leader)
-                state.partition_epoch += 1
+                state.change_isr(_in_sync([node for node in state.isr if node not in late], leader))
                 leader.advance_high_watermark()
                 self._wake(topic.name, state.index)
 
@@ -282,8 +265,7 @@ class Leadership:
         reached = leader.followers[node_id].log_end_offset
         if reached < max(leader.log.high_watermark, leader.epoch_start_offset or 0):
             return False
-        state.isr = _in_sync([*state.isr, node_id], leader)
-        state.partition_epoch += 1
+        state.change_isr(_in_sync([*state.isr, node_id], leader))
         leader.advance_high_watermark()
         return True
 

@@ -81,6 +81,8 @@ class PartitionState:
 
     While its replicas are moved, `replicas` holds the new ones and behind them those that are to go; `adding` and
     `removing` say which are new and which are to go.
+
+    The state changes only through its methods; each change raises `partition_epoch` by one (PartitionChangeBuilder).
     """
 
     __slots__ = ("adding", "index", "isr", "leader", "leader_epoch", "partition_epoch", "removing", "replicas")
@@ -99,6 +101,44 @@ class PartitionState:
     @property
     def is_moving(self) -> bool:
         return bool(self.adding or self.removing)
+
+    def change_leader(self, leader: int, isr: list[int] | None = None) -> None:
+        """Begin a new leader epoch under `leader` (NO_LEADER: nobody), with these in-sync replicas if they change."""
+        self.leader = leader
+        self.leader_epoch += 1
+        if isr is not None:
+            self.isr = isr
+        self.partition_epoch += 1
+
+    def change_isr(self, isr: list[int]) -> None:
+        """Change the in-sync replicas under the same leader."""
+        self.isr = isr
+        self.partition_epoch += 1
+
+    def begin_move(self, replicas: list[int]) -> None:
+        """Let `replicas` hold the partition; those that hold it now and are not among them go when the move ends."""
+        old = self.replicas
+        self.removing = sorted(set(old) - set(replicas))
+        self.adding = sorted(set(replicas) - set(old))
+        self.replicas = replicas + self.removing
+        self.partition_epoch += 1
+
+    def end_move(self, isr: list[int], dropped: Collection[int], alive: Container[int]) -> None:
+        """End a move, or take it back: the replicas that are `dropped` no longer hold the partition.
+
+        That begins a new leader epoch; if the leader is dropped, the first replica leads that is in sync and alive.
+        """
+        self.replicas = [node for node in self.replicas if node not in dropped]
+        self.isr, self.adding, self.removing = isr, [], []
+        if dropped:
+            if self.leader in dropped:
+                self.leader = next((node for node in self.replicas if node in isr and node in alive), NO_LEADER)
+            self.leader_epoch += 1
+        self.partition_epoch += 1
+
+    def note_leader_epoch(self, epoch: int) -> None:
+        """Continue from an epoch that was found in a log, if it is later. That is no change of the partition."""
+        self.leader_epoch = max(self.leader_epoch, epoch)
 
 
 class TopicState:

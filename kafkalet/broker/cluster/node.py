@@ -181,7 +181,7 @@ class Node:
 
         log = self.directory.get_or_create(topic.name, state.index, topic.topic_id, config)
         if (latest := log.latest_epoch) is not None:  # further than we know, if another broker wrote it
-            state.leader_epoch = max(state.leader_epoch, latest)
+            state.note_leader_epoch(latest)
         partition = Partition(self.node_id, topic, state, log, self.release, changed, self.metadata.endpoints)
         self.partitions[topic.name, state.index] = partition
         return partition

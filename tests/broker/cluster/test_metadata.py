@@ -136,3 +136,54 @@ def test_latest_zookeeper_offsets_are_kept() -> None:
     assert image.zookeeper_offset("g1", "t", 0) is None
     assert image.zookeeper_offset("more", "t", 0) == 8
     assert len(image._zookeeper_offsets) == MOST_ZOOKEEPER_OFFSETS
+
+
+# The state of a partition
+
+
+def epochs(state: PartitionState) -> tuple[int, int]:
+    return state.leader_epoch, state.partition_epoch
+
+
+def test_new_leader_begins_a_leader_epoch_and_keeps_the_in_sync_replicas() -> None:
+    state = PartitionState(0, [1, 2, 3])
+    state.change_leader(2)
+    assert (state.leader, state.isr, *epochs(state)) == (2, [1, 2, 3], 1, 1)
+    state.change_leader(3, [3])
+    assert (state.leader, state.isr, *epochs(state)) == (3, [3], 2, 2)
+
+
+def test_change_of_in_sync_replicas_is_no_new_leader_epoch() -> None:
+    state = PartitionState(0, [1, 2, 3])
+    state.change_isr([1, 3])
+    assert (state.leader, state.isr, *epochs(state)) == (1, [1, 3], 0, 1)
+
+
+def test_moving_partition_is_held_by_new_replicas_and_then_by_those_that_go() -> None:
+    state = PartitionState(0, [1, 2])
+    state.begin_move([4, 2, 3])
+    assert (state.replicas, state.adding, state.removing) == ([4, 2, 3, 1], [3, 4], [1])
+    assert state.is_moving
+    assert epochs(state) == (0, 1)
+
+
+def test_end_of_a_move_that_drops_the_leader_elects_the_first_in_sync_and_alive() -> None:
+    state = PartitionState(0, [1, 2])
+    state.begin_move([4, 2, 3])
+    state.end_move([2, 3, 4], state.removing, alive={2, 3})
+    assert (state.replicas, state.isr, state.leader, *epochs(state)) == ([4, 2, 3], [2, 3, 4], 2, 1, 2)
+    assert not state.is_moving
+
+
+def test_end_of_a_move_that_drops_no_replica_is_no_new_leader_epoch() -> None:
+    state = PartitionState(0, [1, 2])
+    state.begin_move([2, 1, 3])
+    state.end_move([1, 2, 3], state.removing, alive={1, 2, 3})
+    assert (state.replicas, state.leader, *epochs(state)) == ([2, 1, 3], 1, 0, 2)
+
+
+def test_leader_epoch_of_a_log_counts_only_if_it_is_later() -> None:
+    state = PartitionState(0, [1])
+    state.note_leader_epoch(5)
+    state.note_leader_epoch(3)
+    assert epochs(state) == (5, 0)

@@ -85,7 +85,7 @@ def test_rounds_of_expiry_end_with_the_last_shard() -> None:
 
 
 def has_rounds(groups: GroupCoordinator) -> bool:
-    return groups._expiry is not None
+    return groups._expiration.is_running
 
 
 def test_only_short_names_of_groups_are_remembered() -> None:
