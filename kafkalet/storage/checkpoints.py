@@ -1,8 +1,8 @@
 """The small text files beside the logs, whose formats are in formats.py.
 
-recovery-point-offset-checkpoint, replication-offset-checkpoint and log-start-offset-checkpoint lie in the data directory,
-leader-epoch-checkpoint in the directory of a log. All of them are replaced as a whole, so that a crash leaves the old or
-the new.
+recovery-point-offset-checkpoint, replication-offset-checkpoint and log-start-offset-checkpoint lie in the data
+directory, leader-epoch-checkpoint in the directory of a log. All of them are replaced as a whole, so that a crash
+leaves the old or the new.
 
 partition.metadata names the topic's id in the directory of a log; .kafka_cleanshutdown says that the last broker closed
 all logs before it left.
