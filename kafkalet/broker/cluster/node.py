@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 from kafkalet.broker.apis import SERVED
 from kafkalet.broker.config.broker_config import BrokerConfig
+from kafkalet.broker.config.connection_overrides import parse_overrides
 from kafkalet.broker.config.release import Release
 from kafkalet.broker.context import Context
 from kafkalet.broker.fetch_sessions import FetchSessions
-from kafkalet.broker.network.connection_limits import by_address, parse_overrides
+from kafkalet.broker.network.connection_limits import by_address
 from kafkalet.broker.network.listener import Listener
 from kafkalet.broker.network.listener_context import Limits
 from kafkalet.broker.network.receiving import ReceiveBuffer

@@ -17,12 +17,12 @@ import logging
 from collections.abc import Mapping
 from typing import Any, Generic, NamedTuple, Self, TypeVar, cast, overload
 
-from kafkalet.broker.network.connection_limits import check_overrides, check_together
 from kafkalet.broker.quoting import quoted
 from kafkalet.properties import Check, InvalidProperty, Property, Type, Value, as_text, at_least, whole_number
 from kafkalet.storage.config import LogConfig
 from kafkalet.storage.topic_properties import DAY_MS, HOUR_MS, topic_properties
 
+from .connection_overrides import check_overrides, check_together
 from .release import Release
 
 _LOG = logging.getLogger(__name__)
