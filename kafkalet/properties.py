@@ -12,8 +12,9 @@ topic's.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+Version = tuple[int, ...]
 Value = bool | int | float | str | tuple[str, ...] | None
 
 
@@ -178,6 +179,66 @@ class Property(NamedTuple):
 
     def default_value(self) -> Value:
         return None if self.default is None else self.type.parse(self.name, self.default)
+
+
+NO_EFFECT = "Known to Kafka; accepted and kept, without effect here."
+
+
+class Update(Enum):
+    """Whether a property may change while a broker runs: what Kafka's documentation calls its update mode."""
+
+    READ_ONLY = "read-only"
+    PER_BROKER = "per-broker"  # on one broker, not on all of them at once
+    CLUSTER_WIDE = "cluster-wide"  # on one broker, or on all of them
+
+
+class Declaration(NamedTuple):
+    """A row in a table of properties: one property, in which releases it exists, and what it does here."""
+
+    declared: Property  # as the newest release has it
+    documentation: str = ""  # one sentence
+    affects: str = ""  # the attribute that holds its value; empty for a property that is accepted without effect
+    update: Update = Update.READ_ONLY
+    since: Version = (0,)
+    until: Version = (99,)  # the first release without it
+    before: Mapping[Version, Mapping[str, Any]] = {}
+    """What differs before a release: `{(4, 0): {"default": "classic"}}`. The earliest release comes first."""
+    is_hidden: bool = False  # accepted, never described
+
+    @property
+    def name(self) -> str:
+        return self.declared.name
+
+    @property
+    def sentence(self) -> str:
+        """The documentation, which says so when the property has no effect here."""
+        if not self.documentation:
+            return NO_EFFECT
+        return self.documentation if self.affects else f"{self.documentation} Kept, without effect here."
+
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether it may change while a broker runs."""
+        return self.update is not Update.READ_ONLY
+
+    @property
+    def is_per_broker(self) -> bool:
+        """Whether it may not be set for all brokers at once."""
+        return self.update is Update.PER_BROKER
+
+    @property
+    def is_sensitive(self) -> bool:
+        """Whether its value is never shown."""
+        return self.declared.type is Type.PASSWORD
+
+    def in_release(self, version: Version) -> Property | None:
+        """The property as that release has it, or None if the release does not have it."""
+        if not self.since <= version < self.until:
+            return None
+        for until, different in self.before.items():
+            if version < until:
+                return self.declared._replace(**different)
+        return self.declared
 
 
 class PropertySet:

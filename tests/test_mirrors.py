@@ -20,11 +20,7 @@ APIS = SOURCE / "broker" / "apis"
 OFTEN = 5
 ELSEWHERE: dict[str, str] = {
     "broker.cluster.assignments": "golden/test_golden.py",
-    "broker.config.catalog.controllers": "broker/config/catalog/test_catalog.py",
-    "broker.config.catalog.coordinators": "broker/config/catalog/test_catalog.py",
-    "broker.config.catalog.logs": "broker/config/catalog/test_catalog.py",
-    "broker.config.catalog.network": "broker/config/catalog/test_catalog.py",
-    "broker.config.catalog.security": "broker/config/catalog/test_catalog.py",
+    "broker.config.without_effect": "broker/config/test_catalog.py",
     "broker.context": "broker/network/test_router.py",
     "broker.config.features": "broker/apis/test_api_versions.py",
     "broker.groups.assignors.balancer": "broker/groups/assignors/test_uniform.py",

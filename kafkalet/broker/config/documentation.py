@@ -3,11 +3,12 @@
 Loaded when somebody asks for documentation, and not before.
 """
 
-from .broker_config import SYNONYMS
+from kafkalet.properties import NO_EFFECT
+
+from .broker_properties import BROKER_PROPERTIES, READ_AS_GIVEN, TOPIC_DEFAULTS
 from .group_properties import properties_of_groups
 
 NEWEST = (4, 4)
-NO_EFFECT = "Known to Kafka; accepted and kept, without effect here."
 WITHOUT_EFFECT = " Kept, without effect here."
 """How the sentences end on properties of topics that no log looks at."""
 
@@ -59,69 +60,6 @@ TOPICS = {
     "unclean.leader.election.enable": "Whether a replica that is not in sync may lead when no other can.",
 }
 
-BROKERS = {
-    "auto.create.topics.enable": "Whether a Metadata request creates the topics that it names.",
-    "broker.id": "The id of the first broker, as node.id; the others count on from there.",
-    "broker.rack": "Where the broker stands; consumers of the same rack may read from it.",
-    "connections.max.idle.ms": "After how much silence a connection is closed.",
-    "controller.quota.window.num": "How many windows the quota of controller mutations looks back at.",
-    "controller.quota.window.size.seconds": "How long a window of the quota of controller mutations is.",
-    "default.replication.factor": "The replicas of a topic that is created without a number.",
-    "delete.topic.enable": "Whether clients may delete topics.",
-    "fetch.max.bytes": "The most bytes that an answer to a fetch holds.",
-    "group.consumer.assignment.interval.ms": "How long a consumer group keeps an assignment before computing another.",
-    "group.consumer.assignors": "The assignors of consumer groups; the first one is for groups that name none.",
-    "group.consumer.heartbeat.interval.ms": "How often members of consumer groups are told to send heartbeats.",
-    "group.consumer.max.size": "How many members a consumer group may have.",
-    "group.consumer.migration.policy": "Whether groups may go from classic to consumer, and back.",
-    "group.consumer.session.timeout.ms": "How long a member of a consumer group may be silent.",
-    "group.coordinator.rebalance.protocols": "Whether consumer groups are served: with consumer in this list.",
-    "group.initial.rebalance.delay.ms": "How long an empty classic group waits for further members; if it is not "
-    "given, only for clients that are seen coming.",
-    "group.max.session.timeout.ms": "The longest session timeout a member of a classic group may ask for.",
-    "group.max.size": "How many members a classic group may have.",
-    "group.min.session.timeout.ms": "The shortest session timeout a member of a classic group may ask for.",
-    "log.flush.scheduler.interval.ms": "How often logs are looked at that flush.ms wants on disk, in a data directory "
-    "that is kept; without it, never. Also what flush.ms is for a topic that does not say otherwise.",
-    "log.initial.task.delay.ms": "How long after its start a broker first looks for segments to drop.",
-    "log.retention.check.interval.ms": "How often a broker looks for segments to drop.",
-    "max.connections": "How many connections may be open at once; further ones wait.",
-    "max.connections.per.ip": "How many connections one address may have open at once; further ones are closed.",
-    "max.connections.per.ip.overrides": "The same for single addresses, as host:number,host:number.",
-    "max.incremental.fetch.session.cache.slots": "How many incremental fetch sessions are remembered.",
-    "max.request.partition.size.limit": "The most partitions that an answer to DescribeTopicPartitions holds.",
-    "node.id": "The id of the first broker; the others count on from there.",
-    "num.partitions": "The partitions of a topic that is created without a number.",
-    "offset.metadata.max.bytes": "How much text may be committed beside an offset.",
-    "offsets.commit.timeout.ms": "How long a commit waits for the replicas of its topic.",
-    "offsets.retention.check.interval.ms": "How often expired offsets are looked for.",
-    "offsets.retention.minutes": "How long offsets are kept after their group has lost its last member.",
-    "offsets.topic.num.partitions": "The partitions of __consumer_offsets, where groups keep their offsets.",
-    "offsets.topic.replication.factor": "The replicas of __consumer_offsets; by default at most one for each broker.",
-    "offsets.topic.segment.bytes": "The segment size of __consumer_offsets.",
-    "producer.id.expiration.ms": "How long a producer is remembered after its last batch.",
-    "quota.window.num": "How many windows the quotas of clients look back at.",
-    "quota.window.size.seconds": "How long a window of the quotas of clients is.",
-    "replica.high.watermark.checkpoint.interval.ms": "How often the high watermarks are noted on disk.",
-    "replica.lag.time.max.ms": "How long a follower may lag before it is no longer in sync.",
-    "replica.selector.class": "If it is given, consumers are sent to a replica of their rack, whatever the class.",
-    "request.timeout.ms": "How long a coordinator waits for the replicas of its topic.",
-    "socket.receive.buffer.bytes": "The receive buffer of a connection; the system's own if it is not given, or -1.",
-    "socket.request.max.bytes": "The largest request that is read.",
-    "socket.send.buffer.bytes": "The send buffer of a connection; the system's own if it is not given, or -1.",
-    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "How often overdue transactions are looked for.",
-    "transaction.max.timeout.ms": "The longest timeout a transactional producer may ask for.",
-    "transaction.partition.verification.enable": "Whether the coordinator is asked before the first batch of a "
-    "transaction.",
-    "transaction.remove.expired.transaction.cleanup.interval.ms": "How often unused transactional ids are looked for.",
-    "transaction.state.log.min.isr": "How many replicas of __transaction_state have to be in sync.",
-    "transaction.state.log.num.partitions": "The partitions of __transaction_state, where transactions are kept.",
-    "transaction.state.log.replication.factor": "The replicas of __transaction_state; by default at most one for each "
-    "broker.",
-    "transaction.state.log.segment.bytes": "The segment size of __transaction_state.",
-    "transactional.id.expiration.ms": "How long an unused transactional id is remembered.",
-}
-
 GROUPS = {
     "consumer.assignment.interval.ms": "How long the group keeps an assignment before it computes another.",
     "consumer.heartbeat.interval.ms": "How often members of the group are told to send heartbeats.",
@@ -135,12 +73,14 @@ GROUPS = {
 
 def documentation_of(name: str) -> str:
     """What a property of a topic, a broker, a group or a subscription is for."""
-    if (known := TOPICS.get(name) or BROKERS.get(name) or GROUPS.get(name)) is not None:
+    if (known := TOPICS.get(name) or GROUPS.get(name)) is not None:
         return known
-    for topic_property, synonyms in SYNONYMS.items():
-        if any(synonym.name == name for synonym in synonyms):
-            rest = WITHOUT_EFFECT if TOPICS[topic_property].endswith(WITHOUT_EFFECT) else ""
-            return f"What {topic_property} is for a topic that does not say otherwise.{rest}"
+    if (row := BROKER_PROPERTIES.get(name) or READ_AS_GIVEN.get(name)) is not None:
+        return row.sentence
+    for default in TOPIC_DEFAULTS:
+        if default.name == name:
+            rest = WITHOUT_EFFECT if TOPICS[default.topic].endswith(WITHOUT_EFFECT) else ""
+            return default.documentation or f"What {default.topic} is for a topic that does not say otherwise.{rest}"
     for property_ in properties_of_groups(NEWEST).values():
         if name in (property_.least, property_.most):
             bound = "The least" if name == property_.least else "The most"

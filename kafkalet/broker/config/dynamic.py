@@ -16,11 +16,11 @@ kafka.log.LogCleaner, kafka.network.ConnectionQuotas, kafka.server.KafkaConfig.v
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from kafkalet.properties import InvalidProperty, Type, Value, one_of
+from kafkalet.properties import Declaration, InvalidProperty, Type, Value, one_of
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .broker_config import BrokerConfig
-from .catalog import Known, known_property
+from .catalog import known_property
 
 MEBIBYTE = 1 << 20
 
@@ -106,7 +106,7 @@ def _set_of(names: Iterable[str], config: BrokerConfig, kind: str = "Set") -> st
     return f"[{joined}]" if config.release.prints_sets_as_java else f"{kind}({joined})"
 
 
-def _check_names(known: Mapping[str, Known], config: BrokerConfig) -> None:
+def _check_names(known: Mapping[str, Declaration], config: BrokerConfig) -> None:
     if fixed := [name for name, found in known.items() if not found.is_dynamic]:
         raise _refused(f"Cannot update these configs dynamically: {_set_of(fixed, config)}")
     if secure := [name for name in known if _KEYSTORES.match(name)]:
@@ -116,7 +116,7 @@ def _check_names(known: Mapping[str, Known], config: BrokerConfig) -> None:
         )
 
 
-def _check_words(name: str, text: str, known: Known, config: BrokerConfig) -> None:
+def _check_words(name: str, text: str, known: Declaration, config: BrokerConfig) -> None:
     """Raise InvalidProperty for words that Kafka does not take for a list or a class."""
     if known.declared.type is Type.LIST and config.release.refuses_duplicates_in_lists:
         words = [word.strip() for word in text.split(",")]

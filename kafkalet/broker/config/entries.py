@@ -9,11 +9,12 @@ from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
-from kafkalet.properties import InvalidProperty, Property, as_text
+from kafkalet.properties import Declaration, InvalidProperty, Property, as_text
 from kafkalet.storage.topic_properties import topic_properties
 
-from .broker_config import SYNONYMS, BrokerConfig
-from .catalog import Known, catalog, known_property
+from .broker_config import BrokerConfig
+from .broker_properties import SYNONYMS
+from .catalog import catalog, known_property
 
 UNKNOWN_TYPE = 0
 
@@ -97,7 +98,7 @@ def broker_entries(config: BrokerConfig, facts: Mapping[str, str]) -> Iterator[E
 
 
 def _broker_entry(
-    name: str, known: Known | None, text: str | None, config: BrokerConfig, facts: Mapping[str, str]
+    name: str, known: Declaration | None, text: str | None, config: BrokerConfig, facts: Mapping[str, str]
 ) -> Entry:
     is_sensitive = known is None or known.is_sensitive
     value = text if known is None or text is None else normal(known.declared, text)

@@ -4,11 +4,9 @@ import logging
 
 import pytest
 
-from kafkalet.broker.config.broker_config import READ_AS_GIVEN, SETTINGS, SYNONYMS, BrokerConfig, broker_defaults
+from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.broker.config.release import Release
 from kafkalet.properties import InvalidProperty
-from tests.broker.configuration import reads_of_configurations
-from tests.source import SOURCE
 
 HOUR_MS = 3_600_000
 
@@ -19,12 +17,6 @@ def test_what_is_not_given_has_kafkas_default() -> None:
     assert config.num_partitions == 1
     assert config.fetch_max_bytes == 57_671_680
     assert config.replica_selector_class is None
-
-
-def test_every_attribute_has_the_default_its_property_shows() -> None:
-    config = BrokerConfig()
-    for setting in SETTINGS.values():
-        assert getattr(config, setting.attribute) == setting.property.default_value(), setting.property.name
 
 
 def test_static_properties_count() -> None:
@@ -91,11 +83,6 @@ def test_what_is_set_on_a_topic_comes_before_the_brokers_default() -> None:
     assert (log.retention_ms, log.segment_bytes) == (6, 2000000)
 
 
-def test_every_topic_property_with_a_default_of_the_broker_exists_in_some_release() -> None:
-    names = {synonym.name for synonyms in SYNONYMS.values() for synonym in synonyms}
-    assert names == set(broker_defaults((2, 8))) | set(broker_defaults((3, 9))) | set(broker_defaults((4, 4)))
-
-
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -151,18 +138,6 @@ def test_properties_of_another_release_are_unknown() -> None:
     assert BrokerConfig({"zookeeper.connect": "x"}, Release.of("3.9")).unknown == []
     assert BrokerConfig({"zookeeper.connect": "x"}, Release.of("4.4")).unknown == ["zookeeper.connect"]
     assert BrokerConfig({"log.message.format.version": "0.9.0"}).unknown == ["log.message.format.version"]
-
-
-def test_every_property_that_is_acted_on_is_read_from_a_configuration() -> None:
-    read = reads_of_configurations()
-    assert [name for name, setting in SETTINGS.items() if setting.attribute not in read] == []
-
-
-def test_every_property_that_is_read_as_given_is_named_where_it_is_read() -> None:
-    elsewhere = [path for path in SOURCE.rglob("*.py") if path.parent.name != "catalog"]
-    readers = [path for path in elsewhere if path.name not in ("config.py", "documentation.py")]
-    text = "\n".join(path.read_text() for path in readers)
-    assert [name for name in READ_AS_GIVEN if f'"{name}"' not in text] == []
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """`kafkalet.broker.config.documentation`: a sentence for each property that is acted on."""
 
-from kafkalet.broker.config.broker_config import READ_AS_GIVEN, SETTINGS, broker_defaults
+from kafkalet.broker.config.broker_properties import topic_defaults_of
 from kafkalet.broker.config.client_metrics import PROPERTIES
-from kafkalet.broker.config.documentation import BROKERS, GROUPS, NO_EFFECT, TOPICS, WITHOUT_EFFECT, documentation_of
+from kafkalet.broker.config.documentation import GROUPS, NO_EFFECT, TOPICS, WITHOUT_EFFECT, documentation_of
 from kafkalet.broker.config.group_properties import properties_of_groups
 from kafkalet.storage.config import attribute_of
 from kafkalet.storage.topic_properties import topic_properties
@@ -25,12 +25,6 @@ def test_every_property_of_topics_has_a_sentence_and_none_is_of_nothing() -> Non
     assert TOPICS.keys() == {property_.name for release in RELEASES for property_ in topic_properties(release)}
 
 
-def test_every_property_a_broker_acts_on_has_a_sentence() -> None:
-    described = {setting.property.name for setting in SETTINGS.values() if not setting.is_internal}
-    assert described <= BROKERS.keys()
-    assert BROKERS.keys() - SETTINGS.keys() == READ_AS_GIVEN | {"log.flush.scheduler.interval.ms"}
-
-
 def test_properties_of_groups_and_subscriptions_that_are_acted_on_have_one() -> None:
     assert GROUPS.keys() - PROPERTIES.keys() <= properties_of_groups((4, 4)).keys()
     assert PROPERTIES.keys() <= GROUPS.keys()
@@ -38,7 +32,7 @@ def test_properties_of_groups_and_subscriptions_that_are_acted_on_have_one() -> 
 
 
 def test_defaults_of_topics_say_whose_they_are() -> None:
-    for name in broker_defaults((4, 4)):
+    for name in topic_defaults_of((4, 4)):
         if name not in TOPICS:
             assert "for a topic that does not say otherwise." in documentation_of(name), name
     assert documentation_of("log.preallocate").endswith(WITHOUT_EFFECT)
@@ -56,6 +50,6 @@ def test_the_rest_is_said_to_have_no_effect() -> None:
 
 
 def test_sentences_end() -> None:
-    for text in [*TOPICS.values(), *BROKERS.values(), *GROUPS.values(), NO_EFFECT]:
+    for text in [*TOPICS.values(), *GROUPS.values(), NO_EFFECT]:
         assert text[0].isupper() or text.split()[0] in TOPICS
         assert text.endswith(".")

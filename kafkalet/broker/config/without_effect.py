@@ -1,0 +1,395 @@
+"""The rest of the table of a broker's properties: what Kafka has and has no effect here.
+
+Read from Kafka 2.8, 3.9, 4.0, 4.3 and 4.4 (DescribeConfigs). A release between two of these is described like the
+younger one. One line is one property:
+
+    name  type  default  [update mode]  [>=least]  [releases]
+
+where `null` is no default, `''` an empty one; a property without an update mode is read-only; `>=1` is what Kafka
+allows, given for dynamic ones only; and the releases are `3.0-4.0` (from 3.0 on, before 4.0), `4.1+`, or nothing for
+all of them. `hidden` marks a property that Kafka accepts and never describes.
+
+Loaded when a caller names or describes such a property, and not before.
+"""
+
+from kafkalet.properties import Declaration, Property, Type, Update, Version, at_least
+
+PROPERTIES = """
+# brokers, controllers, metadata, ZooKeeper
+alter.config.policy.class.name                     CLASS    null
+alter.config.policy.kraft.compatibility.enable     BOOLEAN  false    3.0-4.0
+auto.leader.rebalance.enable                       BOOLEAN  true
+broker.heartbeat.interval.ms                       INT      2000     3.0+
+broker.id.generation.enable                        BOOLEAN  true     0-4.0
+broker.session.timeout.ms                          INT      9000     3.0+
+config.providers                                   LIST     ''       cluster-wide 4.1+
+controlled.shutdown.enable                         BOOLEAN  true
+controlled.shutdown.max.retries                    INT      3        0-4.0
+controlled.shutdown.retry.backoff.ms               LONG     5000     0-4.0
+controller.listener.names                          STRING   null     3.0-4.1
+controller.listener.names                          LIST     null     4.1+
+controller.quorum.append.linger.ms                 INT      25       3.0+
+controller.quorum.auto.join.enable                 BOOLEAN  false    4.1+
+controller.quorum.bootstrap.servers                LIST     ''       3.0+
+controller.quorum.election.backoff.max.ms          INT      1000     3.0+
+controller.quorum.election.timeout.ms              INT      1000     3.0+
+controller.quorum.fetch.max.bytes                  INT      1048576  4.1+
+controller.quorum.fetch.snapshot.max.bytes         INT      1048576  4.1+
+controller.quorum.fetch.timeout.ms                 INT      2000     3.0+
+controller.quorum.request.timeout.ms               INT      2000     3.0+
+controller.quorum.retry.backoff.ms                 INT      20       3.0+
+controller.quorum.voters                           LIST     ''       3.0+
+controller.socket.timeout.ms                       INT      30000
+create.topic.policy.class.name                     CLASS    null
+early.start.listeners                              STRING   null     3.0-4.1
+early.start.listeners                              LIST     null     4.1+
+eligible.leader.replicas.enable                    BOOLEAN  false    3.0-4.0
+initial.broker.registration.timeout.ms             INT      60000    3.0+
+inter.broker.listener.name                         STRING   null
+inter.broker.protocol.version                      STRING   2.8-IV1  0-3.0
+inter.broker.protocol.version                      STRING   3.9-IV0  3.0-4.0
+leader.imbalance.check.interval.seconds            LONG     300
+leader.imbalance.per.broker.percentage             INT      10       0-4.0
+metadata.log.dir                                   STRING   null     3.0+
+metadata.log.max.record.bytes.between.snapshots    LONG     20971520 3.0+
+metadata.log.max.snapshot.interval.ms              LONG     3600000  3.0+
+metadata.log.segment.bytes                         INT      1073741824 3.0+
+metadata.log.segment.ms                            LONG     604800000 3.0+
+metadata.max.idle.interval.ms                      INT      500      3.0+
+metadata.max.retention.bytes                       LONG     104857600 3.0+
+metadata.max.retention.ms                          LONG     604800000 3.0+
+process.roles                                      LIST     ''       3.0-4.0
+process.roles                                      LIST     null     4.0+
+reserved.broker.max.id                             INT      1000     0-4.0
+zookeeper.clientCnxnSocket                         STRING   null     0-4.0
+zookeeper.connect                                  STRING   null     0-4.0
+zookeeper.connection.timeout.ms                    INT      null     0-4.0
+zookeeper.max.in.flight.requests                   INT      10       0-4.0
+zookeeper.metadata.migration.enable                BOOLEAN  false    3.0-4.0
+zookeeper.session.timeout.ms                       INT      18000    0-4.0
+zookeeper.set.acl                                  BOOLEAN  false    0-4.0
+zookeeper.ssl.cipher.suites                        LIST     null     0-4.0
+zookeeper.ssl.client.enable                        BOOLEAN  false    0-4.0
+zookeeper.ssl.crl.enable                           BOOLEAN  false    0-4.0
+zookeeper.ssl.enabled.protocols                    LIST     null     0-4.0
+zookeeper.ssl.endpoint.identification.algorithm    STRING   HTTPS    0-4.0
+zookeeper.ssl.keystore.location                    STRING   null     0-4.0
+zookeeper.ssl.keystore.password                    PASSWORD null     0-4.0
+zookeeper.ssl.keystore.type                        STRING   null     0-4.0
+zookeeper.ssl.ocsp.enable                          BOOLEAN  false    0-4.0
+zookeeper.ssl.protocol                             STRING   TLSv1.2  0-4.0
+zookeeper.ssl.truststore.location                  STRING   null     0-4.0
+zookeeper.ssl.truststore.password                  PASSWORD null     0-4.0
+zookeeper.ssl.truststore.type                      STRING   null     0-4.0
+zookeeper.sync.time.ms                             INT      2000     0-3.0
+
+# groups, transactions, share groups, telemetry
+add.partitions.to.txn.retry.backoff.max.ms         INT      100      4.0+
+add.partitions.to.txn.retry.backoff.ms             INT      20       4.0+
+errors.deadletterqueue.auto.create.topics.enable   BOOLEAN  false    cluster-wide 4.4+
+errors.deadletterqueue.topic.name.prefix           STRING   dlq.     cluster-wide 4.4+
+group.consumer.max.assignment.interval.ms          INT      15000    4.1+
+group.consumer.max.heartbeat.interval.ms           INT      15000    3.0+
+group.consumer.max.session.timeout.ms              INT      60000    3.0+
+group.consumer.min.assignment.interval.ms          INT      0        4.1+
+group.consumer.min.heartbeat.interval.ms           INT      5000     3.0+
+group.consumer.min.session.timeout.ms              INT      45000    3.0+
+group.coordinator.append.linger.ms                 INT      10       3.0-4.0
+group.coordinator.append.linger.ms                 INT      5        4.0-4.1
+group.coordinator.append.linger.ms                 INT      -1       4.1+
+group.coordinator.background.threads               INT      2        4.1+
+group.coordinator.cached.buffer.max.bytes          INT      1048588  cluster-wide >=524288 4.1+
+group.coordinator.threads                          INT      1        3.0-4.0
+group.coordinator.threads                          INT      4        4.0+
+group.share.assignment.interval.ms                 INT      1000     cluster-wide >=0 4.1+
+group.share.assignors                              LIST     simple   4.1+
+group.share.delivery.count.limit                   INT      5        3.0+
+group.share.heartbeat.interval.ms                  INT      5000     3.0+
+group.share.max.assignment.interval.ms             INT      15000    4.1+
+group.share.max.delivery.count.limit               INT      10       4.1+
+group.share.max.groups                             SHORT    10       3.0-4.1
+group.share.max.heartbeat.interval.ms              INT      15000    3.0+
+group.share.max.partition.max.record.locks         INT      4000     4.1+
+group.share.max.record.lock.duration.ms            INT      60000    3.0+
+group.share.max.session.timeout.ms                 INT      60000    3.0+
+group.share.max.share.sessions                     INT      2000     4.1+
+group.share.max.size                               SHORT    200      3.0-4.0
+group.share.max.size                               INT      200      4.0+
+group.share.min.assignment.interval.ms             INT      0        4.1+
+group.share.min.delivery.count.limit               INT      2        4.1+
+group.share.min.heartbeat.interval.ms              INT      5000     3.0+
+group.share.min.partition.max.record.locks         INT      100      4.1+
+group.share.min.record.lock.duration.ms            INT      15000    3.0+
+group.share.min.session.timeout.ms                 INT      45000    3.0+
+group.share.partition.max.record.locks             INT      200      3.0-4.1
+group.share.partition.max.record.locks             INT      2000     4.1+
+group.share.record.lock.duration.ms                INT      30000    3.0+
+group.share.session.timeout.ms                     INT      45000    3.0+
+group.streams.assignment.interval.ms               INT      1000     cluster-wide >=0 4.1+
+group.streams.assignors                            LIST     sticky   4.4+
+group.streams.heartbeat.interval.ms                INT      5000     4.1+
+group.streams.initial.rebalance.delay.ms           INT      3000     4.1+
+group.streams.max.assignment.interval.ms           INT      15000    4.1+
+group.streams.max.heartbeat.interval.ms            INT      15000    4.1+
+group.streams.max.session.timeout.ms               INT      60000    4.1+
+group.streams.max.size                             INT      2147483647 4.1+
+group.streams.max.standby.replicas                 INT      2        4.1+
+group.streams.min.assignment.interval.ms           INT      0        4.1+
+group.streams.min.heartbeat.interval.ms            INT      5000     4.1+
+group.streams.min.session.timeout.ms               INT      45000    4.1+
+group.streams.num.standby.replicas                 INT      0        4.1+
+group.streams.rack.aware.assignment.tags           LIST     ''       4.4+
+group.streams.session.timeout.ms                   INT      45000    4.1+
+group.streams.topology.description.plugin.class    CLASS    null     4.4+
+offsets.commit.required.acks                       SHORT    -1       0-4.0
+offsets.load.buffer.size                           INT      5242880
+offsets.topic.compression.codec                    INT      0
+share.coordinator.append.linger.ms                 INT      10       4.0-4.1
+share.coordinator.append.linger.ms                 INT      -1       4.1+
+share.coordinator.cached.buffer.max.bytes          INT      1048588  cluster-wide >=524288 4.1+
+share.coordinator.load.buffer.size                 INT      5242880  4.0+
+share.coordinator.snapshot.update.records.per.snapshot INT      500      4.0+
+share.coordinator.state.topic.compression.codec    INT      0        4.0+
+share.coordinator.state.topic.min.isr              SHORT    2        4.0+
+share.coordinator.state.topic.num.partitions       INT      50       4.0+
+share.coordinator.state.topic.replication.factor   SHORT    3        4.0+
+share.coordinator.state.topic.segment.bytes        INT      104857600 4.0+
+share.coordinator.threads                          INT      1        4.0+
+share.coordinator.write.timeout.ms                 INT      5000     4.0+
+share.fetch.purgatory.purge.interval.requests      INT      1000     4.0+
+telemetry.max.bytes                                INT      1048576  3.0+
+transaction.state.log.load.buffer.size             INT      5242880
+producer.id.expiration.check.interval.ms            INT      null     hidden
+transaction.two.phase.commit.enable                BOOLEAN  false    4.1+
+
+# logs, replicas, tiered storage
+alter.log.dirs.replication.quota.window.num        INT      11
+alter.log.dirs.replication.quota.window.size.seconds INT      1
+background.threads                                 INT      10       cluster-wide >=1
+cordoned.log.dirs                                  LIST     ''       per-broker 4.1+
+follower.fetch.last.tiered.offset.enable           BOOLEAN  false    cluster-wide 4.1+
+log.cleaner.backoff.ms                             LONG     15000    cluster-wide >=0
+log.cleaner.dedupe.buffer.size                     LONG     134217728 cluster-wide
+log.cleaner.enable                                 BOOLEAN  true
+log.cleaner.io.buffer.load.factor                  DOUBLE   0.9      cluster-wide
+log.cleaner.io.buffer.size                         INT      524288   cluster-wide >=0
+log.cleaner.io.max.bytes.per.second                DOUBLE   1.7976931348623157E308 cluster-wide
+log.cleaner.threads                                INT      1        cluster-wide >=0
+log.dir                                            STRING   /tmp/kafka-logs 0-4.1
+log.dir                                            LIST     /tmp/kafka-logs 4.1+
+log.dir.failure.timeout.ms                         LONG     30000    3.0+
+log.dirs                                           STRING   null     0-4.1
+log.dirs                                           LIST     null     4.1+
+log.flush.offset.checkpoint.interval.ms            INT      60000
+log.flush.start.offset.checkpoint.interval.ms      INT      60000
+num.recovery.threads.per.data.dir                  INT      1        cluster-wide >=1 0-4.0
+num.recovery.threads.per.data.dir                  INT      2        cluster-wide >=1 4.0+
+num.replica.alter.log.dirs.threads                 INT      null
+num.replica.fetchers                               INT      1        cluster-wide 0-4.2
+num.replica.fetchers                               INT      1        cluster-wide >=1 4.2+
+remote.fetch.max.wait.ms                           INT      500      cluster-wide >=1 3.0+
+remote.list.offsets.request.timeout.ms             LONG     30000    cluster-wide >=1 4.0+
+remote.log.index.file.cache.total.size.bytes       LONG     1073741824 cluster-wide >=1 3.0+
+remote.log.manager.copier.thread.pool.size         INT      -1       3.0-4.0
+remote.log.manager.copier.thread.pool.size         INT      10       cluster-wide >=1 4.0+
+remote.log.manager.copy.max.bytes.per.second       LONG     9223372036854775807 cluster-wide >=1 3.0+
+remote.log.manager.copy.quota.window.num           INT      11       3.0+
+remote.log.manager.copy.quota.window.size.seconds  INT      1        3.0+
+remote.log.manager.expiration.thread.pool.size     INT      -1       3.0-4.0
+remote.log.manager.expiration.thread.pool.size     INT      10       cluster-wide >=1 4.0+
+remote.log.manager.fetch.max.bytes.per.second      LONG     9223372036854775807 cluster-wide >=1 3.0+
+remote.log.manager.fetch.quota.window.num          INT      11       3.0+
+remote.log.manager.fetch.quota.window.size.seconds INT      1        3.0+
+remote.log.manager.follower.thread.pool.size       INT      2        cluster-wide >=1 4.1+
+remote.log.manager.task.interval.ms                LONG     30000    3.0+
+remote.log.manager.thread.pool.size                INT      10       3.0-4.0
+remote.log.manager.thread.pool.size                INT      2        4.0+
+remote.log.metadata.custom.metadata.max.bytes      INT      128      3.0+
+remote.log.metadata.manager.class.name STRING org.apache.kafka.server.log.remote.metadata.storage.To\
+picBasedRemoteLogMetadataManager 3.0+
+remote.log.metadata.manager.class.path             STRING   null     3.0+
+remote.log.metadata.manager.impl.prefix            STRING   rlmm.config. 3.0+
+remote.log.metadata.manager.listener.name          STRING   null     3.0+
+remote.log.reader.max.pending.tasks                INT      100      3.0+
+remote.log.reader.threads                          INT      10       3.0-4.0
+remote.log.reader.threads                          INT      10       cluster-wide >=1 4.0+
+remote.log.storage.manager.class.name              STRING   null     3.0+
+remote.log.storage.manager.class.path              STRING   null     3.0+
+remote.log.storage.manager.impl.prefix             STRING   rsm.config. 3.0+
+remote.log.storage.system.enable                   BOOLEAN  false    3.0+
+replica.fetch.backoff.ms                           INT      1000
+replica.fetch.max.bytes                            INT      1048576
+replica.fetch.min.bytes                            INT      1
+replica.fetch.response.max.bytes                   INT      10485760
+replica.fetch.wait.max.ms                          INT      500
+replica.socket.receive.buffer.bytes                INT      65536
+replica.socket.timeout.ms                          INT      30000
+replication.quota.window.num                       INT      11
+replication.quota.window.size.seconds              INT      1
+
+# listeners, connections, threads, quotas
+advertised.host.name                               STRING   null     0-3.0
+advertised.listeners                               STRING   null     per-broker 0-4.0
+advertised.listeners                               STRING   null     4.0-4.1
+advertised.listeners                               LIST     null     4.1+
+advertised.port                                    INT      null     0-3.0
+auto.include.jmx.reporter                          BOOLEAN  true     3.0-4.0
+client.quota.callback.class                        CLASS    null
+control.plane.listener.name                        STRING   null     0-4.0
+delete.records.purgatory.purge.interval.requests   INT      1
+fetch.purgatory.purge.interval.requests            INT      1000
+host.name                                          STRING   ''       0-3.0
+kafka.metrics.polling.interval.secs                INT      10
+kafka.metrics.reporters                            LIST     ''
+listener.security.protocol.map STRING PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL\
+_SSL:SASL_SSL per-broker 0-3.0
+listener.security.protocol.map STRING SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:S\
+ASL_PLAINTEXT per-broker 3.0+
+listeners                                          STRING   null     per-broker 0-3.0
+listeners                                          STRING   PLAINTEXT://:9092 per-broker 3.0-4.1
+listeners                                          LIST     PLAINTEXT://:9092 per-broker 4.1+
+max.connection.creation.rate                       INT      2147483647 cluster-wide >=0
+metric.reporters                                   LIST     ''       cluster-wide 0-4.0
+metric.reporters LIST org.apache.kafka.common.metrics.JmxReporter cluster-wide 4.0+
+metrics.num.samples                                INT      2
+metrics.recording.level                            STRING   INFO
+metrics.sample.window.ms                           LONG     30000
+num.io.threads                                     INT      8        cluster-wide >=1
+num.network.threads                                INT      3        cluster-wide >=1
+port                                               INT      9092     0-3.0
+producer.purgatory.purge.interval.requests         INT      1000
+queued.max.request.bytes                           LONG     -1
+queued.max.requests                                INT      500
+quota.consumer.default                             LONG     9223372036854775807 0-3.0
+quota.producer.default                             LONG     9223372036854775807 0-3.0
+socket.connection.setup.timeout.max.ms             LONG     30000
+socket.connection.setup.timeout.ms                 LONG     10000
+socket.listen.backlog.size                         INT      50       3.0+
+
+# authentication, authorization, TLS
+authorizer.class.name                              STRING   ''
+connection.failed.authentication.delay.ms          INT      100
+connections.max.reauth.ms                          LONG     0
+delegation.token.expiry.check.interval.ms          LONG     3600000
+delegation.token.expiry.time.ms                    LONG     86400000
+delegation.token.master.key                        PASSWORD null     0-4.0
+delegation.token.max.lifetime.ms                   LONG     604800000
+delegation.token.secret.key                        PASSWORD null
+password.encoder.cipher.algorithm                  STRING   AES/CBC/PKCS5Padding 0-4.0
+password.encoder.iterations                        INT      4096     0-4.0
+password.encoder.key.length                        INT      128      0-4.0
+password.encoder.keyfactory.algorithm              STRING   null     0-4.0
+password.encoder.old.secret                        PASSWORD null     0-4.0
+password.encoder.secret                            PASSWORD null     0-4.0
+principal.builder.class                            CLASS    null     per-broker 0-3.0
+principal.builder.class CLASS org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBu\
+ilder per-broker 3.0+
+sasl.client.callback.handler.class                 CLASS    null
+sasl.enabled.mechanisms                            LIST     GSSAPI   per-broker
+sasl.jaas.config                                   PASSWORD null     per-broker
+sasl.kerberos.kinit.cmd                            STRING   /usr/bin/kinit per-broker
+sasl.kerberos.min.time.before.relogin              LONG     60000    per-broker
+sasl.kerberos.principal.to.local.rules             LIST     DEFAULT  per-broker
+sasl.kerberos.service.name                         STRING   null     per-broker
+sasl.kerberos.ticket.renew.jitter                  DOUBLE   0.05     per-broker
+sasl.kerberos.ticket.renew.window.factor           DOUBLE   0.8      per-broker
+sasl.login.callback.handler.class                  CLASS    null
+sasl.login.class                                   CLASS    null
+sasl.login.connect.timeout.ms                      INT      null     3.0+
+sasl.login.read.timeout.ms                         INT      null     3.0+
+sasl.login.refresh.buffer.seconds                  SHORT    300      per-broker
+sasl.login.refresh.min.period.seconds              SHORT    60       per-broker
+sasl.login.refresh.window.factor                   DOUBLE   0.8      per-broker
+sasl.login.refresh.window.jitter                   DOUBLE   0.05     per-broker
+sasl.login.retry.backoff.max.ms                    LONG     10000    3.0+
+sasl.login.retry.backoff.ms                        LONG     100      3.0+
+sasl.mechanism.controller.protocol                 STRING   GSSAPI   3.0+
+sasl.mechanism.inter.broker.protocol               STRING   GSSAPI   per-broker
+sasl.oauthbearer.allow.unverified.audience         BOOLEAN  false    4.4+
+sasl.oauthbearer.allow.unverified.issuer           BOOLEAN  false    4.4+
+sasl.oauthbearer.assertion.algorithm               STRING   RS256    4.1+
+sasl.oauthbearer.assertion.claim.aud               STRING   null     4.1+
+sasl.oauthbearer.assertion.claim.exp.seconds       INT      300      4.1+
+sasl.oauthbearer.assertion.claim.iss               STRING   null     4.1+
+sasl.oauthbearer.assertion.claim.jti.include       BOOLEAN  false    4.1+
+sasl.oauthbearer.assertion.claim.nbf.seconds       INT      60       4.1+
+sasl.oauthbearer.assertion.claim.sub               STRING   null     4.1+
+sasl.oauthbearer.assertion.file                    STRING   null     4.1+
+sasl.oauthbearer.assertion.private.key.file        STRING   null     4.1+
+sasl.oauthbearer.assertion.private.key.passphrase  PASSWORD null     4.1+
+sasl.oauthbearer.assertion.template.file           STRING   null     4.1+
+sasl.oauthbearer.client.credentials.client.id      STRING   null     4.1+
+sasl.oauthbearer.client.credentials.client.secret  PASSWORD null     4.1+
+sasl.oauthbearer.clock.skew.seconds                INT      30       3.0+
+sasl.oauthbearer.expected.audience                 LIST     null     3.0-4.1
+sasl.oauthbearer.expected.audience                 LIST     ''       4.1+
+sasl.oauthbearer.expected.issuer                   STRING   null     3.0+
+sasl.oauthbearer.jwks.endpoint.refresh.ms          LONG     3600000  3.0+
+sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms LONG     10000    3.0+
+sasl.oauthbearer.jwks.endpoint.retry.backoff.ms    LONG     100      3.0+
+sasl.oauthbearer.jwks.endpoint.url                 STRING   null     3.0+
+sasl.oauthbearer.jwt.retriever.class CLASS org.apache.kafka.common.security.oauthbearer.DefaultJwtRetriever 4.1+
+sasl.oauthbearer.jwt.validator.class CLASS org.apache.kafka.common.security.oauthbearer.DefaultJwtValidator 4.1+
+sasl.oauthbearer.scope                             STRING   null     4.1+
+sasl.oauthbearer.scope.claim.name                  STRING   scope    3.0+
+sasl.oauthbearer.sub.claim.name                    STRING   sub      3.0+
+sasl.oauthbearer.token.endpoint.url                STRING   null     3.0+
+sasl.server.callback.handler.class                 CLASS    null
+sasl.server.max.receive.size                       INT      524288
+security.inter.broker.protocol                     STRING   PLAINTEXT
+security.providers                                 STRING   null
+ssl.allow.dn.changes                               BOOLEAN  false    3.0+
+ssl.allow.san.changes                              BOOLEAN  false    3.0+
+ssl.cipher.suites                                  LIST     ''       per-broker
+ssl.client.auth                                    STRING   none     per-broker
+ssl.enabled.protocols                              LIST     TLSv1.2,TLSv1.3 per-broker
+ssl.endpoint.identification.algorithm              STRING   https    per-broker
+ssl.engine.factory.class                           CLASS    null     per-broker
+ssl.key.password                                   PASSWORD null     per-broker
+ssl.keymanager.algorithm                           STRING   SunX509  per-broker
+ssl.keystore.certificate.chain                     PASSWORD null     per-broker
+ssl.keystore.key                                   PASSWORD null     per-broker
+ssl.keystore.location                              STRING   null     per-broker
+ssl.keystore.password                              PASSWORD null     per-broker
+ssl.keystore.type                                  STRING   JKS      per-broker
+ssl.principal.mapping.rules                        STRING   DEFAULT
+ssl.protocol                                       STRING   TLSv1.3  per-broker
+ssl.provider                                       STRING   null     per-broker
+ssl.secure.random.implementation                   STRING   null     per-broker
+ssl.trustmanager.algorithm                         STRING   PKIX     per-broker
+ssl.truststore.certificates                        PASSWORD null     per-broker
+ssl.truststore.location                            STRING   null     per-broker
+ssl.truststore.password                            PASSWORD null     per-broker
+ssl.truststore.type                                STRING   JKS      per-broker
+"""
+
+_UPDATES = {update.value for update in Update}
+
+
+def declarations() -> list[Declaration]:
+    """The lines as rows of the table. A property has several where it differs from release to release."""
+    lines = (line.split() for line in PROPERTIES.splitlines())
+    return [_declaration(*words) for words in lines if words and words[0] != "#"]
+
+
+def _declaration(name: str, type_: str, default: str, *options: str) -> Declaration:
+    text = None if default == "null" else default.strip("'")
+    check, update, is_hidden = None, Update.READ_ONLY, False
+    since: Version = (0,)
+    until: Version = (99,)
+    for word in options:
+        if word in _UPDATES:
+            update = Update(word)
+        elif word.startswith(">="):
+            check = at_least(int(word[2:]))
+        elif word == "hidden":
+            is_hidden = True
+        else:
+            first, _, last = word.rstrip("+").partition("-")
+            since, until = _version(first), _version(last) if last else until
+    declared = Property(name, Type[type_], text, check)
+    return Declaration(declared, update=update, since=since, until=until, is_hidden=is_hidden)
+
+
+def _version(text: str) -> Version:
+    return tuple(int(part) for part in text.split("."))
