@@ -1,8 +1,9 @@
 """What a log obeys: the properties of its topic, parsed, and the rules of the emulated release that concern a log.
 
-One attribute for each property of a topic, by its name in snake case, with the default of Kafka 4.4; times in
-milliseconds, sizes in bytes, -1 where Kafka writes -1 for "no limit". A `LogConfig` is a value: a change of
-configuration is another `LogConfig`, handed to the log as a whole.
+One attribute for each property of a topic that a log obeys, by its name in snake case, with the default of Kafka 4.4;
+times in milliseconds, sizes in bytes, -1 where Kafka writes -1 for "no limit". The properties are declared in
+`topic_properties.py`. A `LogConfig` is a value: a change of configuration is another `LogConfig`, handed to the log as
+a whole.
 
     LogConfig()                                               Kafka's defaults
     LogConfig(segment_bytes=1 << 20)                          in tests
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple, Self
 
 from kafkalet.properties import InvalidProperty, Value
 
-from .topic_properties import DAY_MS, HOUR_MS, MAX_ARRAY, MAX_LONG, WEEK_MS, format_line, topic_properties
+from .topic_properties import FORMAT_VERSION, MAX_LONG, TOPIC_PROPERTIES, format_line, topic_properties
 
 
 class LogRules(NamedTuple):
@@ -36,59 +37,47 @@ BEFORE_MAX_MS = "message.timestamp.before.max.ms"
 AFTER_MAX_MS = "message.timestamp.after.max.ms"
 
 
+def _default(name: str) -> Any:
+    return TOPIC_PROPERTIES[name].declared.default_value()
+
+
 class LogConfig(NamedTuple):
     """The configuration of one log."""
 
-    segment_bytes: int = 1 << 30
-    segment_ms: int = WEEK_MS
-    segment_jitter_ms: int = 0
-    segment_index_bytes: int = 10 << 20
-    index_interval_bytes: int = 4096
-    preallocate: bool = False
+    segment_bytes: int = _default("segment.bytes")
+    segment_ms: int = _default("segment.ms")
+    segment_jitter_ms: int = _default("segment.jitter.ms")
+    segment_index_bytes: int = _default("segment.index.bytes")
+    index_interval_bytes: int = _default("index.interval.bytes")
 
-    retention_ms: int = WEEK_MS
+    retention_ms: int = _default("retention.ms")
     # Any negative number is no limit.
-    retention_bytes: int = -1
-    local_retention_ms: int = -2
-    local_retention_bytes: int = -2
-    file_delete_delay_ms: int = 60_000
+    retention_bytes: int = _default("retention.bytes")
+    file_delete_delay_ms: int = _default("file.delete.delay.ms")
 
-    cleanup_policy: frozenset[str] = frozenset({"delete"})
-    delete_retention_ms: int = DAY_MS
-    min_compaction_lag_ms: int = 0
-    max_compaction_lag_ms: int = MAX_LONG
-    min_cleanable_dirty_ratio: float = 0.5
+    cleanup_policy: frozenset[str] = frozenset(_default("cleanup.policy"))
+    max_compaction_lag_ms: int = _default("max.compaction.lag.ms")
 
-    max_message_bytes: int = (1 << 20) + 12
+    max_message_bytes: int = _default("max.message.bytes")
     # A record in a compressed batch may have so many bytes (4.4).
-    max_decompressed_message_bytes: int = MAX_ARRAY
-    message_timestamp_type: str = "CreateTime"
-    message_timestamp_before_max_ms: int = MAX_LONG
-    message_timestamp_after_max_ms: int = HOUR_MS
+    max_decompressed_message_bytes: int = _default("max.decompressed.message.bytes")
+    message_timestamp_type: str = _default("message.timestamp.type")
+    message_timestamp_before_max_ms: int = _default("message.timestamp.before.max.ms")
+    message_timestamp_after_max_ms: int = _default("message.timestamp.after.max.ms")
     # producer, uncompressed, gzip, snappy, lz4 or zstd
-    compression_type: str = "producer"
-    compression_gzip_level: int = -1
-    compression_lz4_level: int = 9
-    compression_zstd_level: int = 3
+    compression_type: str = _default("compression.type")
+    compression_gzip_level: int = _default("compression.gzip.level")
+    compression_lz4_level: int = _default("compression.lz4.level")
+    compression_zstd_level: int = _default("compression.zstd.level")
     # The format on disk: 0, 1 or 2. Other than 2 only where the release honours message.format.version.
     record_version: int = 2
-    message_downconversion_enable: bool = True
+    message_downconversion_enable: bool = _default("message.downconversion.enable")
 
-    flush_messages: int = MAX_LONG
-    flush_ms: int = MAX_LONG
+    flush_messages: int = _default("flush.messages")
+    flush_ms: int = _default("flush.ms")
 
-    min_insync_replicas: int = 1
-    unclean_leader_election_enable: bool = False
-    leader_replication_throttled_replicas: tuple[str, ...] = ()
-    follower_replication_throttled_replicas: tuple[str, ...] = ()
-
-    # Tiered storage is not emulated; its properties are kept and described.
-    remote_storage_enable: bool = False
-    remote_log_copy_disable: bool = False
-    remote_log_delete_on_disable: bool = False
-    remote_copy_lag_ms: int = 0
-    remote_copy_lag_bytes: int = -1
-    errors_deadletterqueue_group_enable: bool = False
+    min_insync_replicas: int = _default("min.insync.replicas")
+    unclean_leader_election_enable: bool = _default("unclean.leader.election.enable")
 
     # Rules of the emulated release, see LogRules.
     lifts_unstable_to_log_start: bool = False
@@ -124,17 +113,18 @@ class LogConfig(NamedTuple):
         allowed each but not together.
         """
         values = check(texts, rules)
-        format_version = values.pop("message.format.version", ".".join(str(part) for part in rules.version))
+        format_version = values.pop(FORMAT_VERSION, ".".join(str(part) for part in rules.version))
         both_sides = values.pop("message.timestamp.difference.max.ms", None)
         if both_sides is not None:  # the one bound of the years before KIP-937, where its successors leave it alone
             values = {BEFORE_MAX_MS: both_sides, AFTER_MAX_MS: both_sides, **values}
         if "internal.segment.bytes" in values:
             values["segment.bytes"] = values.pop("internal.segment.bytes")
-        attributes: dict[str, Any] = {attribute_of(name): value for name, value in values.items()}
+        effects = ((TOPIC_PROPERTIES[name].affects, value) for name, value in values.items())
+        attributes: dict[str, Any] = {attribute: value for attribute, value in effects if attribute}
         if "cleanup.policy" in values:
             attributes["cleanup_policy"] = frozenset(attributes["cleanup_policy"])
         if rules.version < (4, 0):
-            attributes.setdefault(attribute_of(AFTER_MAX_MS), MAX_LONG)
+            attributes.setdefault("message_timestamp_after_max_ms", MAX_LONG)
         if rules.honours_message_format:
             attributes["record_version"] = record_version(str(format_version))
         return cls(
@@ -142,11 +132,6 @@ class LogConfig(NamedTuple):
             lifts_unstable_to_log_start=rules.lifts_unstable_to_log_start,
             refuses_claimed_append_time=rules.refuses_claimed_append_time,
         )
-
-
-def attribute_of(name: str) -> str:
-    """The attribute of LogConfig that holds a property of a topic: `segment.bytes` is in `segment_bytes`."""
-    return name.replace(".", "_")
 
 
 def record_version(format_version: str) -> int:

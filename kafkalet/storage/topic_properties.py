@@ -1,11 +1,27 @@
-"""The properties a topic may have, release by release: name, type, default, what is allowed.
+"""The table of the properties that a topic may have.
 
-One line a property, with the releases that know it. The order is the one in which Kafka 4.4 lists them.
+One row holds all that is known of a property: its name, type, default, documentation, what is allowed, the releases
+that have it, and the attribute of LogConfig that it affects. The order is the one in which Kafka 4.4 lists them.
 """
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
-from kafkalet.properties import Check, InvalidProperty, Property, PropertySet, Type, Value, at_least, between, one_of
+from kafkalet.properties import (
+    Check,
+    Declaration,
+    InvalidProperty,
+    Property,
+    PropertySet,
+    Type,
+    Value,
+    Version,
+    at_least,
+    between,
+    one_of,
+)
+
+BOOLEAN, INT, LONG, DOUBLE, LIST, STRING = Type.BOOLEAN, Type.INT, Type.LONG, Type.DOUBLE, Type.LIST, Type.STRING
 
 MAX_LONG = (1 << 63) - 1
 MAX_ARRAY = (1 << 31) - 9  # Java makes no larger one
@@ -15,6 +31,8 @@ WEEK_MS = 7 * DAY_MS
 
 CODECS = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
 
+FORMAT_VERSION = "message.format.version"
+
 # The values of message.format.version: lines of releases, each with its last internal version where it has any.
 FORMAT_VERSIONS = (
     "0.8.0 0.8.1 0.8.2 0.9.0 0.10.0-IV1 0.10.1-IV2 0.10.2-IV0 0.11.0-IV2 1.0-IV0 1.1-IV0 "
@@ -23,13 +41,13 @@ FORMAT_VERSIONS = (
 )
 
 
-def format_versions(version: tuple[int, ...]) -> dict[str, str]:
+def format_versions(version: Version) -> dict[str, str]:
     """The lines of message.format.version that a release knows, each with its last internal version."""
     lines = {full.partition("-")[0]: full for full in FORMAT_VERSIONS.split()}
     return {line: full for line, full in lines.items() if _numbers(line)[: len(version)] <= version}
 
 
-def default_format_version(version: tuple[int, ...]) -> str:
+def default_format_version(version: Version) -> str:
     """What message.format.version is by default: the release's own, and 3.0 from there on (KIP-724)."""
     return [*format_versions(min(version, (3, 0))).values()][-1]
 
@@ -38,7 +56,7 @@ def _numbers(line: str) -> tuple[int, ...]:
     return tuple(int(part) for part in line.split("."))
 
 
-def format_version_check(version: tuple[int, ...]) -> Check:
+def format_version_check(version: Version) -> Check:
     """`0.10.2`, `2.8`, `2.8-IV1`, and patch releases of them (`ApiVersion`, later `MetadataVersion`)."""
     known = set[str]()
     for line, last in format_versions(version).items():
@@ -90,81 +108,129 @@ def check_policies(name: str, value: Value) -> None:
     one_of("compact", "delete")(name, value)
 
 
-class Row(NamedTuple):
-    """A property and the releases that know it: from `since` on and before `until`."""
-
-    property: Property
-    since: tuple[int, ...] = (0,)
-    until: tuple[int, ...] = (99,)
-
-
-def _rows(version: tuple[int, ...]) -> list[Row]:
-    boolean, integer, long, a_list, word = Type.BOOLEAN, Type.INT, Type.LONG, Type.LIST, Type.STRING
-    zero, one = at_least(0), at_least(1)
-    default_format, format_check = default_format_version(version), format_version_check(version)
-    day, week, most = str(DAY_MS), str(WEEK_MS), str(MAX_LONG)
-    return [
-        Row(Property("compression.type", word, "producer", one_of(*CODECS))),
-        Row(Property("errors.deadletterqueue.group.enable", boolean, "false"), since=(4, 4)),
-        Row(Property("remote.copy.lag.bytes", long, "-1", at_least(-1)), since=(4, 4)),
-        Row(Property("remote.log.delete.on.disable", boolean, "false"), since=(3, 9)),
-        Row(Property("leader.replication.throttled.replicas", a_list, "", check_throttled_replicas), since=(0, 10, 1)),
-        Row(Property("remote.storage.enable", boolean, "false", check_tiered_storage), since=(3, 6)),
-        Row(Property("message.downconversion.enable", boolean, "true"), since=(2, 0), until=(4, 0)),
-        Row(Property("min.insync.replicas", integer, "1", one)),
-        Row(Property("segment.jitter.ms", long, "0", zero)),
-        Row(Property("remote.log.copy.disable", boolean, "false"), since=(3, 9)),
-        Row(Property("local.retention.ms", long, "-2", at_least(-2)), since=(3, 6)),
-        Row(Property("cleanup.policy", a_list, "delete", one_of("compact", "delete")), until=(4, 2)),
-        Row(Property("cleanup.policy", a_list, "delete", check_policies), since=(4, 2)),
-        Row(Property("flush.ms", long, most, zero)),
-        Row(
-            Property("follower.replication.throttled.replicas", a_list, "", check_throttled_replicas), since=(0, 10, 1)
-        ),
-        Row(Property("compression.lz4.level", integer, "9", between(1, 17)), since=(3, 8)),
-        # KIP-1030 raised the bound; before it was what the head of an old message takes.
-        Row(Property("segment.bytes", integer, "1073741824", at_least(14)), until=(4, 0)),
-        Row(Property("segment.bytes", integer, "1073741824", at_least(1 << 20)), since=(4, 0)),
-        Row(Property("retention.ms", long, week, at_least(-1))),
-        Row(Property("compression.gzip.level", integer, "-1", check_gzip_level), since=(3, 8)),
-        Row(Property("remote.copy.lag.ms", long, "0", at_least(-1)), since=(4, 4)),
-        Row(Property("flush.messages", long, most, zero), until=(3, 0)),
-        Row(Property("flush.messages", long, most, one), since=(3, 0)),
-        Row(Property("compression.zstd.level", integer, "3", between(-(1 << 17), 22)), since=(3, 8)),
-        Row(Property("message.format.version", word, default_format, format_check), since=(0, 10, 0), until=(4, 0)),
-        Row(Property("max.compaction.lag.ms", long, most, one), since=(2, 3)),
-        Row(Property("file.delete.delay.ms", long, "60000", zero)),
-        Row(Property("max.message.bytes", integer, "1048588", zero)),
-        Row(Property("min.compaction.lag.ms", long, "0", zero), since=(0, 10, 1)),
-        Row(Property("message.timestamp.type", word, "CreateTime", one_of("CreateTime", "LogAppendTime")), (0, 10, 0)),
-        Row(Property("local.retention.bytes", long, "-2", at_least(-2)), since=(3, 6)),
-        Row(Property("preallocate", boolean, "false")),
-        Row(Property("index.interval.bytes", integer, "4096", zero)),
-        Row(Property("min.cleanable.dirty.ratio", Type.DOUBLE, "0.5", between(0, 1))),
-        Row(Property("unclean.leader.election.enable", boolean, "false")),
-        Row(Property("retention.bytes", long, "-1")),
-        Row(Property("delete.retention.ms", long, day, zero)),
-        # An hour since KIP-1030.
-        Row(Property("message.timestamp.after.max.ms", long, most, zero), since=(3, 6), until=(4, 0)),
-        Row(Property("message.timestamp.after.max.ms", long, str(HOUR_MS), zero), since=(4, 0)),
-        Row(Property("max.decompressed.message.bytes", integer, str(MAX_ARRAY), between(1, MAX_ARRAY)), since=(4, 4)),
-        Row(Property("message.timestamp.before.max.ms", long, most, zero), since=(3, 6)),
-        Row(Property("segment.ms", long, week, one)),
-        Row(Property("message.timestamp.difference.max.ms", long, most, zero), since=(0, 10, 0), until=(4, 0)),
-        Row(Property("segment.index.bytes", integer, "10485760", zero), until=(3, 0)),
-        Row(Property("segment.index.bytes", integer, "10485760", at_least(4)), since=(3, 0)),
-    ]
+def acting(
+    name: str, type_: Type, default: str | None, documentation: str, check: Check | None = None, **rest: Any
+) -> Declaration:
+    """A property that logs obey, in the attribute of LogConfig with its name unless `affects` gives another."""
+    rest.setdefault("affects", name.replace(".", "_"))
+    return Declaration(Property(name, type_, default, check), documentation, **rest)
 
 
-# Accepted, never described: Kafka's own tests need segments smaller than segment.bytes allows.
-INTERNAL_SEGMENT_BYTES = Row(Property("internal.segment.bytes", Type.INT, None), since=(4, 1))
+def kept(
+    name: str, type_: Type, default: str | None, documentation: str, check: Check | None = None, **rest: Any
+) -> Declaration:
+    """A property that is accepted, kept and described, and has no effect here."""
+    return Declaration(Property(name, type_, default, check), documentation, **rest)
 
-_TABLES: dict[tuple[int, ...], PropertySet] = {}
+
+# fmt: off
+_ROWS = (
+    acting("compression.type", STRING, "producer",
+        "The codec of stored batches; producer keeps the one they came in.", one_of(*CODECS)),
+    kept("errors.deadletterqueue.group.enable", BOOLEAN, "false",
+        "Whether the topic may be a dead letter queue of share groups.", since=(4, 4)),
+    kept("remote.copy.lag.bytes", LONG, "-1", "How much a log may hold before it is copied to tiered storage.",
+        at_least(-1), since=(4, 4)),
+    kept("remote.log.delete.on.disable", BOOLEAN, "false",
+        "Whether tiered data goes when tiered storage is switched off.", since=(3, 9)),
+    kept("leader.replication.throttled.replicas", LIST, "",
+        "Leaders that are slowed down, as partition:broker, or *.", check_throttled_replicas, since=(0, 10, 1)),
+    kept("remote.storage.enable", BOOLEAN, "false", "Switches tiered storage on; true is refused.",
+        check_tiered_storage, since=(3, 6)),
+    acting("message.downconversion.enable", BOOLEAN, "true",
+        "Whether old consumers get records in the format they know.", since=(2, 0), until=(4, 0)),
+    acting("min.insync.replicas", INT, "1",
+        "How many replicas have to be in sync for a produce request with acks=all.", at_least(1)),
+    acting("segment.jitter.ms", LONG, "0",
+        "By how much at most a segment is closed earlier than segment.ms says, by chance.", at_least(0)),
+    kept("remote.log.copy.disable", BOOLEAN, "false", "Stops copying to tiered storage.", since=(3, 9)),
+    kept("local.retention.ms", LONG, "-2", "How long data stays on local disk under tiered storage.", at_least(-2),
+        since=(3, 6)),
+    acting("cleanup.policy", LIST, "delete",
+        "What becomes of old records: delete drops old segments. compact keeps them, because compaction does not "
+        "run here, and refuses records without a key.", check_policies,
+        before={(4, 2): {"check": one_of("compact", "delete")}}),
+    acting("flush.ms", LONG, str(MAX_LONG),
+        "After what time a log is forced to the disk; looked at every log.flush.scheduler.interval.ms.", at_least(0)),
+    kept("follower.replication.throttled.replicas", LIST, "",
+        "Followers that are slowed down, as partition:broker, or *.", check_throttled_replicas, since=(0, 10, 1)),
+    acting("compression.lz4.level", INT, "9", "The lz4 level for batches that the broker compresses, 1 to 17.",
+        between(1, 17), since=(3, 8)),
+    acting("segment.bytes", INT, "1073741824", "The size at which a segment is closed and a new one begun.",
+        at_least(1 << 20), before={(4, 0): {"check": at_least(14)}}),
+    acting("retention.ms", LONG, str(WEEK_MS),
+        "How old records may become before their segments are dropped; -1 for no limit.", at_least(-1)),
+    acting("compression.gzip.level", INT, "-1",
+        "The gzip level for batches that the broker compresses, 1 to 9; -1 for the codec's own.", check_gzip_level,
+        since=(3, 8)),
+    kept("remote.copy.lag.ms", LONG, "0", "How old a segment may be before it is copied to tiered storage.",
+        at_least(-1), since=(4, 4)),
+    acting("flush.messages", LONG, str(MAX_LONG), "After how many records a log is forced to the disk.", at_least(1),
+        before={(3, 0): {"check": at_least(0)}}),
+    acting("compression.zstd.level", INT, "3", "The zstd level for batches that the broker compresses.",
+        between(-(1 << 17), 22), since=(3, 8)),
+    acting("message.format.version", STRING, "3.0-IV1",
+        "The release whose record format is stored; without effect from 3.0 on.", affects="record_version",
+        since=(0, 10, 0), until=(4, 0)),
+    acting("max.compaction.lag.ms", LONG, str(MAX_LONG),
+        "The age at which a compacted topic closes a segment, if segment.ms is longer.", at_least(1), since=(2, 3)),
+    acting("file.delete.delay.ms", LONG, "60000", "How long the files of a dropped segment stay on disk.",
+        at_least(0)),
+    acting("max.message.bytes", INT, "1048588", "The largest batch that is accepted, as it is sent, with its header.",
+        at_least(0)),
+    kept("min.compaction.lag.ms", LONG, "0", "How long a record is safe from compaction.", at_least(0),
+        since=(0, 10, 1)),
+    acting("message.timestamp.type", STRING, "CreateTime",
+        "Whose time records have: CreateTime the producer's, LogAppendTime the broker's.",
+        one_of("CreateTime", "LogAppendTime"), since=(0, 10, 0)),
+    kept("local.retention.bytes", LONG, "-2", "How much stays on local disk under tiered storage.", at_least(-2),
+        since=(3, 6)),
+    kept("preallocate", BOOLEAN, "false", "Whether a new segment takes its disk space at once."),
+    acting("index.interval.bytes", INT, "4096", "How many bytes of records lie between two entries of an index.",
+        at_least(0)),
+    kept("min.cleanable.dirty.ratio", DOUBLE, "0.5", "Which part of a log has to be new before it is compacted.",
+        between(0, 1)),
+    acting("unclean.leader.election.enable", BOOLEAN, "false",
+        "Whether a replica that is not in sync may lead when no other can."),
+    acting("retention.bytes", LONG, "-1",
+        "How large a partition may grow before its oldest segments are dropped; -1 for no limit."),
+    kept("delete.retention.ms", LONG, str(DAY_MS), "How long compaction keeps the deletion of a key.", at_least(0)),
+    acting("message.timestamp.after.max.ms", LONG, str(HOUR_MS),
+        "How far in the future a producer's timestamp may lie.", at_least(0), since=(3, 6),
+        before={(4, 0): {"default": str(MAX_LONG)}}),
+    acting("max.decompressed.message.bytes", INT, str(MAX_ARRAY),
+        "The largest record of a compressed batch that is accepted, once decompressed.", between(1, MAX_ARRAY),
+        since=(4, 4)),
+    acting("message.timestamp.before.max.ms", LONG, str(MAX_LONG),
+        "How far in the past a producer's timestamp may lie.", at_least(0), since=(3, 6)),
+    acting("segment.ms", LONG, str(WEEK_MS),
+        "The age, by its records, at which a segment is closed and a new one begun.", at_least(1)),
+    acting("message.timestamp.difference.max.ms", LONG, str(MAX_LONG),
+        "How far from now a producer's timestamp may lie, on either side.", at_least(0),
+        affects="message_timestamp_before_max_ms message_timestamp_after_max_ms", since=(0, 10, 0), until=(4, 0)),
+    acting("segment.index.bytes", INT, "10485760", "The size an index may have; a full one closes its segment.",
+        at_least(4), before={(3, 0): {"check": at_least(0)}}),
+    # Kafka's own tests need segments smaller than segment.bytes allows.
+    acting("internal.segment.bytes", INT, None, "segment.bytes without its lower bound, for tests.",
+        affects="segment_bytes", since=(4, 1), is_hidden=True),
+)
+# fmt: on
+
+TOPIC_PROPERTIES: Mapping[str, Declaration] = {row.name: row for row in _ROWS}
+
+_TABLES: dict[Version, PropertySet] = {}
 
 
-def topic_properties(version: tuple[int, ...]) -> PropertySet:
+def topic_properties(version: Version) -> PropertySet:
     """The properties a topic may have in the release of that version number, with their defaults."""
     if version not in _TABLES:
-        rows = [*_rows(version), INTERNAL_SEGMENT_BYTES]
-        _TABLES[version] = PropertySet(row.property for row in rows if row.since <= version < row.until)
+        declared = (row.in_release(version) for row in _ROWS)
+        _TABLES[version] = PropertySet(_with_formats_of(version, known) for known in declared if known is not None)
     return _TABLES[version]
+
+
+def _with_formats_of(version: Version, known: Property) -> Property:
+    """message.format.version differs in every release: each knows its own format and those of all releases before."""
+    if known.name != FORMAT_VERSION:
+        return known
+    return known._replace(default=default_format_version(version), check=format_version_check(version))

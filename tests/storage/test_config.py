@@ -3,25 +3,15 @@
 import pytest
 
 from kafkalet.properties import InvalidProperty
-from kafkalet.storage.config import LogConfig, LogRules, UnknownProperty, attribute_of, record_version
+from kafkalet.storage.config import LogConfig, LogRules, UnknownProperty, record_version
 from kafkalet.storage.topic_properties import HOUR_MS, MAX_LONG, topic_properties
 
 OLD = LogRules((2, 8), lifts_unstable_to_log_start=True, honours_message_format=True)
 LAST_3 = LogRules((3, 9), lifts_unstable_to_log_start=True)
-NOT_HELD = {"message.format.version", "message.timestamp.difference.max.ms", "internal.segment.bytes"}
 
 
 def test_nothing_given_is_kafkas_default() -> None:
     assert LogConfig.of({}) == LogConfig()
-
-
-def test_the_defaults_of_the_class_are_those_of_the_table() -> None:
-    config = LogConfig()
-    for property_ in topic_properties((4, 4)):
-        if property_.name not in NOT_HELD:
-            held = getattr(config, attribute_of(property_.name))
-            expected = property_.default_value()
-            assert held == (frozenset(expected) if isinstance(held, frozenset) else expected), property_.name  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("rules", [OLD, LAST_3, LogRules()], ids=["2.8", "3.9", "4.4"])
@@ -31,12 +21,11 @@ def test_every_property_of_a_release_can_be_given_its_default(rules: LogRules) -
 
 
 def test_given_properties_are_parsed() -> None:
-    config = LogConfig.of({"retention.ms": "1000", "cleanup.policy": "compact, delete", "preallocate": "TRUE"})
+    config = LogConfig.of({"retention.ms": "1000", "cleanup.policy": "compact, delete"})
     assert config.retention_ms == 1000
     assert config.cleanup_policy == {"compact", "delete"}
     assert config.is_compacted
     assert config.deletes_old_segments
-    assert config.preallocate is True
 
 
 def test_an_unknown_name_is_refused_in_kafkas_words() -> None:

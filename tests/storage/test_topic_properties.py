@@ -8,12 +8,14 @@ import pytest
 
 from kafkalet.properties import InvalidProperty
 from kafkalet.storage.config import LogConfig, LogRules
-from kafkalet.storage.topic_properties import topic_properties
+from kafkalet.storage.topic_properties import TOPIC_PROPERTIES, topic_properties
+from tests.broker.configuration import reads_of_configurations
 
 with open(os.path.join(os.path.dirname(__file__), "recorded_topic_properties.json"), encoding="utf-8") as file:
     RECORDED: dict[str, Any] = json.load(file)
 
 RELEASES = {"2.8": (2, 8), "3.9": (3, 9), "4.4": (4, 4)}
+RULES = set(LogRules._fields) & set(LogConfig._fields)
 HIDDEN = "internal.segment.bytes"
 
 release = pytest.mark.parametrize("release", RELEASES)
@@ -32,6 +34,21 @@ def test_a_release_has_kafkas_properties_with_their_types_and_defaults(release: 
 def test_properties_come_in_the_order_of_kafka() -> None:
     names = [property_.name for property_ in topic_properties((4, 4))]
     assert names[:-1] == list(RECORDED["4.4"]["properties"])
+
+
+def test_property_is_documented_by_a_sentence() -> None:
+    for row in TOPIC_PROPERTIES.values():
+        assert row.documentation[0].isupper() or row.documentation.split()[0] in TOPIC_PROPERTIES, row.name
+        assert row.documentation.endswith("."), row.name
+
+
+def test_declared_effects_are_the_attributes_of_a_log_config() -> None:
+    affected = {attribute for row in TOPIC_PROPERTIES.values() for attribute in row.affects.split()}
+    assert affected | RULES == set(LogConfig._fields)
+
+
+def test_attribute_of_a_log_config_is_read() -> None:
+    assert set(LogConfig._fields) - reads_of_configurations() == set()
 
 
 @release

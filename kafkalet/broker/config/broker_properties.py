@@ -53,258 +53,139 @@ def text(name: str, default: str | None, documentation: str, *, check: Check | N
 class BrokerProperties:
     """The properties of the broker itself. `since` is the release that brought one; it is accepted before, too."""
 
+    # fmt: off
     # topics
-    auto_create_topics_enable = boolean(
-        "auto.create.topics.enable", True, "Whether a Metadata request creates the topics that it names."
-    )
+    auto_create_topics_enable = boolean("auto.create.topics.enable", True,
+        "Whether a Metadata request creates the topics that it names.")
     delete_topic_enable = boolean("delete.topic.enable", True, "Whether clients may delete topics.")
-    num_partitions = integer(
-        "num.partitions", 1, "The partitions of a topic that is created without a number.", least=1
-    )
-    default_replication_factor = integer(
-        "default.replication.factor", 1, "The replicas of a topic that is created without a number."
-    )
+    num_partitions = integer("num.partitions", 1, "The partitions of a topic that is created without a number.",
+        least=1)
+    default_replication_factor = integer("default.replication.factor", 1,
+        "The replicas of a topic that is created without a number.")
 
     # connections
-    socket_request_max_bytes = integer(
-        "socket.request.max.bytes", 100 << 20, "The largest request that is read.", least=1
-    )
-    socket_send_buffer_bytes = integer(
-        "socket.send.buffer.bytes",
-        100 << 10,
-        "The send buffer of a connection; the system's own if it is not given, or -1.",
-    )
-    socket_receive_buffer_bytes = integer(
-        "socket.receive.buffer.bytes",
-        100 << 10,
-        "The receive buffer of a connection; the system's own if it is not given, or -1.",
-    )
-    connections_max_idle_ms = long("connections.max.idle.ms", 600_000, "After how much silence a connection is closed.")
-    max_connections = integer(
-        "max.connections",
-        MAX_INT,
-        "How many connections may be open at once; further ones wait.",
-        least=0,
-        update=Update.CLUSTER_WIDE,
-    )
-    max_connections_per_ip = integer(
-        "max.connections.per.ip",
-        MAX_INT,
-        "How many connections one address may have open at once; further ones are closed.",
-        least=0,
-        update=Update.CLUSTER_WIDE,
-    )
+    socket_request_max_bytes = integer("socket.request.max.bytes", 100 << 20, "The largest request that is read.",
+        least=1)
+    socket_send_buffer_bytes = integer("socket.send.buffer.bytes", 100 << 10,
+        "The send buffer of a connection; the system's own if it is not given, or -1.")
+    socket_receive_buffer_bytes = integer("socket.receive.buffer.bytes", 100 << 10,
+        "The receive buffer of a connection; the system's own if it is not given, or -1.")
+    connections_max_idle_ms = long("connections.max.idle.ms", 600_000,
+        "After how much silence a connection is closed.")
+    max_connections = integer("max.connections", MAX_INT,
+        "How many connections may be open at once; further ones wait.", least=0, update=Update.CLUSTER_WIDE)
+    max_connections_per_ip = integer("max.connections.per.ip", MAX_INT,
+        "How many connections one address may have open at once; further ones are closed.", least=0,
+        update=Update.CLUSTER_WIDE)
     # as in "10.0.0.1:100,other.host:3"
-    max_connections_per_ip_overrides = text(
-        "max.connections.per.ip.overrides",
-        "",
-        "The same for single addresses, as host:number,host:number.",
-        check=check_overrides,
-        update=Update.CLUSTER_WIDE,
-    )
+    max_connections_per_ip_overrides = text("max.connections.per.ip.overrides", "",
+        "The same for single addresses, as host:number,host:number.", check=check_overrides,
+        update=Update.CLUSTER_WIDE)
 
     # fetching
-    fetch_max_bytes = integer(
-        "fetch.max.bytes", 55 << 20, "The most bytes that an answer to a fetch holds.", least=1024
-    )
-    max_incremental_fetch_session_cache_slots = integer(
-        "max.incremental.fetch.session.cache.slots",
-        1000,
-        "How many incremental fetch sessions are remembered.",
-        least=0,
-    )
-    max_request_partition_size_limit = integer(
-        "max.request.partition.size.limit",
-        2000,
-        "The most partitions that an answer to DescribeTopicPartitions holds.",
-        least=1,
-        since=(3, 0),
-    )
-    replica_selector_class = text(
-        "replica.selector.class",
-        None,
-        "If it is given, consumers are sent to a replica of their rack, whatever the class.",
-    )
+    fetch_max_bytes = integer("fetch.max.bytes", 55 << 20, "The most bytes that an answer to a fetch holds.",
+        least=1024)
+    max_incremental_fetch_session_cache_slots = integer("max.incremental.fetch.session.cache.slots", 1000,
+        "How many incremental fetch sessions are remembered.", least=0)
+    max_request_partition_size_limit = integer("max.request.partition.size.limit", 2000,
+        "The most partitions that an answer to DescribeTopicPartitions holds.", least=1, since=(3, 0))
+    replica_selector_class = text("replica.selector.class", None,
+        "If it is given, consumers are sent to a replica of their rack, whatever the class.")
     broker_rack = text("broker.rack", None, "Where the broker stands; consumers of the same rack may read from it.")
 
     # replication
-    replica_lag_time_max_ms = long(
-        "replica.lag.time.max.ms", 30_000, "How long a follower may lag before it is no longer in sync."
-    )
-    replica_high_watermark_checkpoint_interval_ms = long(
-        "replica.high.watermark.checkpoint.interval.ms", 5000, "How often the high watermarks are noted on disk."
-    )
+    replica_lag_time_max_ms = long("replica.lag.time.max.ms", 30_000,
+        "How long a follower may lag before it is no longer in sync.")
+    replica_high_watermark_checkpoint_interval_ms = long("replica.high.watermark.checkpoint.interval.ms", 5000,
+        "How often the high watermarks are noted on disk.")
 
     # care of the logs
-    log_retention_check_interval_ms = long(
-        "log.retention.check.interval.ms", 300_000, "How often a broker looks for segments to drop.", least=1
-    )
-    log_initial_task_delay_ms = long(
-        "log.initial.task.delay.ms",
-        30_000,
-        "How long after its start a broker first looks for segments to drop.",
-        least=0,
-        is_hidden=True,
-    )
+    log_retention_check_interval_ms = long("log.retention.check.interval.ms", 300_000,
+        "How often a broker looks for segments to drop.", least=1)
+    log_initial_task_delay_ms = long("log.initial.task.delay.ms", 30_000,
+        "How long after its start a broker first looks for segments to drop.", least=0, is_hidden=True)
 
     # the internal topics of coordinators
-    offsets_topic_num_partitions = integer(
-        "offsets.topic.num.partitions",
-        50,
-        "The partitions of __consumer_offsets, where groups keep their offsets.",
-        least=1,
-    )
-    offsets_topic_replication_factor = short(
-        "offsets.topic.replication.factor",
-        3,
-        "The replicas of __consumer_offsets; by default at most one for each broker.",
-        least=1,
-    )
-    offsets_topic_segment_bytes = integer(
-        "offsets.topic.segment.bytes", 100 << 20, "The segment size of __consumer_offsets.", least=1
-    )
-    transaction_state_log_num_partitions = integer(
-        "transaction.state.log.num.partitions",
-        50,
-        "The partitions of __transaction_state, where transactions are kept.",
-        least=1,
-    )
-    transaction_state_log_replication_factor = short(
-        "transaction.state.log.replication.factor",
-        3,
-        "The replicas of __transaction_state; by default at most one for each broker.",
-        least=1,
-    )
-    transaction_state_log_segment_bytes = integer(
-        "transaction.state.log.segment.bytes", 100 << 20, "The segment size of __transaction_state.", least=1
-    )
-    transaction_state_log_min_isr = integer(
-        "transaction.state.log.min.isr", 2, "How many replicas of __transaction_state have to be in sync.", least=1
-    )
+    offsets_topic_num_partitions = integer("offsets.topic.num.partitions", 50,
+        "The partitions of __consumer_offsets, where groups keep their offsets.", least=1)
+    offsets_topic_replication_factor = short("offsets.topic.replication.factor", 3,
+        "The replicas of __consumer_offsets; by default at most one for each broker.", least=1)
+    offsets_topic_segment_bytes = integer("offsets.topic.segment.bytes", 100 << 20,
+        "The segment size of __consumer_offsets.", least=1)
+    transaction_state_log_num_partitions = integer("transaction.state.log.num.partitions", 50,
+        "The partitions of __transaction_state, where transactions are kept.", least=1)
+    transaction_state_log_replication_factor = short("transaction.state.log.replication.factor", 3,
+        "The replicas of __transaction_state; by default at most one for each broker.", least=1)
+    transaction_state_log_segment_bytes = integer("transaction.state.log.segment.bytes", 100 << 20,
+        "The segment size of __transaction_state.", least=1)
+    transaction_state_log_min_isr = integer("transaction.state.log.min.isr", 2,
+        "How many replicas of __transaction_state have to be in sync.", least=1)
 
     # groups; Kafka waits 3 s for more members before the first rebalance, tests would rather not
-    group_initial_rebalance_delay_ms = integer(
-        "group.initial.rebalance.delay.ms",
-        0,
-        "How long an empty classic group waits for further members; if it is not given, only for clients "
-        "that are seen coming.",
-    )
-    group_min_session_timeout_ms = integer(
-        "group.min.session.timeout.ms", 6000, "The shortest session timeout a member of a classic group may ask for."
-    )
-    group_max_session_timeout_ms = integer(
-        "group.max.session.timeout.ms",
-        1_800_000,
-        "The longest session timeout a member of a classic group may ask for.",
-    )
+    group_initial_rebalance_delay_ms = integer("group.initial.rebalance.delay.ms", 0,
+        "How long an empty classic group waits for further members; if it is not given, only for clients that are "
+        "seen coming.")
+    group_min_session_timeout_ms = integer("group.min.session.timeout.ms", 6000,
+        "The shortest session timeout a member of a classic group may ask for.")
+    group_max_session_timeout_ms = integer("group.max.session.timeout.ms", 1_800_000,
+        "The longest session timeout a member of a classic group may ask for.")
     group_max_size = integer("group.max.size", MAX_INT, "How many members a classic group may have.", least=1)
-    offsets_commit_timeout_ms = integer(
-        "offsets.commit.timeout.ms", 5000, "How long a commit waits for the replicas of its topic.", least=1
-    )
-    offset_metadata_max_bytes = integer(
-        "offset.metadata.max.bytes", 4096, "How much text may be committed beside an offset."
-    )
-    offsets_retention_minutes = integer(
-        "offsets.retention.minutes",
-        10_080,
-        "How long offsets are kept after their group has lost its last member.",
-        least=1,
-    )
-    offsets_retention_check_interval_ms = long(
-        "offsets.retention.check.interval.ms", 600_000, "How often expired offsets are looked for.", least=1
-    )
+    offsets_commit_timeout_ms = integer("offsets.commit.timeout.ms", 5000,
+        "How long a commit waits for the replicas of its topic.", least=1)
+    offset_metadata_max_bytes = integer("offset.metadata.max.bytes", 4096,
+        "How much text may be committed beside an offset.")
+    offsets_retention_minutes = integer("offsets.retention.minutes", 10_080,
+        "How long offsets are kept after their group has lost its last member.", least=1)
+    offsets_retention_check_interval_ms = long("offsets.retention.check.interval.ms", 600_000,
+        "How often expired offsets are looked for.", least=1)
 
     # transactions
-    transaction_max_timeout_ms = integer(
-        "transaction.max.timeout.ms", 900_000, "The longest timeout a transactional producer may ask for.", least=1
-    )
-    transaction_partition_verification_enable = boolean(
-        "transaction.partition.verification.enable",
-        True,
-        "Whether the coordinator is asked before the first batch of a transaction.",
-        update=Update.CLUSTER_WIDE,
-        since=(3, 0),
-    )
+    transaction_max_timeout_ms = integer("transaction.max.timeout.ms", 900_000,
+        "The longest timeout a transactional producer may ask for.", least=1)
+    transaction_partition_verification_enable = boolean("transaction.partition.verification.enable", True,
+        "Whether the coordinator is asked before the first batch of a transaction.", update=Update.CLUSTER_WIDE,
+        since=(3, 0))
     transaction_abort_timed_out_transaction_cleanup_interval_ms = integer(
-        "transaction.abort.timed.out.transaction.cleanup.interval.ms",
-        10_000,
-        "How often overdue transactions are looked for.",
-        least=1,
-    )
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms", 10_000,
+        "How often overdue transactions are looked for.", least=1)
     transaction_remove_expired_transaction_cleanup_interval_ms = integer(
-        "transaction.remove.expired.transaction.cleanup.interval.ms",
-        3_600_000,
-        "How often unused transactional ids are looked for.",
-        least=1,
-    )
-    transactional_id_expiration_ms = integer(
-        "transactional.id.expiration.ms", 7 * DAY_MS, "How long an unused transactional id is remembered.", least=1
-    )
-    request_timeout_ms = integer(
-        "request.timeout.ms", 30_000, "How long a coordinator waits for the replicas of its topic."
-    )
+        "transaction.remove.expired.transaction.cleanup.interval.ms", 3_600_000,
+        "How often unused transactional ids are looked for.", least=1)
+    transactional_id_expiration_ms = integer("transactional.id.expiration.ms", 7 * DAY_MS,
+        "How long an unused transactional id is remembered.", least=1)
+    request_timeout_ms = integer("request.timeout.ms", 30_000,
+        "How long a coordinator waits for the replicas of its topic.")
 
     # groups of the consumer protocol
-    group_consumer_session_timeout_ms = integer(
-        "group.consumer.session.timeout.ms",
-        45_000,
-        "How long a member of a consumer group may be silent.",
-        least=1,
-        since=(3, 0),
-    )
-    group_consumer_heartbeat_interval_ms = integer(
-        "group.consumer.heartbeat.interval.ms",
-        5000,
-        "How often members of consumer groups are told to send heartbeats.",
-        least=1,
-        since=(3, 0),
-    )
-    group_consumer_max_size = integer(
-        "group.consumer.max.size", MAX_INT, "How many members a consumer group may have.", least=1, since=(3, 0)
-    )
-    group_consumer_assignment_interval_ms = integer(
-        "group.consumer.assignment.interval.ms",
-        1000,
-        "How long a consumer group keeps an assignment before computing another.",
-        least=0,
-        update=Update.CLUSTER_WIDE,
-        since=(4, 1),
-    )
-    group_consumer_migration_policy = text(
-        "group.consumer.migration.policy",
-        "bidirectional",
-        "Whether groups may go from classic to consumer, and back.",
-        since=(4, 0),
-    )
-    group_consumer_regex_refresh_interval_ms = integer(
-        "group.consumer.regex.refresh.interval.ms",
-        600_000,
-        "How often the topics that match a regular expression of a consumer group are looked up.",
-        least=10_000,
-        is_hidden=True,
-    )
+    group_consumer_session_timeout_ms = integer("group.consumer.session.timeout.ms", 45_000,
+        "How long a member of a consumer group may be silent.", least=1, since=(3, 0))
+    group_consumer_heartbeat_interval_ms = integer("group.consumer.heartbeat.interval.ms", 5000,
+        "How often members of consumer groups are told to send heartbeats.", least=1, since=(3, 0))
+    group_consumer_max_size = integer("group.consumer.max.size", MAX_INT,
+        "How many members a consumer group may have.", least=1, since=(3, 0))
+    group_consumer_assignment_interval_ms = integer("group.consumer.assignment.interval.ms", 1000,
+        "How long a consumer group keeps an assignment before computing another.", least=0,
+        update=Update.CLUSTER_WIDE, since=(4, 1))
+    group_consumer_migration_policy = text("group.consumer.migration.policy", "bidirectional",
+        "Whether groups may go from classic to consumer, and back.", since=(4, 0))
+    group_consumer_regex_refresh_interval_ms = integer("group.consumer.regex.refresh.interval.ms", 600_000,
+        "How often the topics that match a regular expression of a consumer group are looked up.", least=10_000,
+        is_hidden=True)
 
     # quotas
-    quota_window_num = integer("quota.window.num", 11, "How many windows the quotas of clients look back at.", least=1)
-    quota_window_size_seconds = integer(
-        "quota.window.size.seconds", 1, "How long a window of the quotas of clients is.", least=1
-    )
-    controller_quota_window_num = integer(
-        "controller.quota.window.num", 11, "How many windows the quota of controller mutations looks back at.", least=1
-    )
-    controller_quota_window_size_seconds = integer(
-        "controller.quota.window.size.seconds", 1, "How long a window of the quota of controller mutations is.", least=1
-    )
+    quota_window_num = integer("quota.window.num", 11, "How many windows the quotas of clients look back at.",
+        least=1)
+    quota_window_size_seconds = integer("quota.window.size.seconds", 1,
+        "How long a window of the quotas of clients is.", least=1)
+    controller_quota_window_num = integer("controller.quota.window.num", 11,
+        "How many windows the quota of controller mutations looks back at.", least=1)
+    controller_quota_window_size_seconds = integer("controller.quota.window.size.seconds", 1,
+        "How long a window of the quota of controller mutations is.", least=1)
 
     # producers
-    producer_id_expiration_ms = integer(
-        "producer.id.expiration.ms",
-        DAY_MS,
-        "How long a producer is remembered after its last batch.",
-        least=1,
-        update=Update.CLUSTER_WIDE,
-        since=(3, 0),
-    )
+    producer_id_expiration_ms = integer("producer.id.expiration.ms", DAY_MS,
+        "How long a producer is remembered after its last batch.", least=1, update=Update.CLUSTER_WIDE, since=(3, 0))
+    # fmt: on
 
 
 BROKER_PROPERTIES: Mapping[str, Declaration] = {

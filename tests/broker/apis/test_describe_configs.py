@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kafkalet.broker.config.catalog import catalog
-from kafkalet.broker.config.documentation import NO_EFFECT
+from kafkalet.properties import NO_EFFECT
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
 

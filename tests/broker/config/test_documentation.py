@@ -2,27 +2,10 @@
 
 from kafkalet.broker.config.broker_properties import topic_defaults_of
 from kafkalet.broker.config.client_metrics import PROPERTIES
-from kafkalet.broker.config.documentation import GROUPS, NO_EFFECT, TOPICS, WITHOUT_EFFECT, documentation_of
+from kafkalet.broker.config.documentation import GROUPS, documentation_of
 from kafkalet.broker.config.group_properties import properties_of_groups
-from kafkalet.storage.config import attribute_of
-from kafkalet.storage.topic_properties import topic_properties
-from tests.broker.configuration import reads_of_configurations
-
-RELEASES = ((2, 8), (3, 9), (4, 4))
-
-
-# What LogConfig.of turns into other attributes.
-CONVERTED = {"internal.segment.bytes", "message.format.version", "message.timestamp.difference.max.ms"}
-
-
-def test_only_topic_properties_that_no_log_reads_are_said_to_have_no_effect() -> None:
-    read = reads_of_configurations()
-    silent = {name for name in TOPICS if attribute_of(name) not in read} - CONVERTED
-    assert silent == {name for name, text in TOPICS.items() if text.endswith(WITHOUT_EFFECT)}
-
-
-def test_every_property_of_topics_has_a_sentence_and_none_is_of_nothing() -> None:
-    assert TOPICS.keys() == {property_.name for release in RELEASES for property_ in topic_properties(release)}
+from kafkalet.properties import NO_EFFECT
+from kafkalet.storage.topic_properties import TOPIC_PROPERTIES
 
 
 def test_properties_of_groups_and_subscriptions_that_are_acted_on_have_one() -> None:
@@ -33,9 +16,9 @@ def test_properties_of_groups_and_subscriptions_that_are_acted_on_have_one() -> 
 
 def test_defaults_of_topics_say_whose_they_are() -> None:
     for name in topic_defaults_of((4, 4)):
-        if name not in TOPICS:
+        if name not in TOPIC_PROPERTIES:
             assert "for a topic that does not say otherwise." in documentation_of(name), name
-    assert documentation_of("log.preallocate").endswith(WITHOUT_EFFECT)
+    assert documentation_of("log.preallocate").endswith("Kept, without effect here.")
     assert documentation_of("log.retention.hours") == "What retention.ms is for a topic that does not say otherwise."
 
 
@@ -50,6 +33,6 @@ def test_the_rest_is_said_to_have_no_effect() -> None:
 
 
 def test_sentences_end() -> None:
-    for text in [*TOPICS.values(), *GROUPS.values(), NO_EFFECT]:
-        assert text[0].isupper() or text.split()[0] in TOPICS
+    for text in [*GROUPS.values(), NO_EFFECT]:
+        assert text[0].isupper()
         assert text.endswith(".")
