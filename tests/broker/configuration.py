@@ -1,4 +1,4 @@
-"""Which attributes of a configuration the product reads."""
+"""Which attributes of a configuration, and which properties by name, the product reads."""
 
 import ast
 from functools import cache
@@ -22,3 +22,14 @@ def reads_of_configurations() -> frozenset[str]:
                 if name.lstrip("_") == "config" or (of_log_config and name == "self"):
                     read.add(node.attr)
     return frozenset(read)
+
+
+TABLES = ("broker_properties.py", "group_properties.py", "client_metrics.py", "without_effect.py")
+
+
+@cache
+def names_in_code() -> frozenset[str]:
+    """The texts in the code outside the tables of properties, among them the names that are read as they were given."""
+    trees = [tree_of(path) for path in SOURCE.rglob("*.py") if path.name not in TABLES]
+    nodes = (node for tree in trees for node in ast.walk(tree))
+    return frozenset(node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))

@@ -17,7 +17,7 @@ Source: org.apache.kafka.server.metrics.ClientMetricsConfigs.
 from collections.abc import Iterator, Mapping
 
 from kafkalet.broker.groups.regex import BadRegex, Regex, compiling, finished
-from kafkalet.properties import InvalidProperty, Property, Type, as_text
+from kafkalet.properties import Declaration, InvalidProperty, Property, Type, as_text
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .entries import UNKNOWN_TYPE, Entry, Source, SynonymEntry
@@ -32,10 +32,26 @@ MATCHABLE = frozenset(
     }
 )
 
+# `affects` names the part of a subscription that `kafkalet.broker.telemetry` reads.
 PROPERTIES = {
-    "interval.ms": Property("interval.ms", Type.INT, str(DEFAULT_INTERVAL_MS)),
-    "match": Property("match", Type.LIST, ""),
-    "metrics": Property("metrics", Type.LIST, ""),
+    row.name: row
+    for row in (
+        Declaration(
+            Property("interval.ms", Type.INT, str(DEFAULT_INTERVAL_MS)),
+            "How often clients push their metrics.",
+            "interval.ms",
+        ),
+        Declaration(
+            Property("match", Type.LIST, ""),
+            "Which clients are meant, by regular expressions; all of them without any.",
+            "match",
+        ),
+        Declaration(
+            Property("metrics", Type.LIST, ""),
+            "The metrics that are wanted, by the beginnings of their names; * for all.",
+            "metrics",
+        ),
+    )
 }
 
 
@@ -52,7 +68,7 @@ def check(texts: Mapping[str, str], release: Release) -> None:
 
 def _check_interval(text: str, release: Release) -> None:
     try:
-        value = PROPERTIES["interval.ms"].parse(text)
+        value = PROPERTIES["interval.ms"].declared.parse(text)
     except InvalidProperty as error:
         if not release.parses_client_metrics:
             raise KafkaError(Code.UNKNOWN_SERVER_ERROR) from error
@@ -95,7 +111,8 @@ def client_metrics_entries(texts: Mapping[str, str], release: Release) -> Iterat
         for name, text in texts.items():
             yield Entry(name, text, Source.CLIENT_METRICS, UNKNOWN_TYPE, False, False, [], documentation="")
         return
-    for name, known in PROPERTIES.items():
+    for name, row in PROPERTIES.items():
+        known = row.declared
         synonyms = []
         value = known.default
         if name in texts:

@@ -11,13 +11,14 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, cast
 
-from kafkalet.broker.cluster.metadata import MetadataImage
 from kafkalet.properties import (
     Check,
+    Declaration,
     InvalidProperty,
     Property,
     Type,
     Value,
+    Version,
     as_text,
     at_least,
     between,
@@ -50,57 +51,69 @@ def _offset_reset(name: str, value: Value) -> None:
 class GroupProperty(NamedTuple):
     """A property of groups, and what of the broker's stands behind it."""
 
-    declared: Property
-    since: tuple[int, int]
+    row: Declaration
     broker: str | None = None  # the broker's property that gives the default
     least: str | None = None  # those that give the bounds
     most: str | None = None
 
+    @property
+    def declared(self) -> Property:
+        return self.row.declared
 
-def _bounded(name: str, default: int, since: tuple[int, int], check: Check) -> GroupProperty:
+
+def _bounded(name: str, default: int, since: Version, check: Check, documentation: str = "") -> GroupProperty:
+    """A property within bounds; documented if it has an effect, which is that of the broker's for all groups."""
     kind, _, rest = name.partition(".")
     prefix = f"group.{kind}."
-    declared = Property(name, Type.INT, str(default), check)
-    return GroupProperty(declared, since, prefix + rest, f"{prefix}min.{rest}", f"{prefix}max.{rest}")
+    affects = f"{prefix}{rest}".replace(".", "_") if documentation else ""
+    row = Declaration(Property(name, Type.INT, str(default), check), documentation, affects, since=since)
+    return GroupProperty(row, prefix + rest, f"{prefix}min.{rest}", f"{prefix}max.{rest}")
 
 
 def _of_broker(name: str, type_: Type, default: str, check: Check | None = None) -> GroupProperty:
-    return GroupProperty(Property(name, type_, default, check), (4, 2), f"group.{name}")
+    return GroupProperty(Declaration(Property(name, type_, default, check), since=(4, 2)), f"group.{name}")
 
 
-_ALL = (
-    _bounded("consumer.session.timeout.ms", 45_000, (4, 0), at_least(1)),
-    _bounded("consumer.heartbeat.interval.ms", 5000, (4, 0), at_least(1)),
-    _bounded("consumer.assignment.interval.ms", 1000, (4, 2), at_least(0)),
+def _own(
+    name: str, type_: Type, default: str, since: Version, check: Check | None = None, broker: str | None = None
+) -> GroupProperty:
+    return GroupProperty(Declaration(Property(name, type_, default, check), since=since), broker)
+
+
+# fmt: off
+GROUP_PROPERTIES = (
+    _bounded("consumer.session.timeout.ms", 45_000, (4, 0), at_least(1),
+        "How long a member of the group may be silent."),
+    _bounded("consumer.heartbeat.interval.ms", 5000, (4, 0), at_least(1),
+        "How often members of the group are told to send heartbeats."),
+    _bounded("consumer.assignment.interval.ms", 1000, (4, 2), at_least(0),
+        "How long the group keeps an assignment before it computes another."),
     _bounded("share.session.timeout.ms", 45_000, (4, 0), at_least(1)),
     _bounded("share.heartbeat.interval.ms", 5000, (4, 0), at_least(1)),
     _bounded("share.record.lock.duration.ms", 30_000, (4, 0), at_least(1000)),
     _bounded("share.delivery.count.limit", 5, (4, 2), at_least(2)),
     _bounded("share.partition.max.record.locks", 2000, (4, 2), between(100, 10_000)),
     _bounded("share.assignment.interval.ms", 1000, (4, 2), at_least(0)),
-    GroupProperty(Property("share.auto.offset.reset", Type.STRING, "latest", _offset_reset), (4, 0)),
-    GroupProperty(
-        Property(
-            "share.isolation.level", Type.STRING, "read_uncommitted", one_of("read_committed", "read_uncommitted")
-        ),
-        (4, 1),
-    ),
-    GroupProperty(Property("share.renew.acknowledge.enable", Type.BOOLEAN, "true"), (4, 2)),
+    _own("share.auto.offset.reset", Type.STRING, "latest", (4, 0), _offset_reset),
+    _own("share.isolation.level", Type.STRING, "read_uncommitted", (4, 1),
+        one_of("read_committed", "read_uncommitted")),
+    _own("share.renew.acknowledge.enable", Type.BOOLEAN, "true", (4, 2)),
     _bounded("streams.session.timeout.ms", 45_000, (4, 1), at_least(1)),
     _bounded("streams.heartbeat.interval.ms", 5000, (4, 1), at_least(1)),
     _bounded("streams.assignment.interval.ms", 1000, (4, 2), at_least(0)),
     _of_broker("streams.num.standby.replicas", Type.INT, "0", at_least(0)),
     _of_broker("streams.initial.rebalance.delay.ms", Type.INT, "3000", at_least(0)),
-    GroupProperty(Property("streams.assignor.name", Type.STRING, "sticky"), (4, 4), "group.streams.assignors"),
+    _own("streams.assignor.name", Type.STRING, "sticky", (4, 4), broker="group.streams.assignors"),
     _of_broker("streams.rack.aware.assignment.tags", Type.LIST, ""),
-    GroupProperty(Property("errors.deadletterqueue.topic.name", Type.STRING, ""), (4, 4)),
-    GroupProperty(Property("errors.deadletterqueue.copy.record.enable", Type.BOOLEAN, "false"), (4, 4)),
+    _own("errors.deadletterqueue.topic.name", Type.STRING, "", (4, 4)),
+    _own("errors.deadletterqueue.copy.record.enable", Type.BOOLEAN, "false", (4, 4)),
 )
+# fmt: on
 
 
-def properties_of_groups(version: tuple[int, ...]) -> dict[str, GroupProperty]:
+def properties_of_groups(version: Version) -> dict[str, GroupProperty]:
     """Those that a release has, by their names."""
-    return {known.declared.name: known for known in _ALL if known.since <= version}
+    return {known.row.name: known for known in GROUP_PROPERTIES if known.row.in_release(version) is not None}
 
 
 def check(texts: Mapping[str, str], config: BrokerConfig) -> None:
@@ -136,15 +149,6 @@ def _out_of_bounds(known: GroupProperty, value: Value, config: BrokerConfig) -> 
                 f"Registered assignors are: [{', '.join(assignors.split(','))}]."
             )
     return None
-
-
-def value_of(name: str, group: str, metadata: MetadataImage, config: BrokerConfig) -> Value:
-    """What holds for a group: its own, or the broker's. KeyError for a property that the release does not have."""
-    known = properties_of_groups(config.release.version)[name]
-    text = metadata.group_config.get(group, {}).get(name)
-    if text is None:
-        return known.declared.type.parse(name, _default(known, config))
-    return known.declared.parse(text)
 
 
 def group_entries(texts: Mapping[str, str], config: BrokerConfig) -> Iterator[Entry]:

@@ -1,7 +1,5 @@
 """The table of a broker's properties: no row is without documentation, and what it affects is read somewhere."""
 
-import ast
-
 from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.broker.config.broker_properties import (
     BROKER_PROPERTIES,
@@ -9,10 +7,8 @@ from kafkalet.broker.config.broker_properties import (
     TOPIC_DEFAULTS,
     topic_defaults_of,
 )
-from tests.broker.configuration import reads_of_configurations
-from tests.source import MODULES, tree_of
+from tests.broker.configuration import names_in_code, reads_of_configurations
 
-DECLARED_IN = ("broker_properties.py", "without_effect.py")
 ROWS = [*BROKER_PROPERTIES.values(), *READ_AS_GIVEN.values()]
 
 
@@ -32,14 +28,7 @@ def test_attribute_of_every_declared_property_is_read() -> None:
 
 
 def test_property_read_as_given_is_named_where_it_is_read() -> None:
-    named = {
-        node.value
-        for path in MODULES
-        if path.name not in DECLARED_IN
-        for node in ast.walk(tree_of(path))
-        if isinstance(node, ast.Constant)
-    }
-    assert [row.name for row in READ_AS_GIVEN.values() if row.name not in named] == []
+    assert [row.name for row in READ_AS_GIVEN.values() if row.name not in names_in_code()] == []
     assert [row.name for row in READ_AS_GIVEN.values() if not hasattr(BrokerConfig, row.affects)] == []
 
 

@@ -2,10 +2,11 @@
 
 import pytest
 
-from kafkalet.broker.config.client_metrics import check, client_metrics_entries, patterns
+from kafkalet.broker.config.client_metrics import PROPERTIES, check, client_metrics_entries, patterns
 from kafkalet.broker.config.entries import Source
 from kafkalet.broker.config.release import Release
 from kafkalet.protocol.errors import Code, KafkaError
+from tests.broker.configuration import names_in_code
 from tests.effort import executed_lines
 
 NOW, BEFORE = Release.of("4.4"), Release.of("3.9")
@@ -77,3 +78,7 @@ def test_all_properties_are_told_with_where_they_are_from() -> None:
         "match": ("", Source.DEFAULT),
         "metrics": ("", Source.DEFAULT),
     }
+
+
+def test_property_is_named_where_it_is_read() -> None:
+    assert [name for name in PROPERTIES if name not in names_in_code()] == []

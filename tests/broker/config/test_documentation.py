@@ -1,16 +1,12 @@
 """`kafkalet.broker.config.documentation`: a sentence for each property that is acted on."""
 
 from kafkalet.broker.config.broker_properties import topic_defaults_of
-from kafkalet.broker.config.client_metrics import PROPERTIES
-from kafkalet.broker.config.documentation import GROUPS, documentation_of
-from kafkalet.broker.config.group_properties import properties_of_groups
+from kafkalet.broker.config.documentation import documentation_of
 from kafkalet.properties import NO_EFFECT
 from kafkalet.storage.topic_properties import TOPIC_PROPERTIES
 
 
-def test_properties_of_groups_and_subscriptions_that_are_acted_on_have_one() -> None:
-    assert GROUPS.keys() - PROPERTIES.keys() <= properties_of_groups((4, 4)).keys()
-    assert PROPERTIES.keys() <= GROUPS.keys()
+def test_property_of_groups_without_effect_says_so() -> None:
     assert documentation_of("share.session.timeout.ms") == NO_EFFECT
 
 
@@ -30,9 +26,3 @@ def test_bounds_of_group_properties_say_what_they_bound() -> None:
 
 def test_the_rest_is_said_to_have_no_effect() -> None:
     assert documentation_of("num.io.threads") == NO_EFFECT
-
-
-def test_sentences_end() -> None:
-    for text in [*GROUPS.values(), NO_EFFECT]:
-        assert text[0].isupper()
-        assert text.endswith(".")

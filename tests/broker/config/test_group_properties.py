@@ -2,13 +2,19 @@
 
 import pytest
 
-from kafkalet.broker.cluster.metadata import MetadataImage
 from kafkalet.broker.config.broker_config import BrokerConfig
+from kafkalet.broker.config.broker_properties import BROKER_PROPERTIES
 from kafkalet.broker.config.entries import Source
-from kafkalet.broker.config.group_properties import check, group_entries, properties_of_groups, value_of
+from kafkalet.broker.config.group_properties import (
+    GROUP_PROPERTIES,
+    check,
+    group_entries,
+    properties_of_groups,
+)
 from kafkalet.broker.config.release import Release
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.releases import RELEASES
+from tests.broker.configuration import names_in_code
 
 SESSION, HEARTBEAT = "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"
 
@@ -54,17 +60,6 @@ def test_brokers_give_the_bounds() -> None:
         check({SESSION: "5999"}, config(group_consumer_min_session_timeout_ms="6000"))
 
 
-def test_a_group_has_its_own_value_or_the_brokers() -> None:
-    metadata = MetadataImage("")
-    metadata.group_config["g"] = {SESSION: "50000"}
-    brokers = config(group_consumer_session_timeout_ms="47000")
-    assert value_of(SESSION, "g", metadata, brokers) == 50_000
-    assert value_of(SESSION, "h", metadata, brokers) == 47_000
-    assert value_of(HEARTBEAT, "g", metadata, brokers) == 5000
-    with pytest.raises(KeyError):
-        value_of("nope", "g", metadata, brokers)
-
-
 def test_what_is_told_says_where_it_is_from() -> None:
     brokers = config(group_consumer_heartbeat_interval_ms="6000")
     told = {entry.name: entry for entry in group_entries({SESSION: "50000"}, brokers)}
@@ -76,3 +71,14 @@ def test_what_is_told_says_where_it_is_from() -> None:
 def test_earlier_releases_know_fewer() -> None:
     assert not properties_of_groups(Release.of("3.9").version)
     assert set(properties_of_groups((4, 0))) < set(properties_of_groups((4, 4)))
+
+
+def test_property_with_an_effect_stands_before_one_of_the_broker() -> None:
+    rows = [known.row for known in GROUP_PROPERTIES if known.row.affects]
+    assert rows
+    assert {row.affects for row in rows} <= {row.affects for row in BROKER_PROPERTIES.values()}
+
+
+def test_property_with_an_effect_is_named_where_it_is_read() -> None:
+    rows = [known.row for known in GROUP_PROPERTIES if known.row.affects]
+    assert [row.name for row in rows if row.name not in names_in_code()] == []
