@@ -8,9 +8,9 @@ Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.consumerGroup
 """
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.groups.consumer_config import runs_consumer_groups
-from kafkalet.broker.groups.consumer_description import describe
-from kafkalet.broker.groups.upgrade import consumer_group
+from kafkalet.broker.groups.consumer.config import runs_consumer_groups
+from kafkalet.broker.groups.consumer.description import describe
+from kafkalet.broker.groups.consumer.upgrade import consumer_group
 from kafkalet.broker.scheduling.work import pause
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.consumer_group_describe import (

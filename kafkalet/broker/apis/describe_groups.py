@@ -7,8 +7,8 @@ Source: org.apache.kafka.coordinator.group.GroupMetadataManager.describeGroups.
 """
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.groups.classic import ClassicGroup
-from kafkalet.broker.groups.classic_generations import State
+from kafkalet.broker.groups.classic.generations import State
+from kafkalet.broker.groups.classic.group import ClassicGroup
 from kafkalet.broker.scheduling.work import pause
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse

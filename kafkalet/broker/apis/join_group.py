@@ -10,7 +10,7 @@ Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.joinGroup.
 """
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.groups.classic import new_classic_group
+from kafkalet.broker.groups.classic.group import new_classic_group
 from kafkalet.broker.groups.group import Caller
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError

@@ -14,7 +14,7 @@ Source: kafka.server.KafkaApis.handleOffsetCommitRequest, OffsetMetadataManager.
 """
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.groups.classic import classic_group
+from kafkalet.broker.groups.classic.group import classic_group
 from kafkalet.broker.groups.offsets_requests import Asked, CommitAnswer, check_each, commit, is_too_long, sort_out
 from kafkalet.broker.groups.shard import Shard
 from kafkalet.broker.scheduling.purgatory import Delayed

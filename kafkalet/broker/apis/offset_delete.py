@@ -7,7 +7,7 @@ Source: kafka.server.KafkaApis.handleOffsetDeleteRequest, OffsetMetadataManager.
 """
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.groups.offsets_removal import remove
+from kafkalet.broker.groups.offsets_expiration import remove
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse

@@ -16,7 +16,7 @@ Source: org.apache.kafka.server.metrics.ClientMetricsConfigs.
 
 from collections.abc import Iterator, Mapping
 
-from kafkalet.broker.groups.regex import BadRegex, Regex, compiling, finished
+from kafkalet.broker.groups.regex.automaton import BadRegex, Regex, compiling, finished
 from kafkalet.properties import Declaration, InvalidProperty, Property, Type, as_text
 from kafkalet.protocol.errors import Code, KafkaError
 

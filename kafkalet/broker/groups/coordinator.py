@@ -13,10 +13,10 @@ from kafkalet.broker.cluster.state_topics import CONSUMER_OFFSETS
 from kafkalet.broker.scheduling.periodic import PeriodicRunner
 from kafkalet.protocol.errors import Code, KafkaError
 
-from .arrivals import Arrivals
-from .consumer_regex import CheckedRegexes
+from .classic.delayed_join import Arrivals
+from .consumer.regexes import CheckedRegexes
 from .loading import load
-from .offsets_removal import remove_expired, remove_partitions
+from .offsets_expiration import remove_expired, remove_partitions
 from .shard import Shard
 
 FOUND_GROUPS = 10_000

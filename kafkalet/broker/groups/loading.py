@@ -23,9 +23,9 @@ from kafkalet.protocol.records.batch import Batch
 from kafkalet.protocol.records.control import ControlType, control_type
 from kafkalet.protocol.records.record import Record
 
-from .classic import classic_group
-from .classic import replay as replay_classic
-from .classic_record import KEY_VERSION as CLASSIC_KEY_VERSION
+from .classic.group import classic_group
+from .classic.group import replay as replay_classic
+from .classic.records import KEY_VERSION as CLASSIC_KEY_VERSION
 from .offsets_records import KEY_VERSIONS, decode_key, decode_value
 from .shard import Shard
 
@@ -48,7 +48,7 @@ def _replays() -> dict[int, Replay]:
 
 
 def _replay_consumer(shard: Shard, version: int, key: bytes, value: bytes | None, batch: Batch) -> None:
-    from .consumer_group import replay  # many brokers never see such a group
+    from .consumer.group import replay  # many brokers never see such a group
 
     replay(shard, version, key, value, batch)
 

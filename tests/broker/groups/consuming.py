@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kafkalet.broker.groups.consumer_group import ConsumerGroup
+from kafkalet.broker.groups.consumer.group import ConsumerGroup
 from kafkalet.protocol.api import Api
 from tests.model.stage import Stage
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from kafkalet.broker.groups.classic import ClassicGroup
-from kafkalet.broker.groups.consumer_group import ConsumerGroup
-from kafkalet.broker.groups.consumer_protocol import read_assignment
+from kafkalet.broker.groups.classic.consumer_protocol import read_assignment
+from kafkalet.broker.groups.classic.group import ClassicGroup
+from kafkalet.broker.groups.consumer.group import ConsumerGroup
 from kafkalet.protocol.messages.subscription import (
     ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from kafkalet.broker.groups.classic import ClassicGroup
-from kafkalet.broker.groups.consumer_group import ConsumerGroup
+from kafkalet.broker.groups.classic.group import ClassicGroup
+from kafkalet.broker.groups.consumer.group import ConsumerGroup
 from kafkalet.broker.groups.group import Group, GroupType
 from tests.model.stage import Stage
 

@@ -1,14 +1,330 @@
 """The assignor "uniform": every member gets as many partitions as any other, and keeps what it has.
 
-Where all members want the same topics (homogeneous.py) the numbers differ by one at most; where they want different
-ones (heterogeneous.py) they are brought as close as their wishes allow.
+All members want the same topics: the numbers differ by one at most.
 
-Source: org.apache.kafka.coordinator.group.assignor.UniformAssignor.
+    quota       partitions / members; the first members with room get one more until the remainder is used up
+    revoke      each member keeps of what it had as much as its quota allows, in the order of Java's sets
+    deal        what no member had, then what was taken away, fills up the members that are short, in their order
+
+Members want different topics: the numbers are as close as the subscriptions allow.
+
+    keep        every member keeps what it had of the topics that it still wants
+    deal        topic by topic (those with most partitions per subscriber first), each partition that no member has goes
+                to the subscriber with the fewest
+    balance     topic by topic, partitions go from the subscriber with the most to the one with the fewest, until a
+                whole round changes nothing, or 16 rounds are over
+
+Source: org.apache.kafka.coordinator.group.assignor.UniformAssignor, UniformHomogeneousAssignmentBuilder,
+UniformHeterogeneousAssignmentBuilder, AssignorHelpers.
 """
 
-from .heterogeneous import Heterogeneous
-from .homogeneous import assign_homogeneous
+from collections.abc import Sequence
+from struct import Struct
+
+from .java_order import grown, order_of_numbers, order_of_uuids, ordered, set_of, uuid_hash, with_capacity
 from .spec import Assignment, Spec
+
+
+class Target:
+    """The target of one member while it is made: partitions by topic. `had` is the target before.
+
+    As long as nothing changes it is the old one. The first change copies it, as Kafka's assignors do: the sizes of the
+    Java maps and sets in the copy decide the order of what ends up in them (AssignorHelpers.deepCopyAssignment).
+    """
+
+    __slots__ = ("_slots", "_slots_of", "had", "is_copy", "partitions")
+
+    def __init__(self, had: Assignment) -> None:
+        self.had = had
+        self.is_copy = False
+        self.partitions: dict[bytes, dict[int, None]] = {}
+        self._slots = 0
+        self._slots_of: dict[bytes, int] = {}
+
+    def copy(self) -> None:
+        """Begin to differ from the old target."""
+        if self.is_copy:
+            return
+        self.is_copy = True
+        self._slots = with_capacity(len(self.had))
+        for topic_id in order_of_uuids(self.had):
+            self._slots = grown(len(self.partitions) + 1, self._slots)
+            slots = self._slots_of[topic_id] = set_of(len(self.had[topic_id]))
+            self.partitions[topic_id] = dict.fromkeys(order_of_numbers(self.had[topic_id], slots))
+
+    def drop(self, topic_id: bytes) -> None:
+        """Take a whole topic away."""
+        self.copy()
+        self.partitions.pop(topic_id, None)
+
+    def remove(self, topic_id: bytes, partition: int) -> None:
+        self.copy()
+        partitions = self.partitions[topic_id]
+        partitions.pop(partition, None)
+        if not partitions:
+            del self.partitions[topic_id]
+
+    def add(self, topic_id: bytes, partition: int, capacity: int = 16) -> None:
+        """Add a partition; the first one of a topic makes a set of that capacity."""
+        self.copy()
+        if len(self.partitions) > self._slots * 3 // 4:  # Map.computeIfAbsent grows before it looks, not afterwards
+            self._slots *= 2
+        partitions = self.partitions.get(topic_id)
+        if partitions is None:
+            partitions = {}
+            self.partitions = {topic_id: partitions, **self.partitions}  # ... and puts before others of its slot
+            self._slots_of[topic_id] = with_capacity(capacity)
+        partitions[partition] = None
+        self._slots_of[topic_id] = grown(len(partitions), self._slots_of[topic_id])
+
+    def finished(self) -> Assignment:
+        """As its record has it."""
+        if not self.is_copy:
+            return self.had
+        return {
+            topic_id: order_of_numbers(list(self.partitions[topic_id]), self._slots_of[topic_id])
+            for topic_id in ordered(self.partitions, uuid_hash, self._slots)
+        }
+
+
+Partition = tuple[bytes, int]
+
+
+def assign_homogeneous(spec: Spec) -> dict[str, Assignment]:
+    first = next(iter(spec.members.values()))
+    topic_ids = ordered(first.topic_ids, uuid_hash, set_of(first.subscriptions))
+    if not topic_ids:
+        return {}
+    unassigned = [
+        (topic_id, partition)
+        for topic_id in topic_ids
+        for partition in range(spec.partition_counts[topic_id])
+        if partition not in spec.assigned.get(topic_id, ())
+    ]
+    total = sum(spec.partition_counts[topic_id] for topic_id in topic_ids)
+    targets, short = _revoke(spec, frozenset(topic_ids), total, unassigned)
+    _deal(targets, short, unassigned)
+    return {member_id: target.finished() for member_id, target in targets.items()}
+
+
+def _revoke(
+    spec: Spec, topic_ids: frozenset[bytes], total: int, unassigned: list[Partition]
+) -> tuple[dict[str, Target], list[tuple[str, int]]]:
+    """What everybody keeps, and who is short of how many; what is taken away joins `unassigned`."""
+    members = len(spec.members)
+    minimum, extras = divmod(total, members)
+    targets: dict[str, Target] = {}
+    short: list[tuple[str, int]] = []
+    for index, (member_id, member) in enumerate(spec.members.items()):
+        target = targets[member_id] = Target(member.target)
+        quota, has_extra = minimum, False
+        if extras > 0:
+            quota, has_extra = quota + 1, True
+        for topic_id in order_of_uuids(member.target):
+            if topic_id in topic_ids:
+                quota = _keep(target, topic_id, quota, unassigned)
+            else:
+                target.drop(topic_id)
+        if quota > 0 and has_extra and members - index > extras:
+            quota, has_extra = quota - 1, False  # there are enough others to take the odd one
+        if quota > 0:
+            short.append((member_id, quota))
+        if has_extra:
+            extras -= 1
+    return targets, short
+
+
+def _keep(target: Target, topic_id: bytes, quota: int, unassigned: list[Partition]) -> int:
+    """Keep as many partitions of a topic as the quota allows; what is left of it."""
+    partitions = target.had[topic_id]
+    if len(partitions) <= quota:
+        return quota - len(partitions)
+    for partition in order_of_numbers(partitions, set_of(len(partitions)))[quota:]:
+        target.remove(topic_id, partition)
+        unassigned.append((topic_id, partition))
+    return 0
+
+
+def _deal(targets: dict[str, Target], short: list[tuple[str, int]], unassigned: list[Partition]) -> None:
+    dealt = iter(unassigned)
+    for member_id, quota in short:
+        target = targets[member_id]
+        target.copy()
+        for _, (topic_id, partition) in zip(range(quota), dealt, strict=False):
+            target.add(topic_id, partition)
+
+
+class Balancer:
+    """Who of some members has the fewest partitions, and who the most, while partitions are given and taken.
+
+    The members of a topic lie sorted by their load. Both ends are worked on as ranges of members with equal load:
+    taking the next least loaded one goes round its range, which grows upwards when all of it has got one more; the most
+    loaded ones likewise, downwards. `loads`: how many partitions each member has, by its index; the caller changes it.
+
+    Source: UniformHeterogeneousAssignmentBuilder.MemberAssignmentBalancer.
+    """
+
+    def __init__(self, loads: list[int]) -> None:
+        self._loads = loads
+        self._members: list[int] = []
+        self._least_end = self._next_least = 0
+        self._least_load = -1
+        self._most_start = self._most_end = 0
+        self._most_load = 1
+        self._next_most = -1
+
+    def begin(self, members: Sequence[int]) -> int:
+        """Look at these members from now on; how far their loads are apart."""
+        loads = self._loads
+        self._members = sorted(members, key=lambda index: (loads[index], index))
+        least, most = loads[self._members[0]], loads[self._members[-1]]
+        self._least_end, self._least_load, self._next_least = 0, least - 1, 0
+        self._most_start = self._most_end = len(self._members)
+        self._most_load, self._next_most = most + 1, len(self._members) - 1
+        return most - least
+
+    def is_balanced(self) -> bool:
+        return self._most_load - self._least_load <= 1
+
+    def next_least_loaded(self) -> int:
+        """The next member with the fewest partitions; it is about to get one."""
+        members, loads = self._members, self._loads
+        if self._next_least >= self._least_end:
+            self._least_load += 1
+            while self._least_end < len(members) and loads[members[self._least_end]] == self._least_load:
+                self._least_end += 1
+            self._next_least = 0
+        self._next_least += 1
+        return members[self._next_least - 1]
+
+    def next_most_loaded(self) -> int | None:
+        """The next member with the most partitions, which may be about to lose one; None where none is left."""
+        members, loads = self._members, self._loads
+        if self._next_most < self._most_start:
+            if self._most_end <= self._most_start and self._most_start > 0:
+                self._most_load = loads[members[self._most_start - 1]]  # all so far were excluded
+            else:
+                self._most_load -= 1
+            while self._most_start > 0 and loads[members[self._most_start - 1]] == self._most_load:
+                self._most_start -= 1
+            self._next_most = self._most_end - 1
+        if self._next_most < 0:
+            return None
+        self._next_most -= 1
+        return members[self._next_most + 1]
+
+    def exclude_most_loaded(self) -> None:
+        """The member that was given last has none to lose: leave it out."""
+        members, at, last = self._members, self._next_most + 1, self._most_end - 1
+        members[at], members[last] = members[last], members[at]
+        self._most_end = last
+
+
+_ROUNDS = 16
+_NOBODY = -1
+_HALVES = Struct(">qq")  # Java's Uuids are compared as two signed numbers
+
+
+class Heterogeneous:
+    """One assignment. Members go by their index in the order of the spec."""
+
+    def __init__(self, spec: Spec) -> None:
+        self._spec = spec
+        self._member_ids = list(spec.members)
+        self._targets = [Target(member.target) for member in spec.members.values()]
+        self._loads = [0] * len(self._targets)
+        self._subscribers: dict[bytes, list[int]] = {}
+        for index, member in enumerate(spec.members.values()):
+            for topic_id in member.topic_ids:
+                self._subscribers.setdefault(topic_id, []).append(index)
+        self._owners = {topic_id: [_NOBODY] * spec.partition_counts[topic_id] for topic_id in self._subscribers}
+
+    def assign(self) -> dict[str, Assignment]:
+        if not self._subscribers:
+            return {}
+        self._keep()
+        self._deal()
+        self._balance()
+        return {member_id: target.finished() for member_id, target in zip(self._member_ids, self._targets, strict=True)}
+
+    def _keep(self) -> None:
+        for index, (member, target) in enumerate(zip(self._spec.members.values(), self._targets, strict=True)):
+            wanted = frozenset(member.topic_ids)
+            for topic_id, partitions in member.target.items():
+                if topic_id not in wanted:
+                    target.drop(topic_id)
+                    continue
+                self._loads[index] += len(partitions)
+                for partition in partitions:
+                    self._owners[topic_id][partition] = index
+
+    def _deal(self) -> None:
+        balancer = Balancer(self._loads)
+        unassigned = {
+            topic_id: [partition for partition, owner in enumerate(owners) if owner == _NOBODY]
+            for topic_id, owners in self._owners.items()
+        }
+        for topic_id in self._by_need([topic_id for topic_id, partitions in unassigned.items() if partitions]):
+            balancer.begin(self._subscribers[topic_id])
+            for partition in unassigned[topic_id]:
+                self._give(topic_id, partition, balancer.next_least_loaded())
+
+    def _balance(self) -> None:
+        shared = [topic_id for topic_id, members in self._subscribers.items() if len(members) >= 2]
+        topic_ids = self._by_need(shared)
+        last_changed = -1
+        balancer = Balancer(self._loads)
+        for _ in range(_ROUNDS):
+            for index, topic_id in enumerate(topic_ids):
+                if index == last_changed:
+                    return
+                if self._balance_topic(topic_id, balancer) or last_changed == -1:
+                    last_changed = index
+
+    def _balance_topic(self, topic_id: bytes, balancer: Balancer) -> int:
+        """Move partitions of a topic from the most loaded of its subscribers to the least; how many."""
+        if balancer.begin(self._subscribers[topic_id]) <= 1:
+            return 0
+        held: dict[int, list[int]] = {}
+        for partition, owner in enumerate(self._owners[topic_id]):
+            held.setdefault(owner, []).append(partition)
+        moved = 0
+        while not balancer.is_balanced():
+            while (giver := balancer.next_most_loaded()) is not None and not held.get(giver):
+                balancer.exclude_most_loaded()
+            if giver is None:
+                break
+            partition = held[giver].pop()
+            taker = balancer.next_least_loaded()
+            if balancer.is_balanced():
+                break
+            self._give(topic_id, partition, taker)
+            moved += 1
+        return moved
+
+    def _give(self, topic_id: bytes, partition: int, index: int) -> None:
+        owner = self._owners[topic_id][partition]
+        if owner != _NOBODY:
+            self._targets[owner].remove(topic_id, partition)
+            self._loads[owner] -= 1
+        subscribers = len(self._subscribers[topic_id])
+        each = (self._spec.partition_counts[topic_id] + subscribers - 1) // subscribers
+        self._targets[index].add(topic_id, partition, capacity=int(each / 0.75 + 1.0))
+        self._owners[topic_id][partition] = index
+        self._loads[index] += 1
+
+    def _by_need(self, topic_ids: list[bytes]) -> list[bytes]:
+        """Topics with the most partitions per subscriber first, then those with few subscribers, then by id."""
+
+        def need(topic_id: bytes) -> tuple[float, int, int, int]:
+            subscribers = len(self._subscribers[topic_id])
+            high, low = (
+                int.from_bytes(topic_id[:8], "big", signed=True),
+                int.from_bytes(topic_id[8:], "big", signed=True),
+            )
+            return -(self._spec.partition_counts[topic_id] / subscribers), subscribers, high, low
+
+        return sorted(topic_ids, key=need)
 
 
 def assign(spec: Spec) -> dict[str, Assignment]:

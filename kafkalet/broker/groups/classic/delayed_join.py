@@ -1,0 +1,134 @@
+"""The wait before an empty classic group begins its first generation (Kafka's InitialDelayedJoin).
+
+A group that began with its first member alone would make all others wait until that member's next heartbeat, three
+seconds with most clients.
+
+With `group.initial.rebalance.delay.ms` the wait lasts that long, and again as long while new members come, up to the
+longest rebalance timeout. Where the property is not given, the group waits only while other consumers can be seen
+coming: a client asks for the group's coordinator before it joins. A consumer alone does not wait.
+
+Not every client that asks will join, so the wait is short: until `QUIET_MS` after the last sign of a client, at most
+`LONGEST_MS`. Some clients ask twice, on a connection that they close and on a second one: a group waits if more
+connections have asked and are still open than members have joined, or if more than twice as many have asked.
+"""
+
+from collections.abc import Callable
+
+from kafkalet.broker.context import Client
+from kafkalet.broker.groups.shard import Shard
+from kafkalet.clock import Clock, Timer
+
+from .members import ClassicMembers
+
+LATELY_MS = 200
+QUIET_MS = 40
+LONGEST_MS = 300
+
+
+class Arrivals:
+    """Who has asked for the coordinator of which group lately."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._groups: dict[str, dict[Client, int]] = {}
+        """The connections that have asked, and when."""
+        self._pruning: Timer | None = None
+
+    def __len__(self) -> int:
+        """How many connections are remembered, once for each group."""
+        return sum(map(len, self._groups.values()))
+
+    def note(self, group_id: str, client: Client) -> None:
+        """A client asks for the coordinator of a group."""
+        self._groups.setdefault(group_id, {})[client] = self._clock.now_ms()
+        if self._pruning is None:
+            self._pruning = self._clock.call_later(LATELY_MS, self._prune)
+
+    def last_ms(self, group_id: str) -> int:
+        """When a client asked last; 0 if none did lately."""
+        return max(self._groups.get(group_id, {}).values(), default=0)
+
+    def expects_more(self, group_id: str, members: int) -> bool:
+        """Whether there are signs of more clients than those who have joined."""
+        since_ms = self._clock.now_ms() - LATELY_MS
+        lately = [client for client, asked_ms in self._groups.get(group_id, {}).items() if asked_ms >= since_ms]
+        return len(lately) > 2 * members or sum(not client.is_closed for client in lately) > members
+
+    def forget(self, group_id: str) -> None:
+        """The group has begun: who comes now comes too late."""
+        self._groups.pop(group_id, None)
+
+    def _prune(self) -> None:
+        """Forget what is long ago, and the connections with it; look again while something is left."""
+        since_ms = self._clock.now_ms() - LATELY_MS
+        kept: dict[str, dict[Client, int]] = {}
+        for group_id, clients in self._groups.items():
+            lately = {client: asked_ms for client, asked_ms in clients.items() if asked_ms > since_ms}
+            if lately:
+                kept[group_id] = lately
+        self._groups = kept
+        self._pruning = self._clock.call_later(LATELY_MS, self._prune) if kept else None
+
+
+PROPERTY = "group.initial.rebalance.delay.ms"
+
+
+class Beginning:
+    """One group's waits. `later` calls back after some milliseconds, `complete` ends the wait."""
+
+    def __init__(
+        self,
+        shard: Shard,
+        group_id: str,
+        members: ClassicMembers,
+        later: Callable[[int, Callable[[], None]], None],
+        complete: Callable[[], None],
+    ) -> None:
+        self._shard = shard
+        self._group_id = group_id
+        self._members = members
+        self._later = later
+        self._complete = complete
+        self._newcomers = False
+        self._newcomer_ms = 0
+
+    def newcomer(self, *, prolongs: bool) -> None:
+        """Somebody new has come meanwhile; whether that makes the wait longer depends on the release."""
+        self._newcomers = prolongs
+        self._newcomer_ms = self._shard.clock.now_ms()
+
+    def wait(self) -> None:
+        """Begin to wait, or complete at once."""
+        self._newcomers = False
+        config = self._shard.node.config
+        if PROPERTY not in config.given():
+            self._newcomer_ms = self._shard.clock.now_ms()
+            self._wait_for_arrivals(self._newcomer_ms + LONGEST_MS)
+            return
+        delay_ms = config.group_initial_rebalance_delay_ms
+        self._wait_for_more(delay_ms, max(self._members.rebalance_timeout_ms - delay_ms, 0))
+
+    def _wait_for_more(self, delay_ms: int, remaining_ms: int) -> None:
+        if delay_ms <= 0:
+            self._complete()
+            return
+
+        def due() -> None:
+            if not self._newcomers or not remaining_ms:
+                self._complete()
+                return
+            self._newcomers = False
+            longest_ms = self._shard.node.config.group_initial_rebalance_delay_ms
+            self._wait_for_more(min(longest_ms, remaining_ms), max(remaining_ms - delay_ms, 0))
+
+        self._later(delay_ms, due)
+
+    def _wait_for_arrivals(self, until_ms: int) -> None:
+        now_ms, arrivals = self._shard.clock.now_ms(), self._shard.node.coordinators.groups.arrivals
+        quiet_ms = now_ms - max(arrivals.last_ms(self._group_id), self._newcomer_ms)
+        comes = arrivals.expects_more(self._group_id, len(self._members))
+        if comes and quiet_ms < QUIET_MS and now_ms < until_ms:
+            self._later(QUIET_MS - quiet_ms, lambda: self._wait_for_arrivals(until_ms))
+            return
+        arrivals.forget(self._group_id)
+        self._complete()

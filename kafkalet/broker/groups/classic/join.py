@@ -1,0 +1,206 @@
+"""JoinGroup to a classic group: who may come in, and who has to wait for the next generation.
+
+A new member gets an id. Since v4 it has to come back with it before it counts (KIP-394), unless it is static: it has
+an instance id of its own, by which it is known again when it comes back without its member id (KIP-345). Then the new
+one takes the place of the old, which is fenced from then on; the group goes on as it was as long as the same protocol
+would be chosen again.
+
+Source: org.apache.kafka.coordinator.group.GroupMetadataManager.classicGroupJoinToClassicGroup.
+"""
+
+import logging
+
+from kafkalet.broker.cluster.metadata import random_uuid
+from kafkalet.broker.groups.group import Caller
+from kafkalet.broker.quoting import quoted
+from kafkalet.broker.scheduling.purgatory import Delayed
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from kafkalet.protocol.text import MAX_STRING_BYTES
+
+from .generations import NEW_MEMBER_JOIN_TIMEOUT_MS, Generations, State, refused
+from .members import ClassicMember
+
+_LOG = logging.getLogger(__name__)
+
+Answer = JoinGroupResponse | Delayed[JoinGroupResponse]
+
+FIRST_WITH_MEMBER_IDS = 4
+FIRST_WITH_SKIPPED_ASSIGNMENT = 9
+
+
+class Joining:
+    """One JoinGroup, looked at."""
+
+    __slots__ = ("caller", "group", "instance_id", "member_id", "protocols", "request")
+
+    def __init__(self, group: Generations, request: JoinGroupRequest, caller: Caller) -> None:
+        self.group = group
+        self.request = request
+        self.caller = caller
+        self.member_id = request.member_id
+        self.instance_id = request.group_instance_id
+        self.protocols: dict[str, bytes] = {}
+        for protocol in request.protocols:
+            self.protocols.setdefault(protocol.name, protocol.metadata)  # of two with one name the first counts
+
+    def answer(self) -> Answer:
+        group = self.group
+        if not self._is_welcome():
+            group.forget_expected(self.member_id)
+            return refused(Code.GROUP_MAX_SIZE_REACHED)
+        if not self._is_consistent():
+            return refused(Code.INCONSISTENT_GROUP_PROTOCOL, self.member_id)
+        if not self.member_id:
+            return self._as_new_member()
+        if group.members.is_expected(self.member_id):
+            if self.instance_id is not None:  # only dynamic members are given an id in advance; Kafka fails as well
+                return refused(Code.UNKNOWN_SERVER_ERROR)
+            return self._add(self.member_id)
+        group.validate_member(self.member_id, self.instance_id, joins=True)
+        return self._again(group.members[self.member_id])
+
+    def _is_welcome(self) -> bool:
+        """Whether the group has room. While members join, those who have joined count; the others may be late."""
+        group, limit = self.group, self.group.shard.node.config.group_max_size
+        members = group.members
+        if group.state is State.EMPTY or len(members) < limit:
+            return True
+        if group.state is State.PREPARING_REBALANCE:
+            waits = self.member_id in members and members[self.member_id].awaiting_join is not None
+            return waits or members.awaiting_join() < limit
+        return self.member_id in members
+
+    def _is_consistent(self) -> bool:
+        request, members = self.request, self.group.members
+        if self.group.state is State.EMPTY:
+            return bool(request.protocol_type) and bool(self.protocols)
+        return members.protocol_type == request.protocol_type and members.supports(self.protocols)
+
+    # new members
+
+    def _as_new_member(self) -> Answer:
+        group = self.group
+        member_id = f"{self.caller.client_id if self.instance_id is None else self.instance_id}-{_uuid_text()}"
+        if len(member_id.encode()) > MAX_STRING_BYTES:
+            # Kafka answers the same, because it cannot write the id; but by then the member is in the group.
+            raise KafkaError(Code.UNKNOWN_SERVER_ERROR, f"member id of {len(member_id.encode())} bytes")
+        known_as = group.members.static_id(self.instance_id)
+        if known_as is not None:
+            return self._replace(known_as, member_id)
+        if self.instance_id is None and self.caller.version >= FIRST_WITH_MEMBER_IDS:
+            group.expect_member(member_id, self.request.session_timeout_ms)
+            return refused(Code.MEMBER_ID_REQUIRED, member_id)
+        return self._add(member_id)
+
+    def _add(self, member_id: str) -> Answer:
+        group, request = self.group, self.request
+        member = ClassicMember(
+            member_id,
+            self.instance_id,
+            self.caller.client_id,
+            self.caller.client_host,
+            session_timeout_ms=request.session_timeout_ms,
+            rebalance_timeout_ms=self._rebalance_timeout_ms(),
+            protocol_type=request.protocol_type,
+            protocols=self.protocols,
+        )
+        member.is_new = True
+        waiting = member.awaiting_join = Delayed()
+        group.newcomer()
+        group.members.add(member)
+        group.renew_session(member, NEW_MEMBER_JOIN_TIMEOUT_MS)
+        group.rebalance()
+        return waiting
+
+    def _rebalance_timeout_ms(self) -> int:
+        return self.request.rebalance_timeout_ms if self.caller.version >= 1 else self.request.session_timeout_ms
+
+    # members who are there already
+
+    def _again(self, member: ClassicMember) -> Answer:
+        """A member joins again: a follower without news, or one that missed its answer, is told what is the case."""
+        group = self.group
+        if group.state is State.EMPTY:  # nobody is a member then
+            return refused(Code.UNKNOWN_MEMBER_ID, self.member_id)
+        if group.state is not State.PREPARING_REBALANCE and member.matches(self.protocols):
+            if group.state is State.COMPLETING_REBALANCE:
+                return group.joined(member)
+            if member.member_id != group.members.leader_id:
+                return group.joined(member)
+        waiting = self._update(member)
+        group.rebalance()
+        return waiting
+
+    def _update(self, member: ClassicMember) -> Delayed[JoinGroupResponse]:
+        self.group.members.change_protocols(member, self.protocols)
+        if self.group.shard.node.release.takes_new_timeouts:
+            member.session_timeout_ms = self.request.session_timeout_ms
+            member.rebalance_timeout_ms = self._rebalance_timeout_ms()
+        waiting = member.awaiting_join = Delayed[JoinGroupResponse]()
+        return waiting
+
+    # static members who come back
+
+    def _replace(self, old_id: str, new_id: str) -> Answer:
+        """A static member comes back without its member id. Whoever still asks under the old one is fenced."""
+        group, members = self.group, self.group.members
+        old_leader_id = members.leader_id or ""
+        group.fence(members[old_id])
+        member = members.replace_static(old_id, new_id)
+        group.renew_session(member)
+        before = member.protocols, member.session_timeout_ms, member.rebalance_timeout_ms
+        waiting = self._update(member)
+        if group.state is State.COMPLETING_REBALANCE or (
+            group.state is State.STABLE and group.select_protocol() != group.protocol_name
+        ):
+            group.prepare_rebalance()
+        elif group.state is State.STABLE:
+            group.keep(member, lambda code: self._kept(member, code, old_id, old_leader_id, before))
+        else:
+            group.rebalance()
+        return waiting
+
+    def _kept(
+        self,
+        member: ClassicMember,
+        code: Code,
+        old_id: str,
+        old_leader_id: str,
+        before: tuple[dict[str, bytes], int, int],
+    ) -> None:
+        """The new id is in the log, or (with an error) is not and does not count."""
+        group = self.group
+        if code is not Code.NONE:
+            names = (quoted(group.group_id), quoted(member.member_id), quoted(old_id))
+            _LOG.warning("group %s: %s stays %s: %s", *names, code.name)
+            answer = group.joined(member)
+            answer.error_code, answer.member_id, answer.leader, answer.members = code, "", old_leader_id, []
+            group.answer_join(member, answer)
+            group.members.replace_static(member.member_id, old_id)
+            protocols, member.session_timeout_ms, member.rebalance_timeout_ms = before
+            group.members.change_protocols(member, protocols)
+            group.renew_session(member)
+            return
+        answer = group.joined(member)
+        if self.caller.version >= FIRST_WITH_SKIPPED_ASSIGNMENT:
+            answer.skip_assignment = group.members.leader_id == member.member_id
+        else:  # not to be taken for the leader, whose assignment nobody would look at now
+            answer.leader, answer.members = old_leader_id, []
+        group.answer_join(member, answer)
+
+
+def join(group: Generations, request: JoinGroupRequest, caller: Caller) -> Answer:
+    """Answer a JoinGroup, at once or when the members of the next generation are known."""
+    try:
+        answer = Joining(group, request, caller).answer()
+    except KafkaError as error:
+        answer = refused(error.code, request.member_id)
+    group.flush()
+    return answer
+
+
+def _uuid_text() -> str:
+    """A random uuid as Java's UUID writes it."""
+    digits = random_uuid().hex()
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))

@@ -1,0 +1,291 @@
+"""Members of the classic protocol in a consumer group: while a group moves from one protocol to the other (KIP-848).
+
+To them it looks like a classic group without a leader: JoinGroup is answered at once with the member epoch as the
+generation, SyncGroup with the partitions they have; a heartbeat tells them to join again whenever there is a step to
+take, within their rebalance timeout.
+
+Source: org.apache.kafka.coordinator.group.GroupMetadataManager.classicGroupJoinToConsumerGroup,
+classicGroupSyncToConsumerGroup, classicGroupHeartbeatToConsumerGroup, classicGroupLeaveToConsumerGroup.
+"""
+
+from collections.abc import Sequence
+
+from kafkalet.broker.cluster.metadata import new_topic_id
+from kafkalet.broker.groups.classic.consumer_protocol import (
+    NAME,
+    Malformed,
+    by_ids,
+    read_subscription,
+    version_of,
+    write_assignment,
+)
+from kafkalet.broker.groups.classic.group import new_classic_group
+from kafkalet.broker.groups.group import Caller
+from kafkalet.broker.scheduling.purgatory import Delayed
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from kafkalet.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kafkalet.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from kafkalet.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+from kafkalet.protocol.messages.subscription import ConsumerProtocolSubscription
+from kafkalet.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from kafkalet.storage.checkpoints import uuid_text
+
+from .config import may_migrate
+from .downgrade import can_downgrade_with, downgrade
+from .heartbeat import Decision, check_room, take_place
+from .leaving import expect_session, fence, fence_missing, static_member
+from .members import NOBODY, ClassicProtocols, ConsumerMember, MemberState
+from .records import Change
+from .regexes import resolve_soon
+from .replay import commit
+from .state import ConsumerState
+from .timers import Wait
+
+FIRST_WITH_MEMBER_IDS = 4
+
+Joined = JoinGroupResponse | Delayed[JoinGroupResponse]
+
+
+def join(group: ConsumerState, request: JoinGroupRequest, caller: Caller) -> Joined:
+    """A member of the classic protocol wants in, or takes its next step."""
+    if group.is_empty:
+        return _become_classic(group, request, caller)
+    try:
+        return _join(group, request, caller)
+    except KafkaError as error:
+        return _answer(error.code, "")
+
+
+def _join(group: ConsumerState, request: JoinGroupRequest, caller: Caller) -> Joined:
+    node, instance_id = group.shard.node, request.group_instance_id
+    if not (may_migrate(node, "upgrade") or may_migrate(node, "downgrade")):
+        raise KafkaError(Code.INCONSISTENT_GROUP_PROTOCOL)
+    member_id = request.member_id or uuid_text(new_topic_id())
+    check_room(group, member_id, instance_id)
+    protocols: dict[str, bytes] = {}
+    for protocol in request.protocols:
+        protocols.setdefault(protocol.name, protocol.metadata)  # of two with one name the first counts
+    if request.protocol_type != NAME or not _knows_one(group, protocols):
+        raise KafkaError(Code.INCONSISTENT_GROUP_PROTOCOL)
+    if not request.member_id and instance_id is None and caller.version >= FIRST_WITH_MEMBER_IDS:
+        return _answer(Code.MEMBER_ID_REQUIRED, member_id)
+    member, changes = _member(group, request, member_id)
+    downgrades = can_downgrade_with(group, group.members.static(instance_id))
+    try:
+        subscription = read_subscription(next(iter(protocols.values())))
+    except Malformed as problem:
+        raise KafkaError(Code.INCONSISTENT_GROUP_PROTOCOL, str(problem)) from problem
+    after = _told(member, request, subscription, protocols, caller)
+    decision = Decision(group, member, after, changes, _held(group, subscription))
+    decision.subscribe(raises_for_regex=True)
+    if downgrades:
+        after, offset = _downgrade(group, decision)
+    else:
+        decision.assign()
+        after = decision.reconcile()
+        offset = commit(group, decision.changes)
+        decision.settle()
+        _expect(group, request, after.member_id)
+        if decision.needs_resolving:
+            resolve_soon(group)
+    answer = _answer(Code.NONE, after.member_id, after.member_epoch, next(iter(protocols)))
+
+    def replicated(code: Code) -> JoinGroupResponse:
+        return answer if code == Code.NONE else _answer(code, after.member_id)
+
+    return group.shard.when_replicated(offset, node.config.offsets_commit_timeout_ms, replicated)
+
+
+def sync(group: ConsumerState, request: SyncGroupRequest) -> SyncGroupResponse:
+    """The partitions of a member. Raises KafkaError."""
+    member = _known(group, request.member_id, request.group_instance_id)
+    classic = _classic_of(member)
+    _check_generation(member, request.generation_id)
+    name, metadata = classic.protocols[0]
+    if request.protocol_type not in (None, NAME) or request.protocol_name not in (None, name):
+        raise KafkaError(Code.INCONSISTENT_GROUP_PROTOCOL)
+    if group.assignment_epoch > member.member_epoch and member.state != MemberState.UNREVOKED_PARTITIONS:
+        _expect_join(group, member)
+        raise KafkaError(Code.REBALANCE_IN_PROGRESS)
+    group.timers.cancel(Wait.SYNC, member.member_id)
+    expect_session(group, member.member_id, classic.session_timeout_ms)
+    partitions = {topic_id: list(epochs) for topic_id, epochs in member.assigned.items()}
+    return SyncGroupResponse(
+        protocol_type=request.protocol_type,
+        protocol_name=request.protocol_name,
+        assignment=write_assignment(partitions, group.shard.node.metadata, version_of(metadata)),
+    )
+
+
+def heartbeat(group: ConsumerState, request: HeartbeatRequest) -> HeartbeatResponse:
+    """A sign of life; the answer says whether to join again. Raises KafkaError."""
+    member = _known(group, request.member_id, request.group_instance_id)
+    classic = _classic_of(member)
+    _check_generation(member, request.generation_id)
+    expect_session(group, member.member_id, classic.session_timeout_ms)
+    if (
+        member.member_epoch < group.assignment_epoch
+        or member.state == MemberState.UNREVOKED_PARTITIONS
+        or (member.state == MemberState.UNRELEASED_PARTITIONS and not _waits_for_others(group, member))
+    ):
+        _expect_join(group, member)
+        return HeartbeatResponse(error_code=Code.REBALANCE_IN_PROGRESS)
+    return HeartbeatResponse(error_code=Code.NONE)
+
+
+def leave(group: ConsumerState, leaving: Sequence[LeaveGroupRequest.Member]) -> list[LeaveGroupResponse.Member]:
+    """Let members go, of whichever protocol; each has an answer of its own."""
+    answers, gone = [], {}
+    for identity in leaving:
+        code = Code.NONE
+        try:
+            member = _leaving(group, identity.member_id, identity.group_instance_id)
+            gone[member.member_id] = member
+        except KafkaError as error:
+            code = error.code
+        answers.append(
+            LeaveGroupResponse.Member(
+                member_id=identity.member_id, group_instance_id=identity.group_instance_id, error_code=code
+            )
+        )
+    fence(group, list(gone.values()))
+    return answers
+
+
+# joining
+
+
+def _become_classic(group: ConsumerState, request: JoinGroupRequest, caller: Caller) -> Joined:
+    """Nobody is in it: it may as well be a classic group. Whoever comes with an id is not let in; Kafka has forgotten
+    the group by then, though not in its log."""
+    shard = group.shard
+    if request.member_id:
+        group.close()
+        del shard.groups[group.group_id]
+        raise KafkaError(Code.UNKNOWN_MEMBER_ID)
+    shard.append(group.tombstones())
+    group.close()
+    return new_classic_group(shard, group.group_id).join(request, caller)
+
+
+def _knows_one(group: ConsumerState, protocols: dict[str, bytes]) -> bool:
+    """Whether one of these is known to all members of the classic protocol."""
+    members = group.members
+    return any(members.classic_protocols[name] == members.classic for name in protocols)
+
+
+def _member(group: ConsumerState, request: JoinGroupRequest, member_id: str) -> tuple[ConsumerMember, list[Change]]:
+    """The member as it was before."""
+    if request.group_instance_id is None:
+        return group.members.get(member_id) or ConsumerMember(member_id), []
+    if request.member_id:
+        return static_member(group, member_id, request.group_instance_id), []
+    former = group.members.static(request.group_instance_id)
+    if former is None:
+        return ConsumerMember(member_id), []
+    return take_place(group, former, member_id)
+
+
+def _told(
+    member: ConsumerMember,
+    request: JoinGroupRequest,
+    subscription: ConsumerProtocolSubscription,
+    protocols: dict[str, bytes],
+    caller: Caller,
+) -> ConsumerMember:
+    rebalance_timeout_ms = request.rebalance_timeout_ms
+    return member._replace(
+        instance_id=request.group_instance_id or member.instance_id,
+        rack_id=subscription.rack_id or member.rack_id,
+        rebalance_timeout_ms=request.session_timeout_ms if rebalance_timeout_ms == -1 else rebalance_timeout_ms,
+        topic_names=frozenset(subscription.topics),
+        topic_regex="",
+        client_id=caller.client_id,
+        client_host=caller.client_host,
+        classic=ClassicProtocols(request.session_timeout_ms, tuple(protocols.items())),
+    )
+
+
+def _held(
+    group: ConsumerState, subscription: ConsumerProtocolSubscription
+) -> list[ConsumerGroupHeartbeatRequest.TopicPartitions]:
+    owned = by_ids(subscription.owned_partitions, group.shard.node.metadata)
+    return [
+        ConsumerGroupHeartbeatRequest.TopicPartitions(topic_id=topic_id, partitions=partitions)
+        for topic_id, partitions in owned.items()
+    ]
+
+
+def _downgrade(group: ConsumerState, decision: Decision) -> tuple[ConsumerMember, int]:
+    rebalances = group.assignment_epoch < decision.epoch
+    if not rebalances:
+        decision.target = group.target_of(decision.after)
+        decision.reconcile()
+    after = decision.after
+    return after, downgrade(group, (), after, decision.changes, rebalances=rebalances)
+
+
+def _expect(group: ConsumerState, request: JoinGroupRequest, member_id: str) -> None:
+    group.timers.cancel(Wait.JOIN, member_id)
+    expect_session(group, member_id, request.session_timeout_ms)
+    timeout_ms = request.session_timeout_ms if request.rebalance_timeout_ms == -1 else request.rebalance_timeout_ms
+    group.timers.expect(
+        Wait.SYNC, member_id, timeout_ms, lambda: fence_missing(group, member_id, "it has not synced in time")
+    )
+
+
+def _expect_join(group: ConsumerState, member: ConsumerMember) -> None:
+    member_id = member.member_id
+    if (Wait.JOIN, member_id) not in group.timers:
+        group.timers.expect(
+            Wait.JOIN,
+            member_id,
+            member.rebalance_timeout_ms,
+            lambda: fence_missing(group, member_id, "it has not joined again in time"),
+        )
+
+
+def _answer(code: Code, member_id: str, generation: int = -1, protocol: str | None = None) -> JoinGroupResponse:
+    return JoinGroupResponse(
+        error_code=code,
+        generation_id=generation,
+        protocol_type=NAME if code == Code.NONE else None,
+        protocol_name=protocol,
+        leader="",
+        member_id=member_id,
+        members=[],
+    )
+
+
+# who is it
+
+
+def _known(group: ConsumerState, member_id: str, instance_id: str | None) -> ConsumerMember:
+    return group.member(member_id) if instance_id is None else static_member(group, member_id, instance_id)
+
+
+def _leaving(group: ConsumerState, member_id: str, instance_id: str | None) -> ConsumerMember:
+    """An administrator knows only the name of a static member."""
+    former = group.members.static(instance_id)
+    return former if former is not None and not member_id else _known(group, member_id, instance_id)
+
+
+def _classic_of(member: ConsumerMember) -> ClassicProtocols:
+    if member.classic is None:
+        raise KafkaError(Code.UNKNOWN_MEMBER_ID, f"Member {member.member_id} does not use the classic protocol.")
+    return member.classic
+
+
+def _check_generation(member: ConsumerMember, generation: int) -> None:
+    if generation != member.member_epoch:
+        raise KafkaError(Code.ILLEGAL_GENERATION)
+
+
+def _waits_for_others(group: ConsumerState, member: ConsumerMember) -> bool:
+    """Whether somebody still has a partition of its target."""
+    return any(
+        partition not in member.assigned.get(topic_id, {}) and group.members.holder_epoch(topic_id, partition) != NOBODY
+        for topic_id, partitions in group.target.get(member.member_id, {}).items()
+        for partition in partitions
+    )

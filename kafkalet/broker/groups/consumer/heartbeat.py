@@ -1,0 +1,304 @@
+"""One ConsumerGroupHeartbeat of a member that joins or stays: everything a consumer group does, it does here.
+
+    find_member    a new member (epoch 0), a known one in its epoch, a static one in the place of an older
+    subscribe      a changed subscription, or changed topics, raise the group epoch
+    assign         a new target assignment for a new epoch, at most once per assignment interval
+    reconcile      the member takes a step towards its target
+
+All of it is decided first, then written in one batch, then replayed into the group.
+
+Source: org.apache.kafka.coordinator.group.GroupMetadataManager: consumerGroupHeartbeat, updateSubscriptionMetadata,
+maybeUpdateTargetAssignment, maybeReconcile.
+"""
+
+from typing import NamedTuple
+
+from kafkalet.broker.cluster.metadata import new_topic_id
+from kafkalet.broker.cluster.state_log import StateRecord
+from kafkalet.broker.groups.assignors.spec import Assignment
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    TopicPartitions,
+)
+from kafkalet.storage.checkpoints import uuid_text
+
+from . import records
+from .config import assignment_interval_ms, assignors, heartbeat_interval_ms
+from .epochs import enter_epoch, hash_of
+from .leaving import expect_revocation, expect_session, static_member
+from .members import JOINING, LEAVING_FOR_A_RESTART, ConsumerMember, MemberState, Owned, Preview
+from .reconciliation import Held, Step, reconcile
+from .records import Change
+from .regexes import RegexStatus, look_at_regexes, resolve_soon
+from .replay import commit
+from .state import NEVER_READ, ConsumerState
+from .target_assignment import compute_target
+from .timers import Wait
+from .topics import topic_ids, wanted_names
+
+
+class Sender(NamedTuple):
+    """Whose heartbeat it is, as the connection says."""
+
+    client_id: str
+    client_host: str
+
+
+def heartbeat(
+    group: ConsumerState, request: ConsumerGroupHeartbeatRequest, sender: Sender, before: list[StateRecord]
+) -> tuple[ConsumerGroupHeartbeatResponse, int]:
+    """The answer, and the offset of the last record that it depends on. `before` is what removes the group as it was,
+    if it becomes a consumer group only now. Raises KafkaError."""
+    joins = request.member_epoch == JOINING
+    check_room(group, request.member_id, request.instance_id)
+    member_id = request.member_id or uuid_text(new_topic_id())
+    member, changes = find_member(group, request, member_id, joins=joins)
+    after = member.told_by(request, sender.client_id, sender.client_host, member_id)
+    decision = Decision(group, member, after, changes, request.topic_partitions)
+    decision.subscribe()
+    decision.assign()
+    after = decision.reconcile()
+    offset = commit(group, decision.changes, before)
+    decision.settle()
+    expect_session(group, after.member_id)
+    if decision.needs_resolving:
+        resolve_soon(group)
+    is_full = (
+        request.rebalance_timeout_ms != -1
+        and (request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None)
+        and request.topic_partitions is not None
+    )
+    answer = ConsumerGroupHeartbeatResponse(
+        member_id=after.member_id,
+        member_epoch=after.member_epoch,
+        heartbeat_interval_ms=heartbeat_interval_ms(group),
+    )
+    if joins or is_full or member.assigned != after.assigned:
+        answer.assignment = assignment_of(after.assigned)
+    return answer, offset
+
+
+def assignment_of(assigned: Owned) -> ConsumerGroupHeartbeatResponse.Assignment:
+    return ConsumerGroupHeartbeatResponse.Assignment(
+        topic_partitions=[
+            TopicPartitions(topic_id=topic_id, partitions=list(epochs)) for topic_id, epochs in assigned.items()
+        ]
+    )
+
+
+# who is it
+
+
+def check_room(group: ConsumerState, member_id: str, instance_id: str | None) -> None:
+    """Raise GROUP_MAX_SIZE_REACHED for a newcomer to a group that is full."""
+    if group.shard.node.release.rebalances_for_another_assignor and group.members.static(instance_id) is not None:
+        return
+    most = group.shard.node.config.group_consumer_max_size
+    if len(group.members) >= most and (not member_id or member_id not in group.members):
+        raise KafkaError(
+            Code.GROUP_MAX_SIZE_REACHED, f"The consumer group has reached its maximum capacity of {most} members."
+        )
+
+
+def find_member(
+    group: ConsumerState, request: ConsumerGroupHeartbeatRequest, member_id: str, *, joins: bool
+) -> tuple[ConsumerMember, list[Change]]:
+    """The member as it was before this heartbeat: a blank one where it is new."""
+    instance_id = request.instance_id
+    if instance_id is None:
+        known = group.members.get(member_id) or (ConsumerMember(member_id) if joins else group.member(member_id))
+        _check_epoch(group, known, request.member_epoch, request.topic_partitions)
+        return known, []
+    if not joins:
+        known = static_member(group, member_id, instance_id)
+        _check_epoch(group, known, request.member_epoch, request.topic_partitions)
+        return known, []
+    former = group.members.static(instance_id)
+    if former is None:
+        return group.members.get(member_id) or ConsumerMember(member_id), []
+    if not former.uses_classic_protocol and former.member_epoch != LEAVING_FOR_A_RESTART:
+        raise KafkaError(
+            Code.UNRELEASED_INSTANCE_ID,
+            f"Static member {member_id} with instance id {instance_id} cannot join the group because the instance id "
+            f"is owned by {former.member_id} member.",
+        )
+    return take_place(group, former, member_id)
+
+
+def take_place(group: ConsumerState, former: ConsumerMember, member_id: str) -> tuple[ConsumerMember, list[Change]]:
+    """A static member that has come back under a new id: it takes over all that the old one had."""
+    member = former._replace(member_id=member_id, member_epoch=0, previous_member_epoch=0)
+    group_id = group.group_id
+    target = group.target.get(former.member_id, {})
+    return member, [
+        *records.without_member(group_id, former.member_id),
+        records.member(group_id, member),
+        records.target(group_id, member_id, target),
+        records.current(group_id, member),
+    ]
+
+
+def _check_epoch(group: ConsumerState, member: ConsumerMember, epoch: int, held: Held | None) -> None:
+    """Raise FENCED_MEMBER_EPOCH unless a member is in its epoch, or in the one before and has only what is its own:
+    then it has missed the answer that told it of the new one."""
+    anew = epoch == JOINING and group.shard.node.release.looks_at_subscriptions_within_epochs
+    if anew or epoch == member.member_epoch:
+        return
+    if epoch < member.member_epoch and epoch == member.previous_member_epoch and _is_subset(held, member.assigned):
+        return
+    word = "greater" if epoch > member.member_epoch else "smaller"
+    raise KafkaError(
+        Code.FENCED_MEMBER_EPOCH,
+        f"The consumer group member has a {word} member epoch ({epoch}) than the one known by the group coordinator "
+        f"({member.member_epoch}). The member must abandon all its partitions and rejoin.",
+    )
+
+
+def _is_subset(held: Held | None, assigned: Owned) -> bool:
+    if held is None:
+        return False
+    return all(
+        of.topic_id in assigned and all(partition in assigned[of.topic_id] for partition in of.partitions)
+        for of in held
+    )
+
+
+class Decision:
+    """`before` is the member as the group knows it (or a blank one), `after` as it is from now on."""
+
+    def __init__(
+        self,
+        group: ConsumerState,
+        before: ConsumerMember,
+        after: ConsumerMember,
+        changes: list[Change],
+        held: Held | None,
+    ) -> None:
+        self.group = group
+        self.before = before
+        self.after = after
+        self.changes = changes
+        self.held = held
+        self.needs_resolving = False
+        self.epoch = group.group_epoch
+        self.target_epoch = group.assignment_epoch
+        self.target: Assignment = {}
+        self.has_subscription_changed = False
+        self._is_homogeneous: bool | None = None
+        self._takes_step = False
+        self._metadata_version = group.metadata_version
+
+    def subscribe(self, *, raises_for_regex: bool = False) -> None:
+        """Write the member down if it has changed, and raise the group epoch if that or the topics demand it.
+        `raises_for_regex`: also for a regular expression whose topics are not known yet."""
+        group, before, after = self.group, self.before, self.after
+        names_changed = False
+        if after is not before and after != before:
+            self.changes.append(records.member(group.group_id, after))
+            names_changed = after.topic_names != before.topic_names
+        status, changes, self.needs_resolving = look_at_regexes(group, before, after)
+        self.changes += changes
+        self.has_subscription_changed = group.shard.node.release.looks_at_subscriptions_within_epochs and (
+            names_changed or status is not RegexStatus.SAME
+        )
+        raises = (
+            names_changed
+            or not group.group_epoch
+            or status is RegexStatus.CHANGED_AND_RESOLVED
+            or self._prefers_another_assignor()
+        )
+        raises |= raises_for_regex and status is not RegexStatus.SAME
+        metadata = group.shard.node.metadata
+        self._metadata_version = metadata.version
+        if not raises and not self._topics_have_changed():
+            return
+        preview = self._preview()
+        self._is_homogeneous = preview.is_homogeneous()
+        if raises or hash_of(group, preview.topics()) != group.metadata_hash:
+            self.epoch += 1
+            self.changes += enter_epoch(group, self.epoch, preview.topics())
+        if group.has_partition_metadata and group.shard.node.release.keeps_hash_of_topics:
+            self.changes.append(records.no_partition_metadata(group.group_id))
+
+    def assign(self) -> None:
+        """Compute a new target if the group epoch has gone up, and the last one is old enough."""
+        group = self.group
+        if group.assignment_epoch >= self.epoch or not self._may_assign():
+            self.target = group.target_of(self.after)
+            return
+        homogeneous = group.members.is_homogeneous() if self._is_homogeneous is None else self._is_homogeneous
+        self.target, changes = compute_target(
+            group, self.epoch, self.after, self._assignor(), is_homogeneous=homogeneous
+        )
+        self.target_epoch = self.epoch
+        self.changes += changes
+
+    def reconcile(self) -> ConsumerMember:
+        """The member after its next step."""
+        group, after = self.group, self.after
+        if not self.has_subscription_changed and after.is_reconciled_to(self.target_epoch):
+            return after
+        names = wanted_names(after, group.members.resolved)
+        within_epochs = group.shard.node.release.looks_at_subscriptions_within_epochs
+        if within_epochs:
+            wanted = frozenset(topic_ids(names, group.shard.node.metadata))
+        else:
+            wanted = frozenset((*self.target, *after.assigned))
+        step = Step(
+            self.target_epoch,
+            self.target,
+            wanted,
+            bool(names),
+            group.members.holder_epoch,
+            self.has_subscription_changed,
+            self.held,
+            0 if within_epochs else 1,
+        )
+        self.after = reconcile(after, step)
+        if self.after is not after and self.after != after:
+            self.changes.append(records.current(group.group_id, self.after))
+            self._takes_step = True
+        return self.after
+
+    def settle(self) -> None:
+        """After all was written: remember what was looked at, and wait for what the member has to give back."""
+        self.group.metadata_version = self._metadata_version
+        if not self._takes_step or self.after.uses_classic_protocol:
+            return
+        if self.after.state == MemberState.UNREVOKED_PARTITIONS:
+            expect_revocation(self.group, self.after)
+        else:
+            self.group.timers.cancel(Wait.REBALANCE, self.after.member_id)
+
+    def _topics_have_changed(self) -> bool:
+        """Whether a topic that somebody wants has changed since the group looked last."""
+        group, metadata = self.group, self.group.shard.node.metadata
+        since = group.metadata_version
+        if since in (self._metadata_version, NEVER_READ):
+            return since == NEVER_READ
+        return any(metadata.may_have_changed(name, since) for name in group.members.topics())
+
+    def _preview(self) -> Preview:
+        preview = Preview(self.group.members)
+        replaced = preview.static(self.after.instance_id)
+        if replaced is not None and replaced.member_id != self.after.member_id:
+            preview.remove(replaced.member_id)
+        preview.update(self.after)
+        return preview
+
+    def _may_assign(self) -> bool:
+        interval_ms, since_ms = assignment_interval_ms(self.group), self.group.assignment_timestamp_ms
+        return not since_ms or not interval_ms or self.group.shard.clock.now_ms() >= since_ms + interval_ms
+
+    def _prefers_another_assignor(self) -> bool:
+        group = self.group
+        if self.after.server_assignor is None or not group.shard.node.release.rebalances_for_another_assignor:
+            return False
+        default = assignors(group.shard.node)[0]
+        return (group.members.preferred_assignor() or default) != self._assignor()
+
+    def _assignor(self) -> str:
+        default = assignors(self.group.shard.node)[0]
+        return self.group.members.preferred_assignor_with(self.before, self.after) or default

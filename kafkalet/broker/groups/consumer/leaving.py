@@ -1,0 +1,134 @@
+"""Members of a consumer group go: by themselves, or because nothing was heard of them for too long.
+
+    -1  a member leaves for good
+    -2  a static member leaves for a restart: it stays in the group, with its partitions, until its session ends
+
+Whoever is fenced finds out with his next heartbeat, by UNKNOWN_MEMBER_ID. When the last member of the consumer
+protocol has gone and others are left, the group becomes a classic one (downgrade).
+
+Source: org.apache.kafka.coordinator.group.GroupMetadataManager.consumerGroupLeave, consumerGroupFenceMembers.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Sequence
+
+from kafkalet.broker.quoting import quoted
+from kafkalet.protocol.errors import Code, KafkaError
+
+from . import records
+from .config import session_timeout_ms
+from .downgrade import can_downgrade_without, downgrade
+from .epochs import enter_epoch
+from .members import LEAVING_FOR_A_RESTART, ConsumerMember, MemberState, Preview
+from .replay import commit
+from .state import ConsumerState
+from .timers import Wait
+
+_LOG = logging.getLogger(__name__)
+
+
+def leave(group: ConsumerState, member_id: str, instance_id: str | None, epoch: int) -> int:
+    """Let a member go that says so by `epoch`; the offset of the last record. Raises KafkaError."""
+    if instance_id is None:
+        return fence(group, [group.member(member_id)])
+    member = static_member(group, member_id, instance_id)
+    if epoch != LEAVING_FOR_A_RESTART:
+        return fence(group, [member])
+    assigned = {topic_id: dict.fromkeys(partitions, 0) for topic_id, partitions in member.assigned.items()}
+    away = member._replace(member_epoch=LEAVING_FOR_A_RESTART, assigned=assigned, pending_revocation={})
+    return commit(group, [records.current(group.group_id, away)])
+
+
+def static_member(group: ConsumerState, member_id: str, instance_id: str) -> ConsumerMember:
+    """The member that an instance is now. UNKNOWN_MEMBER_ID where it is none, FENCED_INSTANCE_ID where another one
+    has taken the place of `member_id`."""
+    member = group.members.static(instance_id)
+    if member is None:
+        raise KafkaError(Code.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
+    if member.member_id != member_id:
+        raise KafkaError(
+            Code.FENCED_INSTANCE_ID,
+            f"Static member {member_id} with instance id {instance_id} was fenced by member {member.member_id}.",
+        )
+    return member
+
+
+def fence(group: ConsumerState, members: Sequence[ConsumerMember]) -> int:
+    """Take members out of the group; the offset of the last record."""
+    if not members:
+        return group.shard.append([])
+    if can_downgrade_without(group, members):
+        return downgrade(group, members)
+    group_id = group.group_id
+    changes = [change for member in members for change in records.without_member(group_id, member.member_id)]
+    leaving = Counter(member.topic_regex for member in members if member.topic_regex)
+    changes += [
+        records.no_regex(group_id, regex) for regex, count in leaving.items() if group.members.regexes[regex] == count
+    ]
+    preview = Preview(group.members)
+    for member in members:
+        preview.remove(member.member_id)
+    epoch = group.group_epoch + 1
+    changes += enter_epoch(group, epoch, preview.topics())
+    if not len(preview) and group.shard.node.release.settles_empty_groups:
+        changes.append(records.target_epoch(group_id, epoch, 0))
+    offset = commit(group, changes)
+    for member in members:
+        group.timers.forget(member.member_id)
+    return offset
+
+
+# what is waited for
+
+
+def expect_session(group: ConsumerState, member_id: str, timeout_ms: int | None = None) -> None:
+    """A sign of life of a member; the next one is due within its session timeout."""
+    delay_ms = session_timeout_ms(group) if timeout_ms is None else timeout_ms
+    group.timers.expect(
+        Wait.SESSION, member_id, delay_ms, lambda: fence_missing(group, member_id, "its session has expired")
+    )
+
+
+def expect_revocation(group: ConsumerState, member: ConsumerMember) -> None:
+    """A member has to give partitions back within its rebalance timeout."""
+    member_id, epoch = member.member_id, member.member_epoch
+
+    def missed() -> None:
+        now = group.members.get(member_id)
+        if now is not None and now.member_epoch == epoch:
+            fence_missing(group, member_id, f"it has not left epoch {epoch} in time")
+
+    group.timers.expect(Wait.REBALANCE, member_id, member.rebalance_timeout_ms, missed)
+
+
+def expect_all(group: ConsumerState) -> None:
+    """After the log was read: the time of all members begins anew, and expressions have to be looked up again."""
+    resolved = group.members.resolved
+    resolved.update({regex: each._replace(version=0) for regex, each in resolved.items()})
+    for member in group.members:
+        expect_session(group, member.member_id)
+        if member.state == MemberState.UNREVOKED_PARTITIONS:
+            expect_revocation(group, member)
+
+
+def expect_classic_members(group: ConsumerState) -> None:
+    """After the group was a classic one: the sessions of those who were in it go on as long as they have asked for."""
+    for member in group.members:
+        if member.classic is not None:
+            expect_session(group, member.member_id, member.classic.session_timeout_ms)
+
+
+def fence_missing(group: ConsumerState, member_id: str, reason: str) -> None:
+    """Take a member out that kept the group waiting."""
+    member = group.members.get(member_id)
+    if member is None:
+        return
+    _LOG.info("group %s: member %s is fenced, %s", quoted(group.group_id), quoted(member_id), reason)
+    try:
+        fence(group, [member])
+    except KafkaError as error:  # nobody is told; with the next heartbeat, if any, it all begins again
+        _LOG.warning(
+            "group %s: member %s could not be fenced: %s", quoted(group.group_id), quoted(member_id), error.code.name
+        )
+        expect_session(group, member_id)

@@ -1,0 +1,189 @@
+"""Subscriptions by regular expression: what stands behind them is looked up aside, and written into the log.
+
+A member that comes with a new expression is told of no topics at first; they are looked up right after its heartbeat,
+which raises the group epoch, and the next heartbeat brings them. They are looked up again when there are new topics
+(at most every ten seconds) and every ten minutes (`group.consumer.regex.refresh.interval.ms`). To try an expression
+with many topics can take long; other requests are served in between.
+
+Source: org.apache.kafka.coordinator.group.GroupMetadataManager.maybeUpdateRegularExpressions,
+handleRegularExpressionsResult, modern.consumer.TopicRegexResolver.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Generator
+from enum import Enum
+from typing import Any, cast
+
+from kafkalet.broker.groups.assignors.java_order import grown, ordered, string_hash, with_capacity
+from kafkalet.broker.groups.regex.automaton import LONGEST_TOPIC_NAME, BadRegex, compiling, finished, in_turns
+from kafkalet.broker.quoting import quoted
+from kafkalet.broker.scheduling.work import Work, start
+from kafkalet.protocol.errors import Code, KafkaError
+
+from . import records
+from .epochs import enter_epoch, hash_of
+from .members import ConsumerMember, Resolved
+from .records import Change
+from .replay import commit
+from .state import ConsumerState
+
+_LOG = logging.getLogger(__name__)
+
+SHORTEST_REFRESH_MS = 10_000
+LONG_EXPRESSION = 1000
+"""An expression of more characters takes more than a millisecond to read."""
+MOST_CHECKED = 16
+_NOTHING = Resolved(frozenset(), 0, 0)
+
+
+class RegexStatus(Enum):
+    """What a heartbeat does to a member's regular expression."""
+
+    SAME = "same"
+    CHANGED = "changed"  # its topics are not known yet
+    CHANGED_AND_RESOLVED = "changed, and its topics are known"
+
+
+def look_at_regexes(
+    group: ConsumerState, before: ConsumerMember, after: ConsumerMember
+) -> tuple[RegexStatus, list[Change], bool]:
+    """How a member's expression has changed, the records that follow at once, and whether to look expressions up.
+    INVALID_REGULAR_EXPRESSION for one that cannot be read."""
+    old, new, regexes = before.topic_regex or "", after.topic_regex or "", group.members.regexes
+    changes: list[Change] = []
+    status, is_new = RegexStatus.SAME, False
+    if before.topic_regex != after.topic_regex:
+        status = RegexStatus.CHANGED
+        if old and regexes[old] == 1:
+            changes.append(records.no_regex(group.group_id, old))
+        if new and not regexes[new]:
+            group.shard.node.coordinators.groups.regexes.check(new)
+            is_new = True
+        elif (new in group.members.resolved) if new else _notices(group, old):
+            status = RegexStatus.CHANGED_AND_RESOLVED
+    if not is_new and not regexes:
+        return status, changes, False
+    return status, changes, _is_due(group, old, new, is_new=is_new)
+
+
+def _notices(group: ConsumerState, given_up: str) -> bool:
+    return bool(given_up) and group.shard.node.release.notices_expressions_given_up
+
+
+class CheckedRegexes:
+    """The expressions that clients of a broker came with last, and what is wrong with them.
+
+    A long expression takes some ten milliseconds to read; a handler reads it in turns (`read`), and the group, which
+    decides at once, then finds it here.
+    """
+
+    def __init__(self) -> None:
+        self._problems: dict[str, BadRegex | None] = {}
+
+    def check(self, expression: str) -> None:
+        """Raise INVALID_REGULAR_EXPRESSION for an expression that RE2 cannot read."""
+        if expression not in self._problems:
+            self._remember(expression, finished(_reading(expression)))
+        problem = self._problems[expression]
+        if problem is not None:
+            raise KafkaError(
+                Code.INVALID_REGULAR_EXPRESSION,
+                f"SubscribedTopicRegex `{expression}` is not a valid regular expression: {problem}.",
+            ) from problem
+
+    async def read(self, expression: str) -> None:
+        """Have what `check` needs to know ready."""
+        if expression not in self._problems:
+            self._remember(expression, await in_turns(_reading(expression)))
+
+    def _remember(self, expression: str, problem: BadRegex | None) -> None:
+        if len(self._problems) >= MOST_CHECKED:
+            del self._problems[next(iter(self._problems))]
+        self._problems[expression] = problem
+
+
+def _reading(expression: str) -> Generator[None, None, BadRegex | None]:
+    try:
+        yield from compiling(expression, LONGEST_TOPIC_NAME)
+    except BadRegex as problem:
+        return problem
+    return None
+
+
+def _is_due(group: ConsumerState, old: str, new: str, *, is_new: bool) -> bool:
+    """Whether the expressions of a group are to be looked up (again)."""
+    if group.is_resolving:
+        return False
+    last = next(iter(group.members.resolved.values()), None)
+    now_ms = group.shard.clock.now_ms()
+    if last is not None and now_ms <= last.timestamp_ms + SHORTEST_REFRESH_MS:
+        return False
+    if is_new or last is None:
+        return True
+    wanted = Counter(group.members.regexes)
+    wanted[old] -= 1
+    wanted[new] += 1
+    count = sum(1 for regex, members in wanted.items() if regex and members > 0)
+    node = group.shard.node
+    return (
+        count != len(group.members.resolved)
+        or last.version < node.metadata.version_of_new_topics
+        or now_ms > last.timestamp_ms + node.config.group_consumer_regex_refresh_interval_ms
+    ) and count > 0
+
+
+def resolve_soon(group: ConsumerState) -> None:
+    """Look the expressions of a group up after what is going on now."""
+    group.is_resolving = True
+    group.shard.node.call_soon(lambda: _begin(group))
+
+
+def _begin(group: ConsumerState) -> None:
+    node = group.shard.node
+    work = start(_resolve(group), node.turns, node.workers)
+    if isinstance(work, Work):
+        work.then(lambda _: None, lambda error: _LOG.error("a bug in a lookup of topics", exc_info=error))
+
+
+async def _resolve(group: ConsumerState) -> None:
+    """Look up what the expressions stand for now, and write it if the group still wants to know."""
+    metadata = group.shard.node.metadata
+    names, version, now_ms = sorted(metadata.topics), metadata.version, group.shard.clock.now_ms()
+    found: dict[str, Resolved] = {}
+    try:
+        for expression in list(group.members.regexes):
+            topics = await in_turns(_matching(group.group_id, expression, names))
+            found[expression] = Resolved(topics, version, now_ms)
+    finally:
+        group.is_resolving = False
+    if cast(dict[str, Any], group.shard.groups).get(group.group_id) is group:
+        in_order = ordered(found, string_hash, grown(len(found), with_capacity(len(found))))
+        _write(group, {regex: found[regex] for regex in in_order if regex in group.members.regexes})
+
+
+def _matching(group_id: str, expression: str, names: list[str]) -> Generator[None, None, frozenset[str]]:
+    try:
+        regex = yield from compiling(expression, LONGEST_TOPIC_NAME)
+        return frozenset((yield from regex.selecting(names)))
+    except BadRegex as problem:
+        _LOG.error(
+            "group %s: expression %s cannot be read (%s); it is ignored", quoted(group_id), quoted(expression), problem
+        )
+        return frozenset()
+
+
+def _write(group: ConsumerState, resolved: dict[str, Resolved]) -> None:
+    if not resolved:
+        return
+    known = group.members.resolved
+    changes = [records.regex(group.group_id, regex, now) for regex, now in resolved.items()]
+    changed = any(known.get(regex, _NOTHING).topics != now.topics for regex, now in resolved.items())
+    topics = set(group.members.names).union(*(now.topics for now in {**known, **resolved}.values()))
+    if changed or hash_of(group, topics) != group.metadata_hash:
+        changes += enter_epoch(group, group.group_epoch + 1, topics)
+    try:
+        commit(group, changes)
+    except KafkaError as error:  # the next heartbeat tries again
+        name = quoted(group.group_id)
+        _LOG.warning("group %s: what its expressions stand for could not be written: %s", name, error.code.name)

@@ -1,0 +1,69 @@
+"""The target of a consumer group: who is to get what, computed by an assignor of the broker for a group epoch.
+
+Source: org.apache.kafka.coordinator.group.modern.TargetAssignmentBuilder, util.UpdatedMembersAndTargetAssignmentView.
+"""
+
+import logging
+
+from kafkalet.broker.groups.assignors import ASSIGNORS
+from kafkalet.broker.groups.assignors.java_order import order_of_strings
+from kafkalet.broker.groups.assignors.spec import Assignment, MemberSpec, Spec
+from kafkalet.broker.quoting import quoted
+
+from .members import ConsumerMember
+from .records import Change, target, target_epoch
+from .state import ConsumerState
+from .topics import topic_ids, wanted_names
+
+_LOG = logging.getLogger(__name__)
+
+
+def compute_target(
+    group: ConsumerState, epoch: int, member: ConsumerMember, assignor: str, *, is_homogeneous: bool
+) -> tuple[Assignment, list[Change]]:
+    """A new target for a group in which `member` is as it is given here (it may be new, and may take the place of a
+    static one): what it is to get, and the records of all that changes."""
+    members, before = _with(group, member)
+    metadata = group.shard.node.metadata
+    topics: dict[tuple[frozenset[str], str | None], tuple[list[bytes], int]] = {}
+    specs: dict[str, MemberSpec] = {}
+    for member_id in order_of_strings(members):
+        each = members[member_id]
+        key = each.topic_names, each.topic_regex
+        if key not in topics:
+            names = wanted_names(each, group.members.resolved)
+            topics[key] = topic_ids(names, metadata), len(names)
+        specs[member_id] = MemberSpec(each.instance_id, *topics[key], before.get(member_id, {}))
+    counts = {
+        topic_id: len(metadata.topic_by_id(topic_id).partitions) for wanted, _ in topics.values() for topic_id in wanted
+    }
+    dealt = ASSIGNORS[assignor](Spec(specs, counts, group.assigned, is_homogeneous))
+    _LOG.debug("group %s: a new target for epoch %d by %s", quoted(group.group_id), epoch, assignor)
+    changes = [
+        target(group.group_id, member_id, dealt.get(member_id, {}))
+        for member_id in specs
+        if not _are_same(before.get(member_id), dealt.get(member_id, {}))
+    ]
+    release = group.shard.node.release
+    timestamp_ms = group.shard.clock.now_ms() if release.keeps_assignment_epochs else 0
+    return dealt.get(member.member_id, {}), [*changes, target_epoch(group.group_id, epoch, timestamp_ms)]
+
+
+def _with(group: ConsumerState, member: ConsumerMember) -> tuple[dict[str, ConsumerMember], dict[str, Assignment]]:
+    """The members and their targets with a changed one among them: in its place, or at the end."""
+    members = {each.member_id: each for member_id in group.members.in_order() if (each := group.member(member_id))}
+    before = group.target
+    replaced = group.members.static(member.instance_id)
+    if replaced is not None and replaced.member_id != member.member_id:
+        before = dict(before)
+        if (had := before.pop(replaced.member_id, None)) is not None:
+            before[member.member_id] = had
+        del members[replaced.member_id]
+    members[member.member_id] = member
+    return members, before
+
+
+def _are_same(before: Assignment | None, after: Assignment) -> bool:
+    if before is None or before is after:
+        return before is after
+    return before.keys() == after.keys() and all(set(before[topic_id]) == set(after[topic_id]) for topic_id in after)

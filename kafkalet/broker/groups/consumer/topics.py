@@ -1,0 +1,96 @@
+"""The topics that members of a consumer group want: by name and regular expression, and what there is of them.
+
+A group learns of new topics and partitions by a hash over all its topics; when it differs, the group epoch goes up.
+
+Source: org.apache.kafka.coordinator.group.modern.TopicIds, UnionSet, Utils.computeGroupHash, computeTopicHash.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from kafkalet.broker.groups.assignors.java_order import ordered, set_of, string_hash
+
+from .members import ConsumerMember, Resolved
+from .xxh3 import xxh3_64
+
+_MAGIC = b"\0"
+
+
+def wanted_names(member: ConsumerMember, resolved: Mapping[str, Resolved]) -> list[str]:
+    """The names of the topics that a member wants, in the order in which Kafka goes through them."""
+    matched = resolved.get(member.topic_regex) if member.topic_regex else None
+    names = _in_order(member.topic_names)
+    if matched is None:
+        return names
+    others = _in_order(matched.topics)
+    large, small = (names, others) if len(names) > len(others) else (others, names)
+    known = frozenset(large)
+    return [*large, *(name for name in small if name not in known)]
+
+
+def _in_order(names: frozenset[str]) -> list[str]:
+    return ordered(sorted(names), string_hash, set_of(len(names)))
+
+
+def topic_ids(names: Iterable[str], metadata: Any) -> list[bytes]:
+    """The ids of those that exist."""
+    topics = metadata.topics
+    return [topics[name].topic_id for name in names if name in topics]
+
+
+def metadata_hash(names: Iterable[str], metadata: Any) -> int:
+    """One number for all that is known of these topics, 0 for none, as Java's signed long."""
+    return _together(_topic_hash(metadata, name) for name in sorted(names) if name in metadata.topics)
+
+
+def hash_without_racks(topics: Iterable[tuple[str, bytes, int]]) -> int:
+    """The same of topics that are given by name, id and number of partitions."""
+    return _together(_hash(topic_id, name, ((),) * count) for name, topic_id, count in sorted(topics))
+
+
+def known_topics(names: Iterable[str], metadata: Any) -> list[tuple[str, bytes, int]]:
+    """Name, id and number of partitions of those that exist."""
+    topics = metadata.topics
+    return [(name, topics[name].topic_id, len(topics[name].partitions)) for name in sorted(names) if name in topics]
+
+
+def _together(hashes: Iterable[bytes]) -> int:
+    data = b"".join(hashes)
+    return _signed(xxh3_64(data)) if data else 0
+
+
+def _topic_hash(metadata: Any, name: str) -> bytes:
+    """The hash of a topic: its id, name, and partitions with the racks of their replicas."""
+    topic = metadata.topics[name]
+    racks = {node_id: endpoint.rack for node_id, endpoint in metadata.endpoints.items() if endpoint.rack is not None}
+    of_partitions = tuple(
+        tuple(sorted(racks[node_id] for node_id in state.replicas if node_id in racks)) if racks else ()
+        for state in topic.partitions
+    )
+    return _hash(topic.topic_id, name, of_partitions)
+
+
+@lru_cache(maxsize=256)
+def _hash(topic_id: bytes, name: str, racks: tuple[tuple[str, ...], ...]) -> bytes:
+    data = bytearray(_MAGIC)
+    data += topic_id[7::-1] + topic_id[:7:-1] + _string(name) + _number(len(racks))
+    for index, of_partition in enumerate(racks):
+        data += _number(index)
+        for rack in of_partition:
+            data += _number(len(rack)) + _string(rack)
+    return xxh3_64(bytes(data)).to_bytes(8, "little")
+
+
+def _string(text: str) -> bytes:
+    """As hash4j takes in a string: the characters, then how many they are."""
+    units = text.encode("utf-16-le", "surrogatepass")
+    return units + _number(len(units) // 2)
+
+
+def _number(number: int) -> bytes:
+    return number.to_bytes(4, "little")
+
+
+def _signed(number: int) -> int:
+    return number - (1 << 64) if number >> 63 else number

@@ -1,0 +1,300 @@
+"""Regular expressions in RE2 syntax, matched in time linear in the expression and in the text (KIP-848, KIP-1152).
+
+    compile_regex(expression)      reads an expression, and returns what tells whether a whole text matches it
+    compiling(expression)          the same in slices; the value is a Regex
+    regex.selecting(texts)         those of many texts that match, in slices
+
+An expression becomes a nondeterministic automaton, and that, as names are tried, a deterministic one, of which only a
+bounded part is kept. So no expression makes a name take longer than a walk along it, whatever it repeats; Python's own
+`re` goes back and tries again, which can take exponential time.
+
+The generators yield after a slice of work (a few milliseconds), so that the event loop can serve others in between
+(`in_turns`).
+
+Source: com.google.re2j, used by org.apache.kafka.coordinator.group.modern.consumer.TopicRegexResolver.
+"""
+
+from collections.abc import Callable, Generator, Iterable
+from typing import TypeVar
+
+from kafkalet.broker.scheduling.work import pause
+
+from .classes import WORD, Beyond, none_beyond
+from .syntax import parsing
+from .tree import MOST_STATES, BadRegex, Kind, Node
+
+__all__ = [
+    "LONGEST_STRING",
+    "LONGEST_TOPIC_NAME",
+    "BadRegex",
+    "Regex",
+    "compile_regex",
+    "compiling",
+    "finished",
+    "in_turns",
+]
+
+__all__ = [
+    *("LONGEST_STRING", "LONGEST_TOPIC_NAME", "BadRegex", "Regex"),
+    *("compile_regex", "compiling", "finished", "in_turns"),
+]
+
+LONGEST_TOPIC_NAME = 249
+LONGEST_STRING = 32_767
+WORK_PER_SLICE = 5_000
+MOST_STATES_KEPT = 50_000
+"""How many states the sets of the deterministic automaton may hold together before it is begun anew."""
+
+States = frozenset[int]
+_T = TypeVar("_T")
+
+
+def compile_regex(expression: str, longest: int = LONGEST_STRING) -> Callable[[str], bool]:
+    """Whether a text matches `expression` as a whole. Raises BadRegex for an expression that is not taken.
+
+    Texts have at most `longest` characters; the less they have, the more an expression may repeat.
+    """
+    return finished(compiling(expression, longest)).matches
+
+
+def compiling(expression: str, longest: int = LONGEST_STRING) -> Generator[None, None, "Regex"]:
+    """Read an expression in slices; the value of the generator is the result. Raises BadRegex."""
+    tree = yield from parsing(expression, longest)
+    if tree.states > MOST_STATES:
+        raise BadRegex(f"with its repetitions written out it has more than {MOST_STATES} parts, which is the limit")
+    return Regex(expression, tree, longest)
+
+
+def finished(work: Generator[None, None, _T]) -> _T:
+    """The value of a generator, run to its end."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            value: _T = end.value
+            return value
+
+
+async def in_turns(work: Generator[None, None, _T]) -> _T:
+    """The value of a generator; other clients are served between its slices."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            value: _T = end.value
+            return value
+        await pause()
+
+
+class Regex:
+    """A regular expression. The automaton is built when the first text is tried."""
+
+    def __init__(self, expression: str, tree: Node, longest: int) -> None:
+        self.expression = expression
+        self._tree = tree
+        self._longest = longest
+        self._start: _Reached | None = None
+
+    def most_work(self, text: str) -> int:
+        """How many states are visited at most to match `text`; a million take a few tenths of a second."""
+        return (self._tree.states + 1) * (len(text) + 1)
+
+    def matches(self, text: str) -> bool:
+        """Whether the whole text matches."""
+        return bool(finished(self.selecting([text])))
+
+    def selecting(self, texts: Iterable[str]) -> Generator[None, None, list[str]]:
+        """Those of `texts` that match as a whole, in slices; they are the value of the generator."""
+        if self._start is None:
+            automaton = _Automaton()
+            start = yield from automaton.building(self._tree)
+            self._start = _Reached(automaton, frozenset([start]), None)
+        automaton, start_of_text = self._start.automaton, self._start
+        found = []
+        for text in texts:
+            automaton.work += 1 + len(text) // 16
+            reached = start_of_text
+            for character in text if len(text) <= self._longest else "":
+                reached = reached[character]
+                if automaton.work > WORK_PER_SLICE:
+                    automaton.work = 0
+                    yield
+                if not reached.states:
+                    break
+            if len(text) <= self._longest and reached.is_end():
+                found.append(text)
+            if automaton.states_kept > MOST_STATES_KEPT:
+                automaton.forget()
+                start_of_text.clear()
+        return found
+
+
+class _Reached(dict[str, "_Reached"]):
+    """A state of the deterministic automaton: a set of states, and whether a word character came before (None at the
+    beginning). It maps the next character to the next such state, which is computed when it is first asked for."""
+
+    __slots__ = ("_is_end", "automaton", "before", "states")
+
+    def __init__(self, automaton: "_Automaton", states: States, before: bool | None) -> None:
+        super().__init__()
+        self.automaton = automaton
+        self.states = states
+        self.before = before
+        self._is_end: bool | None = None
+
+    def __missing__(self, character: str) -> "_Reached":
+        states = self.automaton.step(self.states, self.before, character)
+        reached = self[character] = self.automaton.reached(states, _is_word(character))
+        return reached
+
+    def is_end(self) -> bool:
+        """Whether a text that ends here matches."""
+        if self._is_end is None:
+            self._is_end = _END in self.automaton.closure(self.states, self.before, None)
+        return self._is_end
+
+
+_END = 0
+
+
+class _Automaton:
+    """States are numbers. A state takes a character of its set and leads to the state behind it, or it is a place and
+    leads on where the text is at such a place, or it leads on at once, to any number of states."""
+
+    def __init__(self) -> None:
+        self.work = 0
+        self.states_kept = 0
+        self._known: dict[tuple[States, bool | None], _Reached] = {}
+        self._kinds: list[Kind | None] = [None]  # a set, a place, or None
+        self._masks = [0]  # ASCII characters of a set
+        self._beyond: list[Beyond] = [none_beyond]  # its other characters
+        self._following: list[tuple[int, ...]] = [()]
+
+    def reached(self, states: States, before: bool) -> _Reached:
+        known = self._known.get((states, before))
+        if known is None:
+            known = self._known[states, before] = _Reached(self, states, before)
+            self.states_kept += len(states) + 8
+        return known
+
+    def forget(self) -> None:
+        """Drop what is kept of the deterministic automaton."""
+        for known in self._known.values():
+            known.clear()
+        self._known.clear()
+        self.states_kept = 0
+
+    def step(self, states: States, before: bool | None, character: str) -> States:
+        """The states behind those that take the character."""
+        code = ord(character)
+        reached = self.closure(states, before, _is_word(character))
+        following = self._following
+        if code < 128:
+            bit = 1 << code
+            masks = self._masks
+            return frozenset([following[state][0] for state in reached if masks[state] & bit])
+        beyond = self._beyond
+        return frozenset([following[state][0] for state in reached if beyond[state](code)])
+
+    def closure(self, states: States, before: bool | None, after: bool | None) -> set[int]:
+        """All states that are reached without a character. `before` and `after`: whether there are characters of
+        words; None where the text begins or ends."""
+        holds = {
+            Kind.SET: False,
+            Kind.BEGIN: before is None,
+            Kind.END: after is None,
+            Kind.BOUNDARY: bool(before) != bool(after),
+            Kind.INSIDE: bool(before) == bool(after),
+        }
+        kinds, following = self._kinds, self._following
+        reached, open_ = set(states), list(states)
+        while open_:
+            state = open_.pop()
+            kind = kinds[state]
+            if kind is None or holds[kind]:
+                more = [each for each in following[state] if each not in reached]
+                reached.update(more)
+                open_ += more
+        self.work += len(reached)
+        return reached
+
+    # building, from the end to the beginning: each part is given what follows it, and gives where it starts
+
+    def building(self, tree: Node) -> Generator[None, None, int]:
+        """Build the automaton in slices; the value is the state where it starts. A stack of parts being built takes
+        the place of recursion, for expressions may nest to any depth."""
+        open_ = [self._part(tree, _END)]
+        start: int | None = None
+        built = 0
+        while open_:
+            try:
+                node, end = open_[-1].send(start) if start is not None else next(open_[-1])
+            except StopIteration as done:
+                open_.pop()
+                start = done.value
+            else:
+                open_.append(self._part(node, end))
+                start = None
+            if len(self._masks) > built + WORK_PER_SLICE // 4:
+                built = len(self._masks)
+                yield
+        assert start is not None
+        return start
+
+    def _part(self, node: Node, end: int) -> Generator[tuple[Node, int], int, int]:
+        """Build one part; it asks for its own parts to be built by yielding (part, what follows it)."""
+        if node.kind is Kind.EMPTY:
+            return end
+        if node.kind is Kind.SEQUENCE:
+            for part in reversed(node.parts):
+                end = self._set(part, end) if part.kind is Kind.SET else (yield part, end)
+            return end
+        if node.kind is Kind.CHOICE:
+            starts: list[int] = []
+            for part in node.parts:
+                start = self._set(part, end) if part.kind is Kind.SET else (yield part, end)
+                starts.append(start)
+            return self._new(tuple(starts))
+        if node.kind is Kind.REPEAT:
+            return (yield from self._repetition(node, end))
+        if node.kind is Kind.SET:
+            return self._set(node, end)
+        if node.kind is Kind.NEVER:
+            return self._new(())
+        return self._new((end,), node.kind)
+
+    def _repetition(self, node: Node, end: int) -> Generator[tuple[Node, int], int, int]:
+        [part] = node.parts
+        least = node.least
+        if node.most is None:
+            loop = self._new(())
+            start = yield part, loop
+            self._following[loop] = (start, end)
+            if least == 0:
+                start = loop
+            least -= 1
+        else:
+            start = end
+            for _ in range(node.most - node.least):
+                start = self._new(((yield part, start), end))
+        for _ in range(least):
+            start = yield part, start
+        return start
+
+    def _set(self, node: Node, end: int) -> int:
+        assert node.characters is not None
+        state = self._new((end,), Kind.SET)
+        self._masks[state], self._beyond[state] = node.characters
+        return state
+
+    def _new(self, following: tuple[int, ...], kind: Kind | None = None) -> int:
+        self._masks.append(0)
+        self._beyond.append(none_beyond)
+        self._kinds.append(kind)
+        self._following.append(following)
+        return len(self._masks) - 1
+
+
+def _is_word(character: str) -> bool:
+    code = ord(character)
+    return code < 128 and bool(WORD >> code & 1)

@@ -1,0 +1,185 @@
+"""Expressions as RE2/J 1.8 read them and matched names with them: some 600 made by chance, recorded in vectors/."""
+
+import json
+import random
+from collections.abc import Generator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from kafkalet.broker.groups.regex import automaton as regex_module
+from kafkalet.broker.groups.regex.automaton import LONGEST_TOPIC_NAME, BadRegex, compile_regex, compiling, finished
+from tests.effort import executed_lines
+
+VECTORS = json.loads((Path(__file__).parent.parent / "vectors" / "expressions.json").read_text())
+REFUSED = [(expression, reason) for expression, _, reason in VECTORS if isinstance(reason, str)]
+READ = [(expression, names, matched) for expression, names, matched in VECTORS if not isinstance(matched, str)]
+
+
+def test_there_are_enough_of_both_kinds() -> None:
+    assert len(REFUSED) > 100
+    assert len(READ) > 300
+
+
+def test_names_match_as_they_did() -> None:
+    for expression, names, matched in READ:
+        assert list(map(compile_regex(expression), names)) == matched, expression
+
+
+def test_what_was_refused_is_refused_in_the_same_words() -> None:
+    for expression, reason in REFUSED:
+        with pytest.raises(BadRegex) as refusal:
+            compile_regex(expression)
+        assert str(refusal.value) == reason, expression
+
+
+@pytest.mark.parametrize(
+    "expression", [r"(a)\1", "a(?=b)", "a(?!b)", "(?<=a)b", "(?<!a)b", "(?P=n)", "a++", "(?>a)", "(?#a)", r"\Z"]
+)
+def test_what_only_engines_that_go_back_can_do_is_refused(expression: str) -> None:
+    with pytest.raises(BadRegex):
+        compile_regex(expression)
+
+
+def test_a_match_is_one_of_the_whole_name() -> None:
+    matches = compile_regex("orders|pay")
+    assert matches("orders")
+    assert not matches("orders-eu")
+    assert not matches("pays")
+
+
+def test_an_expression_that_makes_others_try_for_ever_does_not() -> None:
+    assert not compile_regex("(a+)+(a+)+(a|aa)*b")("a" * 249)
+
+
+@pytest.mark.parametrize(
+    ("expression", "name"),
+    [
+        pytest.param("a" * 240, "a" * 240, id="a long literal"),
+        pytest.param("|".join(f"topic-{number}" for number in range(3000)), "topic-2999", id="3,000 alternatives"),
+        pytest.param("(" * 900 + "a" + ")" * 900, "a", id="900 groups"),
+        pytest.param("(" * 5000 + "a|b" + "*)" * 5000, "abba", id="5,000 groups that are repeated"),
+        pytest.param("((a{1,30}){1,30}){1,30}", "a" * 200, id="repeated three times"),
+        pytest.param("(([a-z]{1,30}.){1,30}-?){1,30}", "orders-eu", id="different parts repeated three times"),
+        pytest.param("(a{0,1000}){1000}", "aaa", id="a million of an optional part"),
+        pytest.param("((((){1000}){1000}){1000}){1000}", "", id="nothing, a million million times"),
+        pytest.param("(?:^){1000}((?:^){1000}){1000}a", "a", id="a place, a million times"),
+    ],
+)
+def test_large_expressions_are_read(expression: str, name: str) -> None:
+    """Kafka takes them, but for the last two, on which it runs out of memory."""
+    matches = compile_regex(expression, LONGEST_TOPIC_NAME)
+    assert matches(name)
+    assert not matches("other than that !")
+
+
+def test_an_expression_for_longer_texts_than_there_are_matches_nothing() -> None:
+    matches = compile_regex("((a{1000}){1000}){1000}", LONGEST_TOPIC_NAME)
+    assert not matches("a" * 249)
+
+
+def test_an_expression_that_repeats_too_much_is_refused() -> None:
+    with pytest.raises(BadRegex, match="more than 60000 parts, which is the limit"):
+        compile_regex("((.{0,60}b){0,60}c){0,60}", LONGEST_TOPIC_NAME)
+
+
+HARD_EXPRESSIONS = {
+    "nothing repeated": "((((){1000}){1000}){1000}){1000}",
+    "optional characters": "a?" * 1000,
+    "many stars": ".*" * 1000,
+    "empty alternatives": "|" * 2000,
+    "places": r"(\b|a)*" * 500,
+    "a class of many classes": "[" + r"\d" * 2000 + "]",
+    "a class of many ranges": "[" + "à-ü" * 1000 + "]",
+    "class names without an end": "[" + "[:" * 1000 + "]",
+    "groups": "(" * 1000 + ")" * 1000,
+    "braces": "{1," * 700,
+    "categories": r"\pL" * 700,
+}
+
+
+@pytest.mark.parametrize("kind", HARD_EXPRESSIONS)
+def test_work_is_bounded_by_expression_and_text(kind: str) -> None:
+    expression, name = HARD_EXPRESSIONS[kind], "ab" * 20
+
+    def work() -> None:
+        with suppress(BadRegex):
+            compile_regex(expression, LONGEST_TOPIC_NAME)(name)
+
+    assert executed_lines(work) <= 40 * len(expression) + 12 * len(expression) * len(name)
+
+
+@pytest.mark.parametrize("kind", HARD_EXPRESSIONS)
+def test_no_slice_of_work_is_long(kind: str) -> None:
+    """A slice ends with the step that exceeds WORK_PER_SLICE, and a step visits at most all states."""
+    regex = slices_within(compiling(HARD_EXPRESSIONS[kind], LONGEST_TOPIC_NAME), 90_000)
+    if isinstance(regex, regex_module.Regex):
+        slices_within(regex.selecting(["ab" * 20]), 90_000)
+
+
+def slices_within(work: Generator[None, None, object], most_lines: int) -> object:
+    """The value of `work`, of which no slice may execute more lines; None if the expression is refused."""
+    value = None
+    is_done = False
+
+    def run_slice() -> None:
+        nonlocal value, is_done
+        try:
+            next(work)
+        except StopIteration as end:
+            value, is_done = end.value, True
+        except BadRegex:
+            is_done = True
+
+    while not is_done:
+        assert executed_lines(run_slice) <= most_lines
+    return value
+
+
+def test_many_names_are_tried_in_slices() -> None:
+    regex = finished(compiling("(a|b)*a(a|b){100}", LONGEST_TOPIC_NAME))
+    names = ["".join(random.Random(number).choices("ab", k=200)) for number in range(20)]
+    work = regex.selecting(names)
+    slices = 0
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            found = end.value
+            break
+        slices += 1
+    assert slices > 5
+    assert found == [name for name in names if name[-101] == "a"]
+
+
+def test_what_is_kept_of_an_automaton_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(regex_module, "MOST_STATES_KEPT", 500)
+    matches = compile_regex("(a|b)*a(a|b){12}", LONGEST_TOPIC_NAME)
+    for number in range(200):
+        name = "".join(random.Random(number).choices("ab", k=40))
+        assert matches(name) == (name[-13] == "a")
+
+
+@pytest.mark.parametrize(
+    ("expression", "name", "is_match"),
+    [
+        (".*", "größe", True),
+        ("gr[^a]ße", "größe", True),
+        (r"gr\W.*", "größe", True),
+        (r"\pL+", "größe", True),
+        (r"\p{Greek}", "\u03b1", True),
+        (r"\p{Greek}", "a", False),
+        ("(?i)GRÖ.e", "größe", True),
+        ("(?i)k", "\u212a", True),
+        ("[à-ü]", "ö", True),
+        ("[^à-ü]", "ö", False),
+        (r"(?i)\W", "\u017f", False),
+    ],
+)
+def test_characters_beyond_ascii_match_as_in_re2j(expression: str, name: str, is_match: bool) -> None:
+    assert compile_regex(expression)(name) is is_match
+
+
+def test_a_text_longer_than_the_longest_does_not_match() -> None:
+    assert not compile_regex("a*", 10)("a" * 11)
