@@ -9,8 +9,7 @@ Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.consumerGroup
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.consumer.config import runs_consumer_groups
-from kafkalet.broker.groups.consumer.description import describe
-from kafkalet.broker.groups.consumer.upgrade import consumer_group
+from kafkalet.broker.groups.consumer.group import consumer_group
 from kafkalet.broker.scheduling.work import pause
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.consumer_group_describe import (
@@ -39,7 +38,7 @@ def _describe(group_id: str, context: Context) -> ConsumerGroupDescribeResponse.
     try:
         if not runs_consumer_groups(context.node):
             raise KafkaError(Code.UNSUPPORTED_VERSION)
-        return describe(consumer_group(context.node.coordinators.groups.shard_of(group_id), group_id))
+        return consumer_group(context.node.coordinators.groups.shard_of(group_id), group_id).described()
     except KafkaError as error:
         return _refused(group_id, error.code, error.message if error.code == Code.GROUP_ID_NOT_FOUND else None)
 

@@ -11,11 +11,12 @@ from typing import Any
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.assignors.java_order import order_of_strings
 from kafkalet.broker.groups.consumer.config import assignors, runs_consumer_groups
+from kafkalet.broker.groups.consumer.group import consumer_group, existing_group
 from kafkalet.broker.groups.consumer.heartbeat import Sender, heartbeat
 from kafkalet.broker.groups.consumer.leaving import expect_classic_members, leave
 from kafkalet.broker.groups.consumer.members import JOINING, LEAVING, LEAVING_FOR_A_RESTART
+from kafkalet.broker.groups.consumer.migration import group_to_join
 from kafkalet.broker.groups.consumer.regexes import LONG_EXPRESSION
-from kafkalet.broker.groups.consumer.upgrade import consumer_group, existing_group, group_to_join
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest as Request

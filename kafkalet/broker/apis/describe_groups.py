@@ -7,8 +7,7 @@ Source: org.apache.kafka.coordinator.group.GroupMetadataManager.describeGroups.
 """
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.groups.classic.generations import State
-from kafkalet.broker.groups.classic.group import ClassicGroup
+from kafkalet.broker.groups.classic.group import ClassicGroup, State
 from kafkalet.broker.scheduling.work import pause
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse

@@ -4,6 +4,7 @@ Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.heartbeat.
 """
 
 from kafkalet.broker.context import Context
+from kafkalet.broker.groups.classic_protocol import heartbeat
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 
@@ -13,8 +14,7 @@ def handle(request: HeartbeatRequest, context: Context) -> HeartbeatResponse:
     group = shard.groups.get(request.group_id)
     if group is None:
         raise KafkaError(Code.UNKNOWN_MEMBER_ID)
-    answer: HeartbeatResponse = group.heartbeat(request)
-    return answer
+    return heartbeat(group, request)
 
 
 def refuse(request: HeartbeatRequest, context: Context, error: KafkaError) -> HeartbeatResponse:

@@ -11,6 +11,7 @@ Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.joinGroup.
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.classic.group import new_classic_group
+from kafkalet.broker.groups.classic_protocol import join
 from kafkalet.broker.groups.group import Caller
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
@@ -33,7 +34,7 @@ def handle(request: JoinGroupRequest, context: Context) -> Answer:
             raise KafkaError(Code.UNKNOWN_MEMBER_ID)
         group = new_classic_group(shard, request.group_id)
     caller = Caller(context.client_id, f"/{context.peer[0]}", context.version)
-    answer: Answer = group.join(request, caller)
+    answer = join(group, request, caller)
     if context.version >= FIRST_WITHOUT_PROTOCOL:
         return answer
     return answer.map(_with_protocol) if isinstance(answer, Delayed) else _with_protocol(answer)

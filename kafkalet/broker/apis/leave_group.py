@@ -6,6 +6,7 @@ Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.leaveGroup, L
 """
 
 from kafkalet.broker.context import Context
+from kafkalet.broker.groups.classic_protocol import leave
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 
@@ -17,7 +18,7 @@ def handle(request: LeaveGroupRequest, context: Context) -> LeaveGroupResponse:
     group = shard.groups.get(request.group_id)
     many = context.version >= FIRST_WITH_MANY
     leaving = request.members if many else [LeaveGroupRequest.Member(member_id=request.member_id)]
-    left = [_unknown(member) for member in leaving] if group is None else group.leave(leaving)
+    left = [_unknown(member) for member in leaving] if group is None else leave(group, leaving)
     return LeaveGroupResponse(members=left) if many else LeaveGroupResponse(error_code=left[0].error_code)
 
 

@@ -6,6 +6,7 @@ Source: kafka.server.KafkaApis.handleSyncGroupRequest, GroupCoordinatorService.s
 """
 
 from kafkalet.broker.context import Context
+from kafkalet.broker.groups.classic_protocol import sync
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
@@ -20,8 +21,7 @@ def handle(request: SyncGroupRequest, context: Context) -> SyncGroupResponse | D
     group = shard.groups.get(request.group_id)
     if group is None:
         raise KafkaError(Code.UNKNOWN_MEMBER_ID)
-    answer: SyncGroupResponse | Delayed[SyncGroupResponse] = group.sync(request)
-    return answer
+    return sync(group, request)
 
 
 def refuse(request: SyncGroupRequest, context: Context, error: KafkaError) -> SyncGroupResponse:

@@ -5,8 +5,10 @@ A handler asks for the shard of its group, `groups.shard_of(group_id)`, and does
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kafkalet.broker.cluster.state_log import StateLog
 from kafkalet.broker.cluster.state_topics import CONSUMER_OFFSETS
@@ -19,6 +21,9 @@ from .loading import load
 from .offsets_expiration import remove_expired, remove_partitions
 from .shard import Shard
 
+if TYPE_CHECKING:  # a node makes the coordinator
+    from kafkalet.broker.cluster.node import Node
+
 FOUND_GROUPS = 10_000
 LONGEST_REMEMBERED = 255
 """Longer names of groups are looked for again each time: 10,000 of the longest would take 300 MB."""
@@ -27,7 +32,7 @@ LONGEST_REMEMBERED = 255
 class GroupCoordinator:
     """The groups that the broker `node` coordinates."""
 
-    def __init__(self, node: Any) -> None:
+    def __init__(self, node: Node) -> None:
         self._node = node
         self._shards: dict[int, Shard] = {}
         self._found: dict[str, Shard] = {}  # by group, to find it quickly

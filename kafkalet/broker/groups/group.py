@@ -3,17 +3,12 @@
 Source: org.apache.kafka.coordinator.group.Group.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 from kafkalet.broker.cluster.state_log import StateRecord
-from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.protocol.errors import Code
-from kafkalet.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from kafkalet.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
-from kafkalet.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
-from kafkalet.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 PartitionCheck = Callable[[str, bytes, int], None]
 """(topic, topic id, partition): raises KafkaError where this partition's offset may not be committed."""
@@ -65,18 +60,6 @@ class Group(Protocol):
     @property
     def members(self) -> Iterable[Member]: ...
 
-    def join(self, request: JoinGroupRequest, caller: Caller) -> JoinGroupResponse | Delayed[JoinGroupResponse]:
-        """A client of the classic protocol wants to be a member."""
-
-    def sync(self, request: SyncGroupRequest) -> SyncGroupResponse | Delayed[SyncGroupResponse]:
-        """A member of the classic protocol wants its assignment."""
-
-    def heartbeat(self, request: HeartbeatRequest) -> HeartbeatResponse:
-        """A member of the classic protocol is alive."""
-
-    def leave(self, leaving: Sequence[LeaveGroupRequest.Member]) -> list[LeaveGroupResponse.Member]:
-        """Members of the classic protocol go."""
-
     def check_commit(
         self, member_id: str, instance_id: str | None, epoch: int, version: int, *, transactional: bool
     ) -> "PartitionCheck | None":
@@ -103,9 +86,6 @@ class Group(Protocol):
 
     def tombstones(self) -> list[StateRecord]:
         """The records that remove the group itself from the log, without its offsets."""
-
-    def resume(self) -> None:
-        """Its shard was read from the log: begin to wait for signs of life of its members."""
 
     def close(self, code: Code = Code.NOT_COORDINATOR) -> None:
         """The coordinator gives the group up (another broker takes over, or it becomes one of another kind): cancel

@@ -23,34 +23,22 @@ from kafkalet.protocol.records.batch import Batch
 from kafkalet.protocol.records.control import ControlType, control_type
 from kafkalet.protocol.records.record import Record
 
-from .classic.group import classic_group
+from .classic.group import ClassicGroup, classic_group
 from .classic.group import replay as replay_classic
 from .classic.records import KEY_VERSION as CLASSIC_KEY_VERSION
+from .consumer.group import ConsumerGroup
+from .consumer.group import replay as replay_consumer
+from .consumer.leaving import expect_all
+from .consumer.records import KEYS
 from .offsets_records import KEY_VERSIONS, decode_key, decode_value
 from .shard import Shard
 
 _LOG = logging.getLogger(__name__)
 
 _VERSION = Struct(">h")
-CONSUMER_KEY_VERSIONS = (*range(3, 9), 16)
 
 Replay = Callable[[Shard, int, bytes, bytes | None, Batch], None]
 """(shard, key version, key after its version, value with its version or None, the batch it was in)."""
-
-
-def _replays() -> dict[int, Replay]:
-    """By the version of the key."""
-    return {
-        **dict.fromkeys(KEY_VERSIONS, _replay_offset),
-        CLASSIC_KEY_VERSION: replay_classic,
-        **dict.fromkeys(CONSUMER_KEY_VERSIONS, _replay_consumer),
-    }
-
-
-def _replay_consumer(shard: Shard, version: int, key: bytes, value: bytes | None, batch: Batch) -> None:
-    from .consumer.group import replay  # many brokers never see such a group
-
-    replay(shard, version, key, value, batch)
 
 
 def _replay_offset(shard: Shard, version: int, key: bytes, value: bytes | None, batch: Batch) -> None:
@@ -60,30 +48,40 @@ def _replay_offset(shard: Shard, version: int, key: bytes, value: bytes | None, 
     shard.offsets.replay(group_id, topic, partition, committed, producer_id)
 
 
+_REPLAYS: dict[int, Replay] = {
+    **dict.fromkeys(KEY_VERSIONS, _replay_offset),
+    CLASSIC_KEY_VERSION: replay_classic,
+    **dict.fromkeys(KEYS, replay_consumer),
+}
+"""By the version of the key."""
+
+
 def load(shard: Shard) -> Shard:
     """Bring a new shard to where its log is, then let its groups go on."""
-    replays = _replays()
     for batch, records in shard.log.read():
         if batch.is_control:
             committed = bool(records) and control_type(records[0]) is ControlType.COMMIT
             shard.offsets.transaction_ended(batch.producer_id, committed=committed)
             continue
         for record in records:
-            _replay(shard, record, batch, replays)
+            _replay(shard, record, batch)
     for group_id in shard.offsets.groups():
         classic_group(shard, group_id)
     for group in list(shard.groups.values()):
-        group.resume()
+        if isinstance(group, ConsumerGroup):
+            expect_all(group)
+        elif isinstance(group, ClassicGroup):
+            group.resume()
     return shard
 
 
-def _replay(shard: Shard, record: Record, batch: Batch, replays: dict[int, Replay]) -> None:
+def _replay(shard: Shard, record: Record, batch: Batch) -> None:
     key = bytes(record.key or b"")
     if len(key) < _VERSION.size:
         _LOG.warning("%r: the record at offset %d has no key; it is skipped", shard.log.partition, record.offset)
         return
     (version,) = _VERSION.unpack_from(key)
-    replay = replays.get(version)
+    replay = _REPLAYS.get(version)
     if replay is None:
         _LOG.warning("%r: key version %d at offset %d is skipped", shard.log.partition, version, record.offset)
         return

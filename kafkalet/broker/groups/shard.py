@@ -6,8 +6,10 @@ be written changes nothing, and the client gets the code that Kafka makes of the
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorShard, GroupMetadataManager.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from kafkalet.broker.cluster.state_log import NO_SEQUENCE, StateLog, StateRecord, client_code
 from kafkalet.broker.scheduling.purgatory import Delayed
@@ -17,13 +19,16 @@ from kafkalet.protocol.errors import Code, KafkaError
 from .group import Group
 from .offsets import Offsets
 
+if TYPE_CHECKING:  # a node makes the coordinator
+    from kafkalet.broker.cluster.node import Node
+
 T = TypeVar("T")
 
 
 class Shard:
     """One partition's groups. `node` is the broker: its config, clock, release and metadata."""
 
-    def __init__(self, node: Any, log: StateLog) -> None:
+    def __init__(self, node: Node, log: StateLog) -> None:
         self.node = node
         self.log = log
         self.place = log.partition.topic, log.index

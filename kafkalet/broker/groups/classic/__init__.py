@@ -1,9 +1,11 @@
 """Groups of the classic protocol (JoinGroup, SyncGroup), whose members assign partitions among themselves.
 
-group               the state machine: from one generation to the next
-join                one JoinGroup: who may come in, and who waits
-delayed_join        how long the first generation of an empty group waits for more members
-members             the members of a group
-records             the group in __consumer_offsets
-consumer_protocol   what consumers write into the messages of the classic protocol
+    join                one JoinGroup: who may come in, and who waits
+    group               the state machine: from one generation to the next
+    delayed_join        how long the first generation of an empty group waits for more members
+    members             the members of a group
+    records             the group in __consumer_offsets
+    consumer_protocol   what consumers write into the messages of the classic protocol
+
+To see why a JoinGroup waits read join, group and delayed_join.
 """

@@ -8,8 +8,8 @@ Source: org.apache.kafka.clients.consumer.internals.ConsumerProtocol.
 
 from struct import Struct
 from struct import error as StructError
-from typing import Any
 
+from kafkalet.broker.cluster.metadata import MetadataImage
 from kafkalet.broker.groups.assignors.spec import Assignment
 from kafkalet.protocol.errors import Code, DecodeError, KafkaError
 from kafkalet.protocol.messages.subscription import (
@@ -44,7 +44,7 @@ def read_assignment(data: bytes) -> ConsumerProtocolAssignment:
         raise Malformed(str(problem)) from problem
 
 
-def write_assignment(partitions: Assignment, metadata: Any, version: int) -> bytes:
+def write_assignment(partitions: Assignment, metadata: MetadataImage, version: int) -> bytes:
     """An assignment by topic names, of the topics that still exist."""
     assignment = ConsumerProtocolAssignment(
         assigned_partitions=[
@@ -64,7 +64,7 @@ def version_of(metadata: bytes) -> int:
         raise KafkaError(Code.UNKNOWN_SERVER_ERROR, str(problem)) from problem
 
 
-def by_ids(topics: list[TopicPartition], metadata: Any) -> Assignment:
+def by_ids(topics: list[TopicPartition], metadata: MetadataImage) -> Assignment:
     """Partitions by topic id, of the topics that exist."""
     return {
         topic.topic_id: list(of.partitions) for of in topics if (topic := metadata.topics.get(of.topic)) is not None

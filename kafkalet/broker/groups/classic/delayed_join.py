@@ -73,7 +73,7 @@ class Arrivals:
 PROPERTY = "group.initial.rebalance.delay.ms"
 
 
-class Beginning:
+class InitialDelayedJoin:
     """One group's waits. `later` calls back after some milliseconds, `complete` ends the wait."""
 
     def __init__(
@@ -89,21 +89,21 @@ class Beginning:
         self._members = members
         self._later = later
         self._complete = complete
-        self._newcomers = False
-        self._newcomer_ms = 0
+        self._new_member_added = False
+        self._new_member_ms = 0
 
-    def newcomer(self, *, prolongs: bool) -> None:
+    def new_member_added(self, *, prolongs: bool) -> None:
         """Somebody new has come meanwhile; whether that makes the wait longer depends on the release."""
-        self._newcomers = prolongs
-        self._newcomer_ms = self._shard.clock.now_ms()
+        self._new_member_added = prolongs
+        self._new_member_ms = self._shard.clock.now_ms()
 
     def wait(self) -> None:
         """Begin to wait, or complete at once."""
-        self._newcomers = False
+        self._new_member_added = False
         config = self._shard.node.config
         if PROPERTY not in config.given():
-            self._newcomer_ms = self._shard.clock.now_ms()
-            self._wait_for_arrivals(self._newcomer_ms + LONGEST_MS)
+            self._new_member_ms = self._shard.clock.now_ms()
+            self._wait_for_arrivals(self._new_member_ms + LONGEST_MS)
             return
         delay_ms = config.group_initial_rebalance_delay_ms
         self._wait_for_more(delay_ms, max(self._members.rebalance_timeout_ms - delay_ms, 0))
@@ -114,10 +114,10 @@ class Beginning:
             return
 
         def due() -> None:
-            if not self._newcomers or not remaining_ms:
+            if not self._new_member_added or not remaining_ms:
                 self._complete()
                 return
-            self._newcomers = False
+            self._new_member_added = False
             longest_ms = self._shard.node.config.group_initial_rebalance_delay_ms
             self._wait_for_more(min(longest_ms, remaining_ms), max(remaining_ms - delay_ms, 0))
 
@@ -125,7 +125,7 @@ class Beginning:
 
     def _wait_for_arrivals(self, until_ms: int) -> None:
         now_ms, arrivals = self._shard.clock.now_ms(), self._shard.node.coordinators.groups.arrivals
-        quiet_ms = now_ms - max(arrivals.last_ms(self._group_id), self._newcomer_ms)
+        quiet_ms = now_ms - max(arrivals.last_ms(self._group_id), self._new_member_ms)
         comes = arrivals.expects_more(self._group_id, len(self._members))
         if comes and quiet_ms < QUIET_MS and now_ms < until_ms:
             self._later(QUIET_MS - quiet_ms, lambda: self._wait_for_arrivals(until_ms))

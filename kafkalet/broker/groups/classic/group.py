@@ -1,35 +1,109 @@
-"""A classic group: its members join, one of them assigns the partitions, each fetches what it was given.
+"""A classic group: the state machine that takes its members from one generation to the next.
 
-Also any group that only commits offsets: it has no members, and no protocol type.
+    Empty ──> PreparingRebalance ──> CompletingRebalance ──> Stable
+                members join           the leader assigns      all have their assignment
+      ^              │    ^                    │                  │
+      └── no member ─┘    └── a member joins, leaves or changes ──┘
 
-Source: org.apache.kafka.coordinator.group.classic.ClassicGroup.
+A JoinGroup waits until all members have joined (Kafka's DelayedJoin), or until the rebalance timeout drops those that
+have not; the first generation of an empty group may wait a little for more members (delayed_join.py). Then all members
+learn the new generation, and the leader also who is in it. The leader's SyncGroup brings the assignments, which are
+written to the log before any member gets its own. A member whose session times out is removed.
+
+Responses are not sent in the middle of a change: they are queued, and sent when the change is done (`flush`).
+
+A group that only commits offsets is a classic group, too: without members and without a protocol type.
+
+Source: org.apache.kafka.coordinator.group.classic.ClassicGroup,
+org.apache.kafka.coordinator.group.GroupMetadataManager, kafka.coordinator.group.GroupCoordinator.
 """
 
-from collections.abc import Sequence
+import logging
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from functools import partial
+from typing import NamedTuple, TypeVar
 
 from kafkalet.broker.cluster.state_log import StateRecord
-from kafkalet.broker.groups.group import Caller, Group, GroupType
+from kafkalet.broker.groups.group import Group, GroupType
 from kafkalet.broker.groups.shard import Shard
+from kafkalet.broker.quoting import quoted
 from kafkalet.broker.scheduling.purgatory import Delayed
+from kafkalet.clock import Timer
 from kafkalet.protocol.errors import Code, DecodeError, KafkaError
 from kafkalet.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from kafkalet.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from kafkalet.protocol.messages.join_group import JoinGroupResponse
 from kafkalet.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 from kafkalet.protocol.messages.subscription import ConsumerProtocolSubscription
 from kafkalet.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from kafkalet.protocol.records.batch import Batch
 
-from .generations import Generations, State, unassigned
-from .join import join
-from .records import NO_TIMESTAMP, member_of, read_key, read_value, tombstone
+from .delayed_join import InitialDelayedJoin
+from .members import ClassicMember, ClassicMembers, place_in_java, place_in_scala
+from .records import NO_TIMESTAMP, group_record, member_of, read_key, read_value, tombstone
+
+_LOG = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 CONSUMER_PROTOCOL = "consumer"
+NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60 * 1000
+"""A new member waits this long for its first response: it sends no heartbeats yet, so its client may have gone."""
 
 
-class ClassicGroup(Generations):
+class State(StrEnum):
+    """The states of a classic group, by their names in ListGroups."""
+
+    EMPTY = "Empty"
+    PREPARING_REBALANCE = "PreparingRebalance"
+    COMPLETING_REBALANCE = "CompletingRebalance"
+    STABLE = "Stable"
+    DEAD = "Dead"
+
+
+NEXT: Mapping[State, frozenset[State]] = {
+    State.EMPTY: frozenset({State.PREPARING_REBALANCE, State.DEAD}),
+    State.PREPARING_REBALANCE: frozenset({State.COMPLETING_REBALANCE, State.EMPTY, State.DEAD}),
+    State.COMPLETING_REBALANCE: frozenset({State.STABLE, State.PREPARING_REBALANCE, State.DEAD}),
+    State.STABLE: frozenset({State.PREPARING_REBALANCE, State.DEAD}),
+    State.DEAD: frozenset({State.DEAD}),
+}
+"""The states that a state may be followed by (ClassicGroupState.validPreviousStates)."""
+
+
+class _Response(NamedTuple):
+    """A response that is sent when the change of the group is done."""
+
+    send: Callable[[], None]
+    to: object
+
+
+class ClassicGroup:
     """A group of the classic protocol."""
 
     type = GroupType.CLASSIC
+
+    def __init__(self, shard: Shard, group_id: str, state: State = State.EMPTY) -> None:
+        self.shard = shard
+        self.group_id = group_id
+        self.members = ClassicMembers()
+        self.generation = 0
+        self.protocol_name: str | None = None
+        self._state = state
+        self.state_since_ms: int | None = shard.clock.now_ms()
+        self._is_initial = False  # the rebalance that is being prepared began with an empty group
+        self._initial_join = InitialDelayedJoin(
+            shard, group_id, self.members, self._complete_join_later, self._complete_join
+        )
+        self._join_timer: Timer | None = None
+        self._sync_timer: Timer | None = None
+        self._responses: deque[_Response] = deque()
+        self._flushing = False
+
+    @property
+    def state(self) -> State:
+        return self._state
 
     @property
     def protocol_type(self) -> str:
@@ -39,10 +113,292 @@ class ClassicGroup(Generations):
     def is_empty(self) -> bool:
         return self.state is State.EMPTY
 
-    # what members ask
+    def _transition_to(self, state: State) -> None:
+        """Enter a state that may follow the present one; any other is a bug."""
+        if state not in NEXT[self._state]:
+            raise AssertionError(f"group {self.group_id} cannot go from {self._state} to {state}")
+        self._state = state
+        self.state_since_ms = self.shard.clock.now_ms()
 
-    def join(self, request: JoinGroupRequest, caller: Caller) -> JoinGroupResponse | Delayed[JoinGroupResponse]:
-        return join(self, request, caller)
+    def validate_member(self, member_id: str, instance_id: str | None, *, joins: bool = False) -> None:
+        """Raise UNKNOWN_MEMBER_ID for who is none, and FENCED_INSTANCE_ID where another has taken his place."""
+        known_as = self.members.static_id(instance_id)
+        if known_as is not None and known_as != member_id:
+            raise KafkaError(Code.FENCED_INSTANCE_ID)
+        is_unheard_of = instance_id is not None and known_as is None
+        counts = joins or self.shard.node.release.looks_for_instance_ids
+        if member_id not in self.members or (is_unheard_of and counts):
+            raise KafkaError(Code.UNKNOWN_MEMBER_ID)
+
+    # answers
+
+    def answer_join(self, member: ClassicMember, response: JoinGroupResponse) -> None:
+        """Answer a member if it waits for the next generation."""
+        if member.awaiting_join is not None:
+            self._queue(member.awaiting_join, response)
+            member.awaiting_join = None
+
+    def answer_sync(self, member: ClassicMember, response: SyncGroupResponse) -> bool:
+        """Answer a member if it waits for its assignment; say whether it did."""
+        if member.awaiting_sync is None:
+            return False
+        self._queue(member.awaiting_sync, response)
+        member.awaiting_sync = None
+        return True
+
+    def _queue(self, waiting: Delayed[T], response: T) -> None:
+        self._responses.append(_Response(partial(waiting.complete, response), waiting))
+
+    def flush(self) -> None:
+        """Send the queued responses. A client that sends its next request at once finds the change done."""
+        if self._flushing:
+            return
+        self._flushing = True
+        try:
+            while self._responses:
+                self._responses.popleft().send()
+        finally:
+            self._flushing = False
+
+    def _flush_first(self, first: Delayed[SyncGroupResponse]) -> None:
+        """Send one of the queued responses, if it is there, before the others."""
+        for index, response in enumerate(self._responses):
+            if response.to is first:
+                del self._responses[index]
+                response.send()
+                return
+
+    def _later(self, delay_ms: int, then: Callable[[], None]) -> Timer:
+        def due() -> None:
+            then()
+            self.flush()
+
+        return self.shard.clock.call_later(max(delay_ms, 0), due)
+
+    # sessions
+
+    def renew_session(self, member: ClassicMember, timeout_ms: int | None = None) -> None:
+        """A sign of life: its session lasts that much longer, by default as long as the member has said."""
+        member.end_session()
+        delay_ms = member.session_timeout_ms if timeout_ms is None else timeout_ms
+        member.session = self._later(delay_ms, lambda: self._session_expired(member))
+
+    def _session_expired(self, member: ClassicMember) -> None:
+        member.session = None
+        if not member.is_alive:
+            _LOG.info("group %s: no sign of %s, it is removed", quoted(self.group_id), quoted(member.member_id))
+            self._remove_member(member)
+            self._member_left()
+
+    def add_pending_member(self, member_id: str, timeout_ms: int) -> None:
+        """Give out a member id that has to be used within `timeout_ms`."""
+        self.members.add_pending(member_id, self._later(timeout_ms, lambda: self.remove_pending_member(member_id)))
+
+    def remove_pending_member(self, member_id: str) -> None:
+        """An id that was given out will not be used; the group may have waited for just that."""
+        self.members.remove(member_id)
+        if self.state is State.PREPARING_REBALANCE and self.members.all_joined():
+            self._complete_join()
+
+    def _remove_member(self, member: ClassicMember) -> None:
+        """Take a member out, who is told so if it waits for anything. `_member_left` has to follow."""
+        self.answer_join(member, join_error(Code.UNKNOWN_MEMBER_ID))
+        self.answer_sync(member, sync_error(Code.UNKNOWN_MEMBER_ID))  # which Kafka forgets, so that it waits for ever
+        self.members.remove(member.member_id)
+
+    def fence(self, member: ClassicMember) -> None:
+        """Another has taken this static member's place: nothing that it waits for will come."""
+        self.answer_join(member, join_error(Code.FENCED_INSTANCE_ID, member.member_id))
+        self.answer_sync(member, sync_error(Code.FENCED_INSTANCE_ID))
+
+    def _member_left(self) -> None:
+        """After somebody has gone: begin anew without him, or stop waiting for him."""
+        if self.state in (State.STABLE, State.COMPLETING_REBALANCE):
+            self.prepare_rebalance()
+        elif self.state is State.PREPARING_REBALANCE:
+            self._complete_join_when_all_did()
+
+    # joining
+
+    def rebalance(self) -> None:
+        """After somebody has joined: begin a rebalance, or look whether it was the last one to be waited for."""
+        if self.state is State.PREPARING_REBALANCE:
+            self._complete_join_when_all_did()
+        else:
+            self.prepare_rebalance()
+
+    def prepare_rebalance(self) -> None:
+        """Have everybody join again."""
+        if self.state is State.COMPLETING_REBALANCE:
+            self._propagate(Code.REBALANCE_IN_PROGRESS, {})
+        self._remove_pending_syncs()
+        self._is_initial = self.state is State.EMPTY
+        self._transition_to(State.PREPARING_REBALANCE)
+        if self._is_initial:
+            self._initial_join.wait()
+        elif self.members.all_joined():
+            self._complete_join()
+        else:
+            self._join_timer = self._later(self.members.rebalance_timeout_ms, self._complete_join)
+
+    def new_member_added(self) -> None:
+        """Somebody new is about to join: the first generation may wait longer."""
+        if self.state is State.PREPARING_REBALANCE and self._is_initial:
+            prolongs = self.generation == 0 or self.shard.node.release.delays_every_initial_rebalance
+            self._initial_join.new_member_added(prolongs=prolongs)
+
+    def _complete_join_later(self, delay_ms: int, then: Callable[[], None]) -> None:
+        self._join_timer = self._later(delay_ms, then)
+
+    def _complete_join_when_all_did(self) -> None:
+        if not self._is_initial and self.members.all_joined():
+            self._complete_join()
+
+    def _complete_join(self) -> None:
+        """Go on with those who have joined. Static members stay in the group even so, until their session ends."""
+        if self._join_timer is not None:
+            self._join_timer.cancel()
+            self._join_timer = None
+        for member in self.members:
+            if member.awaiting_join is None and not member.is_static:
+                self.members.remove(member.member_id)
+        if not self.members.elect_joined_leader() and self.members:
+            self._join_timer = self._later(self.members.rebalance_timeout_ms, self._complete_join)
+            return
+        self.generation += 1
+        self.members.unsynced.clear()
+        if self.members:
+            self._begin_generation()
+        else:
+            self._become_empty()
+
+    def _begin_generation(self) -> None:
+        members = self.members
+        self.protocol_name = self.select_protocol()
+        self._transition_to(State.COMPLETING_REBALANCE)
+        for member in members:
+            self.answer_join(member, self.join_response(member))
+            self.renew_session(member)
+            member.is_new = False
+            members.unsynced.add(member.member_id)
+        self._sync_timer = self._later(members.rebalance_timeout_ms, self._drop_unsynced)
+
+    def select_protocol(self) -> str:
+        """The protocol that the members would choose now. There has to be a member."""
+        in_java = self.shard.node.release.keeps_groups_in_java
+        return self.members.select_protocol(place_in_java if in_java else place_in_scala)
+
+    def _become_empty(self) -> None:
+        self.protocol_name = None
+        self._transition_to(State.EMPTY)
+        try:
+            self.shard.append([self.record({})])
+        except KafkaError as error:
+            _LOG.warning("group %s is empty now, which could not be written: %s", quoted(self.group_id), error)
+
+    def join_response(self, member: ClassicMember) -> JoinGroupResponse:
+        """What a member of this generation is told."""
+        response = JoinGroupResponse(
+            generation_id=self.generation,
+            protocol_type=self.members.protocol_type,
+            protocol_name=self.protocol_name,
+            leader=self.members.leader_id or "",
+            member_id=member.member_id,
+            members=[],
+        )
+        if member.member_id == self.members.leader_id:
+            response.members = self._member_list()
+        return response
+
+    def _member_list(self) -> list[JoinGroupResponse.Member]:
+        """Who is in this generation, for its leader."""
+        name = self.protocol_name or ""
+        return [
+            JoinGroupResponse.Member(
+                member_id=member.member_id, group_instance_id=member.instance_id, metadata=member.protocols[name]
+            )
+            for member in self.members
+        ]
+
+    # syncing
+
+    def _remove_pending_sync(self, member: ClassicMember) -> None:
+        """A member has asked for its assignment."""
+        self.members.unsynced.discard(member.member_id)
+        if not self.members.unsynced and self._sync_timer is not None:
+            self._sync_timer.cancel()
+            self._sync_timer = None
+
+    def _drop_unsynced(self) -> None:
+        self._sync_timer = None
+        for member_id in list(self.members.unsynced):
+            self.members.remove(member_id)
+        self.prepare_rebalance()
+
+    def _remove_pending_syncs(self) -> None:
+        self.members.unsynced.clear()
+        if self._sync_timer is not None:
+            self._sync_timer.cancel()
+            self._sync_timer = None
+
+    def _store_assignments(self, assignments: Mapping[str, bytes]) -> None:
+        """The leader has assigned: everybody gets his own once that is written."""
+        generation = self.generation
+
+        def stored(code: Code) -> None:
+            if self.state is State.COMPLETING_REBALANCE and self.generation == generation:
+                self._propagate(code, assignments)
+                if code is Code.NONE:
+                    self._transition_to(State.STABLE)
+                else:
+                    self.prepare_rebalance()
+
+        self._write(assignments, stored)
+
+    def write_replaced_member(self, member: ClassicMember, then: Callable[[Code], None]) -> None:
+        """Write the group down with the new id of a static member, who keeps its assignment."""
+
+        waiting = member.awaiting_join
+
+        def kept(code: Code) -> None:
+            if member.awaiting_join is waiting:  # it has not been fenced or removed meanwhile
+                then(code)
+
+        self._write({member.member_id: member.assignment for member in self.members}, kept)
+
+    def _write(self, assignments: Mapping[str, bytes], then: Callable[[Code], None]) -> None:
+        """Write the group with these assignments, and say when all replicas have it, or what went wrong."""
+        is_asked_now = True
+
+        def written(code: Code) -> bool:
+            then(code)
+            if is_asked_now:
+                self.shard.node.call_soon(self.flush)  # the member that asks is answered first
+            else:
+                self.flush()
+            return True
+
+        try:
+            offset = self.shard.append([self.record(assignments)])
+        except KafkaError as error:
+            written(error.code)
+        else:
+            self.shard.when_replicated(offset, self.shard.node.config.offsets_commit_timeout_ms, written)
+        is_asked_now = False
+
+    def _propagate(self, code: Code, assignments: Mapping[str, bytes]) -> None:
+        """Tell everybody who waits for it his assignment, or what went wrong."""
+        for member in self.members:
+            member.assignment = assignments.get(member.member_id, b"") if code is Code.NONE else b""
+            if self.answer_sync(member, self._sync_response(member) if code is Code.NONE else sync_error(code)):
+                self.renew_session(member)
+
+    def _sync_response(self, member: ClassicMember) -> SyncGroupResponse:
+        return SyncGroupResponse(
+            protocol_type=self.members.protocol_type, protocol_name=self.protocol_name, assignment=member.assignment
+        )
+
+    # SyncGroup, Heartbeat, LeaveGroup
 
     def sync(self, request: SyncGroupRequest) -> SyncGroupResponse | Delayed[SyncGroupResponse]:
         """A member's assignment. Before the leader has brought them all, it waits."""
@@ -56,16 +412,16 @@ class ClassicGroup(Generations):
             if theirs is not None and ours is not None and theirs != ours:
                 raise KafkaError(Code.INCONSISTENT_GROUP_PROTOCOL)
         if self.state is State.PREPARING_REBALANCE:
-            return unassigned(Code.REBALANCE_IN_PROGRESS)
+            return sync_error(Code.REBALANCE_IN_PROGRESS)
         member = members[request.member_id]
-        self.synced(member)
+        self._remove_pending_sync(member)
         if self.state is State.STABLE:
             self.renew_session(member)
-            return self.assigned(member)
+            return self._sync_response(member)
         waiting = member.awaiting_sync = Delayed[SyncGroupResponse]()
         if member.member_id == members.leader_id:
-            self.store({given.member_id: given.assignment for given in request.assignments})
-            self.flush_first(waiting)
+            self._store_assignments({given.member_id: given.assignment for given in request.assignments})
+            self._flush_first(waiting)
         return waiting
 
     def heartbeat(self, request: HeartbeatRequest) -> HeartbeatResponse:
@@ -94,7 +450,7 @@ class ClassicGroup(Generations):
         if any(answer.error_code == Code.NONE for answer in answers) and (
             len(self.members) < size or self.shard.node.release.misses_expected_members
         ):
-            self.go_on()
+            self._member_left()
         self.flush()
         return answers
 
@@ -103,15 +459,15 @@ class ClassicGroup(Generations):
             known_as = self.members.static_id(instance_id)
             if known_as is None:
                 return Code.UNKNOWN_MEMBER_ID
-            self.dismiss(self.members[known_as])
-        elif self.members.is_expected(member_id):
-            self.forget_expected(member_id)
+            self._remove_member(self.members[known_as])
+        elif self.members.is_pending(member_id):
+            self.remove_pending_member(member_id)
         else:
             try:
                 self.validate_member(member_id, instance_id)
             except KafkaError as error:
                 return error.code
-            self.dismiss(self.members[member_id])
+            self._remove_member(self.members[member_id])
         return Code.NONE
 
     def _check_generation(self, generation: int) -> None:
@@ -185,6 +541,50 @@ class ClassicGroup(Generations):
             return []
         return [tombstone(self.group_id)]
 
+    # the log
+
+    def record(self, assignments: Mapping[str, bytes]) -> StateRecord:
+        """The group as it is now, with these assignments by member id."""
+        return group_record(
+            self.group_id,
+            self.members,
+            assignments,
+            generation=self.generation,
+            protocol_name=self.protocol_name,
+            state_since_ms=self.state_since_ms,
+            version=self.shard.node.release.group_value_version,
+        )
+
+    def resume(self) -> None:
+        """Go on after it was read from the log: whoever was a member has one session timeout to come back."""
+        for member in self.members:
+            self.renew_session(member)
+        if len(self.members) > self.shard.node.config.group_max_size:
+            self.prepare_rebalance()
+        self.flush()
+
+    def close(self, code: Code = Code.NOT_COORDINATOR) -> None:
+        """Give the group up: those who wait are told `code`, by default to look for another coordinator."""
+        self._transition_to(State.DEAD)
+        for timer in (self._join_timer, self._sync_timer):
+            if timer is not None:
+                timer.cancel()
+        for member in self.members:
+            self.answer_join(member, join_error(code, member.member_id))
+            self.answer_sync(member, sync_error(code))
+        self.members.clear()
+        self.flush()
+
+
+def join_error(code: Code, member_id: str = "") -> JoinGroupResponse:
+    """A JoinGroup that comes to nothing."""
+    return JoinGroupResponse(error_code=code, protocol_name=None, leader="", member_id=member_id, members=[])
+
+
+def sync_error(code: Code) -> SyncGroupResponse:
+    """A SyncGroup that comes to nothing."""
+    return SyncGroupResponse(error_code=code, assignment=b"")
+
 
 def classic_group(shard: Shard, group_id: str) -> Group:
     """The group of that name, made as one without members where there is none: whoever commits is one by that."""
@@ -210,10 +610,10 @@ def replay(shard: Shard, version: int, key: bytes, value: bytes | None, batch: B
         shard.groups.pop(group_id, None)
         return
     written = read_value(value)
-    group = shard.groups[group_id] = ClassicGroup(shard, group_id)
+    group = ClassicGroup(shard, group_id, State.STABLE if written.members else State.EMPTY)
+    shard.groups[group_id] = group
     group.generation = written.generation
     group.protocol_name = written.protocol
-    group.state = State.STABLE if written.members else State.EMPTY
     since_ms = written.current_state_timestamp
     group.state_since_ms = None if since_ms == NO_TIMESTAMP else since_ms
     for member in written.members:

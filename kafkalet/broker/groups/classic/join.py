@@ -18,7 +18,7 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from kafkalet.protocol.text import MAX_STRING_BYTES
 
-from .generations import NEW_MEMBER_JOIN_TIMEOUT_MS, Generations, State, refused
+from .group import NEW_MEMBER_JOIN_TIMEOUT_MS, ClassicGroup, State, join_error
 from .members import ClassicMember
 
 _LOG = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ class Joining:
 
     __slots__ = ("caller", "group", "instance_id", "member_id", "protocols", "request")
 
-    def __init__(self, group: Generations, request: JoinGroupRequest, caller: Caller) -> None:
+    def __init__(self, group: ClassicGroup, request: JoinGroupRequest, caller: Caller) -> None:
         self.group = group
         self.request = request
         self.caller = caller
@@ -47,15 +47,15 @@ class Joining:
     def answer(self) -> Answer:
         group = self.group
         if not self._is_welcome():
-            group.forget_expected(self.member_id)
-            return refused(Code.GROUP_MAX_SIZE_REACHED)
+            group.remove_pending_member(self.member_id)
+            return join_error(Code.GROUP_MAX_SIZE_REACHED)
         if not self._is_consistent():
-            return refused(Code.INCONSISTENT_GROUP_PROTOCOL, self.member_id)
+            return join_error(Code.INCONSISTENT_GROUP_PROTOCOL, self.member_id)
         if not self.member_id:
             return self._as_new_member()
-        if group.members.is_expected(self.member_id):
+        if group.members.is_pending(self.member_id):
             if self.instance_id is not None:  # only dynamic members are given an id in advance; Kafka fails as well
-                return refused(Code.UNKNOWN_SERVER_ERROR)
+                return join_error(Code.UNKNOWN_SERVER_ERROR)
             return self._add(self.member_id)
         group.validate_member(self.member_id, self.instance_id, joins=True)
         return self._again(group.members[self.member_id])
@@ -89,8 +89,8 @@ class Joining:
         if known_as is not None:
             return self._replace(known_as, member_id)
         if self.instance_id is None and self.caller.version >= FIRST_WITH_MEMBER_IDS:
-            group.expect_member(member_id, self.request.session_timeout_ms)
-            return refused(Code.MEMBER_ID_REQUIRED, member_id)
+            group.add_pending_member(member_id, self.request.session_timeout_ms)
+            return join_error(Code.MEMBER_ID_REQUIRED, member_id)
         return self._add(member_id)
 
     def _add(self, member_id: str) -> Answer:
@@ -107,7 +107,7 @@ class Joining:
         )
         member.is_new = True
         waiting = member.awaiting_join = Delayed()
-        group.newcomer()
+        group.new_member_added()
         group.members.add(member)
         group.renew_session(member, NEW_MEMBER_JOIN_TIMEOUT_MS)
         group.rebalance()
@@ -122,12 +122,12 @@ class Joining:
         """A member joins again: a follower without news, or one that missed its answer, is told what is the case."""
         group = self.group
         if group.state is State.EMPTY:  # nobody is a member then
-            return refused(Code.UNKNOWN_MEMBER_ID, self.member_id)
+            return join_error(Code.UNKNOWN_MEMBER_ID, self.member_id)
         if group.state is not State.PREPARING_REBALANCE and member.matches(self.protocols):
             if group.state is State.COMPLETING_REBALANCE:
-                return group.joined(member)
+                return group.join_response(member)
             if member.member_id != group.members.leader_id:
-                return group.joined(member)
+                return group.join_response(member)
         waiting = self._update(member)
         group.rebalance()
         return waiting
@@ -156,7 +156,7 @@ class Joining:
         ):
             group.prepare_rebalance()
         elif group.state is State.STABLE:
-            group.keep(member, lambda code: self._kept(member, code, old_id, old_leader_id, before))
+            group.write_replaced_member(member, lambda code: self._kept(member, code, old_id, old_leader_id, before))
         else:
             group.rebalance()
         return waiting
@@ -174,7 +174,7 @@ class Joining:
         if code is not Code.NONE:
             names = (quoted(group.group_id), quoted(member.member_id), quoted(old_id))
             _LOG.warning("group %s: %s stays %s: %s", *names, code.name)
-            answer = group.joined(member)
+            answer = group.join_response(member)
             answer.error_code, answer.member_id, answer.leader, answer.members = code, "", old_leader_id, []
             group.answer_join(member, answer)
             group.members.replace_static(member.member_id, old_id)
@@ -182,7 +182,7 @@ class Joining:
             group.members.change_protocols(member, protocols)
             group.renew_session(member)
             return
-        answer = group.joined(member)
+        answer = group.join_response(member)
         if self.caller.version >= FIRST_WITH_SKIPPED_ASSIGNMENT:
             answer.skip_assignment = group.members.leader_id == member.member_id
         else:  # not to be taken for the leader, whose assignment nobody would look at now
@@ -190,12 +190,12 @@ class Joining:
         group.answer_join(member, answer)
 
 
-def join(group: Generations, request: JoinGroupRequest, caller: Caller) -> Answer:
+def join(group: ClassicGroup, request: JoinGroupRequest, caller: Caller) -> Answer:
     """Answer a JoinGroup, at once or when the members of the next generation are known."""
     try:
         answer = Joining(group, request, caller).answer()
     except KafkaError as error:
-        answer = refused(error.code, request.member_id)
+        answer = join_error(error.code, request.member_id)
     group.flush()
     return answer
 

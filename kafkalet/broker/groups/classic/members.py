@@ -131,11 +131,11 @@ class ClassicMembers:
 
     # coming and going
 
-    def expect(self, member_id: str, expiry: Timer) -> None:
+    def add_pending(self, member_id: str, expiry: Timer) -> None:
         """An id was given out; `expiry` is the timer that forgets it."""
         self._pending[member_id] = expiry
 
-    def is_expected(self, member_id: str) -> bool:
+    def is_pending(self, member_id: str) -> bool:
         return member_id in self._pending
 
     def add(self, member: ClassicMember) -> None:
@@ -148,7 +148,7 @@ class ClassicMembers:
             self.leader_id = member.member_id
         self._members[member.member_id] = member
         self._count(member, 1)
-        self._forget_expected(member.member_id)
+        self._remove_pending(member.member_id)
 
     def remove(self, member_id: str) -> None:
         """Where the leader goes, the one who has been there longest leads. An unknown id is no error."""
@@ -160,7 +160,7 @@ class ClassicMembers:
                 del self._static[member.instance_id]
         if self.leader_id == member_id:
             self.leader_id = next(iter(self._members), None)
-        self._forget_expected(member_id)
+        self._remove_pending(member_id)
         self.unsynced.discard(member_id)
 
     def replace_static(self, old_id: str, new_id: str) -> ClassicMember:
@@ -199,7 +199,7 @@ class ClassicMembers:
             expiry.cancel()
         self._pending.clear()
 
-    def _forget_expected(self, member_id: str) -> None:
+    def _remove_pending(self, member_id: str) -> None:
         expiry = self._pending.pop(member_id, None)
         if expiry is not None:
             expiry.cancel()

@@ -20,6 +20,7 @@ from kafkalet.broker.groups.classic.consumer_protocol import (
     write_assignment,
 )
 from kafkalet.broker.groups.classic.group import new_classic_group
+from kafkalet.broker.groups.classic.join import join as join_classic_group
 from kafkalet.broker.groups.group import Caller
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
@@ -32,14 +33,13 @@ from kafkalet.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRes
 from kafkalet.storage.checkpoints import uuid_text
 
 from .config import may_migrate
-from .downgrade import can_downgrade_with, downgrade
+from .group import ConsumerGroup
 from .heartbeat import Decision, check_room, take_place
 from .leaving import expect_session, fence, fence_missing, static_member
 from .members import NOBODY, ClassicProtocols, ConsumerMember, MemberState
+from .migration import can_downgrade_with, downgrade
 from .records import Change
 from .regexes import resolve_soon
-from .replay import commit
-from .state import ConsumerState
 from .timers import Wait
 
 FIRST_WITH_MEMBER_IDS = 4
@@ -47,7 +47,7 @@ FIRST_WITH_MEMBER_IDS = 4
 Joined = JoinGroupResponse | Delayed[JoinGroupResponse]
 
 
-def join(group: ConsumerState, request: JoinGroupRequest, caller: Caller) -> Joined:
+def join(group: ConsumerGroup, request: JoinGroupRequest, caller: Caller) -> Joined:
     """A member of the classic protocol wants in, or takes its next step."""
     if group.is_empty:
         return _become_classic(group, request, caller)
@@ -57,7 +57,7 @@ def join(group: ConsumerState, request: JoinGroupRequest, caller: Caller) -> Joi
         return _answer(error.code, "")
 
 
-def _join(group: ConsumerState, request: JoinGroupRequest, caller: Caller) -> Joined:
+def _join(group: ConsumerGroup, request: JoinGroupRequest, caller: Caller) -> Joined:
     node, instance_id = group.shard.node, request.group_instance_id
     if not (may_migrate(node, "upgrade") or may_migrate(node, "downgrade")):
         raise KafkaError(Code.INCONSISTENT_GROUP_PROTOCOL)
@@ -84,7 +84,7 @@ def _join(group: ConsumerState, request: JoinGroupRequest, caller: Caller) -> Jo
     else:
         decision.assign()
         after = decision.reconcile()
-        offset = commit(group, decision.changes)
+        offset = group.commit(decision.changes)
         decision.settle()
         _expect(group, request, after.member_id)
         if decision.needs_resolving:
@@ -97,7 +97,7 @@ def _join(group: ConsumerState, request: JoinGroupRequest, caller: Caller) -> Jo
     return group.shard.when_replicated(offset, node.config.offsets_commit_timeout_ms, replicated)
 
 
-def sync(group: ConsumerState, request: SyncGroupRequest) -> SyncGroupResponse:
+def sync(group: ConsumerGroup, request: SyncGroupRequest) -> SyncGroupResponse:
     """The partitions of a member. Raises KafkaError."""
     member = _known(group, request.member_id, request.group_instance_id)
     classic = _classic_of(member)
@@ -118,7 +118,7 @@ def sync(group: ConsumerState, request: SyncGroupRequest) -> SyncGroupResponse:
     )
 
 
-def heartbeat(group: ConsumerState, request: HeartbeatRequest) -> HeartbeatResponse:
+def heartbeat(group: ConsumerGroup, request: HeartbeatRequest) -> HeartbeatResponse:
     """A sign of life; the answer says whether to join again. Raises KafkaError."""
     member = _known(group, request.member_id, request.group_instance_id)
     classic = _classic_of(member)
@@ -134,7 +134,7 @@ def heartbeat(group: ConsumerState, request: HeartbeatRequest) -> HeartbeatRespo
     return HeartbeatResponse(error_code=Code.NONE)
 
 
-def leave(group: ConsumerState, leaving: Sequence[LeaveGroupRequest.Member]) -> list[LeaveGroupResponse.Member]:
+def leave(group: ConsumerGroup, leaving: Sequence[LeaveGroupRequest.Member]) -> list[LeaveGroupResponse.Member]:
     """Let members go, of whichever protocol; each has an answer of its own."""
     answers, gone = [], {}
     for identity in leaving:
@@ -156,7 +156,7 @@ def leave(group: ConsumerState, leaving: Sequence[LeaveGroupRequest.Member]) -> 
 # joining
 
 
-def _become_classic(group: ConsumerState, request: JoinGroupRequest, caller: Caller) -> Joined:
+def _become_classic(group: ConsumerGroup, request: JoinGroupRequest, caller: Caller) -> Joined:
     """Nobody is in it: it may as well be a classic group. Whoever comes with an id is not let in; Kafka has forgotten
     the group by then, though not in its log."""
     shard = group.shard
@@ -166,16 +166,16 @@ def _become_classic(group: ConsumerState, request: JoinGroupRequest, caller: Cal
         raise KafkaError(Code.UNKNOWN_MEMBER_ID)
     shard.append(group.tombstones())
     group.close()
-    return new_classic_group(shard, group.group_id).join(request, caller)
+    return join_classic_group(new_classic_group(shard, group.group_id), request, caller)
 
 
-def _knows_one(group: ConsumerState, protocols: dict[str, bytes]) -> bool:
+def _knows_one(group: ConsumerGroup, protocols: dict[str, bytes]) -> bool:
     """Whether one of these is known to all members of the classic protocol."""
     members = group.members
     return any(members.classic_protocols[name] == members.classic for name in protocols)
 
 
-def _member(group: ConsumerState, request: JoinGroupRequest, member_id: str) -> tuple[ConsumerMember, list[Change]]:
+def _member(group: ConsumerGroup, request: JoinGroupRequest, member_id: str) -> tuple[ConsumerMember, list[Change]]:
     """The member as it was before."""
     if request.group_instance_id is None:
         return group.members.get(member_id) or ConsumerMember(member_id), []
@@ -208,7 +208,7 @@ def _told(
 
 
 def _held(
-    group: ConsumerState, subscription: ConsumerProtocolSubscription
+    group: ConsumerGroup, subscription: ConsumerProtocolSubscription
 ) -> list[ConsumerGroupHeartbeatRequest.TopicPartitions]:
     owned = by_ids(subscription.owned_partitions, group.shard.node.metadata)
     return [
@@ -217,7 +217,7 @@ def _held(
     ]
 
 
-def _downgrade(group: ConsumerState, decision: Decision) -> tuple[ConsumerMember, int]:
+def _downgrade(group: ConsumerGroup, decision: Decision) -> tuple[ConsumerMember, int]:
     rebalances = group.assignment_epoch < decision.epoch
     if not rebalances:
         decision.target = group.target_of(decision.after)
@@ -226,7 +226,7 @@ def _downgrade(group: ConsumerState, decision: Decision) -> tuple[ConsumerMember
     return after, downgrade(group, (), after, decision.changes, rebalances=rebalances)
 
 
-def _expect(group: ConsumerState, request: JoinGroupRequest, member_id: str) -> None:
+def _expect(group: ConsumerGroup, request: JoinGroupRequest, member_id: str) -> None:
     group.timers.cancel(Wait.JOIN, member_id)
     expect_session(group, member_id, request.session_timeout_ms)
     timeout_ms = request.session_timeout_ms if request.rebalance_timeout_ms == -1 else request.rebalance_timeout_ms
@@ -235,7 +235,7 @@ def _expect(group: ConsumerState, request: JoinGroupRequest, member_id: str) -> 
     )
 
 
-def _expect_join(group: ConsumerState, member: ConsumerMember) -> None:
+def _expect_join(group: ConsumerGroup, member: ConsumerMember) -> None:
     member_id = member.member_id
     if (Wait.JOIN, member_id) not in group.timers:
         group.timers.expect(
@@ -261,11 +261,11 @@ def _answer(code: Code, member_id: str, generation: int = -1, protocol: str | No
 # who is it
 
 
-def _known(group: ConsumerState, member_id: str, instance_id: str | None) -> ConsumerMember:
+def _known(group: ConsumerGroup, member_id: str, instance_id: str | None) -> ConsumerMember:
     return group.member(member_id) if instance_id is None else static_member(group, member_id, instance_id)
 
 
-def _leaving(group: ConsumerState, member_id: str, instance_id: str | None) -> ConsumerMember:
+def _leaving(group: ConsumerGroup, member_id: str, instance_id: str | None) -> ConsumerMember:
     """An administrator knows only the name of a static member."""
     former = group.members.static(instance_id)
     return former if former is not None and not member_id else _known(group, member_id, instance_id)
@@ -282,7 +282,7 @@ def _check_generation(member: ConsumerMember, generation: int) -> None:
         raise KafkaError(Code.ILLEGAL_GENERATION)
 
 
-def _waits_for_others(group: ConsumerState, member: ConsumerMember) -> bool:
+def _waits_for_others(group: ConsumerGroup, member: ConsumerMember) -> bool:
     """Whether somebody still has a partition of its target."""
     return any(
         partition not in member.assigned.get(topic_id, {}) and group.members.holder_epoch(topic_id, partition) != NOBODY

@@ -25,15 +25,13 @@ from kafkalet.protocol.messages.consumer_group_heartbeat import (
 from kafkalet.storage.checkpoints import uuid_text
 
 from . import records
-from .config import assignment_interval_ms, assignors, heartbeat_interval_ms
-from .epochs import enter_epoch, hash_of
+from .config import assignors
+from .group import NEVER_READ, ConsumerGroup
 from .leaving import expect_revocation, expect_session, static_member
 from .members import JOINING, LEAVING_FOR_A_RESTART, ConsumerMember, MemberState, Owned, Preview
 from .reconciliation import Held, Step, reconcile
 from .records import Change
 from .regexes import RegexStatus, look_at_regexes, resolve_soon
-from .replay import commit
-from .state import NEVER_READ, ConsumerState
 from .target_assignment import compute_target
 from .timers import Wait
 from .topics import topic_ids, wanted_names
@@ -47,7 +45,7 @@ class Sender(NamedTuple):
 
 
 def heartbeat(
-    group: ConsumerState, request: ConsumerGroupHeartbeatRequest, sender: Sender, before: list[StateRecord]
+    group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, sender: Sender, before: list[StateRecord]
 ) -> tuple[ConsumerGroupHeartbeatResponse, int]:
     """The answer, and the offset of the last record that it depends on. `before` is what removes the group as it was,
     if it becomes a consumer group only now. Raises KafkaError."""
@@ -60,7 +58,7 @@ def heartbeat(
     decision.subscribe()
     decision.assign()
     after = decision.reconcile()
-    offset = commit(group, decision.changes, before)
+    offset = group.commit(decision.changes, before)
     decision.settle()
     expect_session(group, after.member_id)
     if decision.needs_resolving:
@@ -73,7 +71,7 @@ def heartbeat(
     answer = ConsumerGroupHeartbeatResponse(
         member_id=after.member_id,
         member_epoch=after.member_epoch,
-        heartbeat_interval_ms=heartbeat_interval_ms(group),
+        heartbeat_interval_ms=group.heartbeat_interval_ms,
     )
     if joins or is_full or member.assigned != after.assigned:
         answer.assignment = assignment_of(after.assigned)
@@ -91,7 +89,7 @@ def assignment_of(assigned: Owned) -> ConsumerGroupHeartbeatResponse.Assignment:
 # who is it
 
 
-def check_room(group: ConsumerState, member_id: str, instance_id: str | None) -> None:
+def check_room(group: ConsumerGroup, member_id: str, instance_id: str | None) -> None:
     """Raise GROUP_MAX_SIZE_REACHED for a newcomer to a group that is full."""
     if group.shard.node.release.rebalances_for_another_assignor and group.members.static(instance_id) is not None:
         return
@@ -103,7 +101,7 @@ def check_room(group: ConsumerState, member_id: str, instance_id: str | None) ->
 
 
 def find_member(
-    group: ConsumerState, request: ConsumerGroupHeartbeatRequest, member_id: str, *, joins: bool
+    group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, member_id: str, *, joins: bool
 ) -> tuple[ConsumerMember, list[Change]]:
     """The member as it was before this heartbeat: a blank one where it is new."""
     instance_id = request.instance_id
@@ -127,7 +125,7 @@ def find_member(
     return take_place(group, former, member_id)
 
 
-def take_place(group: ConsumerState, former: ConsumerMember, member_id: str) -> tuple[ConsumerMember, list[Change]]:
+def take_place(group: ConsumerGroup, former: ConsumerMember, member_id: str) -> tuple[ConsumerMember, list[Change]]:
     """A static member that has come back under a new id: it takes over all that the old one had."""
     member = former._replace(member_id=member_id, member_epoch=0, previous_member_epoch=0)
     group_id = group.group_id
@@ -140,7 +138,7 @@ def take_place(group: ConsumerState, former: ConsumerMember, member_id: str) -> 
     ]
 
 
-def _check_epoch(group: ConsumerState, member: ConsumerMember, epoch: int, held: Held | None) -> None:
+def _check_epoch(group: ConsumerGroup, member: ConsumerMember, epoch: int, held: Held | None) -> None:
     """Raise FENCED_MEMBER_EPOCH unless a member is in its epoch, or in the one before and has only what is its own:
     then it has missed the answer that told it of the new one."""
     anew = epoch == JOINING and group.shard.node.release.looks_at_subscriptions_within_epochs
@@ -170,7 +168,7 @@ class Decision:
 
     def __init__(
         self,
-        group: ConsumerState,
+        group: ConsumerGroup,
         before: ConsumerMember,
         after: ConsumerMember,
         changes: list[Change],
@@ -216,9 +214,9 @@ class Decision:
             return
         preview = self._preview()
         self._is_homogeneous = preview.is_homogeneous()
-        if raises or hash_of(group, preview.topics()) != group.metadata_hash:
+        if raises or group.hash_of(preview.topics()) != group.metadata_hash:
             self.epoch += 1
-            self.changes += enter_epoch(group, self.epoch, preview.topics())
+            self.changes += group.enter_epoch(self.epoch, preview.topics())
         if group.has_partition_metadata and group.shard.node.release.keeps_hash_of_topics:
             self.changes.append(records.no_partition_metadata(group.group_id))
 
@@ -289,7 +287,7 @@ class Decision:
         return preview
 
     def _may_assign(self) -> bool:
-        interval_ms, since_ms = assignment_interval_ms(self.group), self.group.assignment_timestamp_ms
+        interval_ms, since_ms = self.group.assignment_interval_ms, self.group.assignment_timestamp_ms
         return not since_ms or not interval_ms or self.group.shard.clock.now_ms() >= since_ms + interval_ms
 
     def _prefers_another_assignor(self) -> bool:

@@ -17,18 +17,15 @@ from kafkalet.broker.quoting import quoted
 from kafkalet.protocol.errors import Code, KafkaError
 
 from . import records
-from .config import session_timeout_ms
-from .downgrade import can_downgrade_without, downgrade
-from .epochs import enter_epoch
+from .group import ConsumerGroup
 from .members import LEAVING_FOR_A_RESTART, ConsumerMember, MemberState, Preview
-from .replay import commit
-from .state import ConsumerState
+from .migration import can_downgrade_without, downgrade
 from .timers import Wait
 
 _LOG = logging.getLogger(__name__)
 
 
-def leave(group: ConsumerState, member_id: str, instance_id: str | None, epoch: int) -> int:
+def leave(group: ConsumerGroup, member_id: str, instance_id: str | None, epoch: int) -> int:
     """Let a member go that says so by `epoch`; the offset of the last record. Raises KafkaError."""
     if instance_id is None:
         return fence(group, [group.member(member_id)])
@@ -37,10 +34,10 @@ def leave(group: ConsumerState, member_id: str, instance_id: str | None, epoch: 
         return fence(group, [member])
     assigned = {topic_id: dict.fromkeys(partitions, 0) for topic_id, partitions in member.assigned.items()}
     away = member._replace(member_epoch=LEAVING_FOR_A_RESTART, assigned=assigned, pending_revocation={})
-    return commit(group, [records.current(group.group_id, away)])
+    return group.commit([records.current(group.group_id, away)])
 
 
-def static_member(group: ConsumerState, member_id: str, instance_id: str) -> ConsumerMember:
+def static_member(group: ConsumerGroup, member_id: str, instance_id: str) -> ConsumerMember:
     """The member that an instance is now. UNKNOWN_MEMBER_ID where it is none, FENCED_INSTANCE_ID where another one
     has taken the place of `member_id`."""
     member = group.members.static(instance_id)
@@ -54,7 +51,7 @@ def static_member(group: ConsumerState, member_id: str, instance_id: str) -> Con
     return member
 
 
-def fence(group: ConsumerState, members: Sequence[ConsumerMember]) -> int:
+def fence(group: ConsumerGroup, members: Sequence[ConsumerMember]) -> int:
     """Take members out of the group; the offset of the last record."""
     if not members:
         return group.shard.append([])
@@ -70,10 +67,10 @@ def fence(group: ConsumerState, members: Sequence[ConsumerMember]) -> int:
     for member in members:
         preview.remove(member.member_id)
     epoch = group.group_epoch + 1
-    changes += enter_epoch(group, epoch, preview.topics())
+    changes += group.enter_epoch(epoch, preview.topics())
     if not len(preview) and group.shard.node.release.settles_empty_groups:
         changes.append(records.target_epoch(group_id, epoch, 0))
-    offset = commit(group, changes)
+    offset = group.commit(changes)
     for member in members:
         group.timers.forget(member.member_id)
     return offset
@@ -82,15 +79,15 @@ def fence(group: ConsumerState, members: Sequence[ConsumerMember]) -> int:
 # what is waited for
 
 
-def expect_session(group: ConsumerState, member_id: str, timeout_ms: int | None = None) -> None:
+def expect_session(group: ConsumerGroup, member_id: str, timeout_ms: int | None = None) -> None:
     """A sign of life of a member; the next one is due within its session timeout."""
-    delay_ms = session_timeout_ms(group) if timeout_ms is None else timeout_ms
+    delay_ms = group.session_timeout_ms if timeout_ms is None else timeout_ms
     group.timers.expect(
         Wait.SESSION, member_id, delay_ms, lambda: fence_missing(group, member_id, "its session has expired")
     )
 
 
-def expect_revocation(group: ConsumerState, member: ConsumerMember) -> None:
+def expect_revocation(group: ConsumerGroup, member: ConsumerMember) -> None:
     """A member has to give partitions back within its rebalance timeout."""
     member_id, epoch = member.member_id, member.member_epoch
 
@@ -102,7 +99,7 @@ def expect_revocation(group: ConsumerState, member: ConsumerMember) -> None:
     group.timers.expect(Wait.REBALANCE, member_id, member.rebalance_timeout_ms, missed)
 
 
-def expect_all(group: ConsumerState) -> None:
+def expect_all(group: ConsumerGroup) -> None:
     """After the log was read: the time of all members begins anew, and expressions have to be looked up again."""
     resolved = group.members.resolved
     resolved.update({regex: each._replace(version=0) for regex, each in resolved.items()})
@@ -112,14 +109,14 @@ def expect_all(group: ConsumerState) -> None:
             expect_revocation(group, member)
 
 
-def expect_classic_members(group: ConsumerState) -> None:
+def expect_classic_members(group: ConsumerGroup) -> None:
     """After the group was a classic one: the sessions of those who were in it go on as long as they have asked for."""
     for member in group.members:
         if member.classic is not None:
             expect_session(group, member.member_id, member.classic.session_timeout_ms)
 
 
-def fence_missing(group: ConsumerState, member_id: str, reason: str) -> None:
+def fence_missing(group: ConsumerGroup, member_id: str, reason: str) -> None:
     """Take a member out that kept the group waiting."""
     member = group.members.get(member_id)
     if member is None:

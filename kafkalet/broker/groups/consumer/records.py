@@ -1,15 +1,16 @@
 """The records of a group of the consumer protocol: what is written for each change of it.
 
 A change is a pair of messages (key and value, None for a removal) of `consumer_group_state`. It is decided, written to
-the log, and then brought to bear on the group by the same code that reads the log after a restart (consumer_replay).
+the log, and then replayed by the same code that reads the log after a restart (ConsumerGroup.replay).
 
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorRecordHelpers.
 """
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from kafkalet.broker.cluster.state_log import StateRecord
+from kafkalet.broker.config.release import Release
 from kafkalet.broker.groups.assignors.spec import Assignment
 from kafkalet.protocol.messages.consumer_group_state import (
     ClassicMemberMetadata,
@@ -34,7 +35,17 @@ from kafkalet.protocol.schema import Message
 
 from .members import ConsumerMember, Owned, Resolved
 
-KEYS: dict[int, tuple[type[Message], type[Message]]] = {
+Key: TypeAlias = (
+    ConsumerGroupMetadataKey
+    | ConsumerGroupPartitionMetadataKey
+    | ConsumerGroupMemberMetadataKey
+    | ConsumerGroupTargetAssignmentMetadataKey
+    | ConsumerGroupTargetAssignmentMemberKey
+    | ConsumerGroupCurrentMemberAssignmentKey
+    | ConsumerGroupRegularExpressionKey
+)
+
+KEYS: dict[int, tuple[type[Key], type[Message]]] = {
     3: (ConsumerGroupMetadataKey, ConsumerGroupMetadataValue),
     4: (ConsumerGroupPartitionMetadataKey, ConsumerGroupPartitionMetadataValue),
     5: (ConsumerGroupMemberMetadataKey, ConsumerGroupMemberMetadataValue),
@@ -51,10 +62,10 @@ _VERSION_0 = b"\0\0"
 class Change(NamedTuple):
     """A record before it is written."""
 
-    key: Message
+    key: Key
     value: Message | None
 
-    def encoded(self, release: Any) -> StateRecord:
+    def encoded(self, release: Release) -> StateRecord:
         """As a broker of that release writes it."""
         version, value = self.key.VERSIONS.low, self.value
         if isinstance(value, ConsumerGroupCurrentMemberAssignmentValue) and not release.keeps_assignment_epochs:

@@ -13,7 +13,6 @@ import logging
 from collections import Counter
 from collections.abc import Generator
 from enum import Enum
-from typing import Any, cast
 
 from kafkalet.broker.groups.assignors.java_order import grown, ordered, string_hash, with_capacity
 from kafkalet.broker.groups.regex.automaton import LONGEST_TOPIC_NAME, BadRegex, compiling, finished, in_turns
@@ -22,11 +21,9 @@ from kafkalet.broker.scheduling.work import Work, start
 from kafkalet.protocol.errors import Code, KafkaError
 
 from . import records
-from .epochs import enter_epoch, hash_of
+from .group import ConsumerGroup
 from .members import ConsumerMember, Resolved
 from .records import Change
-from .replay import commit
-from .state import ConsumerState
 
 _LOG = logging.getLogger(__name__)
 
@@ -46,7 +43,7 @@ class RegexStatus(Enum):
 
 
 def look_at_regexes(
-    group: ConsumerState, before: ConsumerMember, after: ConsumerMember
+    group: ConsumerGroup, before: ConsumerMember, after: ConsumerMember
 ) -> tuple[RegexStatus, list[Change], bool]:
     """How a member's expression has changed, the records that follow at once, and whether to look expressions up.
     INVALID_REGULAR_EXPRESSION for one that cannot be read."""
@@ -67,7 +64,7 @@ def look_at_regexes(
     return status, changes, _is_due(group, old, new, is_new=is_new)
 
 
-def _notices(group: ConsumerState, given_up: str) -> bool:
+def _notices(group: ConsumerGroup, given_up: str) -> bool:
     return bool(given_up) and group.shard.node.release.notices_expressions_given_up
 
 
@@ -111,7 +108,7 @@ def _reading(expression: str) -> Generator[None, None, BadRegex | None]:
     return None
 
 
-def _is_due(group: ConsumerState, old: str, new: str, *, is_new: bool) -> bool:
+def _is_due(group: ConsumerGroup, old: str, new: str, *, is_new: bool) -> bool:
     """Whether the expressions of a group are to be looked up (again)."""
     if group.is_resolving:
         return False
@@ -133,20 +130,20 @@ def _is_due(group: ConsumerState, old: str, new: str, *, is_new: bool) -> bool:
     ) and count > 0
 
 
-def resolve_soon(group: ConsumerState) -> None:
+def resolve_soon(group: ConsumerGroup) -> None:
     """Look the expressions of a group up after what is going on now."""
     group.is_resolving = True
     group.shard.node.call_soon(lambda: _begin(group))
 
 
-def _begin(group: ConsumerState) -> None:
+def _begin(group: ConsumerGroup) -> None:
     node = group.shard.node
     work = start(_resolve(group), node.turns, node.workers)
     if isinstance(work, Work):
         work.then(lambda _: None, lambda error: _LOG.error("a bug in a lookup of topics", exc_info=error))
 
 
-async def _resolve(group: ConsumerState) -> None:
+async def _resolve(group: ConsumerGroup) -> None:
     """Look up what the expressions stand for now, and write it if the group still wants to know."""
     metadata = group.shard.node.metadata
     names, version, now_ms = sorted(metadata.topics), metadata.version, group.shard.clock.now_ms()
@@ -157,7 +154,7 @@ async def _resolve(group: ConsumerState) -> None:
             found[expression] = Resolved(topics, version, now_ms)
     finally:
         group.is_resolving = False
-    if cast(dict[str, Any], group.shard.groups).get(group.group_id) is group:
+    if group.shard.groups.get(group.group_id) is group:
         in_order = ordered(found, string_hash, grown(len(found), with_capacity(len(found))))
         _write(group, {regex: found[regex] for regex in in_order if regex in group.members.regexes})
 
@@ -173,17 +170,17 @@ def _matching(group_id: str, expression: str, names: list[str]) -> Generator[Non
         return frozenset()
 
 
-def _write(group: ConsumerState, resolved: dict[str, Resolved]) -> None:
+def _write(group: ConsumerGroup, resolved: dict[str, Resolved]) -> None:
     if not resolved:
         return
     known = group.members.resolved
     changes = [records.regex(group.group_id, regex, now) for regex, now in resolved.items()]
     changed = any(known.get(regex, _NOTHING).topics != now.topics for regex, now in resolved.items())
     topics = set(group.members.names).union(*(now.topics for now in {**known, **resolved}.values()))
-    if changed or hash_of(group, topics) != group.metadata_hash:
-        changes += enter_epoch(group, group.group_epoch + 1, topics)
+    if changed or group.hash_of(topics) != group.metadata_hash:
+        changes += group.enter_epoch(group.group_epoch + 1, topics)
     try:
-        commit(group, changes)
+        group.commit(changes)
     except KafkaError as error:  # the next heartbeat tries again
         name = quoted(group.group_id)
         _LOG.warning("group %s: what its expressions stand for could not be written: %s", name, error.code.name)

@@ -10,16 +10,16 @@ from kafkalet.broker.groups.assignors.java_order import order_of_strings
 from kafkalet.broker.groups.assignors.spec import Assignment, MemberSpec, Spec
 from kafkalet.broker.quoting import quoted
 
+from .group import ConsumerGroup
 from .members import ConsumerMember
 from .records import Change, target, target_epoch
-from .state import ConsumerState
 from .topics import topic_ids, wanted_names
 
 _LOG = logging.getLogger(__name__)
 
 
 def compute_target(
-    group: ConsumerState, epoch: int, member: ConsumerMember, assignor: str, *, is_homogeneous: bool
+    group: ConsumerGroup, epoch: int, member: ConsumerMember, assignor: str, *, is_homogeneous: bool
 ) -> tuple[Assignment, list[Change]]:
     """A new target for a group in which `member` is as it is given here (it may be new, and may take the place of a
     static one): what it is to get, and the records of all that changes."""
@@ -35,7 +35,10 @@ def compute_target(
             topics[key] = topic_ids(names, metadata), len(names)
         specs[member_id] = MemberSpec(each.instance_id, *topics[key], before.get(member_id, {}))
     counts = {
-        topic_id: len(metadata.topic_by_id(topic_id).partitions) for wanted, _ in topics.values() for topic_id in wanted
+        topic_id: len(topic.partitions)
+        for wanted, _ in topics.values()
+        for topic_id in wanted
+        if (topic := metadata.topic_by_id(topic_id)) is not None
     }
     dealt = ASSIGNORS[assignor](Spec(specs, counts, group.assigned, is_homogeneous))
     _LOG.debug("group %s: a new target for epoch %d by %s", quoted(group.group_id), epoch, assignor)
@@ -49,7 +52,7 @@ def compute_target(
     return dealt.get(member.member_id, {}), [*changes, target_epoch(group.group_id, epoch, timestamp_ms)]
 
 
-def _with(group: ConsumerState, member: ConsumerMember) -> tuple[dict[str, ConsumerMember], dict[str, Assignment]]:
+def _with(group: ConsumerGroup, member: ConsumerMember) -> tuple[dict[str, ConsumerMember], dict[str, Assignment]]:
     """The members and their targets with a changed one among them: in its place, or at the end."""
     members = {each.member_id: each for member_id in group.members.in_order() if (each := group.member(member_id))}
     before = group.target

@@ -7,8 +7,8 @@ Source: org.apache.kafka.coordinator.group.modern.TopicIds, UnionSet, Utils.comp
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any
 
+from kafkalet.broker.cluster.metadata import MetadataImage
 from kafkalet.broker.groups.assignors.java_order import ordered, set_of, string_hash
 
 from .members import ConsumerMember, Resolved
@@ -33,13 +33,13 @@ def _in_order(names: frozenset[str]) -> list[str]:
     return ordered(sorted(names), string_hash, set_of(len(names)))
 
 
-def topic_ids(names: Iterable[str], metadata: Any) -> list[bytes]:
+def topic_ids(names: Iterable[str], metadata: MetadataImage) -> list[bytes]:
     """The ids of those that exist."""
     topics = metadata.topics
     return [topics[name].topic_id for name in names if name in topics]
 
 
-def metadata_hash(names: Iterable[str], metadata: Any) -> int:
+def metadata_hash(names: Iterable[str], metadata: MetadataImage) -> int:
     """One number for all that is known of these topics, 0 for none, as Java's signed long."""
     return _together(_topic_hash(metadata, name) for name in sorted(names) if name in metadata.topics)
 
@@ -49,7 +49,7 @@ def hash_without_racks(topics: Iterable[tuple[str, bytes, int]]) -> int:
     return _together(_hash(topic_id, name, ((),) * count) for name, topic_id, count in sorted(topics))
 
 
-def known_topics(names: Iterable[str], metadata: Any) -> list[tuple[str, bytes, int]]:
+def known_topics(names: Iterable[str], metadata: MetadataImage) -> list[tuple[str, bytes, int]]:
     """Name, id and number of partitions of those that exist."""
     topics = metadata.topics
     return [(name, topics[name].topic_id, len(topics[name].partitions)) for name in sorted(names) if name in topics]
@@ -60,7 +60,7 @@ def _together(hashes: Iterable[bytes]) -> int:
     return _signed(xxh3_64(data)) if data else 0
 
 
-def _topic_hash(metadata: Any, name: str) -> bytes:
+def _topic_hash(metadata: MetadataImage, name: str) -> bytes:
     """The hash of a topic: its id, name, and partitions with the racks of their replicas."""
     topic = metadata.topics[name]
     racks = {node_id: endpoint.rack for node_id, endpoint in metadata.endpoints.items() if endpoint.rack is not None}

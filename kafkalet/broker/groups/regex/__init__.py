@@ -1,7 +1,9 @@
 """Regular expressions in RE2 syntax, matched in linear time.
 
-automaton   matches texts; the door to the others
-syntax      reads an expression
-tree        an expression as a tree
-classes     classes of characters
+    automaton   matches texts
+    syntax      reads an expression
+    tree        an expression as a tree
+    classes     classes of characters
+
+Callers use `automaton` alone.
 """

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kafkalet.broker.groups.classic.group import ClassicGroup
+from kafkalet.broker.groups.classic.group import ClassicGroup, State
 from kafkalet.broker.groups.group import GroupType
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, KafkaError
@@ -27,6 +27,25 @@ def inside(group: Acting) -> ClassicGroup:
     )
     assert isinstance(kept, ClassicGroup)
     return kept
+
+
+# states
+
+
+def test_dead_group_never_rebalances_again(group: Acting) -> None:
+    group.stable()
+    dead = inside(group)
+    dead.close()
+    with pytest.raises(AssertionError, match="cannot go from Dead to PreparingRebalance"):
+        dead.prepare_rebalance()
+
+
+@pytest.mark.parametrize("state", list(State))
+def test_group_in_any_state_can_be_closed(group: Acting, state: State) -> None:
+    group.stable()
+    closing = ClassicGroup(inside(group).shard, "other", state)
+    closing.close()
+    assert closing.state is State.DEAD
 
 
 # what members ask

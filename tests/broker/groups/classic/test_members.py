@@ -83,8 +83,8 @@ def test_all_have_joined_when_nobody_is_expected_any_more() -> None:
     assert not group.all_joined()
     group["a"].awaiting_join = Delayed()
     assert (group.all_joined(), group.awaiting_join()) == (True, 1)
-    group.expect("b", ManualClock().call_later(1, lambda: None))
-    assert group.is_expected("b")
+    group.add_pending("b", ManualClock().call_later(1, lambda: None))
+    assert group.is_pending("b")
     assert not group.all_joined()
     group.remove("b")
     assert group.all_joined()
@@ -93,17 +93,17 @@ def test_all_have_joined_when_nobody_is_expected_any_more() -> None:
 def test_an_expected_member_that_comes_is_not_forgotten_later() -> None:
     clock, forgotten = ManualClock(), []
     group = members()
-    group.expect("a", clock.call_later(5, lambda: forgotten.append("a")))
+    group.add_pending("a", clock.call_later(5, lambda: forgotten.append("a")))
     group.add(member("a"))
     clock.advance(10)
-    assert (group.is_expected("a"), forgotten) == (False, [])
+    assert (group.is_pending("a"), forgotten) == (False, [])
 
 
 def test_clearing_cancels_all_timers() -> None:
     clock, rung = ManualClock(), []
     group = members(member("a"))
     group["a"].session = clock.call_later(5, lambda: rung.append("session"))
-    group.expect("b", clock.call_later(5, lambda: rung.append("expected")))
+    group.add_pending("b", clock.call_later(5, lambda: rung.append("expected")))
     group.clear()
     clock.advance(10)
     assert rung == []

@@ -1,0 +1,229 @@
+"""Migration between the two kinds of groups (KIP-848), while their members go on.
+
+upgrade     A classic group becomes a consumer group when the first member of the consumer protocol joins it. That is
+            possible for groups of consumers whose members use one of Kafka's own assignors: what they have is read from
+            their assignments, and each goes on with it, in the epoch that was its generation.
+downgrade   A consumer group becomes a classic group when its last member of the consumer protocol leaves and others
+            remain. Each goes on with its target assignment; the group rebalances at once, unless a static member has
+            only changed its protocol and nothing else is due.
+
+Source: org.apache.kafka.coordinator.group.GroupMetadataManager.getOrMaybeCreateConsumerGroup, convertToConsumerGroup,
+ConsumerGroup.fromClassicGroup; convertToClassicGroup, ClassicGroup.fromConsumerGroup.
+"""
+
+import logging
+from collections.abc import Sequence
+
+from kafkalet.broker.cluster.state_log import StateRecord
+from kafkalet.broker.groups.classic.consumer_protocol import (
+    NAME,
+    Malformed,
+    by_ids,
+    read_assignment,
+    read_subscription,
+    version_of,
+    write_assignment,
+)
+from kafkalet.broker.groups.classic.group import ClassicGroup, State, join_error, sync_error
+from kafkalet.broker.groups.classic.members import ClassicMember
+from kafkalet.broker.groups.shard import Shard
+from kafkalet.broker.quoting import quoted
+from kafkalet.protocol.errors import Code, KafkaError
+
+from . import records
+from .config import may_migrate
+from .group import ConsumerGroup
+from .members import ClassicProtocols, ConsumerMember
+from .records import Change
+
+_LOG = logging.getLogger(__name__)
+
+
+# upgrade
+
+
+def group_to_join(shard: Shard, group_id: str) -> tuple[ConsumerGroup, list[StateRecord]]:
+    """The consumer group of that name: a new one where there is none, or where the one that there is has to become
+    one. With it, what is to be written before anything else of it is. GROUP_ID_NOT_FOUND where it cannot be."""
+    group = shard.groups.get(group_id)
+    if group is None:
+        return ConsumerGroup(shard, group_id), []
+    if isinstance(group, ConsumerGroup):
+        return group, []
+    if group.is_empty:
+        return ConsumerGroup(shard, group_id), group.tombstones()
+    if not isinstance(group, ClassicGroup):
+        raise KafkaError(Code.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
+    return _upgrade(group)
+
+
+def _upgrade(classic: ClassicGroup) -> tuple[ConsumerGroup, list[StateRecord]]:
+    shard, group_id = classic.shard, classic.group_id
+    _check_upgrade(classic)
+    try:
+        members = [_consumer_member(classic, member) for member in classic.members]
+    except KafkaError:
+        _send_back(classic)
+        raise
+    group = ConsumerGroup(shard, group_id)
+    topics = {name for member in members for name in member.topic_names}
+    targets = {
+        member.member_id: {topic_id: list(epochs) for topic_id, epochs in member.assigned.items()} for member in members
+    }
+    changes = [
+        *(records.member(group_id, member) for member in members),
+        *group.enter_epoch(classic.generation, topics),
+        *(records.target(group_id, member_id, target) for member_id, target in targets.items()),
+        records.target_epoch(group_id, classic.generation, 0),
+        *(records.current(group_id, member) for member in members),
+    ]
+    for change in changes:
+        group.replay(change)
+    _LOG.info("group %s: the classic group is about to be a consumer group", quoted(group_id))
+    return group, [*classic.tombstones(), *(change.encoded(shard.node.release) for change in changes)]
+
+
+def _check_upgrade(classic: ClassicGroup) -> None:
+    node = classic.shard.node
+    if not may_migrate(node, "upgrade"):
+        raise _refused(classic.group_id, "because online upgrade is disabled.")
+    if classic.members.protocol_type != NAME:
+        raise _refused(classic.group_id, "because the group does not use the consumer embedded protocol.")
+    if len(classic.members) > node.config.group_consumer_max_size:
+        raise _refused(classic.group_id, "because the group size exceeds the consumer group maximum size.")
+
+
+def _send_back(classic: ClassicGroup) -> None:
+    """Have those who wait ask again: so Kafka begins an upgrade, even one that then comes to nothing."""
+    for member in classic.members:
+        classic.answer_join(member, join_error(Code.REBALANCE_IN_PROGRESS, member.member_id))
+        classic.answer_sync(member, sync_error(Code.REBALANCE_IN_PROGRESS))
+    classic.flush()
+
+
+def _refused(group_id: str, reason: str) -> KafkaError:
+    message = f"Cannot upgrade classic group {group_id} to consumer group {reason}"
+    return KafkaError(Code.GROUP_ID_NOT_FOUND, message)
+
+
+def _consumer_member(classic: ClassicGroup, member: ClassicMember) -> ConsumerMember:
+    metadata, epoch = classic.shard.node.metadata, classic.generation
+    if classic.protocol_name not in member.protocols:
+        raise KafkaError(Code.UNKNOWN_SERVER_ERROR)  # in the middle of a rebalance, which Kafka stumbles over
+    partitions = {}
+    try:
+        assignment = read_assignment(member.assignment) if member.assignment else None
+        subscription = read_subscription(member.protocols[classic.protocol_name])
+    except Malformed as problem:
+        raise _refused(classic.group_id, "because the embedded consumer protocol is malformed.") from problem
+    if assignment is not None:
+        if assignment.user_data:
+            raise _refused(
+                classic.group_id,
+                "because an unsupported custom assignor is in use. Please refer to the documentation or switch to a "
+                "default assignor before re-attempting the upgrade.",
+            )
+        partitions = by_ids(assignment.assigned_partitions, metadata)
+    return ConsumerMember(
+        member.member_id,
+        member_epoch=epoch,
+        previous_member_epoch=epoch,
+        instance_id=member.instance_id,
+        rack_id=subscription.rack_id or None,
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        topic_names=frozenset(subscription.topics),
+        assigned={topic_id: dict.fromkeys(of, epoch) for topic_id, of in partitions.items()},
+        classic=ClassicProtocols(member.session_timeout_ms, tuple(member.protocols.items())),
+    )
+
+
+# downgrade
+
+
+def can_downgrade_without(group: ConsumerGroup, leaving: Sequence[ConsumerMember]) -> bool:
+    """Whether the group is a classic one once these members have gone."""
+    left = len(group.members) - len(leaving)
+    return group.members.all_classic_without(leaving) and left > 0 and _may_downgrade(group, left)
+
+
+def can_downgrade_with(group: ConsumerGroup, replaced: ConsumerMember | None) -> bool:
+    """Whether the group is a classic one once this static member is replaced by one of the classic protocol."""
+    if replaced is None or replaced.uses_classic_protocol:
+        return False
+    members = len(group.members)
+    return group.members.classic == members - 1 and _may_downgrade(group, members)
+
+
+def _may_downgrade(group: ConsumerGroup, members: int) -> bool:
+    node = group.shard.node
+    return may_migrate(node, "downgrade") and members <= node.config.group_max_size
+
+
+def downgrade(
+    group: ConsumerGroup,
+    leaving: Sequence[ConsumerMember] = (),
+    joining: ConsumerMember | None = None,
+    changes: Sequence[Change] = (),
+    *,
+    rebalances: bool = True,
+) -> int:
+    """Put a classic group in the place of this one; the offset of the last record. `changes` are written before, and
+    are not taken in any more. `joining` takes the place of the static member of its instance."""
+    shard, group_id = group.shard, group.group_id
+    classic = ClassicGroup(shard, group_id, State.STABLE)
+    classic.generation = group.group_epoch
+    replaced = None if joining is None else group.members.static(joining.instance_id)
+    gone = {member.member_id for member in leaving} | ({replaced.member_id} if replaced is not None else set())
+    for member_id in group.members.in_order():
+        if member_id not in gone:
+            classic.members.add(_classic_member(group.member(member_id)))
+    if joining is not None:
+        classic.members.add(_classic_member(joining))
+    classic.protocol_name = classic.select_protocol()
+    assignments: dict[str, bytes] = {}
+    for member in classic.members:
+        known = member.member_id
+        if joining is not None and replaced is not None and known == joining.member_id:
+            known = replaced.member_id
+        version = version_of(member.protocols[classic.protocol_name])
+        member.assignment = write_assignment(group.target.get(known, {}), shard.node.metadata, version)
+        assignments[member.member_id] = member.assignment
+    tombstones = _tombstones(group, joining, replaced)
+    offset = shard.append(
+        [*(change.encoded(shard.node.release) for change in changes), *tombstones, classic.record(assignments)]
+    )
+    group.close()
+    shard.groups[group_id] = classic
+    _LOG.info("group %s: the consumer group is a classic one now", quoted(group_id))
+    for member in classic.members:
+        classic.renew_session(member)
+    if rebalances:
+        classic.prepare_rebalance()
+        classic.flush()
+    return offset
+
+
+def _classic_member(member: ConsumerMember) -> ClassicMember:
+    assert member.classic is not None
+    return ClassicMember(
+        member.member_id,
+        member.instance_id,
+        member.client_id,
+        member.client_host,
+        session_timeout_ms=member.classic.session_timeout_ms,
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        protocol_type=NAME,
+        protocols=dict(member.classic.protocols),
+    )
+
+
+def _tombstones(
+    group: ConsumerGroup, joining: ConsumerMember | None, replaced: ConsumerMember | None
+) -> list[StateRecord]:
+    member_ids = group.members.in_order()
+    if joining is not None and replaced is not None:
+        member_ids = [joining.member_id if member_id == replaced.member_id else member_id for member_id in member_ids]
+    changes = records.without_group(group.group_id, member_ids, group.members.resolved)
+    return [change.encoded(group.shard.node.release) for change in changes]
