@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 
 from kafkalet.pipeline.decoding.records import decode
 from kafkalet.pipeline.decoding.unreadable import Unreadable
+from kafkalet.protocol.errors import KafkaError
+from kafkalet.protocol.records.control import ControlType, read_end_marker
+from kafkalet.protocol.records.record import Record
 
 from .entries import Entries
 from .findings import Findings
@@ -148,7 +151,9 @@ class RunsOfStretch:
             if records.row.size == 0:
                 continue
             key, value = records.key[0].as_py(), records.value[0].as_py()
-            if key is None or value is None or len(key) < 4 or len(value) < 6 or key[2] or key[3] > 1:
+            try:
+                marker = read_end_marker(Record(0, 0, key, value))
+            except KafkaError:
                 self._findings.add(
                     "records",
                     f"a control record of a producer with key {key!r} and value {value!r} is no end of a transaction",
@@ -157,8 +162,8 @@ class RunsOfStretch:
                     offset=int(entries.batches.base_offset[row]),
                 )
                 continue
-            runs["kind"][run] = COMMIT if key[3] else ABORT
-            runs["coordinator_epoch"][run] = int.from_bytes(value[2:6], "big", signed=True)
+            runs["kind"][run] = COMMIT if marker.type is ControlType.COMMIT else ABORT
+            runs["coordinator_epoch"][run] = marker.coordinator_epoch
 
     def _add(self, runs: Runs) -> None:
         self._new.append(runs)

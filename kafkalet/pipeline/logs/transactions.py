@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kafkalet.pipeline.decoding.transactions import AbortedTransactions
+from kafkalet.protocol.records.control import ControlType
 
 from .directory import ATTEMPTS, PartitionLog, open_partition, snapshot_path
 from .files import CorruptFile
@@ -31,7 +32,7 @@ from .indexes import (
     TransactionIndex,
     read_transaction_index,
 )
-from .markers import ABORT, COMMIT, marker_type
+from .markers import marker_type
 from .snapshots import Producers, read_snapshot, snapshot_offsets
 from .tail import log_end
 
@@ -79,10 +80,10 @@ class Replay:
             self.open.setdefault(head.producer_id, (head.base_offset, head.producer_epoch))
             return None
         kind = marker_type(path, head)
-        if kind not in (ABORT, COMMIT):
+        if kind not in (ControlType.ABORT, ControlType.COMMIT):
             return None
         begun = self.open.pop(head.producer_id, None)
-        if begun is None or kind == COMMIT:
+        if begun is None or kind is ControlType.COMMIT:
             return None
         first, epoch = begun
         return Ended(head.producer_id, first, head.last_offset, self.stable_until(head.last_offset + 1), epoch)

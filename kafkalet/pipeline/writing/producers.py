@@ -13,10 +13,9 @@ import numpy as np
 from kafkalet.pipeline.logs.directory import PartitionLog, snapshot_path
 from kafkalet.pipeline.logs.files import CorruptFile
 from kafkalet.pipeline.logs.heads import Head, heads
+from kafkalet.pipeline.logs.markers import end_marker
 from kafkalet.pipeline.logs.snapshots import Producers, read_snapshot, snapshot_bytes, snapshot_offsets
-from kafkalet.protocol.errors import KafkaError
-from kafkalet.protocol.records.batch import Batch, increment_sequence
-from kafkalet.protocol.records.control import ControlType, control_type, read_end_marker
+from kafkalet.protocol.records.batch import increment_sequence
 
 
 class ProducerState(NamedTuple):
@@ -99,10 +98,10 @@ def _after(known: ProducerState | None, path: str, head: Head) -> ProducerState:
             first_offset=state.first_offset,
         )
     if head.is_control:
-        epoch = _coordinator_epoch(path, head)
-        if epoch is None:
+        marker = end_marker(path, head)
+        if marker is None:
             return state
-        return state._replace(timestamp=head.max_timestamp, coordinator_epoch=epoch, first_offset=-1)
+        return state._replace(timestamp=head.max_timestamp, coordinator_epoch=marker.coordinator_epoch, first_offset=-1)
     first_offset = head.base_offset if head.is_transactional and state.first_offset < 0 else state.first_offset
     delta = head.last_offset - head.base_offset
     return state._replace(
@@ -112,17 +111,3 @@ def _after(known: ProducerState | None, path: str, head: Head) -> ProducerState:
         timestamp=head.max_timestamp,
         first_offset=first_offset,
     )
-
-
-def _coordinator_epoch(path: str, head: Head) -> int | None:
-    """Of the coordinator that ended a transaction with this marker; None where it is another control batch."""
-    with open(path, "rb") as file:
-        file.seek(head.position)
-        batch = Batch(file.read(head.size))
-    try:
-        records = batch.records()
-        if not records or control_type(records[0]) not in (ControlType.COMMIT, ControlType.ABORT):
-            return None
-        return read_end_marker(records[0]).coordinator_epoch
-    except KafkaError as error:
-        raise CorruptFile(path, head.position, f"a control batch that cannot be read: {error}") from None
