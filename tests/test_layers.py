@@ -30,7 +30,7 @@ RANK = {
     "pipeline": 4,
     "embedded": 5,
     "testing": 6,
-    "cli": 6,
+    "cli": 7,
 }
 FACADES = {"kafkalet", "kafkalet.__main__"}
 NEWER = {"annotationlib", "compression"}  # in the standard library of later Pythons
