@@ -17,7 +17,7 @@ from .live.lookups import EARLIEST, LATEST
 from .live.reading import LiveSplit, read_live
 from .live.refusals import OffsetOutOfRange
 from .options import ReadOptions, TopicPartition
-from .origin import Part, Range
+from .origin import Part, PartitionRange
 
 _log = logging.getLogger(__name__)
 
@@ -47,12 +47,12 @@ class BrokerOrigin:
     def at(self, timestamps_ms: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | None]:
         return {key: None if at < 0 else at for key, at in self._offsets(timestamps_ms).items()}
 
-    def splits(self, ranges: Sequence[Range], pushed: Pushed) -> list[LiveSplit]:
+    def splits(self, ranges: Sequence[PartitionRange], pushed: Pushed) -> list[LiveSplit]:
         kept = []
         for topic, partition, start, end in ranges:
             start, end = pushed.within(start, end)
             if start < end and pushed.admits((topic, partition)):
-                kept.append(Range(topic, partition, start, end))
+                kept.append(PartitionRange(topic, partition, start, end))
         return [LiveSplit(*each) for each in divided(kept, self._options)]
 
     def _offsets(self, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:

@@ -26,7 +26,7 @@ from .logs.splits import Piece, Split, renewed
 from .logs.timestamps import EARLIEST, LATEST, TimestampSearch
 from .option_types import BadOption
 from .options import ReadOptions, TopicPartition
-from .origin import Part, Range
+from .origin import Part, PartitionRange
 from .positions import DataLoss
 
 _log = logging.getLogger(__name__)
@@ -91,7 +91,7 @@ class DirectoryOrigin:
             raise BadOption(f"{key[0]}-{key[1]}: {error}") from None
         return answer[0] if answer is not None and answer[0] < end else None
 
-    def splits(self, ranges: Sequence[Range], pushed: Pushed) -> list[Split]:
+    def splits(self, ranges: Sequence[PartitionRange], pushed: Pushed) -> list[Split]:
         wanted = [each for each in ranges if pushed.admits((each.topic, each.partition))]
         asked = []
         for each in wanted:
@@ -108,7 +108,7 @@ class DirectoryOrigin:
         )
         return found if self._streaming else [*found, *self._tails(wanted, pushed)]
 
-    def _tails(self, ranges: Sequence[Range], pushed: Pushed) -> Iterator[Split]:
+    def _tails(self, ranges: Sequence[PartitionRange], pushed: Pushed) -> Iterator[Split]:
         """What follows the last whole entry of logs that are read to their end, where that is not nothing."""
         for each in ranges:
             log = self.logs[each.topic, each.partition]

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from .options import ReadOptions
-from .origin import Range
+from .origin import PartitionRange
 
 
-def divided(ranges: Sequence[Range], options: ReadOptions) -> list[Range]:
+def divided(ranges: Sequence[PartitionRange], options: ReadOptions) -> list[PartitionRange]:
     """Return the ranges, cut into about as many pieces as the options ask for; none is empty."""
     most, least = options.max_records_per_partition, options.min_partitions
     kept = [each for each in ranges if each.end > each.start]
@@ -35,9 +35,9 @@ def _pieces(length: int, total: int, least: int) -> int:
     return max(math.floor(length / total * least + 0.5), 1)
 
 
-def cut(whole: Range, count: int) -> list[Range]:
+def cut(whole: PartitionRange, count: int) -> list[PartitionRange]:
     """Return `count` ranges of about the same length, or as many as there are offsets."""
     length = whole.end - whole.start
     count = min(count, length)
     ends = [whole.start + length * number // count for number in range(count + 1)] if count else []
-    return [Range(whole.topic, whole.partition, *each) for each in pairwise(ends)]
+    return [PartitionRange(whole.topic, whole.partition, *each) for each in pairwise(ends)]

@@ -19,7 +19,7 @@ from .logs.splits import Split
 from .options import TopicPartition
 
 
-class Range(NamedTuple):
+class PartitionRange(NamedTuple):
     """Offsets of a partition, from `start` to before `end`."""
 
     topic: str
@@ -67,6 +67,6 @@ class Origin(Protocol):
         """
         ...
 
-    def splits(self, ranges: Sequence[Range], pushed: Pushed) -> Sequence[AnySplit]:
+    def splits(self, ranges: Sequence[PartitionRange], pushed: Pushed) -> Sequence[AnySplit]:
         """The ranges, cut for tasks, without what cannot fulfil the conditions of the query."""
         ...

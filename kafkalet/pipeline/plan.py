@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from .logs.splits import Split
-from .origin import AnySplit, Range
-from .progress import Expected
+from .origin import AnySplit, PartitionRange
+from .progress import ExpectedWork
 
 UNKNOWN = "-"
 
@@ -23,13 +23,13 @@ UNKNOWN = "-"
 class Reading(NamedTuple):
     """What is read of a partition; `files` and `size_bytes` are None where a broker is asked."""
 
-    range: Range
+    range: PartitionRange
     splits: int
     files: int | None
     size_bytes: int | None
 
 
-def readings(ranges: Iterable[Range], splits: Iterable[AnySplit]) -> list[Reading]:
+def readings(ranges: Iterable[PartitionRange], splits: Iterable[AnySplit]) -> list[Reading]:
     """The splits put with the ranges that they are of."""
     by_partition: dict[tuple[str, int], list[AnySplit]] = {}
     for split in splits:
@@ -37,7 +37,7 @@ def readings(ranges: Iterable[Range], splits: Iterable[AnySplit]) -> list[Readin
     return [_reading(each, by_partition.get((each.topic, each.partition), [])) for each in ranges]
 
 
-def _reading(of: Range, splits: Sequence[AnySplit]) -> Reading:
+def _reading(of: PartitionRange, splits: Sequence[AnySplit]) -> Reading:
     on_disk = [split for split in splits if isinstance(split, Split)]
     if len(on_disk) < len(splits):
         return Reading(of, len(splits), None, None)
@@ -45,10 +45,10 @@ def _reading(of: Range, splits: Sequence[AnySplit]) -> Reading:
     return Reading(of, len(splits), len(files), sum(split.size_bytes for split in on_disk))
 
 
-def expected(found: Iterable[Reading]) -> Expected:
+def expected(found: Iterable[Reading]) -> ExpectedWork:
     """The totals of a job that reads this. Offsets stand for records, of which compaction leaves fewer."""
     found = list(found)
-    return Expected(
+    return ExpectedWork(
         sum(each.range.end - each.range.start for each in found),
         sum(each.size_bytes or 0 for each in found),
         sum(each.splits for each in found),

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 
 from .option_types import BadOption
 from .options import EARLIEST, LATEST, Limit, ReadOptions, TopicPartition, Topics
-from .origin import Origin, Range
+from .origin import Origin, PartitionRange
 
 _log = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ class DataLoss(Exception):
     """Offsets that were asked for are not there any more, or were never. The text names topic and partition."""
 
 
-def ranges(origin: Origin, options: ReadOptions) -> list[Range]:
+def ranges(origin: Origin, options: ReadOptions) -> list[PartitionRange]:
     """What a batch reads, partition by partition. Raises BadOption, DataLoss."""
     partitions = origin.partitions()
     warn_of_missing(options.topics, partitions)
@@ -36,7 +36,7 @@ def ranges(origin: Origin, options: ReadOptions) -> list[Range]:
         check_order(key, starts[key], ends[key])
         loss = options.fail_on_data_loss
         start, end = available(key, starts[key], ends[key], earliest[key], latest[key], loss)
-        found.append(Range(*key, start, end))
+        found.append(PartitionRange(*key, start, end))
     return found
 
 

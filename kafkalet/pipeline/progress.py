@@ -55,7 +55,7 @@ class Seen(NamedTuple):
     records: int
 
 
-class Expected(NamedTuple):
+class ExpectedWork(NamedTuple):
     """The totals of a job by its plan: records, bytes and tasks; 0 where the plan does not know."""
 
     records: int = 0
@@ -149,7 +149,7 @@ def _number(text: str) -> int:
 class Pace:
     """The rates of a job, the part of it that is done, and the time it will take: Seen compared with Expected."""
 
-    def __init__(self, expected: Expected, now_ms: int) -> None:
+    def __init__(self, expected: ExpectedWork, now_ms: int) -> None:
         self.expected = expected
         self.began_ms = now_ms
         self._seen: deque[tuple[int, int, float]] = deque([(now_ms, 0, 0.0)])
@@ -244,7 +244,7 @@ class Progress:
         status: Status,
         what: str,
         style: Style,
-        expected: Expected = Expected(),  # noqa: B008 - an immutable value
+        expected: ExpectedWork = ExpectedWork(),  # noqa: B008 - an immutable value
         *,
         stream: TextIO | None = None,
         clock: Clock | None = None,
@@ -258,11 +258,11 @@ class Progress:
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def expect(self, expected: Expected) -> None:
+    def expect(self, expected: ExpectedWork) -> None:
         """Set the totals, once the plan knows them."""
         self.pace.expected = expected
 
-    def begin(self, what: str, expected: Expected) -> None:
+    def begin(self, what: str, expected: ExpectedWork) -> None:
         """Begin another phase of the job, with totals of its own. To be called by the thread that runs the job."""
         self._status.restart()
         self._what, self.pace = what, Pace(expected, self._clock.now_ms())

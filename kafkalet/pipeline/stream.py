@@ -29,7 +29,7 @@ from kafkalet.clock import SystemClock
 
 from .filters import Pushed
 from .options import ReadOptions, TopicPartition
-from .origin import Origin, Range
+from .origin import Origin, PartitionRange
 from .places import origin_of
 from .positions import DataLoss, resolved
 from .tasks import read_task, tasks
@@ -108,7 +108,7 @@ class LogStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
                     self._report(f"{_name(key)} begins at {earliest[key]} now, and offsets from {since} are not read")
                 if latest[key] < until:
                     self._report(f"{_name(key)} ends at {latest[key]} now, and offsets to {until} are to be read")
-                ranges.append(Range(*key, max(since, earliest[key]), min(until, latest[key])))
+                ranges.append(PartitionRange(*key, max(since, earliest[key]), min(until, latest[key])))
         kept = [each for each in ranges if each.start < each.end]
         return tasks(origin.splits(kept, Pushed()), self._columns, Pushed())
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class Task(InputPartition):
+class ReadTask(InputPartition):
     """What one task reads."""
 
     def __init__(self, split: AnySplit, want: Want) -> None:
@@ -32,12 +32,12 @@ def tasks(splits: Iterable[AnySplit], names: tuple[str, ...], pushed: Pushed) ->
     """A task for each split."""
     times = pushed.not_before_ms, pushed.not_after_ms
     return [
-        Task(split, Want(split.topic, split.partition, split.start_offset, split.end_offset, names, *times))
+        ReadTask(split, Want(split.topic, split.partition, split.start_offset, split.end_offset, names, *times))
         for split in splits
     ]
 
 
 def read_task(partition: InputPartition, options: ReadOptions) -> Iterator[pa.RecordBatch]:
     """The rows of a task; none where Spark made up a partition because there was no split."""
-    if isinstance(partition, Task):
+    if isinstance(partition, ReadTask):
         yield from rows(parts(partition.split, options), partition.want, options)

@@ -6,19 +6,19 @@ from hypothesis import strategies as st
 
 from kafkalet.pipeline.dividing import cut, divided
 from kafkalet.pipeline.options import read_options
-from kafkalet.pipeline.origin import Range
+from kafkalet.pipeline.origin import PartitionRange
 
 RANGES = st.lists(st.tuples(st.integers(0, 1000), st.integers(1, 1000)), min_size=1, max_size=5).map(
-    lambda each: [Range("t", number, start, start + length) for number, (start, length) in enumerate(each)]
+    lambda each: [PartitionRange("t", number, start, start + length) for number, (start, length) in enumerate(each)]
 )
 
 
-def offsets(ranges: list[Range]) -> list[tuple[int, int]]:
+def offsets(ranges: list[PartitionRange]) -> list[tuple[int, int]]:
     return [(each.partition, offset) for each in ranges for offset in range(each.start, each.end)]
 
 
 @given(RANGES, st.integers(1, 50), st.integers(1, 300))
-def test_every_offset_is_in_one_piece(ranges: list[Range], least: int, most: int) -> None:
+def test_every_offset_is_in_one_piece(ranges: list[PartitionRange], least: int, most: int) -> None:
     options = read_options({"path": "/l", "minPartitions": str(least), "maxRecordsPerPartition": str(most)})
     pieces = divided(ranges, options)
     assert offsets(pieces) == offsets(ranges)
@@ -26,13 +26,13 @@ def test_every_offset_is_in_one_piece(ranges: list[Range], least: int, most: int
 
 
 def test_a_long_range_gives_more_pieces_than_a_short_one() -> None:
-    ranges = [Range("t", 0, 0, 900), Range("t", 1, 0, 100)]
+    ranges = [PartitionRange("t", 0, 0, 900), PartitionRange("t", 1, 0, 100)]
     pieces = divided(ranges, read_options({"path": "/l", "minPartitions": "10"}))
     assert [each.partition for each in pieces] == [0] * 9 + [1]
 
 
 def test_there_are_no_more_pieces_than_offsets() -> None:
-    assert cut(Range("t", 0, 5, 7), 10) == [Range("t", 0, 5, 6), Range("t", 0, 6, 7)]
+    assert cut(PartitionRange("t", 0, 5, 7), 10) == [PartitionRange("t", 0, 5, 6), PartitionRange("t", 0, 6, 7)]
 
 
 @pytest.mark.parametrize(
@@ -48,6 +48,6 @@ def test_there_are_no_more_pieces_than_offsets() -> None:
 def test_ranges_are_cut_into_as_many_pieces_as_spark_cuts_them(
     lengths: tuple[int, ...], least: int, counts: list[int]
 ) -> None:
-    ranges = [Range("t", number, 0, length) for number, length in enumerate(lengths)]
+    ranges = [PartitionRange("t", number, 0, length) for number, length in enumerate(lengths)]
     pieces = divided(ranges, read_options({"path": "/l", "minPartitions": str(least)}))
     assert [sum(piece.partition == number for piece in pieces) for number in range(len(lengths))] == counts

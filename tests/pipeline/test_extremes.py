@@ -21,7 +21,7 @@ from kafkalet.pipeline.failures import JobFailed
 from kafkalet.pipeline.option_types import BadOption
 from kafkalet.pipeline.options import read_options
 from kafkalet.pipeline.source import LogReader
-from kafkalet.pipeline.tasks import Task
+from kafkalet.pipeline.tasks import ReadTask
 from kafkalet.pipeline.writing.load import LoadOptions, load
 from kafkalet.protocol.records.build import build_batch, numbered
 
@@ -44,7 +44,7 @@ def read(directory: Path, **texts: str) -> list[dict[str, object]]:
     return [
         row
         for task in reader.partitions()
-        if isinstance(task, Task)
+        if isinstance(task, ReadTask)
         for batch in reader.read(task)
         for row in batch.to_pylist()
     ]

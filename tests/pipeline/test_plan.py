@@ -4,11 +4,11 @@ import pytest
 
 from kafkalet.pipeline.live.reading import LiveSplit
 from kafkalet.pipeline.logs.splits import Piece, Split
-from kafkalet.pipeline.origin import Range
+from kafkalet.pipeline.origin import PartitionRange
 from kafkalet.pipeline.plan import expected, megabytes, reading_text, readings, settings_text, table
-from kafkalet.pipeline.progress import Expected
+from kafkalet.pipeline.progress import ExpectedWork
 
-T0, T1 = Range("flights", 0, 0, 112_258), Range("flights", 1, 5, 10)
+T0, T1 = PartitionRange("flights", 0, 0, 112_258), PartitionRange("flights", 1, 5, 10)
 SPLITS = [
     Split("flights", 0, 0, 60_000, (Piece("/d/a.log", 0, 600, False), Piece("/d/b.log", 0, 100, True)), 12_000_000),
     Split("flights", 0, 60_000, 112_258, (Piece("/d/b.log", 100, 300, True),), 300_000),
@@ -39,7 +39,7 @@ def test_the_table_has_a_total() -> None:
 
 
 def test_progress_expects_what_is_planned() -> None:
-    assert expected(readings([T0, T1], SPLITS)) == Expected(112_263, 12_300_000, 2)
+    assert expected(readings([T0, T1], SPLITS)) == ExpectedWork(112_263, 12_300_000, 2)
 
 
 def test_settings_that_say_nothing_are_not_shown() -> None:

@@ -7,7 +7,7 @@ import pytest
 from kafkalet.pipeline.filters import Pushed
 from kafkalet.pipeline.option_types import BadOption
 from kafkalet.pipeline.options import TopicPartition, read_options
-from kafkalet.pipeline.origin import AnySplit, Range
+from kafkalet.pipeline.origin import AnySplit, PartitionRange
 from kafkalet.pipeline.positions import DataLoss, ranges
 
 A, B = ("t", 0), ("t", 1)
@@ -34,7 +34,7 @@ class Known:
                 found[key] = 0 if at <= 0 else None
         return found
 
-    def splits(self, ranges: Sequence[Range], pushed: Pushed) -> Sequence[AnySplit]:
+    def splits(self, ranges: Sequence[PartitionRange], pushed: Pushed) -> Sequence[AnySplit]:
         raise NotImplementedError
 
 

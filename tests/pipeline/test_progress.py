@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kafkalet.clock import ManualClock
 from kafkalet.pipeline.progress import (
     LOOK_EVERY_MS,
-    Expected,
+    ExpectedWork,
     Pace,
     Progress,
     Seen,
@@ -56,7 +56,7 @@ class Told:
         self.is_closed = True
 
 
-def paced(*seen: tuple[int, Seen], expected: Expected = Expected()) -> Pace:  # noqa: B008
+def paced(*seen: tuple[int, Seen], expected: ExpectedWork = ExpectedWork()) -> Pace:  # noqa: B008
     pace = Pace(expected, 0)
     for at_ms, each in seen:
         pace.add(each, at_ms)
@@ -69,13 +69,13 @@ def test_rates_are_those_of_the_last_seconds() -> None:
 
 
 def test_part_is_by_records_if_their_total_is_known_else_by_tasks() -> None:
-    assert paced((1, Seen(1, 4, 300)), expected=Expected(records=1000, tasks=4)).part == 0.3
-    assert paced((1, Seen(1, 4, 300)), expected=Expected(tasks=4)).part == 0.25
-    assert paced((1, Seen(0, 0, 0)), expected=Expected(records=1000)).part == 0
+    assert paced((1, Seen(1, 4, 300)), expected=ExpectedWork(records=1000, tasks=4)).part == 0.3
+    assert paced((1, Seen(1, 4, 300)), expected=ExpectedWork(tasks=4)).part == 0.25
+    assert paced((1, Seen(0, 0, 0)), expected=ExpectedWork(records=1000)).part == 0
 
 
 def test_part_is_unknown_without_a_total() -> None:
-    pace = paced((1000, Seen(1, 2, 300)), (2000, Seen(3, 13, 600)), expected=Expected(size_bytes=1 << 30))
+    pace = paced((1000, Seen(1, 2, 300)), (2000, Seen(3, 13, 600)), expected=ExpectedWork(size_bytes=1 << 30))
     assert pace.part is None
     assert pace.left_ms is None
     assert line("load", pace) == "load: 3 tasks, 600 records, 300/s"
@@ -84,7 +84,7 @@ def test_part_is_unknown_without_a_total() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40))), st.integers(0, 20))
 def test_total_of_tasks_never_changes_while_a_job_runs(seen: list[tuple[int, int]], tasks: int) -> None:
-    pace = Pace(Expected(tasks=tasks), 0)
+    pace = Pace(ExpectedWork(tasks=tasks), 0)
     for at_ms, (done, known) in enumerate(seen):
         pace.add(Seen(done, known, 0), at_ms)
         shown = line("dump", pace).partition(" tasks")[0].removeprefix("dump: ")
@@ -92,18 +92,18 @@ def test_total_of_tasks_never_changes_while_a_job_runs(seen: list[tuple[int, int
 
 
 def test_compaction_may_leave_fewer_records_than_expected_and_transactions_never_more() -> None:
-    assert paced((1, Seen(1, 4, 3000)), expected=Expected(records=1000)).part == 1
+    assert paced((1, Seen(1, 4, 3000)), expected=ExpectedWork(records=1000)).part == 1
 
 
 def test_bytes_are_the_part_of_what_the_planning_found() -> None:
-    pace = paced((10_000, Seen(1, 4, 0)), expected=Expected(size_bytes=400_000_000, tasks=4))
+    pace = paced((10_000, Seen(1, 4, 0)), expected=ExpectedWork(size_bytes=400_000_000, tasks=4))
     assert pace.size_bytes == 100_000_000
     assert pace.bytes_per_second == 10_000_000
 
 
 def test_what_is_left_takes_as_long_as_what_is_done() -> None:
-    assert paced((30_000, Seen(1, 4, 0)), expected=Expected(tasks=4)).left_ms == 90_000
-    assert paced((30_000, Seen(0, 4, 0)), expected=Expected(tasks=4)).left_ms is None
+    assert paced((30_000, Seen(1, 4, 0)), expected=ExpectedWork(tasks=4)).left_ms == 90_000
+    assert paced((30_000, Seen(0, 4, 0)), expected=ExpectedWork(tasks=4)).left_ms is None
 
 
 def test_a_query_that_begins_again_has_no_negative_rate() -> None:
@@ -111,13 +111,13 @@ def test_a_query_that_begins_again_has_no_negative_rate() -> None:
 
 
 def test_a_line_tells_tasks_records_bytes_and_what_is_left() -> None:
-    pace = paced((10_000, Seen(1, 4, 2_500_000)), expected=Expected(10_000_000, 4_000_000_000, 4))
+    pace = paced((10_000, Seen(1, 4, 2_500_000)), expected=ExpectedWork(10_000_000, 4_000_000_000, 4))
     text = "dump: 1/4 tasks, 2,500,000 records, 250,000/s, 100.0 MB/s, 0:30 left"
     assert line("dump", pace) == text
 
 
 def test_a_bar_is_as_full_as_the_job_is_done() -> None:
-    two = Expected(tasks=2)
+    two = ExpectedWork(tasks=2)
     half = paced((1000, Seen(1, 2, 0)), expected=two)
     assert bar("dump", half, 120) == "dump [############------------] 1/2 tasks  0:01 left"
     assert bar("dump", paced((1000, Seen(2, 2, 0)), expected=two), 80) == "dump [############] 2/2 tasks"
@@ -125,7 +125,7 @@ def test_a_bar_is_as_full_as_the_job_is_done() -> None:
 
 @pytest.mark.parametrize("columns", [0, 1, 20, 79, 200])
 def test_a_bar_never_is_as_wide_as_the_terminal(columns: int) -> None:
-    pace = paced((1000, Seen(1, 2, 5_000_000)), expected=Expected(10_000_000, 1 << 40))
+    pace = paced((1000, Seen(1, 2, 5_000_000)), expected=ExpectedWork(10_000_000, 1 << 40))
     assert len(bar("dump", pace, columns)) <= max(columns - 1, 0)
 
 
@@ -145,7 +145,7 @@ def test_auto_is_a_bar_on_a_terminal_and_lines_elsewhere() -> None:
 def test_a_bar_is_drawn_over_itself_and_taken_away_at_the_end() -> None:
     terminal = Terminal()
     status, clock = Told(Seen(1, 2, 0)), ManualClock()
-    with Progress(status, "dump", "bar", Expected(tasks=2), stream=terminal, clock=clock) as progress:
+    with Progress(status, "dump", "bar", ExpectedWork(tasks=2), stream=terminal, clock=clock) as progress:
         progress.look()
         progress.look()
     shown = terminal.getvalue()
@@ -158,7 +158,7 @@ def test_lines_go_to_the_log(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "kafkalet.pipeline")
     clock = ManualClock()
     status = Told(Seen(1, 2, 50))
-    with Progress(status, "dump", "lines", Expected(tasks=2), stream=io.StringIO(), clock=clock) as progress:
+    with Progress(status, "dump", "lines", ExpectedWork(tasks=2), stream=io.StringIO(), clock=clock) as progress:
         clock.advance(1000)
         progress.look()
     assert caplog.messages == ["dump: 1/2 tasks, 50 records, 50/s, 0:01 left"]
@@ -167,9 +167,9 @@ def test_lines_go_to_the_log(caplog: pytest.LogCaptureFixture) -> None:
 def test_next_phase_has_its_own_name_and_totals(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "kafkalet.pipeline")
     clock, status = ManualClock(), Told(Seen(2, 2, 0), Seen(1, 5, 0))
-    progress = Progress(status, "dump", "lines", Expected(tasks=2), stream=io.StringIO(), clock=clock)
+    progress = Progress(status, "dump", "lines", ExpectedWork(tasks=2), stream=io.StringIO(), clock=clock)
     progress.look()
-    progress.begin("merge", Expected(tasks=5))
+    progress.begin("merge", ExpectedWork(tasks=5))
     clock.advance(1000)
     progress.look()
     assert caplog.messages == ["dump: 2/2 tasks", "merge: 1/5 tasks, 0:04 left"]

@@ -20,7 +20,7 @@ from kafkalet.pipeline.options import read_options
 from kafkalet.pipeline.positions import DataLoss
 from kafkalet.pipeline.reader import CorruptLog
 from kafkalet.pipeline.source import LogReader, default_columns
-from kafkalet.pipeline.tasks import Task
+from kafkalet.pipeline.tasks import ReadTask
 
 SENT = 200
 LOG = Path("t-0") / "00000000000000000000.log"
@@ -52,7 +52,7 @@ def read(path: Path, **texts: str) -> list[dict[str, Any]]:
     reader = LogReader(default_columns(options), options)
     found = []
     for task in reader.partitions():
-        assert isinstance(task, Task)
+        assert isinstance(task, ReadTask)
         found += [row for batch in reader.read(task) for row in batch.to_pylist()]
     return found
 
@@ -201,8 +201,8 @@ def test_batches_that_can_hold_no_record_of_a_time_are_not_decoded(tmp_path: Pat
     reader = LogReader(default_columns(options), options)
 
     def times(topic: str, first: int | None, last: int | None) -> list[int]:
-        [task] = [task for task in reader.partitions() if isinstance(task, Task) and task.want.topic == topic]
-        narrowed = Task(task.split, task.want._replace(not_before_ms=first, not_after_ms=last))
+        [task] = [task for task in reader.partitions() if isinstance(task, ReadTask) and task.want.topic == topic]
+        narrowed = ReadTask(task.split, task.want._replace(not_before_ms=first, not_after_ms=last))
         rows = [row for batch in reader.read(narrowed) for row in batch.to_pylist()]
         return [int(row["timestamp"].timestamp() * 1000) for row in rows]
 

@@ -16,7 +16,7 @@ from kafkalet.pipeline.logs.files import CorruptFile
 from kafkalet.pipeline.option_types import BadOption
 from kafkalet.pipeline.options import read_options
 from kafkalet.pipeline.source import LogReader, default_columns
-from kafkalet.pipeline.tasks import Task
+from kafkalet.pipeline.tasks import ReadTask
 
 from .history import PARTITIONS, T0, History, Seen, history
 
@@ -56,7 +56,7 @@ def planned(path: Path | None = None, **texts: str) -> tuple[LogReader, list[Any
     given = {key.replace("_", "."): text for key, text in texts.items()}
     options = read_options({"path": str(path), **given} if path else given)
     reader = LogReader(default_columns(options), options)
-    return reader, [task for task in reader.partitions() if isinstance(task, Task)]
+    return reader, [task for task in reader.partitions() if isinstance(task, ReadTask)]
 
 
 def rows(path: Path | None = None, **texts: str) -> list[dict[str, Any]]:

@@ -29,14 +29,14 @@ from numpy.typing import NDArray
 from kafkalet.pipeline.decoding.chunks import read_chunks
 
 from .entries import Broken, Entries, entries_of, records_of
-from .stretches import Stretch
+from .stretches import AuditRange
 
 Int64s = NDArray[np.int64]
 NOTHING = -1
 BEFORE_ANY = -2
 
 
-class Answer(NamedTuple):
+class LogPlace(NamedTuple):
     """A place in a log; all -1 for none."""
 
     offset: int = NOTHING
@@ -49,7 +49,7 @@ class Answers(NamedTuple):
 
     found: Int64s
     """Three rows: offset, timestamp, leader epoch; -1 for none."""
-    largest: Answer
+    largest: LogPlace
     """The first record with the largest timestamp of all headers. Its timestamp is -2 where there is no entry."""
     modified_ms: int = NOTHING
     """When the segment's file was."""
@@ -63,20 +63,20 @@ class Answers(NamedTuple):
     def is_none(self) -> NDArray[np.bool_]:
         return np.asarray(self.found[0] == NOTHING)
 
-    def each(self) -> Iterator[Answer]:
+    def each(self) -> Iterator[LogPlace]:
         """The answers one by one."""
-        yield from map(Answer, *self.found.tolist())
+        yield from map(LogPlace, *self.found.tolist())
 
 
 def no_answers(count: int) -> Answers:
     """To `count` questions."""
-    return Answers(np.full((3, count), NOTHING, np.int64), Answer(timestamp=BEFORE_ANY))
+    return Answers(np.full((3, count), NOTHING, np.int64), LogPlace(timestamp=BEFORE_ANY))
 
 
 class _Search:
     """Goes through one stretch, the timestamps asked for ascending."""
 
-    def __init__(self, stretch: Stretch, queries: Int64s) -> None:
+    def __init__(self, stretch: AuditRange, queries: Int64s) -> None:
         self.stretch = stretch
         self.queries = queries
         self.answered = 0
@@ -114,10 +114,10 @@ class _Search:
         for records in records_of(alone, ()):
             if not isinstance(records, Broken) and offset == NOTHING and (records.timestamp == largest).any():
                 offset = int(records.offset[(records.timestamp == largest).argmax()])
-        self.largest = Answer(offset, largest, int(batch.leader_epoch[0]))
+        self.largest = LogPlace(offset, largest, int(batch.leader_epoch[0]))
 
 
-def search(stretch: Stretch, queries: Int64s, chunk_bytes: int) -> Answers:
+def search(stretch: AuditRange, queries: Int64s, chunk_bytes: int) -> Answers:
     """The answers of one stretch alone, as if nothing lay around it. Nothing, if its file is gone."""
     looking = _Search(stretch, queries)
     try:
@@ -133,7 +133,7 @@ def search(stretch: Stretch, queries: Int64s, chunk_bytes: int) -> Answers:
     return Answers(looking.found, looking.largest, modified_ms)
 
 
-def whole_log(parts: Iterable[tuple[Stretch, Answers]], queries: Int64s) -> Answers:
+def whole_log(parts: Iterable[tuple[AuditRange, Answers]], queries: Int64s) -> Answers:
     """The answers of a log from those of its stretches, which are in order."""
     found, largest, _ = no_answers(queries.size)
     decided = np.zeros(queries.size, np.bool_)

@@ -16,12 +16,12 @@ from kafkalet.pipeline.live.broker import LiveBroker
 
 from .asking import Answers, search, whole_log
 from .audit_options import AuditOptions
-from .comparing import Compared, Comparison, Expected, compare
+from .comparing import Compared, Comparison, ExpectedPartition, compare
 from .findings import Findings
 from .partition_audit import PartitionFacts
 from .steadiness import TRIES, Listed, audit_here, caught_up, listed, live_broker
 from .stretch_audit import HowToLook
-from .tasks import Task, bytes_together, packed, tasks_of
+from .tasks import AuditTask, bytes_together, packed, tasks_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,11 +40,11 @@ def compare_with_broker(
     queries = context.broadcast({at: facts[at].queries for at in asked})
     known = context.broadcast({at: (logs[at], facts[at].last_stable_offset, facts[at].log_end_offset) for at in asked})
 
-    def look(group: list[Task]) -> Iterator[tuple[int, tuple[Task, Answers]]]:
+    def look(group: list[AuditTask]) -> Iterator[tuple[int, tuple[AuditTask, Answers]]]:
         for task in group:
             yield task.log, (task, search(task.stretch, queries.value[task.log], options.chunk_bytes))
 
-    def ask(found: Iterable[tuple[int, Iterable[tuple[Task, Answers]]]]) -> Iterator[tuple[int, Compared]]:
+    def ask(found: Iterable[tuple[int, Iterable[tuple[AuditTask, Answers]]]]) -> Iterator[tuple[int, Compared]]:
         with live_broker(options) as broker:
             for log, parts in found:
                 each, stable, end = known.value[log]
@@ -84,7 +84,7 @@ def _incomparable(each: Listed, facts: PartitionFacts) -> str | None:
     return None
 
 
-def _compared(broker: LiveBroker, each: Listed, expected: Expected, options: AuditOptions) -> Compared:
+def _compared(broker: LiveBroker, each: Listed, expected: ExpectedPartition, options: AuditOptions) -> Compared:
     """What the broker answers. If the log changes meanwhile, it is read and asked for again, a few times."""
     for _ in range(TRIES):
         compared = compare(broker, expected)
@@ -103,16 +103,16 @@ def _compared(broker: LiveBroker, each: Listed, expected: Expected, options: Aud
     return Compared(0, Findings(expected.topic, expected.partition), "it kept changing")
 
 
-def _together(parts: Iterable[tuple[Task, Answers]], queries: NDArray[np.int64]) -> Answers:
+def _together(parts: Iterable[tuple[AuditTask, Answers]], queries: NDArray[np.int64]) -> Answers:
     ordered = sorted(parts, key=lambda part: part[0].number)
     return whole_log([(task.stretch, answers) for task, answers in ordered], queries)
 
 
-def _expected(each: Listed, stable: int, end: int, queries: NDArray[np.int64], answers: Answers) -> Expected:
+def _expected(each: Listed, stable: int, end: int, queries: NDArray[np.int64], answers: Answers) -> ExpectedPartition:
     log = each.as_told.log
     own_start = each.begun.around.log_start_offset
     begins_at = log.segments[0].base_offset if log.segments else 0
-    return Expected(
+    return ExpectedPartition(
         log.topic,
         log.partition,
         log.path,

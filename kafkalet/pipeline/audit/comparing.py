@@ -38,7 +38,7 @@ from kafkalet.pipeline.live.metadata import TopicPartition
 from kafkalet.pipeline.live.refusals import PartitionRefused
 from kafkalet.protocol.errors import Code, KafkaError
 
-from .asking import NOTHING, Answer, Answers
+from .asking import NOTHING, Answers, LogPlace
 from .findings import Findings
 
 READ_UNCOMMITTED, READ_COMMITTED = ISOLATION_LEVELS
@@ -57,7 +57,7 @@ class Bounds(NamedTuple):
         return self.last_stable_offset if isolation_level == READ_COMMITTED else self.high_watermark
 
 
-class Expected(NamedTuple):
+class ExpectedPartition(NamedTuple):
     """What the bytes of a partition say."""
 
     topic: str
@@ -141,7 +141,7 @@ def bounds_of(broker: LiveBroker, partitions: Sequence[TopicPartition]) -> dict[
     return result
 
 
-def compare(broker: LiveBroker, expected: Expected) -> Compared:
+def compare(broker: LiveBroker, expected: ExpectedPartition) -> Compared:
     """Ask for everything under both isolation levels."""
     findings = Findings(expected.topic, expected.partition)
     key = expected.topic, expected.partition
@@ -170,7 +170,9 @@ def compare(broker: LiveBroker, expected: Expected) -> Compared:
     return Compared(lookups, findings, None, refused, explained)
 
 
-def _ask(broker: LiveBroker, expected: Expected, level: str) -> Iterator[tuple[int, Answer, Found | PartitionRefused]]:
+def _ask(
+    broker: LiveBroker, expected: ExpectedPartition, level: str
+) -> Iterator[tuple[int, LogPlace, Found | PartitionRefused]]:
     place = expected.topic, expected.partition
     answers = expected.answers
     timestamps = expected.queries.tolist()
@@ -181,11 +183,11 @@ def _ask(broker: LiveBroker, expected: Expected, level: str) -> Iterator[tuple[i
     except KafkaError:  # before Kafka 3.0
         return
     largest = answers.largest
-    yield MAX_TIMESTAMP, Answer() if largest.offset == NOTHING else largest, told[0]
+    yield MAX_TIMESTAMP, LogPlace() if largest.offset == NOTHING else largest, told[0]
 
 
 class _Comparing:
-    def __init__(self, expected: Expected, before: Bounds, after: Bounds, findings: Findings) -> None:
+    def __init__(self, expected: ExpectedPartition, before: Bounds, after: Bounds, findings: Findings) -> None:
         self.expected = expected
         self.before = before
         self.after = after
@@ -228,8 +230,8 @@ class _Comparing:
         if told != mine and not (self.has_grown and told > mine):
             self._add(f"under {level} the log ends at {told}, by its batches at {mine}", mine)
 
-    def compare(self, level: str, timestamp: int, wanted: Answer, answer: Found) -> None:
-        told = Answer(*answer)
+    def compare(self, level: str, timestamp: int, wanted: LogPlace, answer: Found) -> None:
+        told = LogPlace(*answer)
         lowest, highest = self.before.of(level), self.after.of(level)
         must_be_seen, may_be_seen = wanted.offset < lowest, wanted.offset < highest
         is_right = told.offset == NOTHING and (wanted.offset == NOTHING or not must_be_seen)
@@ -241,7 +243,7 @@ class _Comparing:
             message = f"for {name} under {level} the broker says {_named(told)}, the batches {_named(wanted)}{hidden}"
             self._add(message, wanted.offset if wanted.offset != NOTHING else None)
 
-    def _may_be_newer(self, timestamp: int, wanted: Answer, told: Answer) -> bool:
+    def _may_be_newer(self, timestamp: int, wanted: LogPlace, told: LogPlace) -> bool:
         """Whether the broker may have found what was written since; the largest timestamp may be hidden, too."""
         if not self.has_grown:
             return False
@@ -260,7 +262,7 @@ def _span(first: int, end: int) -> str:
     return f"offset {first} is" if end == first + 1 else f"offsets {first} to {end - 1} are"
 
 
-def _named(answer: Answer) -> str:
+def _named(answer: LogPlace) -> str:
     if answer.offset == NOTHING:
         return "none"
     return f"offset {answer.offset} at {answer.timestamp} in epoch {answer.leader_epoch}"

@@ -24,7 +24,7 @@ from .partition_audit import PartitionFacts, audit_partition
 from .report import page
 from .steadiness import Listed, caught_up, listed, live_broker, steadied
 from .stretch_audit import HowToLook, StretchFacts
-from .tasks import Task, bytes_together, packed, settled, tasks_of
+from .tasks import AuditTask, bytes_together, packed, settled, tasks_of
 from .verdict import Verdict
 
 if TYPE_CHECKING:
@@ -92,11 +92,13 @@ def _audit_logs(
     groups = packed(tasks, bytes_together(tasks, context.defaultParallelism, options.max_bytes_per_task))
     known = context.broadcast(logs)
 
-    def look(group: list[Task]) -> Iterator[tuple[int, tuple[Task, StretchFacts]]]:
+    def look(group: list[AuditTask]) -> Iterator[tuple[int, tuple[AuditTask, StretchFacts]]]:
         for task in group:
             yield task.log, (task, task.look(how))
 
-    def together(one: tuple[int, Iterable[tuple[Task, StretchFacts]]]) -> tuple[int, tuple[Listed, PartitionFacts]]:
+    def together(
+        one: tuple[int, Iterable[tuple[AuditTask, StretchFacts]]],
+    ) -> tuple[int, tuple[Listed, PartitionFacts]]:
         at, seen = one
         each = known.value[at]
         facts = audit_partition(each.begun, settled(seen, how), options)

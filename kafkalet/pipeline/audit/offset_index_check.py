@@ -21,7 +21,7 @@ from kafkalet.pipeline.logs.indexes import OFFSET_ENTRY
 from .entries import Entries
 from .findings import Findings
 from .index_files import read_entries, torn_bytes
-from .stretches import Stretch
+from .stretches import AuditRange
 
 UNSEEN = -1
 
@@ -29,7 +29,7 @@ UNSEEN = -1
 class OffsetIndexCheck:
     """Compares the entries that point into one stretch with what passes by. A file that is not there says nothing."""
 
-    def __init__(self, stretch: Stretch, findings: Findings) -> None:
+    def __init__(self, stretch: AuditRange, findings: Findings) -> None:
         self.path = stretch.beside(".index")
         self._stretch = stretch
         self._findings = findings

@@ -17,7 +17,7 @@ from kafkalet.pipeline.logs.indexes import MAX_RELATIVE_OFFSET
 
 from .entries import Entries
 from .findings import Findings
-from .stretches import Stretch
+from .stretches import AuditRange
 
 DELETE_HORIZON = 1 << 6
 """An attribute that only the cleaner sets, on what it has seen once (KIP-534)."""
@@ -45,7 +45,7 @@ class Extent(NamedTuple):
 class OffsetOrder:
     """Follows the offsets of one stretch."""
 
-    def __init__(self, stretch: Stretch, findings: Findings) -> None:
+    def __init__(self, stretch: AuditRange, findings: Findings) -> None:
         self._stretch = stretch
         self._findings = findings
         self._first_offset: int | None = None

@@ -32,12 +32,12 @@ from .record_checks import Times
 from .runs import NO_RUNS, RUN, Runs
 from .series import NO_OFFSETS, NO_TIMES, Bins, behind
 from .sizes import Sizes
-from .snapshot_check import Known, check_snapshot
+from .snapshot_check import LogFacts, check_snapshot
 from .stretch_audit import StretchFacts
 from .surroundings import Surroundings
 from .timestamp_sample import queries
 from .transactions import ABORTED, OPEN, Transactions, has_data, last_stable_offset, transactions_of
-from .txn_index_check import IndexedSegment, check_transaction_index
+from .txn_index_check import SegmentExtent, check_transaction_index
 
 
 class SegmentFacts(NamedTuple):
@@ -121,7 +121,7 @@ def audit_partition(begun: Begun, facts: Sequence[StretchFacts], options: AuditO
     _check_transaction_indexes(facts, transactions, chain, begun.before_offset, findings)
     stable = last_stable_offset(transactions, chain.log_end_offset)
     told_until = min((first for first, _ in lost), default=EVERYTHING)
-    _check_snapshots(begun, Known(runs, transactions, chain, options.producer_id_expiration_ms), told_until)
+    _check_snapshots(begun, LogFacts(runs, transactions, chain, options.producer_id_expiration_ms), told_until)
     is_live = begun.before_offset is not None
     if chain.is_end_known:
         check_checkpoints(around, log.path, chain.log_end_offset, findings, is_live=is_live)
@@ -297,7 +297,7 @@ def _check_transaction_indexes(
         if not stretch.is_last:
             continue
         end = stretch.next_base_offset
-        segment = IndexedSegment(
+        segment = SegmentExtent(
             stretch.path,
             stretch.beside(".txnindex"),
             stretch.base_offset,
@@ -309,7 +309,7 @@ def _check_transaction_indexes(
         )
 
 
-def _check_snapshots(begun: Begun, known: Known, told_until: int) -> None:
+def _check_snapshots(begun: Begun, known: LogFacts, told_until: int) -> None:
     """Behind `told_until` offsets are lost, and with them what their producers did; so it is behind what is audited."""
     if begun.before_offset is not None:
         told_until = min(told_until, begun.before_offset)

@@ -28,7 +28,7 @@ UNKNOWN = -1
 FIELDS = ("producer_epoch", "last_sequence", "last_offset", "offset_delta", "timestamp")
 
 
-class Known(NamedTuple):
+class LogFacts(NamedTuple):
     """What holds of the whole log."""
 
     runs: Runs
@@ -37,7 +37,7 @@ class Known(NamedTuple):
     expiration_ms: int
 
 
-def check_snapshot(path: str, offset: int, known: Known, findings: Findings) -> int:
+def check_snapshot(path: str, offset: int, known: LogFacts, findings: Findings) -> int:
     """Compare one file. Returns how many producers it knows."""
     try:
         told = read_snapshot(path)
@@ -64,7 +64,7 @@ def check_snapshot(path: str, offset: int, known: Known, findings: Findings) -> 
 
 
 class _Comparison:
-    def __init__(self, path: str, offset: int, known: Known, findings: Findings) -> None:
+    def __init__(self, path: str, offset: int, known: LogFacts, findings: Findings) -> None:
         self.path = path
         self.offset = offset
         self.known = known

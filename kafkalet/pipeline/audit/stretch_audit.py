@@ -20,7 +20,7 @@ from .record_checks import RecordChecks, Times
 from .runs import Runs, RunsOfStretch
 from .series import Bins, SeriesOfStretch
 from .sizes import Sizes
-from .stretches import Stretch
+from .stretches import AuditRange
 from .time_index_check import TimeIndexCheck
 from .timestamp_sample import TimestampSample
 
@@ -31,7 +31,7 @@ EVERYTHING = 1 << 62
 class StretchFacts(NamedTuple):
     """What was seen in one stretch."""
 
-    stretch: Stretch
+    stretch: AuditRange
     number: int
     is_gone: bool
     """The file was deleted before it was read."""
@@ -79,13 +79,13 @@ class HowToLook(NamedTuple):
     seed: int = 0
 
 
-def audit_stretch(stretch: Stretch, number: int, epoch_starts: tuple[int, ...], how: HowToLook) -> StretchFacts:
+def audit_stretch(stretch: AuditRange, number: int, epoch_starts: tuple[int, ...], how: HowToLook) -> StretchFacts:
     """Read it all. `number` is its place among the stretches of the log; at `epoch_starts` leader epochs begin."""
     return _StretchAudit(stretch, number, epoch_starts, how).run(how.chunk_bytes)
 
 
 class _StretchAudit:
-    def __init__(self, stretch: Stretch, number: int, epoch_starts: tuple[int, ...], how: HowToLook) -> None:
+    def __init__(self, stretch: AuditRange, number: int, epoch_starts: tuple[int, ...], how: HowToLook) -> None:
         self.stretch = stretch
         self.number = number
         self.findings = findings = Findings(stretch.topic, stretch.partition)

@@ -21,7 +21,7 @@ from .index_files import read_entries
 from .surroundings import Surroundings
 
 
-class Stretch(NamedTuple):
+class AuditRange(NamedTuple):
     """Some bytes of a .log, and what a task has to know to audit them alone. Small, and can be pickled."""
 
     topic: str
@@ -62,13 +62,15 @@ class Stretch(NamedTuple):
         return beside(self.path, suffix)
 
 
-def stretches(log: PartitionLog, around: Surroundings, before_offset: int | None, max_bytes: int) -> Iterator[Stretch]:
+def stretches(
+    log: PartitionLog, around: Surroundings, before_offset: int | None, max_bytes: int
+) -> Iterator[AuditRange]:
     """The log in stretches of about `max_bytes`, in the order of its offsets."""
     for at, segment in enumerate(log.segments):
         cuts = [(0, segment.base_offset), *_cuts(segment, max_bytes)]
         nexts = [*cuts[1:], (segment.size, None)]
         for (start, first_offset), (end, end_offset) in zip(cuts, nexts, strict=True):
-            yield Stretch(
+            yield AuditRange(
                 log.topic,
                 log.partition,
                 segment.path,
@@ -87,7 +89,7 @@ def stretches(log: PartitionLog, around: Surroundings, before_offset: int | None
             )
 
 
-def whole(parts: Sequence[Stretch]) -> Stretch:
+def whole(parts: Sequence[AuditRange]) -> AuditRange:
     """The segment of which these are all stretches, in one."""
     return parts[0]._replace(end=parts[-1].end, end_offset=None)
 

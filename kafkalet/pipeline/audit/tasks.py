@@ -11,7 +11,7 @@ from kafkalet.pipeline.logs.directory import METADATA_TOPIC, PartitionLog
 from .findings import Findings
 from .partition_audit import Begun
 from .stretch_audit import HowToLook, StretchFacts, audit_stretch
-from .stretches import Stretch, stretches, whole
+from .stretches import AuditRange, stretches, whole
 from .surroundings import look_around
 
 SMALLEST_TASK_BYTES = 4 << 20
@@ -19,12 +19,12 @@ WAVES = 3
 """Tasks for each core, so that none is long idle at the end."""
 
 
-class Task(NamedTuple):
+class AuditTask(NamedTuple):
     """A stretch, and whose it is: the number of its log, and its own number in it."""
 
     log: int
     number: int
-    stretch: Stretch
+    stretch: AuditRange
     epoch_starts: tuple[int, ...]
 
     def look(self, how: HowToLook) -> StretchFacts:
@@ -40,25 +40,25 @@ def begin(log: PartitionLog, before_offset: int | None) -> Begun:
     return Begun(log, look_around(log, findings), findings, before_offset)
 
 
-def tasks_of(begun: Sequence[Begun], max_bytes: int) -> list[Task]:
+def tasks_of(begun: Sequence[Begun], max_bytes: int) -> list[AuditTask]:
     """The stretches of all logs, none much longer than `max_bytes`."""
     found = []
     for at, each in enumerate(begun):
         epoch_starts = tuple(start for _, start in each.around.epochs or ())
         parts = stretches(each.log, each.around, each.before_offset, max_bytes)
-        found += [Task(at, number, stretch, epoch_starts) for number, stretch in enumerate(parts)]
+        found += [AuditTask(at, number, stretch, epoch_starts) for number, stretch in enumerate(parts)]
     return found
 
 
-def bytes_together(tasks: Iterable[Task], cores: int, max_bytes: int) -> int:
+def bytes_together(tasks: Iterable[AuditTask], cores: int, max_bytes: int) -> int:
     """How much one task of Spark should read, so that all cores have some."""
     total = sum(task.stretch.end - task.stretch.start for task in tasks)
     return min(max(total // (max(cores, 1) * WAVES), SMALLEST_TASK_BYTES), max_bytes)
 
 
-def packed(tasks: Iterable[Task], bytes_each: int) -> list[list[Task]]:
+def packed(tasks: Iterable[AuditTask], bytes_each: int) -> list[list[AuditTask]]:
     """Tasks together that read about `bytes_each`."""
-    groups: list[list[Task]] = []
+    groups: list[list[AuditTask]] = []
     size = 0
     for task in tasks:
         length = task.stretch.end - task.stretch.start
@@ -70,7 +70,7 @@ def packed(tasks: Iterable[Task], bytes_each: int) -> list[list[Task]]:
     return groups
 
 
-def settled(seen: Iterable[tuple[Task, StretchFacts]], how: HowToLook) -> list[StretchFacts]:
+def settled(seen: Iterable[tuple[AuditTask, StretchFacts]], how: HowToLook) -> list[StretchFacts]:
     """What was seen of a log, in order. A segment whose stretches do not fit together is audited once more, in one."""
     facts: list[StretchFacts] = []
     ordered = sorted(seen, key=lambda each: each[0].number)

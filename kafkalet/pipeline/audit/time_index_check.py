@@ -20,7 +20,7 @@ from kafkalet.pipeline.logs.indexes import TIME_ENTRY
 from .entries import Entries
 from .findings import Findings
 from .index_files import read_entries, torn_bytes
-from .stretches import Stretch
+from .stretches import AuditRange
 
 UNSEEN = -2
 
@@ -28,7 +28,7 @@ UNSEEN = -2
 class TimeIndexCheck:
     """Compares the entries whose offsets lie in one stretch with what passes by."""
 
-    def __init__(self, stretch: Stretch, findings: Findings) -> None:
+    def __init__(self, stretch: AuditRange, findings: Findings) -> None:
         self.path = stretch.beside(".timeindex")
         self._stretch = stretch
         self._findings = findings

@@ -19,7 +19,7 @@ from .index_files import read_entries, torn_bytes
 from .transactions import ABORTED, Transactions, has_data
 
 
-class IndexedSegment(NamedTuple):
+class SegmentExtent(NamedTuple):
     """A segment, by what it holds: from `base_offset` to `end_offset`, which is exclusive."""
 
     log_path: str
@@ -42,7 +42,7 @@ class Entry(NamedTuple):
 
 
 def check_transaction_index(
-    segment: IndexedSegment,
+    segment: SegmentExtent,
     transactions: Transactions,
     log_begins_at: int,
     compacted_up_to: int,
@@ -102,7 +102,7 @@ def check_transaction_index(
 
 
 def _wrong(
-    entry: Entry, transaction: np.void | None, segment: IndexedSegment, log_begins_at: int, compacted_up_to: int
+    entry: Entry, transaction: np.void | None, segment: SegmentExtent, log_begins_at: int, compacted_up_to: int
 ) -> str | None:
     """What is wrong with an entry, beside the transaction whose marker lies where it says."""
     if entry.version != 0:

@@ -12,7 +12,7 @@ from kafkalet.pipeline.audit.tasks import begin
 from kafkalet.pipeline.logs.directory import Listing
 from kafkalet.pipeline.option_table import AUDIT
 from kafkalet.pipeline.plan import megabytes, settings_text, table
-from kafkalet.pipeline.progress import Expected
+from kafkalet.pipeline.progress import ExpectedWork
 
 from .command_line import UsageError, absolute, pairs
 from .running import Running
@@ -82,7 +82,7 @@ class AuditJob:
 
     def run(self, running: Running) -> int:
         size = sum(log.size_bytes for log in chosen(self._directories, self._options).logs)
-        with running.progress("audit", Expected(size_bytes=size)):
+        with running.progress("audit", ExpectedWork(size_bytes=size)):
             verdict = audit(running.spark, self._directories, self._options)
         for line in verdict.lines():
             running.say(line)

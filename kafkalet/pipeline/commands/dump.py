@@ -9,7 +9,7 @@ from kafkalet.pipeline.dumping.dump import DumpOptions, Plan, dump, dump_options
 from kafkalet.pipeline.filters import Pushed
 from kafkalet.pipeline.places import origin_of
 from kafkalet.pipeline.plan import Reading, expected, megabytes, reading_text, readings, settings_text
-from kafkalet.pipeline.progress import Expected
+from kafkalet.pipeline.progress import ExpectedWork
 
 from .command_line import source_options
 from .running import Running
@@ -55,7 +55,7 @@ class DumpJob:
                     _LOG.warning("%s", loss)
 
             def merging(tasks: int, size_bytes: int) -> None:
-                progress.begin("merge", Expected(size_bytes=size_bytes, tasks=tasks))
+                progress.begin("merge", ExpectedWork(size_bytes=size_bytes, tasks=tasks))
 
             run = dump(spark, self._options, planned, merging=merging, clock=running.clock)
         if run is None:

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 from kafkalet.pipeline.option_table import WRITE
 from kafkalet.pipeline.plan import megabytes, settings_text
-from kafkalet.pipeline.progress import Expected
+from kafkalet.pipeline.progress import ExpectedWork
 from kafkalet.pipeline.writing.load import LoadOptions, load
 from kafkalet.pipeline.writing.write_options import write_options
 
@@ -140,7 +140,7 @@ class LoadJob:
         with self._naming_lines(running.spark):
             table = self._input.table(running.spark)
             records = self._records(self._observed(table, counted))
-            with running.progress("load", Expected(size_bytes=sum(file_sizes(table)))):
+            with running.progress("load", ExpectedWork(size_bytes=sum(file_sizes(table)))):
                 load(running.spark, records, self._options)
         rows, wrong = counted.get["rows"], counted.get.get("malformed", 0)
         left_out = wrong if self._drops_lines else 0

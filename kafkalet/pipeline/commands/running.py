@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, TextIO
 
 from kafkalet.clock import Clock, SystemClock
-from kafkalet.pipeline.progress import Expected, Progress, SparkStatus, style_of
+from kafkalet.pipeline.progress import ExpectedWork, Progress, SparkStatus, style_of
 from kafkalet.pipeline.session import spark_session
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Running:
             self._spark = spark_session(self._master, conf=self._conf)
         return self._spark
 
-    def progress(self, what: str, expected: Expected = Expected()) -> Progress:  # noqa: B008 - an immutable value
+    def progress(self, what: str, expected: ExpectedWork = ExpectedWork()) -> Progress:  # noqa: B008 - an immutable value
         """Shows how far the jobs are that this thread starts while the `with` lasts."""
         status = SparkStatus(self.spark, f"kafkalet pipeline {what}")
         return Progress(status, what, style_of(self._progress, sys.stderr), expected, clock=self.clock)

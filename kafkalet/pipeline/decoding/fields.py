@@ -13,7 +13,7 @@ from .batches import Bytes, Int64s, Mask
 from .varints import TIMESTAMP_BYTES, read_varints
 
 
-class Fields(NamedTuple):
+class RecordFields(NamedTuple):
     """One row for each record; positions are in the buffer, sizes in bytes and below 0 for null."""
 
     is_sound: Mask
@@ -28,7 +28,7 @@ class Fields(NamedTuple):
     end: Int64s
 
 
-def read_fields(data: Bytes, start: Int64s, end: Int64s) -> Fields:
+def read_fields(data: Bytes, start: Int64s, end: Int64s) -> RecordFields:
     """The fields of the records from `start` to `end`, without the headers, which may have to be proven yet."""
     size, position = read_varints(data, start)
     is_sound = position + size == end
@@ -39,4 +39,6 @@ def read_fields(data: Bytes, start: Int64s, end: Int64s) -> Fields:
     header_count, headers = read_varints(data, value + np.maximum(value_size, 0))
     has_headers = header_count != 0
     is_sound &= np.where(has_headers, (headers <= end) & (header_count > 0), headers == end)
-    return Fields(is_sound, timestamp_delta, offset_delta, key, key_size, value, value_size, header_count, headers, end)
+    return RecordFields(
+        is_sound, timestamp_delta, offset_delta, key, key_size, value, value_size, header_count, headers, end
+    )

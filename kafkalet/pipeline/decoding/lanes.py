@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .batches import Bytes, Int64s, Mask
-from .fields import Fields, read_fields
+from .fields import RecordFields, read_fields
 from .varints import read_varints
 
 WANTED = 512
@@ -100,7 +100,7 @@ def _suspects(data: Bytes, target: Int64s, width: int) -> tuple[Int64s, Int64s]:
     return np.concatenate((row[is_short], row[is_long])), np.concatenate((zero[is_short] - 1, zero[is_long] - 2))
 
 
-def _read_one(data: Bytes, position: Int64s, limit: Int64s) -> tuple[Fields, Int64s]:
+def _read_one(data: Bytes, position: Int64s, limit: Int64s) -> tuple[RecordFields, Int64s]:
     """The fields of what may be records, and where they end by their length; sound only if not beyond `limit`."""
     size, body = read_varints(data, position)
     end = body + size

@@ -25,7 +25,7 @@ from kafkalet.protocol.wire import Buffer
 
 from .batches import Batches, Int64s, Mask
 from .exactly import read_exactly
-from .fields import Fields, read_fields
+from .fields import RecordFields, read_fields
 from .headers import HEADERS, decoded_name, header_column, no_headers, read_headers
 from .legacy import read_messages
 from .payloads import RECORD_BYTES, Payloads, payloads, slices
@@ -184,7 +184,7 @@ def _sound_batches(count: int, doubtful: Int64s) -> Mask:
 
 
 def _assembled(
-    batches: Batches, piece: Payloads, batch: Int64s, fields: Fields, headers: Any, want: Collection[str]
+    batches: Batches, piece: Payloads, batch: Int64s, fields: RecordFields, headers: Any, want: Collection[str]
 ) -> Records:
     append = batches.is_log_append_time[piece.row]
     timestamp = fields.timestamp_delta + batches.base_timestamp[piece.row][batch]

@@ -13,17 +13,17 @@ from kafkalet.clock import Clock, SystemClock
 from kafkalet.pipeline.failures import job_failures
 from kafkalet.pipeline.option_types import BadOption, local_path, size_bytes
 from kafkalet.pipeline.options import ReadOptions, read_options
-from kafkalet.pipeline.origin import Range
+from kafkalet.pipeline.origin import PartitionRange
 from kafkalet.pipeline.places import origin_of
 from kafkalet.pipeline.source import FORMAT
 
-from .files import Written
+from .files import WrittenFile
 from .lines import with_lines
 from .manifest import EMPTY, Manifest, read_manifest
 from .merging import merged
 from .ranges import new_offsets
-from .runs import Covered, File, Run, clear_staging, commit, finish, pending, recover
-from .shape import COMPRESSIONS, DATE_FOLDERS, TARGET_FILE_BYTES, Shape
+from .runs import Covered, DumpRun, File, clear_staging, commit, finish, pending, recover
+from .shape import COMPRESSIONS, DATE_FOLDERS, TARGET_FILE_BYTES, DumpShape
 from .sink import write
 from .topic_ids import topic_ids
 
@@ -48,7 +48,7 @@ class DumpOptions(NamedTuple):
 
     source: Mapping[str, str]
     out: str
-    shape: Shape
+    shape: DumpShape
 
 
 class Plan(NamedTuple):
@@ -60,8 +60,8 @@ class Plan(NamedTuple):
     manifest: Manifest
 
     @property
-    def ranges(self) -> list[Range]:
-        return [Range(part.topic, part.partition, part.start, part.end) for part in self.covered]
+    def ranges(self) -> list[PartitionRange]:
+        return [PartitionRange(part.topic, part.partition, part.start, part.end) for part in self.covered]
 
 
 def dump_options(
@@ -90,7 +90,7 @@ def dump_options(
         raise BadOption(f"the target size of files must be a size in bytes, or like 64m, not {target_file_bytes!r}")
     if date_folders not in DATE_FOLDERS:
         raise BadOption(f"folders are by {', '.join(DATE_FOLDERS)}, not {date_folders}")
-    return DumpOptions(source, os.path.abspath(folder), Shape(file_format, chosen, target, date_folders))
+    return DumpOptions(source, os.path.abspath(folder), DumpShape(file_format, chosen, target, date_folders))
 
 
 def plan(told: DumpOptions) -> Plan:
@@ -111,7 +111,7 @@ def dump(
     *,
     merging: Callable[[int, int], None] = _no_merging,
     clock: Clock | None = None,
-) -> Run | None:
+) -> DumpRun | None:
     """Dump what is new; None if nothing is.
 
     `planned` is called before anything is read, `merging` with a number of tasks and bytes before files are merged.
@@ -128,7 +128,7 @@ def dump(
         at = datetime.fromtimestamp((clock or SystemClock()).now_ms() / 1000, UTC).isoformat(timespec="milliseconds")
         number = found.manifest.run + 1
         files = [_file(answer, number, told.shape) for answer in answers]
-        run = Run(number, at.replace("+00:00", "Z"), _settings(told, found.read), found.covered, files)
+        run = DumpRun(number, at.replace("+00:00", "Z"), _settings(told, found.read), found.covered, files)
         try:
             commit(told.out, run)
         except FileNotFoundError as error:
@@ -190,7 +190,9 @@ def records(spark: SparkSession, told: DumpOptions, found: Plan) -> DataFrame:
     return reader.load(list(found.read.paths)) if found.read.paths else reader.load()
 
 
-def _write(spark: SparkSession, told: DumpOptions, found: Plan, merging: Callable[[int, int], None]) -> list[Written]:
+def _write(
+    spark: SparkSession, told: DumpOptions, found: Plan, merging: Callable[[int, int], None]
+) -> list[WrittenFile]:
     """Let the tasks write and merge, and return the files of the run."""
     if all(part.end == part.start for part in found.covered):
         return []
@@ -203,7 +205,7 @@ def _write(spark: SparkSession, told: DumpOptions, found: Plan, merging: Callabl
         raise
 
 
-def _file(written: Written, number: int, shape: Shape) -> File:
+def _file(written: WrittenFile, number: int, shape: DumpShape) -> File:
     folder = shape.folder(written.topic, written.partition, written.date)
     name = f"{written.first_offset:020}-{written.last_offset:020}.{number:06}{shape.suffix}"
     return File(

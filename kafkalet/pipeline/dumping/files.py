@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from .shape import Shape
+from .shape import DumpShape
 
 ROW_GROUP_BYTES = 32 << 20
 TASK_BYTES = 128 << 20
@@ -36,7 +36,7 @@ LINE = "line"
 """The one column of a file of JSON Lines: the lines, each with its newline."""
 
 
-class Written(NamedTuple):
+class WrittenFile(NamedTuple):
     """A file that a task has written, and what is in it; `staged` is its path within the dump."""
 
     staged: str
@@ -99,7 +99,7 @@ class _Lines:
             self._file.close()
 
 
-def open_sink(path: str, schema: pa.Schema, shape: Shape) -> Sink:
+def open_sink(path: str, schema: pa.Schema, shape: DumpShape) -> Sink:
     """Open a file of the format and compression of a dump."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     if shape.format == "jsonl":
@@ -142,14 +142,14 @@ class _Part:
 class Writing:
     """The files of one attempt of a task."""
 
-    def __init__(self, out: str, folder: str, shape: Shape) -> None:
+    def __init__(self, out: str, folder: str, shape: DumpShape) -> None:
         self._out = out
         self._folder = folder
         self._shape = shape
         self._parts: dict[tuple[str, int, str], _Part] = {}  # the one used longest ago first
         self._count = 0
         self._waiting_bytes = 0
-        self._written: list[Written] = []
+        self._written: list[WrittenFile] = []
         self._write_bytes = min(ROW_GROUP_BYTES, shape.target_file_bytes // 4)
 
     def add(self, batch: pa.RecordBatch) -> None:
@@ -169,7 +169,7 @@ class Writing:
         while len(self._parts) > OPEN_FILES:
             self._close(next(iter(self._parts.values())))
 
-    def close(self) -> list[Written]:
+    def close(self) -> list[WrittenFile]:
         """End all files; what was written, as the answer of the task."""
         for part in list(self._parts.values()):
             self._close(part)
@@ -205,7 +205,7 @@ class Writing:
         part.sink.close()
         del self._parts[part.key]
         size_bytes = os.path.getsize(os.path.join(self._out, part.staged))
-        self._written.append(Written(part.staged, *part.key, part.first, part.last, part.records, size_bytes))
+        self._written.append(WrittenFile(part.staged, *part.key, part.first, part.last, part.records, size_bytes))
 
 
 _UNITS: dict[str, Literal["D", "M", "Y"]] = {"day": "D", "month": "M", "year": "Y"}
@@ -242,7 +242,7 @@ def _in_utc(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch.set_column(at, pa.field("timestamp", utc), pc.cast(batch.column(at), utc))
 
 
-def write_files(batches: Iterable[pa.RecordBatch], out: str, staging: str, shape: Shape) -> list[Written]:
+def write_files(batches: Iterable[pa.RecordBatch], out: str, staging: str, shape: DumpShape) -> list[WrittenFile]:
     """The work of one attempt of a task; `staging` is a folder within `out` for all of them."""
     writing = Writing(out, os.path.join(staging, os.urandom(8).hex()), shape)
     for batch in batches:

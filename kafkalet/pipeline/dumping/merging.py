@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from .files import ROW_GROUP_BYTES, Written, open_sink
+from .files import ROW_GROUP_BYTES, WrittenFile, open_sink
 from .runs import STAGING
-from .shape import Shape
+from .shape import DumpShape
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,9 +30,9 @@ TASKS_PER_CORE = 2
 PIECE_BYTES = 8 << 20
 
 
-def groups_of(files: Iterable[Written], target_bytes: int) -> list[list[Written]]:
+def groups_of(files: Iterable[WrittenFile], target_bytes: int) -> list[list[WrittenFile]]:
     """Return the files in the order of their offsets, in groups of which each is to become one file."""
-    groups: list[list[Written]] = []
+    groups: list[list[WrittenFile]] = []
     room = 0
     for file in sorted(files, key=lambda file: (file.topic, file.partition, file.date, file.first_offset)):
         before = groups[-1][-1] if groups else None
@@ -48,8 +48,8 @@ def groups_of(files: Iterable[Written], target_bytes: int) -> list[list[Written]
 
 
 def merged(
-    spark: SparkSession, out: str, files: Sequence[Written], shape: Shape, begun: Callable[[int, int], None]
-) -> list[Written]:
+    spark: SparkSession, out: str, files: Sequence[WrittenFile], shape: DumpShape, begun: Callable[[int, int], None]
+) -> list[WrittenFile]:
     """Let Spark merge the small files of a run. Raises what Spark raises.
 
     If there are any, `begun` is called first, with the numbers of tasks and of bytes.
@@ -63,10 +63,10 @@ def merged(
     dealt = sorted(small, key=lambda group: sum(file.size_bytes for file in group))
     dealt = [group for first in range(tasks) for group in dealt[first::tasks]]
     found = spark.sparkContext.parallelize(dealt, tasks).map(lambda group: merge(out, group, shape)).collect()
-    return [group[0] for group in groups if len(group) == 1] + [Written(*each) for each in found]
+    return [group[0] for group in groups if len(group) == 1] + [WrittenFile(*each) for each in found]
 
 
-def merge(out: str, files: Sequence[Written], shape: Shape) -> Written:
+def merge(out: str, files: Sequence[WrittenFile], shape: DumpShape) -> WrittenFile:
     """Write one file of the records of several, which follow one another."""
     staged = os.path.join(STAGING, os.urandom(8).hex(), "0" + shape.suffix)
     os.makedirs(os.path.dirname(os.path.join(out, staged)))
@@ -84,7 +84,7 @@ def merge(out: str, files: Sequence[Written], shape: Shape) -> Written:
     )
 
 
-def _merge_parquet(sources: Sequence[str], target: str, shape: Shape) -> None:
+def _merge_parquet(sources: Sequence[str], target: str, shape: DumpShape) -> None:
     """Rows are kept until they are as many bytes as a task writes at once, so that row groups grow too."""
     with pq.ParquetFile(sources[0]) as file:
         sink = open_sink(target, file.schema_arrow, shape)
@@ -101,7 +101,7 @@ def _merge_parquet(sources: Sequence[str], target: str, shape: Shape) -> None:
     sink.close()
 
 
-def _merge_lines(sources: Iterable[str], target: str, shape: Shape) -> None:
+def _merge_lines(sources: Iterable[str], target: str, shape: DumpShape) -> None:
     compression = None if shape.compression == "none" else shape.compression
     with pa.output_stream(target, compression=compression) as output:
         for source in sources:

@@ -24,7 +24,7 @@ from .runs import Covered
 SHOWN = 5
 
 
-class Known(NamedTuple):
+class KnownOffsets(NamedTuple):
     """What the origin says of the partitions."""
 
     earliest: Mapping[TopicPartition, int]
@@ -41,7 +41,7 @@ def new_offsets(
     """
     partitions = origin.partitions()
     warn_of_missing(options.topics, partitions)
-    known = Known(origin.earliest(partitions), origin.latest(partitions), topic_ids)
+    known = KnownOffsets(origin.earliest(partitions), origin.latest(partitions), topic_ids)
     ends = resolved(origin, options.ending, partitions, known.earliest, known.latest, "latest")
     fresh = [key for key in partitions if key not in manifest.partitions]
     starts = _first_offsets(origin, options, fresh, known, ends)
@@ -65,7 +65,7 @@ def _first_offsets(
     origin: Origin,
     options: ReadOptions,
     fresh: Sequence[TopicPartition],
-    known: Known,
+    known: KnownOffsets,
     ends: Mapping[TopicPartition, int],
 ) -> dict[TopicPartition, int]:
     """Where partitions begin that have not been dumped before: as the options say, as far as it is there.
@@ -90,7 +90,7 @@ def _first_offsets(
     return {key: min(max(start, known.earliest[key]), known.latest[key]) for key, start in starts.items()}
 
 
-def _go_on(key: TopicPartition, manifest: Manifest, known: Known) -> tuple[int, int, str]:
+def _go_on(key: TopicPartition, manifest: Manifest, known: KnownOffsets) -> tuple[int, int, str]:
     """Where to go on with a partition, how many offsets were lost before, and how, in words."""
     next_offset = manifest.partitions[key].next_offset
     earliest, latest = known.earliest[key], known.latest[key]

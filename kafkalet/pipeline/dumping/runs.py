@@ -55,7 +55,7 @@ class File(NamedTuple):
     size_bytes: int
 
 
-class Run(NamedTuple):
+class DumpRun(NamedTuple):
     """A run that has dumped all that it was to dump."""
 
     number: int
@@ -119,7 +119,7 @@ class Run(NamedTuple):
         }
 
     @classmethod
-    def of_json(cls, found: Mapping[str, Any]) -> Run:
+    def of_json(cls, found: Mapping[str, Any]) -> DumpRun:
         return cls(
             int(found["run"]),
             str(found["at"]),
@@ -148,14 +148,14 @@ def run_path(out: str, number: int) -> str:
     return os.path.join(out, RUNS, f"{number:06}.json")
 
 
-def commit(out: str, run: Run) -> None:
+def commit(out: str, run: DumpRun) -> None:
     """Make the run count: its files are whole, and here. Raises FileNotFoundError if one of them is not here."""
     flush(os.path.join(out, file.staged) for file in run.files)
     os.makedirs(os.path.join(out, RUNS), exist_ok=True)
     write_json(run_path(out, run.number), run.as_json())
 
 
-def finish(out: str, run: Run, before: Manifest) -> Manifest:
+def finish(out: str, run: DumpRun, before: Manifest) -> Manifest:
     """Put the files of a run that counts in their places, and say so in the manifest. Can be repeated."""
     for file in run.files:
         staged, path = os.path.join(out, file.staged), os.path.join(out, file.path)
@@ -170,11 +170,11 @@ def finish(out: str, run: Run, before: Manifest) -> Manifest:
     return manifest
 
 
-def pending(out: str, manifest: Manifest) -> Run | None:
+def pending(out: str, manifest: Manifest) -> DumpRun | None:
     """The run that counts though the manifest does not know of it yet; at most one. Raises NoManifest."""
     path = run_path(out, manifest.run + 1)
     try:
-        return Run.of_json(read_json(path))
+        return DumpRun.of_json(read_json(path))
     except FileNotFoundError:
         return None
     except (KeyError, TypeError, ValueError) as error:

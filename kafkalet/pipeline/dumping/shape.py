@@ -14,7 +14,7 @@ DATE_FOLDERS = {"day": "date", "month": "month", "year": "year", "none": ""}
 TARGET_FILE_BYTES = 128 << 20
 
 
-class Shape(NamedTuple):
+class DumpShape(NamedTuple):
     """A format, a compression that it can have, the size that files grow to, and the period of a folder."""
 
     format: str

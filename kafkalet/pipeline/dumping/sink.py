@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
 
 from .durable import VERSION, read_json, write_json
-from .files import Written, write_files
+from .files import WrittenFile, write_files
 from .runs import STAGING
-from .shape import Shape
+from .shape import DumpShape
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,10 +28,10 @@ FORMAT = "kafkalet-dump"
 
 
 @dataclass
-class Answer(WriterCommitMessage):
+class FilesWritten(WriterCommitMessage):
     """What one attempt of a task has written."""
 
-    files: tuple[Written, ...]
+    files: tuple[WrittenFile, ...]
 
 
 class DumpFiles(DataSource):
@@ -43,28 +43,28 @@ class DumpFiles(DataSource):
 
     def writer(self, schema: StructType, overwrite: bool) -> FilesWriter:
         options = self.options
-        shape = Shape(options["files"], options["compression"], int(options["target"]), options["dates"])
+        shape = DumpShape(options["files"], options["compression"], int(options["target"]), options["dates"])
         return FilesWriter(options["path"], options["answers"], shape)
 
 
 class FilesWriter(DataSourceArrowWriter):
     """Writes rows that have topic, partition, offset and timestamp, and what goes into the files."""
 
-    def __init__(self, out: str, answers: str, shape: Shape) -> None:
+    def __init__(self, out: str, answers: str, shape: DumpShape) -> None:
         self._out = out
         self._answers = answers
         self._shape = shape
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> Answer:
-        return Answer(tuple(write_files(iterator, self._out, STAGING, self._shape)))
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> FilesWritten:
+        return FilesWritten(tuple(write_files(iterator, self._out, STAGING, self._shape)))
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        files = [file for message in messages if isinstance(message, Answer) for file in message.files]
+        files = [file for message in messages if isinstance(message, FilesWritten) for file in message.files]
         os.makedirs(os.path.join(self._out, STAGING), exist_ok=True)
         write_json(os.path.join(self._out, self._answers), {"version": VERSION, "files": files})
 
 
-def write(table: DataFrame, out: str, shape: Shape) -> list[Written]:
+def write(table: DataFrame, out: str, shape: DumpShape) -> list[WrittenFile]:
     """Let Spark write the rows into files, and give their answers. Raises what Spark raises."""
     table.sparkSession.dataSource.register(DumpFiles)
     answers = os.path.join(STAGING, f"{os.urandom(8).hex()}.json")
@@ -76,4 +76,4 @@ def write(table: DataFrame, out: str, shape: Shape) -> list[Written]:
         "dates": shape.date_folders,
     }
     table.write.format(FORMAT).mode("append").options(**options).save(out)
-    return [Written(*file) for file in read_json(os.path.join(out, answers))["files"]]
+    return [WrittenFile(*file) for file in read_json(os.path.join(out, answers))["files"]]

@@ -33,7 +33,7 @@ LOWEST_VERSION = 4
 LAST_BY_NAME = 12
 
 
-class Answer(NamedTuple):
+class FetchAnswer(NamedTuple):
     """Entries in `buffer[start:end]`, the last of which may be cut off, and what the broker says of the log."""
 
     buffer: bytearray
@@ -81,7 +81,7 @@ class PartitionFetcher:
             except Unreachable:
                 self._moved()
 
-    def answer(self) -> Answer:
+    def answer(self) -> FetchAnswer:
         """What was asked for: entries from the one with that offset on, as many as there are within the limits."""
         patience = self._broker.patience()
         while True:
@@ -196,12 +196,12 @@ class PartitionFetcher:
         return OffsetOutOfRange(*key, self._offset, log_start_offset, log_end_offset)
 
 
-def _answer(row: FetchResponse.Topic.Partition, frame: bytearray) -> Answer:
+def _answer(row: FetchResponse.Topic.Partition, frame: bytearray) -> FetchAnswer:
     records = cast(Buffer | None, row.records)
     start = 0
     if records:
         start = _address(records) - _address(frame)
-    return Answer(
+    return FetchAnswer(
         frame,
         start,
         start + len(records or b""),

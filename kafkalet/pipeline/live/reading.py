@@ -35,7 +35,7 @@ from kafkalet.pipeline.decoding.transactions import AbortedTransactions
 from kafkalet.pipeline.decoding.unreadable import Unreadable
 
 from .broker import LiveBroker
-from .fetching import Answer, PartitionFetcher
+from .fetching import FetchAnswer, PartitionFetcher
 from .markers import aborted_in
 
 
@@ -102,7 +102,7 @@ class _Reader:
             if fetched.batches.position.size or fetched.problems:
                 yield fetched
 
-    def _take(self, answer: Answer) -> Fetched:
+    def _take(self, answer: FetchAnswer) -> Fetched:
         """What of an answer is new and belongs to the split; `offset` moves behind it."""
         batches, _, unreadable = scan(answer.buffer, answer.start, answer.end)
         aborted = None

@@ -16,10 +16,10 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from .directory import PartitionLog
-from .splits import Cutter, Split
+from .splits import Split, SplitCutter
 
 
-class Range(NamedTuple):
+class OffsetRange(NamedTuple):
     """Offsets of a log, from `start_offset` to before `end_offset`."""
 
     log: PartitionLog
@@ -28,7 +28,7 @@ class Range(NamedTuple):
 
 
 def plan(
-    ranges: Iterable[Range | tuple[PartitionLog, int, int]],
+    ranges: Iterable[OffsetRange | tuple[PartitionLog, int, int]],
     *,
     max_bytes: int,
     max_records: int | None = None,
@@ -39,14 +39,14 @@ def plan(
     """The splits of all ranges, in the order of the ranges. Raises as `split`; ValueError for a number below 1."""
     if any(number is not None and number < 1 for number in (max_records, min_splits)):
         raise ValueError(f"splits of {max_records} records, at least {min_splits}")
-    asked = [Range(*each) for each in ranges]
+    asked = [OffsetRange(*each) for each in ranges]
     if max_records is not None:
         asked = [part for each in asked for part in _divided(each, -(-_offsets(each) // max_records))]
 
     def cut(to_bytes: int) -> list[Split]:
         cut_up: list[Split] = []
         for log, parts in itertools.groupby(asked, key=lambda each: each.log):
-            cutter = Cutter(log, lenient=lenient)
+            cutter = SplitCutter(log, lenient=lenient)
             for _, start, end in parts:
                 cut_up += cutter.split(start, end, to_bytes, not_before_ms)
         return cut_up
@@ -64,15 +64,15 @@ def plan(
     return _shared(splits, min_splits)
 
 
-def _offsets(each: Range) -> int:
+def _offsets(each: OffsetRange) -> int:
     return max(each.end_offset - each.start_offset, 0)
 
 
-def _divided(each: Range, parts: int) -> list[Range]:
+def _divided(each: OffsetRange, parts: int) -> list[OffsetRange]:
     """The range in so many parts, whose numbers of offsets differ by one at most."""
     start, count = each.start_offset, _offsets(each)
     edges = [start + count * part // parts for part in range(parts + 1)] if parts else []
-    return [Range(each.log, begin, end) for begin, end in itertools.pairwise(edges)]
+    return [OffsetRange(each.log, begin, end) for begin, end in itertools.pairwise(edges)]
 
 
 def _shared(splits: Sequence[Split], min_splits: int) -> list[Split]:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from .directory import ATTEMPTS, PartitionLog, is_replaced, open_partition
 from .heads import Head, head_at
 from .indexed import IndexedSegment, floor_segment
-from .stretches import Stretch, stretch_of
+from .stretches import IndexStretch, stretch_of
 from .tail import log_end
 from .timestamps import records_of
 
@@ -80,7 +80,7 @@ def split(
     that is missing or corrupt, unless `lenient`; ValueError for `max_bytes` below 1; FileNotFoundError where a running
     broker has deleted records of the range since the log was listed.
     """
-    return Cutter(log, lenient=lenient).split(start_offset, end_offset, max_bytes, not_before_ms)
+    return SplitCutter(log, lenient=lenient).split(start_offset, end_offset, max_bytes, not_before_ms)
 
 
 def renewed(stale: Split, *, lenient: bool = False) -> Split:
@@ -101,7 +101,7 @@ def renewed(stale: Split, *, lenient: bool = False) -> Split:
     return again[0] if again else stale._replace(pieces=(), size_bytes=0)
 
 
-class Cutter:
+class SplitCutter:
     """The same for many ranges of one log; of ranges in ascending order each index is read once."""
 
     __slots__ = ("_end", "_kept", "_lenient", "log")
@@ -145,7 +145,7 @@ class Cutter:
 
     def _stretches(
         self, start_offset: int, end_offset: int, max_bytes: int, not_before_ms: int | None
-    ) -> Iterator[Stretch]:
+    ) -> Iterator[IndexStretch]:
         """What has to be read of each segment."""
         for at in range(floor_segment(self.log, start_offset), len(self.log.segments)):
             segment = self._segment(at)
@@ -165,7 +165,7 @@ class Cutter:
 
 
 def _cut(
-    log: PartitionLog, stretches: Sequence[Stretch], first: int, end_offset: int, max_bytes: int, lenient: bool
+    log: PartitionLog, stretches: Sequence[IndexStretch], first: int, end_offset: int, max_bytes: int, lenient: bool
 ) -> Iterator[Split]:
     """The splits, balanced. They are counted in bytes from the beginning of what is to be read."""
     ends = np.cumsum([stretch.size_bytes for stretch in stretches])
@@ -206,7 +206,7 @@ def _behind(edges: NDArray[np.int64], edge: int) -> int:
     return int(edges[int(np.searchsorted(edges, edge, "right"))])
 
 
-def _offset_at(stretches: Sequence[Stretch], ends: NDArray[np.int64], edge: int, lenient: bool) -> int | None:
+def _offset_at(stretches: Sequence[IndexStretch], ends: NDArray[np.int64], edge: int, lenient: bool) -> int | None:
     """The first offset of what lies behind `edge`; None at the end, and where that can not be read."""
     number = int(np.searchsorted(ends, edge, "right"))
     if number == len(stretches):
@@ -228,7 +228,7 @@ def _first_offset(path: str, head: Head) -> int:
     return int(records_of(path, head).offset.min()) if head.is_wrapper else head.base_offset
 
 
-def _pieces(stretches: Sequence[Stretch], ends: NDArray[np.int64], begin: int, end: int) -> tuple[Piece, ...]:
+def _pieces(stretches: Sequence[IndexStretch], ends: NDArray[np.int64], begin: int, end: int) -> tuple[Piece, ...]:
     pieces = []
     for number in range(int(np.searchsorted(ends, begin, "right")), len(stretches)):
         stretch = stretches[number]

@@ -33,7 +33,7 @@ class Places(NamedTuple):
         return Claim(*(int(column[at]) for column in self))
 
 
-class Stretch(NamedTuple):
+class IndexStretch(NamedTuple):
     """Bytes of one segment that are to be read."""
 
     segment: Segment
@@ -49,7 +49,7 @@ class Stretch(NamedTuple):
 
 def stretch_of(
     segment: IndexedSegment, start_offset: int, end_offset: int | None, max_bytes: int, not_before_ms: int | None
-) -> Stretch | None:
+) -> IndexStretch | None:
     """What of `segment` holds the offsets from `start_offset` to before `end_offset` (None: to its end), for splits of
     `max_bytes`; None where it has nothing of them.
 
@@ -62,7 +62,7 @@ def stretch_of(
     end = size if end_offset is None else _position_behind(segment, end_offset)
     if start >= end:
         return None
-    return Stretch(segment.segment, segment.is_last, start, end, _places(segment, start, end, max_bytes))
+    return IndexStretch(segment.segment, segment.is_last, start, end, _places(segment, start, end, max_bytes))
 
 
 def _position_of_first(segment: IndexedSegment, start_offset: int) -> int:

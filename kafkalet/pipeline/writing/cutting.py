@@ -37,7 +37,7 @@ class Limits(NamedTuple):
     batch_records: int = 1 << 31
 
 
-class Cutter:
+class BatchCutter:
     """Cuts runs of records. `sizes`: bytes of each record without length, timestamp and offset."""
 
     def __init__(self, sizes: Longs, timestamps: Longs, limits: Limits) -> None:

@@ -24,7 +24,7 @@ _NO_HEADERS = pa.scalar(b"\0", pa.binary())
 _EMPTY = pa.scalar(b"", pa.binary())
 
 
-class Fields(NamedTuple):
+class EncodedFields(NamedTuple):
     """What records are made of, column by column."""
 
     timestamp: Longs
@@ -39,11 +39,11 @@ class Fields(NamedTuple):
     def rows(self) -> int:
         return len(self.timestamp)
 
-    def slice(self, start: int, count: int) -> Fields:
+    def slice(self, start: int, count: int) -> EncodedFields:
         """Some of the records; nothing is copied."""
         key = None if self.key is None else self.key.slice(start, count)
         tail = None if self.tail is None else self.tail.slice(start, count)
-        return Fields(self.timestamp[start : start + count], key, self.value.slice(start, count), tail)
+        return EncodedFields(self.timestamp[start : start + count], key, self.value.slice(start, count), tail)
 
     def sizes(self) -> Longs:
         """Bytes of each record but for its length, timestamp and offset."""
@@ -70,7 +70,7 @@ class Encoded(NamedTuple):
         return self.data[self.cuts[batch] : self.cuts[batch + 1]]
 
 
-def encode(fields: Fields, firsts: Longs, sizes: Longs) -> Encoded:
+def encode(fields: EncodedFields, firsts: Longs, sizes: Longs) -> Encoded:
     """The records of the batches that begin at rows `firsts` (the first of them 0); `sizes` are `fields.sizes()`."""
     count = fields.rows
     counts = np.diff(firsts, append=count)

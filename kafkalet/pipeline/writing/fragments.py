@@ -19,7 +19,7 @@ from kafkalet.protocol.records.codecs import Codec, compress
 from .ground import Start
 from .heads import new_heads, sealed
 from .producers import ProducerState
-from .segments import Placed, SegmentFiles, Written
+from .segments import Placed, SegmentFiles, WrittenSegment
 from .transactions import Marker, Shaping, Stamp
 from .write_options import WriteOptions
 
@@ -38,12 +38,12 @@ class Fragment(NamedTuple):
     end_offset: int
     first_timestamp: int
     records: int
-    segments: tuple[Written, ...]
+    segments: tuple[WrittenSegment, ...]
     producers: tuple[ProducerState, ...]
     """At the end."""
 
 
-class Run(NamedTuple):
+class BatchRun(NamedTuple):
     """Batches that follow one another: their records, encoded, and what is counted of them."""
 
     payloads: Sequence[memoryview]
@@ -74,7 +74,7 @@ class FragmentLog:
         self._first_timestamp = 0
         self._records = 0
 
-    def append(self, run: Run, *, left_open: int = 0) -> None:
+    def append(self, run: BatchRun, *, left_open: int = 0) -> None:
         """Write batches; the last `left_open` of them as transactions that stay open. Raises SegmentFull, OSError."""
         payloads: Sequence[bytes | memoryview] = run.payloads
         codec = self._options.codec
@@ -112,7 +112,7 @@ class FragmentLog:
             tuple(self._files.producers.values()),
         )
 
-    def _heads(self, run: Run, base_offsets: Longs) -> NDArray[np.void]:
+    def _heads(self, run: BatchRun, base_offsets: Longs) -> NDArray[np.void]:
         heads = new_heads(len(run.counts), self._start.leader_epoch)
         heads["base_offset"] = base_offsets
         heads["attributes"] = self._options.codec | (LOG_APPEND_TIME if self._options.append_time else 0)
@@ -123,7 +123,7 @@ class FragmentLog:
         return heads
 
     def _shaped(
-        self, shaping: Shaping, run: Run, payloads: Sequence[bytes | memoryview], left_open: int
+        self, shaping: Shaping, run: BatchRun, payloads: Sequence[bytes | memoryview], left_open: int
     ) -> list[Placed]:
         batches = list(zip(run.counts.tolist(), run.max_timestamps.tolist(), strict=True))
         steps = shaping.shape(self._next_offset, batches, left_open=left_open)

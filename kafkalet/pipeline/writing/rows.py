@@ -174,7 +174,7 @@ class Sorter:
         return times
 
 
-class Stretch(NamedTuple):
+class RowRun(NamedTuple):
     """Rows of one place, next to each other."""
 
     place: int
@@ -182,12 +182,12 @@ class Stretch(NamedTuple):
     end: int
 
 
-def stretches(places: NDArray[np.int64]) -> list[Stretch]:
+def stretches(places: NDArray[np.int64]) -> list[RowRun]:
     """The runs of equal places, in order."""
     if not len(places):
         return []
     bounds = [0, *(np.flatnonzero(np.diff(places)) + 1).tolist(), len(places)]
-    return [Stretch(int(places[start]), start, end) for start, end in itertools.pairwise(bounds)]
+    return [RowRun(int(places[start]), start, end) for start, end in itertools.pairwise(bounds)]
 
 
 def _bytes(column: pa.Array) -> pa.Array:

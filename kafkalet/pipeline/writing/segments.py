@@ -61,7 +61,7 @@ class Placed(NamedTuple):
     """The transaction that it ends, if it is an abort marker."""
 
 
-class Written(NamedTuple):
+class WrittenSegment(NamedTuple):
     """A segment that is there, with all its files."""
 
     base_offset: int
@@ -104,7 +104,7 @@ class SegmentFiles:
         self._limits = limits
         self._durable = durable
         self._current: _Segment | None = None
-        self._written: list[Written] = []
+        self._written: list[WrittenSegment] = []
         self.producers: dict[int, ProducerState] = {}
         """After the last batch."""
         os.makedirs(directory, exist_ok=True)
@@ -139,7 +139,7 @@ class SegmentFiles:
                 segment.aborted.append(aborted)
         self._write(waiting)
 
-    def close(self) -> tuple[Written, ...]:
+    def close(self) -> tuple[WrittenSegment, ...]:
         """End the last segment. Returns all of them."""
         self._finish()
         return tuple(self._written)
@@ -186,7 +186,7 @@ class SegmentFiles:
         if segment.aborted:
             *aborted, stable = np.array(segment.aborted, np.int64).T
             self._save(segment, TXN_INDEX, indexes.transaction_index_bytes(AbortedTransactions(*aborted), stable))
-        self._written.append(Written(segment.base_offset, segment.size))
+        self._written.append(WrittenSegment(segment.base_offset, segment.size))
 
     def _save(self, segment: _Segment, suffix: str, data: bytes) -> None:
         with open(self._path(segment, suffix), "wb") as file:

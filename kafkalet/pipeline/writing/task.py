@@ -16,11 +16,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from .cutting import Cutter
-from .encode import Fields, encode, encode_headers
-from .fragments import Fragment, FragmentLog, Run
+from .cutting import BatchCutter
+from .encode import EncodedFields, encode, encode_headers
+from .fragments import BatchRun, Fragment, FragmentLog
 from .ground import Start
-from .rows import SCHEMA, Sorter, Stretch, stretches
+from .rows import SCHEMA, RowRun, Sorter, stretches
 from .segments import SegmentFiles
 from .transactions import Shaping
 from .write_options import WriteOptions
@@ -28,7 +28,7 @@ from .write_options import WriteOptions
 CHUNK_BYTES = 8 << 20
 
 
-class Origin(NamedTuple):
+class FragmentStart(NamedTuple):
     """Where a fragment begins, and which producers its log knows."""
 
     start: Start
@@ -38,7 +38,7 @@ class Origin(NamedTuple):
 class _Cut(NamedTuple):
     """Rows next to each other, and those of them with which batches begin."""
 
-    rows: Stretch
+    rows: RowRun
     firsts: list[int]
 
 
@@ -52,7 +52,7 @@ class TaskLogs:
         task: int,
         options: WriteOptions,
         sorter: Sorter,
-        origin_of: Callable[[str, int], Origin],
+        origin_of: Callable[[str, int], FragmentStart],
     ) -> None:
         self._root = root
         self._name = name
@@ -100,7 +100,7 @@ class TaskLogs:
         rows = _by_place(table)
         fields = _fields(rows)
         sizes = fields.sizes()
-        cutter = Cutter(sizes, fields.timestamp, self._options.limits)
+        cutter = BatchCutter(sizes, fields.timestamp, self._options.limits)
         cuts: list[_Cut] = []
         rests: list[pa.Table] = []
         for stretch in stretches(rows["place"].chunk(0).to_numpy()):
@@ -120,7 +120,7 @@ class TaskLogs:
         if cuts:
             self._append(cuts, *_chosen(rows, fields, sizes, cuts), last=last)
 
-    def _with_batches_for_all(self, firsts: list[int], stretch: Stretch) -> list[int]:
+    def _with_batches_for_all(self, firsts: list[int], stretch: RowRun) -> list[int]:
         """Each of the transactions that stay open needs a batch, and so a record, of its own."""
         wanted = min(self._open_transactions, stretch.end - stretch.start)
         if len(firsts) >= wanted:
@@ -128,7 +128,7 @@ class TaskLogs:
         split = stretch.end - wanted
         return [first for first in firsts if first < split] + list(range(split, stretch.end))
 
-    def _append(self, cuts: list[_Cut], fields: Fields, sizes: NDArray[np.int64], *, last: bool) -> None:
+    def _append(self, cuts: list[_Cut], fields: EncodedFields, sizes: NDArray[np.int64], *, last: bool) -> None:
         """Encode the rows of all cuts together, and write each to its fragment."""
         firsts: list[int] = []
         row = 0
@@ -142,7 +142,7 @@ class TaskLogs:
         at = 0
         for stretch, starts in cuts:
             until = at + len(starts)
-            run = Run(
+            run = BatchRun(
                 [encoded.payload(batch) for batch in range(at, until)],
                 counts[at:until],
                 fields.timestamp[begins[at:until]],
@@ -188,8 +188,8 @@ def _by_place(table: pa.Table) -> pa.Table:
 
 
 def _chosen(
-    rows: pa.Table, fields: Fields, sizes: NDArray[np.int64], cuts: list[_Cut]
-) -> tuple[Fields, NDArray[np.int64]]:
+    rows: pa.Table, fields: EncodedFields, sizes: NDArray[np.int64], cuts: list[_Cut]
+) -> tuple[EncodedFields, NDArray[np.int64]]:
     """The rows of the cuts, one behind the other; nothing is copied where they lie so."""
     begin, end = cuts[0].rows.start, cuts[-1].rows.end
     if sum(stretch.end - stretch.start for stretch, _ in cuts) == end - begin:
@@ -198,9 +198,9 @@ def _chosen(
     return _fields(rows.take(pa.array(chosen)).combine_chunks()), sizes[chosen]
 
 
-def _fields(rows: pa.Table) -> Fields:
+def _fields(rows: pa.Table) -> EncodedFields:
     key, headers = rows["key"].chunk(0), rows["headers"].chunk(0)
-    return Fields(
+    return EncodedFields(
         rows["timestamp"].chunk(0).to_numpy(),
         key if key.null_count < len(key) else None,
         rows["value"].chunk(0),

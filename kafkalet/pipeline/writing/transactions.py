@@ -38,7 +38,7 @@ FIRST_PRODUCER_ID = 1_000_000_000
 DEFAULT_PRODUCERS = 3
 
 
-class Shape(NamedTuple):
+class TransactionShape(NamedTuple):
     """How many producers do what; the module says it."""
 
     transactional_share: float = 0.0
@@ -102,7 +102,14 @@ class Shaping:
     """Shapes one partition, batch by batch. `highest_known` is the highest producer id that its log knows."""
 
     def __init__(
-        self, shape: Shape, topic: str, partition: int, task: int, *, leader_epoch: int, highest_known: int = -1
+        self,
+        shape: TransactionShape,
+        topic: str,
+        partition: int,
+        task: int,
+        *,
+        leader_epoch: int,
+        highest_known: int = -1,
     ) -> None:
         self._shape = shape
         self._leader_epoch = leader_epoch

@@ -17,7 +17,7 @@ from kafkalet.protocol.records.codecs import Codec
 
 from .cutting import Limits
 from .segments import SegmentLimits
-from .transactions import Shape
+from .transactions import TransactionShape
 
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
@@ -37,7 +37,7 @@ class WriteOptions(NamedTuple):
     segments: SegmentLimits = SegmentLimits()
     leader_epoch: int | None = None
     durable: bool = True
-    shape: Shape | None = None
+    shape: TransactionShape | None = None
 
     def partitions_of(self, topic: str) -> int | None:
         """How many partitions a new topic was said to have."""
@@ -90,8 +90,8 @@ def check_topic(topic: str) -> None:
         raise BadOption(f"{topic!r} is no name of a topic: 1 to 249 of the characters a-z, A-Z, 0-9, . _ and -")
 
 
-def _shape(given: GivenOptions) -> Shape | None:
-    shape = Shape(
+def _shape(given: GivenOptions) -> TransactionShape | None:
+    shape = TransactionShape(
         transactional_share=given["transactionalShare"],
         aborted_share=given["abortedShare"],
         open_transactions=given["openTransactions"],
@@ -104,7 +104,7 @@ def _shape(given: GivenOptions) -> Shape | None:
     return shape if shape.producers or shape.transactional_share or shape.open_transactions else None
 
 
-def _limits(given: GivenOptions, shape: Shape | None) -> Limits:
+def _limits(given: GivenOptions, shape: TransactionShape | None) -> Limits:
     """A transaction ends with a batch, so batches are no larger than transactions."""
     records: int = given["batchRecords"] or 1 << 31
     if shape is not None and shape.transactional_share:

@@ -24,7 +24,7 @@ from .commit import commit, recover
 from .fragments import Fragment
 from .ground import Ground, start_of
 from .rows import Sorter, check_columns
-from .task import Origin, TaskLogs
+from .task import FragmentStart, TaskLogs
 from .write_options import write_options
 
 if TYPE_CHECKING:
@@ -90,10 +90,10 @@ class KafkaLogWriter(DataSourceArrowWriter):
             raise BadOption(f"partitions is {wanted} for topic {topic}, which has {there} already")
         return wanted
 
-    def _origin_of(self, topic: str, partition: int) -> Origin:
+    def _origin_of(self, topic: str, partition: int) -> FragmentStart:
         log = None if self.overwrite else Ground(self.options.path).log(topic, partition)
         known = producers.at_end(log) if log is not None and self.options.shape else {}
-        return Origin(start_of(log, self.options.leader_epoch), max(known, default=-1))
+        return FragmentStart(start_of(log, self.options.leader_epoch), max(known, default=-1))
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """On the driver, when all tasks are done: what they wrote becomes visible."""

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafkalet.pipeline.audit.asking import NOTHING, Answer, Answers, search, whole_log
+from kafkalet.pipeline.audit.asking import NOTHING, Answers, LogPlace, search, whole_log
 from kafkalet.pipeline.audit.tasks import begin, tasks_of
 from kafkalet.pipeline.logs.directory import PartitionLog
 from kafkalet.storage.lookup import MAX_TIMESTAMP, find
@@ -30,7 +30,9 @@ def same_as_the_log(made: Made, max_bytes: int = 1 << 30) -> None:
     answers = answers_of(log, queries, max_bytes)
     for timestamp, answer in zip(queries.tolist(), answers.each(), strict=True):
         wanted = find(made.log, timestamp)
-        assert answer == (Answer() if wanted is None else Answer(wanted.offset, wanted.timestamp, wanted.leader_epoch))
+        assert answer == (
+            LogPlace() if wanted is None else LogPlace(wanted.offset, wanted.timestamp, wanted.leader_epoch)
+        )
     largest = find(made.log, MAX_TIMESTAMP)
     assert largest is not None
     assert answers.largest[:2] == (largest.offset, largest.timestamp)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kafkalet.pipeline.audit.asking import Answer, Answers
-from kafkalet.pipeline.audit.comparing import Comparison, Expected, compare
+from kafkalet.pipeline.audit.asking import Answers, LogPlace
+from kafkalet.pipeline.audit.comparing import Comparison, ExpectedPartition, compare
 from kafkalet.pipeline.live.lookups import EARLIEST, LATEST, MAX_TIMESTAMP, Found, Lookup
 from kafkalet.pipeline.live.refusals import PartitionRefused
 from kafkalet.protocol.errors import Code, KafkaError
@@ -55,7 +55,9 @@ def asked(
     stable: int = 9,
 ) -> tuple[Any, list[str]]:
     found = np.array([[offset, at, 0 if offset >= 0 else -1] for offset, at in QUERIES.values()]).T
-    expected = Expected("t", 0, "/t-0", 0, 0, 9, stable, np.array(list(QUERIES)), Answers(found, Answer(7, 25, 0)))
+    expected = ExpectedPartition(
+        "t", 0, "/t-0", 0, 0, 9, stable, np.array(list(QUERIES)), Answers(found, LogPlace(7, 25, 0))
+    )
     broker: Any = Scripted(list(bounds) or [(0, stable, 9)], answers or {})
     compared = compare(broker, expected)
     return compared, [finding.message for finding in compared.findings.found]
@@ -122,7 +124,7 @@ def test_a_log_start_that_moves_leaves_nothing_to_compare() -> None:
 def test_a_last_stable_offset_may_be_lifted_to_the_log_start() -> None:
     """Kafka 3 does, where a transaction began below it."""
     found = np.full((3, 0), -1)
-    expected = Expected("t", 0, "/t-0", 0, 4, 9, 2, np.array([], np.int64), Answers(found, Answer(7, 25, 0)))
+    expected = ExpectedPartition("t", 0, "/t-0", 0, 4, 9, 2, np.array([], np.int64), Answers(found, LogPlace(7, 25, 0)))
     for stable in (2, 4):
         broker: Any = Scripted([(4, stable, 9)], {(MAX_TIMESTAMP, "read_committed"): NONE})
         assert compare(broker, expected).findings.total == 0
@@ -141,8 +143,8 @@ def test_a_refusal_is_told() -> None:
 
 
 def test_a_log_start_below_the_first_segment_is_found() -> None:
-    nothing = Answers(np.full((3, 0), -1), Answer(7, 25, 0))
-    expected = Expected("t", 0, "/t-0", 3, 2, 9, 9, np.array([], np.int64), nothing)
+    nothing = Answers(np.full((3, 0), -1), LogPlace(7, 25, 0))
+    expected = ExpectedPartition("t", 0, "/t-0", 3, 2, 9, 9, np.array([], np.int64), nothing)
     broker: Any = Scripted([(2, 9, 9)], {})
     (finding,) = compare(broker, expected).findings.found
     assert finding.message == "the log starts at 2, its segments hold 3 to 9"

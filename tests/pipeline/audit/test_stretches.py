@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from struct import pack
 
-from kafkalet.pipeline.audit.stretches import Stretch, whole
+from kafkalet.pipeline.audit.stretches import AuditRange, whole
 from kafkalet.pipeline.audit.tasks import begin, tasks_of
 from kafkalet.pipeline.logs.directory import open_partition
 
 from .audited import entries, make, overwrite, segments
 
 
-def parts(directory: Path, max_bytes: int) -> list[Stretch]:
+def parts(directory: Path, max_bytes: int) -> list[AuditRange]:
     return [task.stretch for task in tasks_of([begin(open_partition(str(directory)), None)], max_bytes)]
 
 

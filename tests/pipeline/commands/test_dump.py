@@ -10,7 +10,7 @@ import pytest
 from kafkalet.pipeline.commands.command_line import parse
 from kafkalet.pipeline.commands.dump import prepare
 from kafkalet.pipeline.commands.running import Running
-from kafkalet.pipeline.dumping.shape import Shape
+from kafkalet.pipeline.dumping.shape import DumpShape
 from kafkalet.pipeline.logs.directory import UnreadableLog
 from kafkalet.pipeline.option_types import BadOption
 
@@ -31,7 +31,7 @@ def test_the_source_is_told_what_the_command_line_says() -> None:
     arguments = ["dump", "/d", "--out", "/o", "--format", "jsonl", "--compression", "gzip", "--subscribe", "a"]
     options = prepare(parse(arguments, "p"))._options
     assert options.source == {"paths": '["/d"]', "subscribe": "a"}
-    assert (options.out, options.shape) == ("/o", Shape("jsonl", "gzip"))
+    assert (options.out, options.shape) == ("/o", DumpShape("jsonl", "gzip"))
 
 
 def test_a_broker_may_be_read() -> None:

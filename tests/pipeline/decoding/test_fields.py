@@ -1,6 +1,6 @@
 import numpy as np
 
-from kafkalet.pipeline.decoding.fields import Fields, read_fields
+from kafkalet.pipeline.decoding.fields import RecordFields, read_fields
 from kafkalet.protocol.records.record import Record, encode_records
 from tests.protocol.records.strategies import NOW
 
@@ -12,7 +12,7 @@ ROWS = [
 ]
 
 
-def fields_of(rows: list[Record], damage: dict[int, int] | None = None) -> tuple[bytes, Fields]:
+def fields_of(rows: list[Record], damage: dict[int, int] | None = None) -> tuple[bytes, RecordFields]:
     pieces = [encode_records([row], 0, NOW) for row in rows]
     data = bytearray(b"".join(pieces))
     for position, byte in (damage or {}).items():

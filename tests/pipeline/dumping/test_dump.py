@@ -13,9 +13,9 @@ import kafkalet
 from kafkalet.clock import ManualClock
 from kafkalet.pipeline.dumping import dump as module
 from kafkalet.pipeline.dumping.dump import LOCK, DumpRefused, dump, dump_options, plan
-from kafkalet.pipeline.dumping.files import Written
+from kafkalet.pipeline.dumping.files import WrittenFile
 from kafkalet.pipeline.dumping.manifest import read_manifest
-from kafkalet.pipeline.dumping.runs import STAGING, Run
+from kafkalet.pipeline.dumping.runs import STAGING, DumpRun
 from kafkalet.pipeline.option_types import BadOption
 from kafkalet.pipeline.positions import DataLoss
 from tests.pipeline.history import History, Seen, history
@@ -40,7 +40,7 @@ def serving(written: History) -> Iterator[str]:
         yield broker.bootstrap_servers
 
 
-def run(spark: "SparkSession", out: Path, source: dict[str, str], file_format: str = "parquet") -> Run | None:
+def run(spark: "SparkSession", out: Path, source: dict[str, str], file_format: str = "parquet") -> DumpRun | None:
     return dump(spark, dump_options(source, str(out), file_format), lambda _: None, clock=ManualClock())
 
 
@@ -226,7 +226,7 @@ def test_dump_of_before_date_folders_goes_on_by_day(written: History, tmp_path: 
     told = dump_options({"path": str(written.directory)}, str(tmp_path), "parquet")
     found = plan(told)
     settings = {name: text for name, text in module._settings(told, found.read).items() if name != "dateFolders"}
-    module_write(tmp_path, Run(1, "", settings, [], []).after(found.manifest))
+    module_write(tmp_path, DumpRun(1, "", settings, [], []).after(found.manifest))
     assert plan(told).manifest.run == 1
     with pytest.raises(DumpRefused, match="is a dump with dateFolders=day, and none is asked for"):
         plan(dump_options({"path": str(written.directory)}, str(tmp_path), "parquet", date_folders="none"))
@@ -241,7 +241,7 @@ def test_bad_target_size_is_refused(size: str) -> None:
 def test_a_topic_that_was_made_anew_is_a_loss(written: History, tmp_path: Path) -> None:
     told = dump_options({"path": str(written.directory), "subscribe": "txn"}, str(tmp_path), "parquet")
     found = plan(told)
-    done = Run(1, "", module._settings(told, found.read), found.covered, [])
+    done = DumpRun(1, "", module._settings(told, found.read), found.covered, [])
     other = done.after(found.manifest)._replace(topic_ids={"txn": "another"})
     module_write(tmp_path, other)
     with pytest.raises(DataLoss, match=r"txn-0 was dumped to offset .* its topic was made anew"):
@@ -257,7 +257,7 @@ def module_write(out: Path, manifest: Any) -> None:
 def test_all_runs_of_a_dump_are_one_table(written: History, tmp_path: Path) -> None:
     told = dump_options({"path": str(written.directory)}, str(tmp_path), "parquet")
     found = plan(told)
-    module_write(tmp_path, Run(1, "", module._settings(told, found.read), [], []).after(found.manifest))
+    module_write(tmp_path, DumpRun(1, "", module._settings(told, found.read), [], []).after(found.manifest))
     assert plan(told).manifest.run == 1
     for source, file_format, words in [
         ({"includeBatch": "true"}, "parquet", "is a dump with includeBatch=false, and true is asked for"),
@@ -305,8 +305,8 @@ def test_two_runs_at_once_are_one_too_many(written: History, tmp_path: Path) -> 
 def test_files_that_this_machine_does_not_see_are_told_of(
     spark: "SparkSession", written: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def elsewhere(*_: Any) -> list[Written]:
-        return [Written("_staging/a/0.parquet", "txn", 0, "2013-01-01", 0, 1, 2, 3)]
+    def elsewhere(*_: Any) -> list[WrittenFile]:
+        return [WrittenFile("_staging/a/0.parquet", "txn", 0, "2013-01-01", 0, 1, 2, 3)]
 
     monkeypatch.setattr(module, "_write", elsewhere)
     told = dump_options({"path": str(written.directory), "subscribe": "txn"}, str(tmp_path), "parquet")

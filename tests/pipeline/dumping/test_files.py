@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafkalet.pipeline.dumping import files
-from kafkalet.pipeline.dumping.files import Written, characters, write_files
-from kafkalet.pipeline.dumping.shape import Shape
+from kafkalet.pipeline.dumping.files import WrittenFile, characters, write_files
+from kafkalet.pipeline.dumping.shape import DumpShape
 
 DAY_US = 86_400_000_000
-PARQUET, LINES = Shape("parquet", "zstd"), Shape("jsonl", "none")
+PARQUET, LINES = DumpShape("parquet", "zstd"), DumpShape("jsonl", "none")
 
 
 def rows(offsets: Sequence[int], days: Sequence[int], topic: Any = "t", partition: Any = 0) -> pa.RecordBatch:
@@ -40,12 +40,12 @@ def lines(offsets: Sequence[int], days: Sequence[int]) -> pa.RecordBatch:
     return batch.append_column("line", pa.array([f'{{"offset":{offset}}}\n' for offset in offsets]))
 
 
-def written(out: Path, batches: Sequence[pa.RecordBatch], shape: Shape = PARQUET) -> list[Written]:
+def written(out: Path, batches: Sequence[pa.RecordBatch], shape: DumpShape = PARQUET) -> list[WrittenFile]:
     """The answer of a task that was given these rows."""
     return write_files(batches, str(out), "_staging", shape)
 
 
-def offsets_of(out: Path, file: Written) -> list[int]:
+def offsets_of(out: Path, file: WrittenFile) -> list[int]:
     found: list[int] = pq.read_table(out / file.staged)["offset"].to_pylist()
     return found
 
@@ -91,7 +91,7 @@ def test_parquet_has_the_columns_that_are_not_in_the_names_of_folders(tmp_path: 
 
 @pytest.mark.parametrize("compression", ["none", "gzip", "zstd"])
 def test_lines_are_the_file(tmp_path: Path, compression: str) -> None:
-    (file,) = written(tmp_path, [lines([1, 2], [0, 0]), lines([3], [0])], Shape("jsonl", compression))
+    (file,) = written(tmp_path, [lines([1, 2], [0, 0]), lines([3], [0])], DumpShape("jsonl", compression))
     how = None if compression == "none" else compression
     with pa.input_stream(str(tmp_path / file.staged), compression=how) as stream:
         assert stream.read() == b'{"offset":1}\n{"offset":2}\n{"offset":3}\n'
@@ -119,7 +119,7 @@ def test_many_rows_become_several_row_groups_of_one_file(tmp_path: Path, monkeyp
 
 @pytest.mark.parametrize("file_format", ["parquet", "jsonl"])
 def test_file_of_the_target_size_is_closed_and_another_begun(tmp_path: Path, file_format: str) -> None:
-    shape = Shape(file_format, "none", target_file_bytes=2000)
+    shape = DumpShape(file_format, "none", target_file_bytes=2000)
     make = rows if file_format == "parquet" else lines
     found = written(tmp_path, [make([offset], [0]) for offset in range(100, 600)], shape)
     assert len(found) > 2
@@ -140,7 +140,7 @@ def test_file_of_the_target_size_is_closed_and_another_begun(tmp_path: Path, fil
 )
 def test_date_is_the_period_of_a_folder(tmp_path: Path, period: str, dates: dict[str, list[int]]) -> None:
     batch = rows([0, 1, 2, 3, 4], [15706, 15736, 15706, 15737, -1])
-    found = written(tmp_path, [batch], Shape("parquet", "zstd", date_folders=period))
+    found = written(tmp_path, [batch], DumpShape("parquet", "zstd", date_folders=period))
     assert {file.date: offsets_of(tmp_path, file) for file in found} == dates
 
 

@@ -9,17 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafkalet.pipeline.dumping import merging
-from kafkalet.pipeline.dumping.files import Written, write_files
+from kafkalet.pipeline.dumping.files import WrittenFile, write_files
 from kafkalet.pipeline.dumping.merging import groups_of, merge
-from kafkalet.pipeline.dumping.shape import Shape
+from kafkalet.pipeline.dumping.shape import DumpShape
 from tests.pipeline.dumping.test_files import lines, offsets_of, rows
 
 
-def file(first: int, size: int, date: str = "2013-01-01", partition: int = 0) -> Written:
-    return Written(f"_staging/{first}", "t", partition, date, first, first, 1, size)
+def file(first: int, size: int, date: str = "2013-01-01", partition: int = 0) -> WrittenFile:
+    return WrittenFile(f"_staging/{first}", "t", partition, date, first, first, 1, size)
 
 
-def sizes(files: list[Written], target: int = 100) -> list[list[int]]:
+def sizes(files: list[WrittenFile], target: int = 100) -> list[list[int]]:
     return [[each.size_bytes for each in group] for group in groups_of(files, target)]
 
 
@@ -53,7 +53,7 @@ def test_every_file_is_in_one_group_that_is_not_too_large(made: list[tuple[int, 
 
 
 def test_merged_parquet_has_the_rows_of_its_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shape = Shape("parquet", "zstd")
+    shape = DumpShape("parquet", "zstd")
     sources = [
         each
         for start in (0, 10, 20)
@@ -70,7 +70,7 @@ def test_merged_parquet_has_the_rows_of_its_sources(tmp_path: Path, monkeypatch:
 
 @pytest.mark.parametrize("compression", ["none", "gzip", "zstd"])
 def test_merged_lines_are_those_of_its_sources(tmp_path: Path, compression: str) -> None:
-    shape = Shape("jsonl", compression)
+    shape = DumpShape("jsonl", compression)
     sources = [
         each
         for start in (0, 10)

@@ -12,8 +12,8 @@ from kafkalet.pipeline.dumping.manifest import EMPTY, Dumped, Manifest, read_man
 from kafkalet.pipeline.dumping.runs import (
     STAGING,
     Covered,
+    DumpRun,
     File,
-    Run,
     clear_staging,
     commit,
     finish,
@@ -25,7 +25,7 @@ from kafkalet.pipeline.dumping.runs import (
 SETTINGS = {"format": "jsonl"}
 
 
-def run_of(out: Path, number: int, start: int, end: int, names: str = "ab") -> Run:
+def run_of(out: Path, number: int, start: int, end: int, names: str = "ab") -> DumpRun:
     """A run whose files lie in staging, one record in each."""
     files = []
     for offset, name in enumerate(names, start):
@@ -35,7 +35,7 @@ def run_of(out: Path, number: int, start: int, end: int, names: str = "ab") -> R
         files.append(
             File(staged, f"topic=t/partition=0/date=2013-01-01/{number}{name}.jsonl", "t", 0, offset, offset, 1, 2)
         )
-    return Run(number, "2013-01-01T00:00:00.000Z", SETTINGS, [Covered("t", 0, "id", start, end)], files)
+    return DumpRun(number, "2013-01-01T00:00:00.000Z", SETTINGS, [Covered("t", 0, "id", start, end)], files)
 
 
 def contents(out: Path) -> list[str]:

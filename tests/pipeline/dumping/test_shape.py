@@ -2,20 +2,20 @@
 
 import pytest
 
-from kafkalet.pipeline.dumping.shape import COMPRESSIONS, Shape
+from kafkalet.pipeline.dumping.shape import COMPRESSIONS, DumpShape
 
 
 @pytest.mark.parametrize(
     ("shape", "suffix"),
     [
-        (Shape("parquet", "zstd"), ".parquet"),
-        (Shape("parquet", "none"), ".parquet"),
-        (Shape("jsonl", "none"), ".jsonl"),
-        (Shape("jsonl", "gzip"), ".jsonl.gz"),
-        (Shape("jsonl", "zstd"), ".jsonl.zst"),
+        (DumpShape("parquet", "zstd"), ".parquet"),
+        (DumpShape("parquet", "none"), ".parquet"),
+        (DumpShape("jsonl", "none"), ".jsonl"),
+        (DumpShape("jsonl", "gzip"), ".jsonl.gz"),
+        (DumpShape("jsonl", "zstd"), ".jsonl.zst"),
     ],
 )
-def test_a_name_ends_as_readers_expect(shape: Shape, suffix: str) -> None:
+def test_a_name_ends_as_readers_expect(shape: DumpShape, suffix: str) -> None:
     assert shape.suffix == suffix
 
 
@@ -33,4 +33,4 @@ def test_text_is_not_compressed_unless_it_is_asked_for() -> None:
     ],
 )
 def test_folder_is_named_after_its_period(period: str, date: str, folder: str) -> None:
-    assert Shape("parquet", "zstd", date_folders=period).folder("t", 7, date) == folder
+    assert DumpShape("parquet", "zstd", date_folders=period).folder("t", 7, date) == folder

@@ -5,20 +5,20 @@ from pathlib import Path
 import pytest
 
 from kafkalet.pipeline.dumping.durable import read_json
-from kafkalet.pipeline.dumping.files import Written
-from kafkalet.pipeline.dumping.shape import Shape
-from kafkalet.pipeline.dumping.sink import Answer, DumpFiles, FilesWriter
+from kafkalet.pipeline.dumping.files import WrittenFile
+from kafkalet.pipeline.dumping.shape import DumpShape
+from kafkalet.pipeline.dumping.sink import DumpFiles, FilesWriter, FilesWritten
 from tests.pipeline.dumping.test_files import rows
 
 ANSWERS = "_staging/answers.json"
-SHAPE = Shape("parquet", "zstd")
+SHAPE = DumpShape("parquet", "zstd")
 
 
 def test_the_answers_of_tasks_are_gathered_in_one_file(tmp_path: Path) -> None:
     writer = FilesWriter(str(tmp_path), ANSWERS, SHAPE)
     one, two = writer.write(iter([rows([0, 1], [0, 1])])), writer.write(iter([rows([5], [0])]))
-    writer.commit([one, None, two, Answer(())])
-    found = [Written(*file) for file in read_json(str(tmp_path / ANSWERS))["files"]]
+    writer.commit([one, None, two, FilesWritten(())])
+    found = [WrittenFile(*file) for file in read_json(str(tmp_path / ANSWERS))["files"]]
     assert found == [*one.files, *two.files]
     assert [(file.first_offset, file.last_offset) for file in found] == [(0, 0), (1, 1), (5, 5)]
 
@@ -27,7 +27,7 @@ def test_an_attempt_that_nobody_heard_of_is_in_no_answer(tmp_path: Path) -> None
     writer = FilesWriter(str(tmp_path), ANSWERS, SHAPE)
     lost, kept = (writer.write(iter([rows([0], [0])])) for _ in range(2))
     writer.commit([kept])
-    assert [Written(*file) for file in read_json(str(tmp_path / ANSWERS))["files"]] == [*kept.files]
+    assert [WrittenFile(*file) for file in read_json(str(tmp_path / ANSWERS))["files"]] == [*kept.files]
     assert lost.files[0].staged != kept.files[0].staged
 
 

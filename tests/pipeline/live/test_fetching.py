@@ -5,7 +5,7 @@ import pytest
 
 import kafkalet
 from kafkalet.pipeline.live.broker import LiveBroker
-from kafkalet.pipeline.live.fetching import Answer, PartitionFetcher
+from kafkalet.pipeline.live.fetching import FetchAnswer, PartitionFetcher
 from kafkalet.pipeline.live.refusals import OffsetOutOfRange, PartitionRefused, Unreachable
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, DecodeError, KafkaError
@@ -15,7 +15,7 @@ from kafkalet.protocol.records.build import build_batch, numbered
 from kafkalet.protocol.wire import ZERO_UUID
 
 from .scripted import HANG_UP, SILENT, TOPIC_ID, ScriptedBroker, fetched, found
-from .scripted import Answer as Scripted
+from .scripted import FetchAnswer as Scripted
 
 QUICK = {"retry.backoff.ms": "1", "default.api.timeout.ms": "300"}
 RECORDS = build_batch(numbered([(1, b"k", b"v" * 100, ())]))
@@ -39,7 +39,7 @@ def fetcher(live: LiveBroker) -> Iterator[PartitionFetcher]:
         yield made
 
 
-def records(answer: Answer) -> bytes:
+def records(answer: FetchAnswer) -> bytes:
     return bytes(answer.buffer[answer.start : answer.end])
 
 

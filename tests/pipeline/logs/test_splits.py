@@ -13,7 +13,7 @@ from kafkalet.pipeline.logs import stretches
 from kafkalet.pipeline.logs.directory import PartitionLog, open_partition
 from kafkalet.pipeline.logs.files import CorruptFile
 from kafkalet.pipeline.logs.indexes import offset_index_bytes, read_offset_index
-from kafkalet.pipeline.logs.splits import Cutter, Piece, Split, renewed, split
+from kafkalet.pipeline.logs.splits import Piece, Split, SplitCutter, renewed, split
 from kafkalet.protocol.records.codecs import Codec
 
 from .made import CONFIG, T0, Made
@@ -115,7 +115,7 @@ def test_many_places_are_thinned_out(log: PartitionLog, monkeypatch: pytest.Monk
 
 
 def test_many_ranges_of_a_log_are_cut_by_one(log: PartitionLog) -> None:
-    cutter = Cutter(log)
+    cutter = SplitCutter(log)
     for start in range(0, END, 7):
         assert seen(cutter.split(start, start + 7, 300)) == list(range(start, min(start + 7, END)))
 

@@ -10,7 +10,7 @@ import pytest
 from kafkalet.pipeline.logs.directory import open_partition
 from kafkalet.pipeline.logs.heads import heads
 from kafkalet.pipeline.logs.indexed import IndexedSegment
-from kafkalet.pipeline.logs.stretches import Stretch, stretch_of
+from kafkalet.pipeline.logs.stretches import IndexStretch, stretch_of
 
 from .made import CONFIG, T0, Made
 
@@ -36,7 +36,7 @@ def entries(segment: IndexedSegment) -> list[int]:
 
 def stretch(
     segment: IndexedSegment, start: int, end: int | None, max_bytes: int = 1 << 30, not_before_ms: int | None = None
-) -> Stretch:
+) -> IndexStretch:
     found = stretch_of(segment, start, end, max_bytes, not_before_ms)
     assert found is not None
     return found

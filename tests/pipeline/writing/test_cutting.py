@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafkalet.pipeline.writing.cutting import Cutter, Limits
+from kafkalet.pipeline.writing.cutting import BatchCutter, Limits
 from kafkalet.protocol.records.build import build_batch
 from kafkalet.protocol.records.record import Record
 
@@ -19,7 +19,7 @@ def batch_bytes(rows: list[tuple[int, int]]) -> int:
 
 def cut(rows: list[tuple[int, int]], limits: Limits) -> list[int]:
     sizes = np.array([1 + 1 + (1 if size < 64 else 2) + size + 1 for size, _ in rows], np.int64)
-    return Cutter(sizes, np.array([time for _, time in rows], np.int64), limits).cut(0, len(rows))
+    return BatchCutter(sizes, np.array([time for _, time in rows], np.int64), limits).cut(0, len(rows))
 
 
 @given(records, st.integers(100, 2000))
@@ -41,8 +41,8 @@ steady = st.lists(
 def test_the_quick_way_cuts_where_the_exact_one_does(rows: list[tuple[int, int]]) -> None:
     sizes = np.array([size for size, _ in rows], np.int64)
     times = np.cumsum(np.array([wait for _, wait in rows], np.int64))
-    quick = Cutter(sizes, times, Limits(2000))
-    exact = Cutter(np.append(sizes, 1 << 20), np.append(times, 0), Limits(2000))
+    quick = BatchCutter(sizes, times, Limits(2000))
+    exact = BatchCutter(np.append(sizes, 1 << 20), np.append(times, 0), Limits(2000))
     assert quick.is_steady(0, len(rows))
     assert not exact.is_steady(0, len(rows))
     assert quick.cut(0, len(rows)) == exact.cut(0, len(rows))
@@ -57,10 +57,10 @@ def test_a_batch_may_be_bounded_by_its_records() -> None:
 
 
 def test_no_rows_are_no_batch() -> None:
-    assert Cutter(np.empty(0, np.int64), np.empty(0, np.int64), Limits()).cut(0, 0) == []
+    assert BatchCutter(np.empty(0, np.int64), np.empty(0, np.int64), Limits()).cut(0, 0) == []
 
 
 def test_times_may_fall_where_another_run_begins() -> None:
-    cutter = Cutter(np.full(9, 100, np.int64), np.array([5, 6, 7, 1, 2, 3, 3, 2, 4], np.int64), Limits())
+    cutter = BatchCutter(np.full(9, 100, np.int64), np.array([5, 6, 7, 1, 2, 3, 3, 2, 4], np.int64), Limits())
     assert [cutter.is_steady(start, start + 3) for start in (0, 3, 6)] == [True, True, False]
     assert not cutter.is_steady(0, 6)

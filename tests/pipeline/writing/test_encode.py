@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafkalet.pipeline.writing.encode import Fields, encode, encode_headers
+from kafkalet.pipeline.writing.encode import EncodedFields, encode, encode_headers
 from kafkalet.pipeline.writing.rows import HEADERS
 from kafkalet.protocol.records.record import Record, encode_records
 
@@ -16,11 +16,11 @@ headers = st.none() | st.lists(st.tuples(st.text(max_size=70), st.none() | st.bi
 rows = st.lists(st.tuples(st.integers(0, 1 << 45) | st.integers(0, 300), small, small, headers), min_size=1)
 
 
-def fields(rows: list[tuple[int, bytes | None, bytes | None, list[Header] | None]]) -> Fields:
+def fields(rows: list[tuple[int, bytes | None, bytes | None, list[Header] | None]]) -> EncodedFields:
     columns = list(zip(*rows, strict=True))
     key = pa.array(columns[1], pa.binary())
     tail = [None if each is None else [{"key": name, "value": value} for name, value in each] for each in columns[3]]
-    return Fields(
+    return EncodedFields(
         np.array(columns[0], np.int64),
         key if key.null_count < len(key) else None,
         pa.array(columns[2], pa.binary()),

@@ -4,7 +4,7 @@ import pytest
 
 from kafkalet.broker.seeding.partitioner import partition_of
 from kafkalet.pipeline.option_types import BadOption
-from kafkalet.pipeline.writing.rows import BadRows, Sorter, Stretch, check_columns, stretches
+from kafkalet.pipeline.writing.rows import BadRows, RowRun, Sorter, check_columns, stretches
 
 from .making import T0, rows
 
@@ -107,5 +107,5 @@ def test_text_is_taken_as_utf_8() -> None:
 def test_runs_of_one_place_are_found() -> None:
     import numpy as np
 
-    assert stretches(np.array([3, 3, 0, 5, 5])) == [Stretch(3, 0, 2), Stretch(0, 2, 3), Stretch(5, 3, 5)]
+    assert stretches(np.array([3, 3, 0, 5, 5])) == [RowRun(3, 0, 2), RowRun(0, 2, 3), RowRun(5, 3, 5)]
     assert stretches(np.empty(0, np.int64)) == []

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafkalet.clock import ManualClock
-from kafkalet.pipeline.writing.segments import Placed, SegmentFiles, SegmentFull, SegmentLimits, Written
+from kafkalet.pipeline.writing.segments import Placed, SegmentFiles, SegmentFull, SegmentLimits, WrittenSegment
 from kafkalet.storage.config import LogConfig
 from kafkalet.storage.directory import LogDirectory
 
@@ -18,7 +18,7 @@ def batch(offset: int, size: int, timestamp: int = T0) -> Placed:
     return Placed(offset, offset, timestamp, (bytes(size),))
 
 
-def write(path: Path, batches: list[Placed], **limits: int) -> tuple[Written, ...]:
+def write(path: Path, batches: list[Placed], **limits: int) -> tuple[WrittenSegment, ...]:
     files = SegmentFiles(str(path), SegmentLimits(**limits), durable=False)
     files.append(batches)
     return files.close()
@@ -26,13 +26,13 @@ def write(path: Path, batches: list[Placed], **limits: int) -> tuple[Written, ..
 
 def test_a_segment_ends_before_it_is_too_large(tmp_path: Path) -> None:
     segments = write(tmp_path, [batch(at, 400) for at in range(5)], segment_bytes=1000)
-    assert segments == (Written(0, 800), Written(2, 800), Written(4, 400))
+    assert segments == (WrittenSegment(0, 800), WrittenSegment(2, 800), WrittenSegment(4, 400))
     assert (tmp_path / f"{2:020d}.log").stat().st_size == 800
 
 
 def test_a_segment_ends_when_it_would_hold_too_much_time(tmp_path: Path) -> None:
     batches = [batch(0, 10, T0), batch(1, 10, T0 + 100), batch(2, 10, T0 + 101), batch(3, 10, T0 + 150)]
-    assert write(tmp_path, batches, segment_ms=100) == (Written(0, 20), Written(2, 20))
+    assert write(tmp_path, batches, segment_ms=100) == (WrittenSegment(0, 20), WrittenSegment(2, 20))
 
 
 def test_a_segment_ends_when_an_index_is_full(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from kafkalet.pipeline.logs.ends import aborted_transactions, last_stable_offset, log_end_offset, open_transactions
 from kafkalet.pipeline.logs.transactions import verify_transactions
-from kafkalet.pipeline.writing.transactions import FIRST_PRODUCER_ID, Aborted, Marker, Shape, Shaping, Stamp
+from kafkalet.pipeline.writing.transactions import FIRST_PRODUCER_ID, Aborted, Marker, Shaping, Stamp, TransactionShape
 from kafkalet.protocol.records.control import ControlType, control_type
 
 from .making import T0, entries, load, log, numbered, records
@@ -16,7 +16,7 @@ HALF = {"transactionalShare": "0.5", "abortedShare": "0.4", "transactionSize": 1
 
 
 def shaping(**fields: object) -> Shaping:
-    return Shaping(Shape(**fields), "t", 0, 0, leader_epoch=0)  # type: ignore[arg-type]
+    return Shaping(TransactionShape(**fields), "t", 0, 0, leader_epoch=0)  # type: ignore[arg-type]
 
 
 def test_a_transaction_ends_with_a_marker_when_it_is_large_enough() -> None:
