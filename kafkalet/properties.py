@@ -133,33 +133,52 @@ Check = Callable[[str, Value], None]
 """Looks at the value of the property of that name; raises InvalidProperty when it is not allowed."""
 
 
-def at_least(low: float) -> Check:
-    """Numbers from `low` up."""
-    return between(low, float("inf"))
+class Range:
+    """A check of numbers: from `low` to `high`, both allowed. Its text says what is allowed."""
 
+    def __init__(self, low: float, high: float = float("inf")) -> None:
+        self.low = low
+        self.high = high
 
-def between(low: float, high: float) -> Check:
-    """Numbers from `low` to `high`, both allowed."""
-
-    def check(name: str, value: Value) -> None:
+    def __call__(self, name: str, value: Value) -> None:
         assert isinstance(value, (int, float))
-        if value < low:
-            raise InvalidProperty(name, as_text(value), f"Value must be at least {low}")
-        if value > high:
-            raise InvalidProperty(name, as_text(value), f"Value must be no more than {high}")
+        if value < self.low:
+            raise InvalidProperty(name, as_text(value), f"Value must be at least {self.low}")
+        if value > self.high:
+            raise InvalidProperty(name, as_text(value), f"Value must be no more than {self.high}")
 
-    return check
+    def __str__(self) -> str:
+        return f"at least {self.low}" if self.high == float("inf") else f"{self.low} to {self.high}"
 
 
-def one_of(*allowed: str) -> Check:
-    """One of these words, written exactly so; or a list of nothing but them."""
+def at_least(low: float) -> Range:
+    """Numbers from `low` up."""
+    return Range(low)
 
-    def check(name: str, value: Value) -> None:
+
+def between(low: float, high: float) -> Range:
+    """Numbers from `low` to `high`, both allowed."""
+    return Range(low, high)
+
+
+class Words:
+    """A check of words: one of `allowed`, written exactly so; or a list of nothing but them."""
+
+    def __init__(self, *allowed: str) -> None:
+        self.allowed = allowed
+
+    def __call__(self, name: str, value: Value) -> None:
         for word in value if isinstance(value, tuple) else (value,):
-            if word not in allowed:
-                raise InvalidProperty(name, str(word), f"String must be one of: {', '.join(allowed)}")
+            if word not in self.allowed:
+                raise InvalidProperty(name, str(word), f"String must be one of: {', '.join(self.allowed)}")
 
-    return check
+    def __str__(self) -> str:
+        return ", ".join(self.allowed)
+
+
+def one_of(*allowed: str) -> Words:
+    """One of these words, written exactly so; or a list of nothing but them."""
+    return Words(*allowed)
 
 
 class Property(NamedTuple):

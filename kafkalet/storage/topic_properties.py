@@ -78,18 +78,19 @@ def format_line(format_version: str) -> str:
 
 
 def check_tiered_storage(name: str, value: Value) -> None:
-    """What a broker without `remote.log.storage.system.enable` says."""
+    """false: the broker has no tiered storage (`remote.log.storage.system.enable`)."""
     if value is True:
         raise InvalidProperty(name, "true", "Tiered Storage functionality is disabled in the broker")
 
 
 def check_gzip_level(name: str, value: Value) -> None:
+    """1 to 9, or -1."""
     if value != -1 and value not in range(1, 10):
         raise InvalidProperty(name, str(value), "Value must be between 1 and 9 or equal to -1")
 
 
 def check_throttled_replicas(name: str, value: Value) -> None:
-    """A list of `partition:broker`, or `*` for all of them (KIP-73)."""
+    """A list of partition:broker, or `*` for all of them (KIP-73)."""
     assert isinstance(value, tuple)
     for entry in value if value != ("*",) and any(value) else ():
         partition, _, broker = entry.partition(":")
@@ -100,9 +101,9 @@ def check_throttled_replicas(name: str, value: Value) -> None:
 
 
 def check_policies(name: str, value: Value) -> None:
-    """`compact` and `delete`; KIP-1161 has words of its own for an empty one."""
+    """compact, delete."""
     assert isinstance(value, tuple)
-    if "" in value:
+    if "" in value:  # KIP-1161 has words of its own for an empty one
         text = f"Configuration '{name}' values must not be empty."
         raise InvalidProperty(name, ",".join(value), text, text)
     one_of("compact", "delete")(name, value)

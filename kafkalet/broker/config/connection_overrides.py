@@ -28,7 +28,7 @@ def parse_overrides(text: str) -> dict[str, int]:
 
 
 def check_overrides(name: str, value: Value) -> None:
-    """Raise InvalidProperty unless the value can be parsed."""
+    """A list of host:number, separated by commas."""
     try:
         parse_overrides(str(value))
     except ValueError as error:
