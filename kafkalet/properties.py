@@ -12,7 +12,7 @@ topic's.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 Version = tuple[int, ...]
 Value = bool | int | float | str | tuple[str, ...] | None
@@ -258,6 +258,17 @@ class Declaration(NamedTuple):
             if version < until:
                 return self.declared._replace(**different)
         return self.declared
+
+
+class Options(TypedDict, total=False):
+    """What a row of a table may say beside the property and its documentation: the other fields of a Declaration."""
+
+    affects: str
+    update: Update
+    since: Version
+    until: Version
+    before: Mapping[Version, Mapping[str, Any]]
+    is_hidden: bool
 
 
 class PropertySet:

@@ -5,12 +5,13 @@ that have it, and the attribute of LogConfig that it affects. The order is the o
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Unpack
 
 from kafkalet.properties import (
     Check,
     Declaration,
     InvalidProperty,
+    Options,
     Property,
     PropertySet,
     Type,
@@ -110,18 +111,28 @@ def check_policies(name: str, value: Value) -> None:
 
 
 def acting(
-    name: str, type_: Type, default: str | None, documentation: str, check: Check | None = None, **rest: Any
+    name: str,
+    type_: Type,
+    default: str | None,
+    documentation: str,
+    check: Check | None = None,
+    **options: Unpack[Options],
 ) -> Declaration:
     """A property that logs obey, in the attribute of LogConfig with its name unless `affects` gives another."""
-    rest.setdefault("affects", name.replace(".", "_"))
-    return Declaration(Property(name, type_, default, check), documentation, **rest)
+    options.setdefault("affects", name.replace(".", "_"))
+    return Declaration(Property(name, type_, default, check), documentation, **options)
 
 
 def kept(
-    name: str, type_: Type, default: str | None, documentation: str, check: Check | None = None, **rest: Any
+    name: str,
+    type_: Type,
+    default: str | None,
+    documentation: str,
+    check: Check | None = None,
+    **options: Unpack[Options],
 ) -> Declaration:
     """A property that is accepted, kept and described, and has no effect here."""
-    return Declaration(Property(name, type_, default, check), documentation, **rest)
+    return Declaration(Property(name, type_, default, check), documentation, **options)
 
 
 # fmt: off

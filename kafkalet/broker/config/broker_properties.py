@@ -13,9 +13,9 @@ TOPIC_DEFAULTS      properties that give topics their defaults (`log.segment.byt
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Unpack, cast
 
-from kafkalet.properties import Check, Declaration, Property, Type, Update, Value, Version, at_least
+from kafkalet.properties import Check, Declaration, Options, Property, Type, Update, Value, Version, at_least
 from kafkalet.storage.topic_properties import DAY_MS, HOUR_MS, topic_properties
 
 from .connection_overrides import check_overrides
@@ -27,27 +27,33 @@ MINUTE_MS = 60_000
 # As with dataclasses.field, these say that they return the value which the attribute of an instance will have.
 
 
-def boolean(name: str, default: bool, documentation: str, **rest: Any) -> bool:
-    return cast(bool, Declaration(Property(name, Type.BOOLEAN, str(default).lower()), documentation, **rest))
+def boolean(name: str, default: bool, documentation: str, **options: Unpack[Options]) -> bool:
+    return cast(bool, Declaration(Property(name, Type.BOOLEAN, str(default).lower()), documentation, **options))
 
 
 def integer(
-    name: str, default: int, documentation: str, *, least: int | None = None, type_: Type = Type.INT, **rest: Any
+    name: str, default: int, documentation: str, *, least: int | None = None, **options: Unpack[Options]
 ) -> int:
+    return _number(Type.INT, name, default, documentation, least, options)
+
+
+def short(name: str, default: int, documentation: str, *, least: int | None = None, **options: Unpack[Options]) -> int:
+    return _number(Type.SHORT, name, default, documentation, least, options)
+
+
+def long(name: str, default: int, documentation: str, *, least: int | None = None, **options: Unpack[Options]) -> int:
+    return _number(Type.LONG, name, default, documentation, least, options)
+
+
+def _number(type_: Type, name: str, default: int, documentation: str, least: int | None, options: Options) -> int:
     check = None if least is None else at_least(least)
-    return cast(int, Declaration(Property(name, type_, str(default), check), documentation, **rest))
+    return cast(int, Declaration(Property(name, type_, str(default), check), documentation, **options))
 
 
-def short(name: str, default: int, documentation: str, **rest: Any) -> int:
-    return integer(name, default, documentation, type_=Type.SHORT, **rest)
-
-
-def long(name: str, default: int, documentation: str, **rest: Any) -> int:
-    return integer(name, default, documentation, type_=Type.LONG, **rest)
-
-
-def text(name: str, default: str | None, documentation: str, *, check: Check | None = None, **rest: Any) -> str | None:
-    return cast(str, Declaration(Property(name, Type.STRING, default, check), documentation, **rest))
+def text(
+    name: str, default: str | None, documentation: str, *, check: Check | None = None, **options: Unpack[Options]
+) -> str | None:
+    return cast(str, Declaration(Property(name, Type.STRING, default, check), documentation, **options))
 
 
 class BrokerProperties:

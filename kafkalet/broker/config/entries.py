@@ -93,7 +93,7 @@ def broker_entries(config: BrokerConfig, facts: Mapping[str, str]) -> Iterator[E
     known = catalog(version)
     for name, entry in known.items():
         yield _broker_entry(name, entry, given.get(name, entry.declared.default), config, facts)
-    for name in given.keys() - known.keys():
+    for name in (name for name in given if name not in known):
         yield _broker_entry(name, known_property(name, version), given[name], config, facts)
 
 

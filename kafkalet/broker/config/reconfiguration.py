@@ -10,7 +10,6 @@ ConfigurationControlManager (what the controller looks at), in this order.
 
 from collections.abc import Callable, Collection, Mapping
 from enum import IntEnum
-from typing import Any
 
 from kafkalet.broker.cluster.metadata import check_topic_name
 from kafkalet.broker.context import Context
@@ -58,7 +57,7 @@ def change(
 
 
 def _change_topic(context: Context, name: str, edit: Edit, validate_only: bool) -> None:
-    cluster: Any = context.cluster
+    cluster = context.cluster
     topic = cluster.metadata.topics.get(name)
     texts = edit({} if topic is None else topic.config)
     unknown = KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
@@ -96,7 +95,7 @@ def _prefix(kind: str, name: str, release: Release) -> str:
 
 
 def _change_broker(context: Context, name: str, edit: Edit, named: Collection[str], validate_only: bool) -> None:
-    cluster: Any = context.cluster
+    cluster = context.cluster
     node_id = _node_id(name, context) if name else None
     changed: dict[int | None, dict[str, str]] = cluster.metadata.broker_config
     before = changed.get(node_id, {})
