@@ -90,15 +90,16 @@ def _integer(type_: Type, name: str, text: str) -> int:
     return value
 
 
-_DOUBLE = re.compile(r"[+-]?(?:NaN|Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFdD]?)", re.ASCII)
-_HEX_DOUBLE = re.compile(r"([+-]?0[xX](?:[\da-fA-F]+\.?[\da-fA-F]*|\.[\da-fA-F]+)[pP][+-]?\d+)[fFdD]?", re.ASCII)
+# Texts, not compiled patterns: few brokers read a double, and all of them import this module.
+_DOUBLE = r"[+-]?(?:NaN|Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFdD]?)"
+_HEX_DOUBLE = r"([+-]?0[xX](?:[\da-fA-F]+\.?[\da-fA-F]*|\.[\da-fA-F]+)[pP][+-]?\d+)[fFdD]?"
 
 
 def _double(name: str, text: str) -> float:
     """As Java's Double.parseDouble reads it: `1.5f`, `.5`, `0x1p-3`, but neither `inf` nor `1_000`."""
-    if _DOUBLE.fullmatch(text):
+    if re.fullmatch(_DOUBLE, text, re.ASCII):
         return float(text if text[-1] in "Ny" else text.rstrip("fFdD"))
-    if found := _HEX_DOUBLE.fullmatch(text):
+    if found := re.fullmatch(_HEX_DOUBLE, text, re.ASCII):
         try:
             return float.fromhex(found[1])
         except OverflowError:

@@ -1,8 +1,13 @@
 """`kafkalet.broker.config.catalog`: all the properties a broker of a release describes."""
 
+import subprocess
+import sys
+
 import pytest
 
+from kafkalet.broker.config.broker_properties import BROKER_PROPERTIES, READ_AS_GIVEN, TOPIC_DEFAULTS
 from kafkalet.broker.config.catalog import catalog, known_property
+from kafkalet.broker.config.without_effect import declarations
 from kafkalet.properties import Type
 
 
@@ -73,3 +78,25 @@ def test_a_property_of_one_listener_is_known_by_its_base(name: str, base: str) -
 def test_other_names_are_not_known() -> None:
     assert known_property("no.such.property", (4, 4)) is None
     assert known_property("listener.name.inside.no.such", (4, 4)) is None
+
+
+def test_property_is_declared_in_one_part_of_the_table() -> None:
+    effective = {*BROKER_PROPERTIES, *READ_AS_GIVEN, *(row.name for row in TOPIC_DEFAULTS)}
+    assert effective & {row.name for row in declarations()} == set()
+    assert len(effective) == len(BROKER_PROPERTIES) + len(READ_AS_GIVEN) + len(TOPIC_DEFAULTS)
+
+
+def test_variants_of_a_property_do_not_overlap() -> None:
+    for version in ((2, 8), (3, 0), (3, 9), (4, 0), (4, 1), (4, 2), (4, 3), (4, 4)):
+        names = [row.name for row in declarations() if row.in_release(version) is not None]
+        assert len(names) == len(set(names)), version
+
+
+def test_broker_starts_without_the_properties_that_have_no_effect() -> None:
+    code = (
+        "import sys; from kafkalet.broker.config.broker_config import BrokerConfig; "
+        "BrokerConfig({'node.id': '1', 'num.partitions': '3', 'log.retention.hours': '1'}); "
+        "print('kafkalet.broker.config.without_effect' in sys.modules)"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "False"
