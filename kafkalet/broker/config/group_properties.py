@@ -28,8 +28,10 @@ from kafkalet.properties import (
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .broker_config import BrokerConfig
+from .broker_properties import BROKER_PROPERTIES
 from .catalog import known_property
 from .entries import UNKNOWN_TYPE, Entry, Source, SynonymEntry
+from .without_effect import declarations
 
 _DURATION = re.compile(
     r"[+-]?P(?=.)([+-]?\d+D)?(T(?=.)([+-]?\d+H)?([+-]?\d+M)?([+-]?\d+([.,]\d{0,9})?S)?)?", re.IGNORECASE
@@ -62,17 +64,24 @@ class GroupProperty(NamedTuple):
         return self.row.declared
 
 
-def _bounded(name: str, default: int, since: Version, check: Check, documentation: str = "") -> GroupProperty:
+_BROKER_DEFAULTS = {row.name: row.declared.default for row in (*declarations(), *BROKER_PROPERTIES.values())}
+"""Of the newest release, which comes last."""
+
+
+def _bounded(name: str, since: Version, check: Check, documentation: str = "") -> GroupProperty:
     """A property within bounds; documented if it has an effect, which is that of the broker's for all groups."""
     kind, _, rest = name.partition(".")
     prefix = f"group.{kind}."
-    affects = f"{prefix}{rest}".replace(".", "_") if documentation else ""
-    row = Declaration(Property(name, Type.INT, str(default), check), documentation, affects, since=since)
-    return GroupProperty(row, prefix + rest, f"{prefix}min.{rest}", f"{prefix}max.{rest}")
+    broker = prefix + rest
+    affects = broker.replace(".", "_") if documentation else ""
+    declared = Property(name, Type.INT, _BROKER_DEFAULTS[broker], check)
+    row = Declaration(declared, documentation, affects, since=since)
+    return GroupProperty(row, broker, f"{prefix}min.{rest}", f"{prefix}max.{rest}")
 
 
-def _of_broker(name: str, type_: Type, default: str, check: Check | None = None) -> GroupProperty:
-    return GroupProperty(Declaration(Property(name, type_, default, check), since=(4, 2)), f"group.{name}")
+def _of_broker(name: str, type_: Type, check: Check | None = None) -> GroupProperty:
+    broker = f"group.{name}"
+    return GroupProperty(Declaration(Property(name, type_, _BROKER_DEFAULTS[broker], check), since=(4, 2)), broker)
 
 
 def _own(
@@ -83,29 +92,29 @@ def _own(
 
 # fmt: off
 GROUP_PROPERTIES = (
-    _bounded("consumer.session.timeout.ms", 45_000, (4, 0), at_least(1),
+    _bounded("consumer.session.timeout.ms", (4, 0), at_least(1),
         "How long a member of the group may be silent."),
-    _bounded("consumer.heartbeat.interval.ms", 5000, (4, 0), at_least(1),
+    _bounded("consumer.heartbeat.interval.ms", (4, 0), at_least(1),
         "How often members of the group are told to send heartbeats."),
-    _bounded("consumer.assignment.interval.ms", 1000, (4, 2), at_least(0),
+    _bounded("consumer.assignment.interval.ms", (4, 2), at_least(0),
         "How long the group keeps an assignment before it computes another."),
-    _bounded("share.session.timeout.ms", 45_000, (4, 0), at_least(1)),
-    _bounded("share.heartbeat.interval.ms", 5000, (4, 0), at_least(1)),
-    _bounded("share.record.lock.duration.ms", 30_000, (4, 0), at_least(1000)),
-    _bounded("share.delivery.count.limit", 5, (4, 2), at_least(2)),
-    _bounded("share.partition.max.record.locks", 2000, (4, 2), between(100, 10_000)),
-    _bounded("share.assignment.interval.ms", 1000, (4, 2), at_least(0)),
+    _bounded("share.session.timeout.ms", (4, 0), at_least(1)),
+    _bounded("share.heartbeat.interval.ms", (4, 0), at_least(1)),
+    _bounded("share.record.lock.duration.ms", (4, 0), at_least(1000)),
+    _bounded("share.delivery.count.limit", (4, 2), at_least(2)),
+    _bounded("share.partition.max.record.locks", (4, 2), between(100, 10_000)),
+    _bounded("share.assignment.interval.ms", (4, 2), at_least(0)),
     _own("share.auto.offset.reset", Type.STRING, "latest", (4, 0), _offset_reset),
     _own("share.isolation.level", Type.STRING, "read_uncommitted", (4, 1),
         one_of("read_committed", "read_uncommitted")),
     _own("share.renew.acknowledge.enable", Type.BOOLEAN, "true", (4, 2)),
-    _bounded("streams.session.timeout.ms", 45_000, (4, 1), at_least(1)),
-    _bounded("streams.heartbeat.interval.ms", 5000, (4, 1), at_least(1)),
-    _bounded("streams.assignment.interval.ms", 1000, (4, 2), at_least(0)),
-    _of_broker("streams.num.standby.replicas", Type.INT, "0", at_least(0)),
-    _of_broker("streams.initial.rebalance.delay.ms", Type.INT, "3000", at_least(0)),
+    _bounded("streams.session.timeout.ms", (4, 1), at_least(1)),
+    _bounded("streams.heartbeat.interval.ms", (4, 1), at_least(1)),
+    _bounded("streams.assignment.interval.ms", (4, 2), at_least(0)),
+    _of_broker("streams.num.standby.replicas", Type.INT, at_least(0)),
+    _of_broker("streams.initial.rebalance.delay.ms", Type.INT, at_least(0)),
     _own("streams.assignor.name", Type.STRING, "sticky", (4, 4), broker="group.streams.assignors"),
-    _of_broker("streams.rack.aware.assignment.tags", Type.LIST, ""),
+    _of_broker("streams.rack.aware.assignment.tags", Type.LIST),
     _own("errors.deadletterqueue.topic.name", Type.STRING, "", (4, 4)),
     _own("errors.deadletterqueue.copy.record.enable", Type.BOOLEAN, "false", (4, 4)),
 )
