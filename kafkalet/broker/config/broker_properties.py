@@ -268,7 +268,7 @@ class TopicDefault(NamedTuple):
 
 # Several for one property of topics: the first one that is given wins (`ServerTopicConfigSynonyms`). Kafka takes a
 # negative retention as "no limit"; a log that is to be flushed after less than no time is flushed at once.
-TOPIC_DEFAULTS = (
+_TOPIC_DEFAULTS = (
     TopicDefault("compression.type", "compression.type"),
     TopicDefault("compression.gzip.level", "compression.gzip.level"),
     TopicDefault("compression.lz4.level", "compression.lz4.level"),
@@ -317,9 +317,10 @@ TOPIC_DEFAULTS = (
     TopicDefault("log.roll.hours", "segment.ms", HOUR_MS, Type.INT, "168", None, -1, Update.READ_ONLY),
 )
 
+TOPIC_DEFAULTS: Mapping[str, TopicDefault] = {row.name: row for row in _TOPIC_DEFAULTS}
 SYNONYMS: Mapping[str, tuple[TopicDefault, ...]] = {
-    name: tuple(row for row in TOPIC_DEFAULTS if row.topic == name)
-    for name in {row.topic: None for row in TOPIC_DEFAULTS}
+    name: tuple(row for row in _TOPIC_DEFAULTS if row.topic == name)
+    for name in {row.topic: None for row in _TOPIC_DEFAULTS}
 }
 """The same rows by the topic's property."""
 
@@ -331,6 +332,6 @@ def topic_defaults_of(version: Version) -> dict[str, Declaration]:
     if version not in _IN_RELEASE:
         topic = topic_properties(version)
         _IN_RELEASE[version] = {
-            row.name: row.declaration(topic[row.topic]) for row in TOPIC_DEFAULTS if row.topic in topic
+            row.name: row.declaration(topic[row.topic]) for row in _TOPIC_DEFAULTS if row.topic in topic
         }
     return _IN_RELEASE[version]

@@ -17,12 +17,11 @@ def documentation_of(name: str) -> str:
     for table in (TOPIC_PROPERTIES, BROKER_PROPERTIES, READ_AS_GIVEN, PROPERTIES):
         if (row := table.get(name)) is not None:
             return row.sentence
-    for default in TOPIC_DEFAULTS:
-        if default.name == name:
-            if default.documentation:
-                return default.documentation
-            sentence = f"What {default.topic} is for a topic that does not say otherwise."
-            return TOPIC_PROPERTIES[default.topic]._replace(documentation=sentence).sentence
+    if (default := TOPIC_DEFAULTS.get(name)) is not None:
+        if default.documentation:
+            return default.documentation
+        sentence = f"What {default.topic} is for a topic that does not say otherwise."
+        return TOPIC_PROPERTIES[default.topic]._replace(documentation=sentence).sentence
     for known in GROUP_PROPERTIES:
         if name == known.row.name:
             return known.row.sentence

@@ -13,7 +13,7 @@ from kafkalet.properties import Declaration, InvalidProperty, Property, as_text
 from kafkalet.storage.topic_properties import topic_properties
 
 from .broker_config import BrokerConfig
-from .broker_properties import SYNONYMS
+from .broker_properties import SYNONYMS, TOPIC_DEFAULTS
 from .catalog import catalog, known_property
 
 UNKNOWN_TYPE = 0
@@ -130,11 +130,8 @@ def normal(property_: Property, text: str) -> str:
 
 def _with_synonyms(name: str) -> list[str]:
     """The names that stand for the same as a broker's property, itself among them, the one that decides first."""
-    for synonyms in SYNONYMS.values():
-        names = [synonym.name for synonym in synonyms]
-        if name in names:
-            return names
-    return [name]
+    default = TOPIC_DEFAULTS.get(name)
+    return [name] if default is None else [synonym.name for synonym in SYNONYMS[default.topic]]
 
 
 def _levels(config: BrokerConfig, facts: Mapping[str, str] | None = None) -> list[tuple[Source, Mapping[str, str]]]:

@@ -39,8 +39,10 @@ def page() -> str:
     kept = [row for row in TOPIC_PROPERTIES.values() if not row.affects]
     groups = [known.row for known in GROUP_PROPERTIES]
     others = [row for row in declarations() if not row.is_hidden]
-    defaults = [_default_of_topics(default.name) for default in TOPIC_DEFAULTS if default.name != default.topic]
-    same_name = ", ".join(f"`{default.name}`" for default in TOPIC_DEFAULTS if default.name == default.topic)
+    defaults = [
+        _default_of_topics(default.name) for default in TOPIC_DEFAULTS.values() if default.name != default.topic
+    ]
+    same_name = ", ".join(f"`{default.name}`" for default in TOPIC_DEFAULTS.values() if default.name == default.topic)
     parts = [
         OPENING,
         "## Brokers",
