@@ -15,7 +15,8 @@ quotas/          rates of clients, and how long they are muted
 config/          properties, and the rules in which releases differ
 seeding/         records from files
 
-server.py        the brokers of a cluster, and what they share; loop_host.py: in which event loop; views.py: what users see
+server.py        the brokers of a cluster, and what they share; loop_host.py: in which event loop they run
+views.py         what users see of logs, groups and transactions
 context.py       what a handler knows about its request
 fetch_sessions.py, telemetry.py, arguments.py, quoting.py
 """
