@@ -3,9 +3,7 @@
     batch.py     an entry of a log seen through its header: walk a buffer, read, patch in place
     record.py    the records inside a batch of format 2: decode, encode
     walk.py      the same records looked over without decoding: what a broker does with a batch that is produced
-    sweep.py     how both of them go over a batch: runs as runs, other records one by one
-    runs.py      neighbouring records of one shape, read column by column
-    shapes.py    the shape of a record, and columns of bytes
+    runs.py      how both of them go over a batch: records of one size column by column, others one by one
     legacy.py    message sets of formats 0 and 1, with their compressed wrappers
     build.py     whole batches and message sets out of records, byte for byte as Kafka's own client writes them
     convert.py   down-conversion for old consumers, up-conversion for old producers

@@ -16,7 +16,7 @@ exactly (DefaultRecord.readFrom, DefaultRecordBatch.RecordIterator). Integers th
 fine; timestamps wrap around at 64 bits, as Java's do.
 
 Two readers know this. `read_record` is the slow one that says what is wrong, and the truth in cases of doubt. The
-fast one reads integers of one or two bytes in line, and runs of records of one shape column by column (runs.py);
+fast one reads integers of one or two bytes in line, and runs of records of one size column by column (runs.py);
 whatever looks unusual to it, it leaves to the slow one. `walk.py` does the same without decoding.
 """
 
@@ -27,9 +27,7 @@ from typing import NamedTuple
 
 from kafkalet.protocol.errors import Code, KafkaError
 
-from .runs import Run
-from .shapes import TIMESTAMP_BYTES, Unusual, read_long
-from .sweep import sweep
+from .runs import TIMESTAMP_BYTES, Run, Unusual, read_long, sweep
 from .varint import SMALL, VarintTooLong, encode, read_varint, read_varlong
 
 Headers = tuple[tuple[str, bytes | None], ...]

@@ -12,9 +12,7 @@ from typing import NamedTuple
 from kafkalet.protocol.wire import Buffer
 
 from .record import check_nothing_left, invalid, read_record, wrapped
-from .runs import Run
-from .shapes import TIMESTAMP_BYTES, Unusual, read_long
-from .sweep import sweep
+from .runs import TIMESTAMP_BYTES, Run, Unusual, read_long, sweep
 from .varint import VarintTooLong, read_varint, read_varlong
 
 

@@ -1,10 +1,22 @@
+"""Runs of records of one shape: where they begin and end, what is read from them, and the sweep that takes them."""
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafkalet.protocol.records.record import Record, decode_records, encode_records
-from kafkalet.protocol.records.runs import MIN_RECORDS, Run, find_ragged_run, find_run
-from kafkalet.protocol.records.shapes import Shape, Unusual
+from kafkalet.protocol.records.record import Record, decode_records, encode_records, read_record
+from kafkalet.protocol.records.runs import (
+    MIN_RECORDS,
+    Run,
+    Shape,
+    Unusual,
+    find_run,
+    largest_byte,
+    leading_varints,
+    read_long,
+    shape_of,
+    sweep,
+)
 from kafkalet.protocol.records.varint import encode_unsigned
 
 from .strategies import NOW
@@ -26,7 +38,7 @@ def test_records_of_one_shape_are_a_run() -> None:
 
 
 def test_a_run_is_as_long_as_wanted_at_most() -> None:
-    assert run_in(alike(50), at_most=20).length == 20
+    assert run_in(alike(50), at_most=40).length == 40
 
 
 def test_offsets_of_two_bytes_begin_another_run() -> None:
@@ -37,7 +49,7 @@ def test_offsets_of_two_bytes_begin_another_run() -> None:
 
 
 def test_a_timestamp_of_more_bytes_ends_a_run() -> None:
-    assert run_in(alike(50, step=3)).length == 22
+    assert run_in(alike(80, step=2)).length == 32
 
 
 def test_another_length_of_the_same_size_ends_a_run() -> None:
@@ -92,14 +104,14 @@ def test_the_largest_timestamp_is_found_without_decoding_all(deltas: list[int], 
     if not encoded:
         return
     columns = [bytes(column) for column in zip(*encoded, strict=True)]
-    run = Run(len(encoded), range(len(encoded)), 0, Shape(1, (0, 0), (0, 0), None, (0, 0), None, [], [], 9), columns)
+    run = Run(len(encoded), range(len(encoded)), 0, Shape((0, 0), (0, 0), None, None, [], [], 9), columns)
     assert list(run.timestamps()) == numbers
     assert run.largest_timestamp() == (max(numbers), numbers.index(max(numbers)))
 
 
 def test_negative_timestamps_are_noticed() -> None:
-    assert not run_in(alike(20, step=1)).has_negative_timestamp()
-    assert run_in(alike(20, step=-1)).has_negative_timestamp()
+    assert not run_in(alike(40, step=1)).has_negative_timestamp()
+    assert run_in(alike(40, step=-1)).has_negative_timestamp()
 
 
 def fields_in(records: list[Record], run: Run) -> list[tuple[bytes | None, bytes | None]]:
@@ -108,89 +120,146 @@ def fields_in(records: list[Record], run: Run) -> list[tuple[bytes | None, bytes
 
 
 def test_the_fields_of_a_run_are_cut_out() -> None:
-    records = [Record(index, NOW, b"key%02d" % index, b"value%02d" % index) for index in range(30)]
+    records = [Record(index, NOW, b"key%02d" % index, b"value%02d" % index) for index in range(40)]
     assert fields_in(records, run_in(records)) == [(record.key, record.value) for record in records]
 
 
 def test_null_is_null_in_all_records_of_a_run() -> None:
-    records = [Record(index, NOW, None, None) for index in range(30)]
-    assert fields_in(records, run_in(records)) == [(None, None)] * 30
+    records = [Record(index, NOW, None, None) for index in range(40)]
+    assert fields_in(records, run_in(records)) == [(None, None)] * 40
 
 
-class TestRagged:
-    def run_in(self, records: list[Record], first: int = 0, end: int | None = None) -> Run:
-        payload = encode_records(records, 0, NOW)
-        start = len(encode_records(records[:first], 0, NOW))
-        return find_ragged_run(payload, start, len(payload) if end is None else end, first, len(records) - first)
+# Shapes and columns
 
-    def records(self, count: int = 100, smallest: int = 64, key: bytes | None = b"key", step: int = 0) -> list[Record]:
-        return [Record(index, NOW + index * step, key, bytes(smallest + index % 37)) for index in range(count)]
 
-    @pytest.mark.parametrize("smallest", [0, 64, 500, 8000])
-    @pytest.mark.parametrize("key", [None, b"", b"key", bytes(70)])
-    def test_records_whose_values_differ_in_size_are_a_run(self, smallest: int, key: bytes | None) -> None:
-        records = self.records(64, smallest, key)
-        run = self.run_in(records)
-        assert (run.length, run.end) == (64, len(encode_records(records, 0, NOW)))
-        assert fields_in(records, run) == [(record.key, record.value) for record in records]
+def test_a_shape_shows_where_the_fields_lie() -> None:
+    record = Record(0, NOW, b"key", b"value", (("h", b"x"), ("i", None)))
+    payload = encode_records([record], 0, NOW)
+    shape = shape_of(b"before" + payload, 6, 0)
+    assert shape.size == len(payload)
+    assert shape.key is not None
+    assert shape.value is not None
+    (key, value), (last_key, last_value) = shape.headers
+    assert value is not None
+    assert last_value is None
+    spans = (shape.key, shape.value, key, value, last_key)
+    assert [payload[start:end] for start, end in spans] == [b"key", b"value", b"h", b"x", b"i"]
+    assert bytes(payload[at] for at in shape.lengths) == payload[:1] + b"\x06\x0a\x04\x02\x02\x02\x01"
 
-    def test_offsets_of_two_bytes_begin_another_run(self) -> None:
-        records = self.records(200)
-        assert [self.run_in(records).length, self.run_in(records, 64).length] == [64, 136]
 
-    def test_records_of_the_same_size_are_a_run_too(self) -> None:
-        assert self.run_in(alike(64)).length == 64
+def test_null_has_no_span() -> None:
+    shape = shape_of(encode_records([Record(0, NOW, None, None)], 0, NOW), 0, 0)
+    assert (shape.key, shape.value, shape.headers) == (None, None, [])
 
-    @pytest.mark.parametrize(
-        "change",
-        [
-            pytest.param({"key": b"kez+"}, id="a longer key"),
-            pytest.param({"key": None}, id="no key"),
-            pytest.param({"value": bytes(63)}, id="a value whose length has fewer bytes"),
-            pytest.param({"value": bytes(8192)}, id="a value whose length has more bytes"),
-            pytest.param({"value": None}, id="no value"),
-            pytest.param({"headers": (("h", b""),)}, id="a header"),
-            pytest.param({"offset": 41}, id="an offset out of order"),
-            pytest.param({"timestamp": NOW + 64}, id="a timestamp of more bytes"),
-        ],
-    )
-    def test_another_record_ends_a_run(self, change: dict[str, object]) -> None:
-        records = self.records(64)
-        records[40] = records[40]._replace(**change)
-        run = self.run_in(records)
-        assert (run.length, run.end) == (40, len(encode_records(records[:40], 0, NOW)))
 
-    @pytest.mark.parametrize("at", [-1, 0, 5])
-    def test_a_changed_length_ends_a_run(self, at: int) -> None:
-        records = self.records(64)
-        payload = bytearray(encode_records(records, 0, NOW))
-        start = len(encode_records(records[:41], 0, NOW))
-        payload[start + at] += 2
-        assert find_ragged_run(payload, 0, len(payload), 0, 64).length == 40 + (at >= 0)
+@pytest.mark.parametrize(
+    "payload",
+    [
+        pytest.param(b"\x0c\0\0\2\1\1\0", id="another offset"),
+        pytest.param(b"\x0e\0\0\0\1\1\0", id="another length"),
+        pytest.param(b"\x0c\0\0\0\1\1\1", id="a negative count of headers"),
+        pytest.param(b"\x10\0\0\0\1\1\2\1\1", id="a null header key"),
+        pytest.param(b"\x0c\0" + b"\x80" * 8 + b"\0\0\1\1\0", id="a timestamp that might overflow"),
+    ],
+)
+def test_other_records_are_unusual(payload: bytes) -> None:
+    with pytest.raises(Unusual):
+        shape_of(payload, 0, 0)
 
-    def test_a_record_that_goes_on_beyond_the_end_is_left_out(self) -> None:
-        records = self.records(64)
-        end = len(encode_records(records, 0, NOW))
-        assert [self.run_in(records, end=end - 1).length, self.run_in(records, end=end).length] == [63, 64]
 
-    @pytest.mark.parametrize(
-        "records",
-        [
-            pytest.param(alike(MIN_RECORDS - 1), id="too few"),
-            pytest.param([record._replace(headers=(("h", b""),)) for record in alike(64)], id="headers"),
-            pytest.param([record._replace(key=bytes(100)) for record in alike(64)], id="long keys"),
-            pytest.param([record._replace(value=None) for record in alike(64)], id="no values"),
-            pytest.param([record._replace(value=bytes(20_000)) for record in alike(20)], id="long values"),
-            pytest.param(
-                [record._replace(value=bytes(60 + record.offset % 9)) for record in alike(64)],
-                id="values with lengths of one byte and of two",
-            ),
-        ],
-    )
-    def test_others_are_no_run(self, records: list[Record]) -> None:
-        with pytest.raises(Unusual):
-            self.run_in(records)
+@pytest.mark.parametrize("number", [0, 1, 127, 128, (1 << 28) - 1])
+def test_long_integers_are_read(number: int) -> None:
+    data = encode_unsigned(number)
+    assert read_long(b"x" + data, 1) == (number, 1 + len(data))
 
-    def test_timestamps_are_there(self) -> None:
-        run = self.run_in(self.records(64, step=100), 1)
-        assert list(run.timestamps()) == [200 * index for index in range(1, 64)]
+
+def test_integers_that_might_overflow_are_unusual() -> None:
+    with pytest.raises(Unusual):
+        read_long(encode_unsigned(1 << 28), 0)
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 255)] * 3), min_size=1, max_size=50))
+def test_leading_varints_have_as_many_bytes_as_there_are_columns(rows: list[tuple[int, ...]]) -> None:
+    columns: list[bytes | bytearray] = [bytes(column) for column in zip(*rows, strict=True)]
+    expected = next((i for i, row in enumerate(rows) if row[0] < 128 or row[1] < 128 or row[2] > 127), len(rows))
+    assert leading_varints(columns) == expected
+
+
+@given(st.binary(min_size=1, max_size=300))
+def test_the_largest_byte_is_the_maximum(column: bytes) -> None:
+    assert largest_byte(column) == max(column)
+
+
+# The sweep
+
+
+class Taken:
+    """A reader that notes what it was given, and how."""
+
+    def __init__(self, payload: bytes) -> None:
+        self.payload = payload
+        self.taken: list[tuple[str, int, int]] = []
+
+    def one_by_one(self, position: int, index: int, until: int) -> int:
+        self.taken.append(("one by one", index, until))
+        for _ in range(index, until):
+            _, position = read_record(self.payload, position)
+        return position
+
+    def take_run(self, run: Run, index: int) -> None:
+        self.taken.append(("run", index, index + run.length))
+
+
+def swept(records: list[Record]) -> list[tuple[str, int, int]]:
+    payload = encode_records(records, 0, NOW)
+    log = Taken(payload)
+    sweep(payload, 0, len(payload), len(records), log)
+    parts = [(start, end) for _, start, end in log.taken]
+    assert [start for start, _ in parts] == [0, *(end for _, end in parts)][: len(parts)]
+    assert not parts or parts[-1][1] == len(records)
+    return log.taken
+
+
+def of_sizes(*sizes: int) -> list[Record]:
+    return [Record(index, NOW, b"key", bytes(size)) for index, size in enumerate(sizes)]
+
+
+def test_no_records_are_nothing_to_take() -> None:
+    assert swept([]) == []
+
+
+def test_few_records_are_taken_one_by_one() -> None:
+    assert swept(of_sizes(*[5] * 15)) == [("one by one", 0, 15)]
+
+
+def test_records_of_one_size_are_taken_as_runs() -> None:
+    assert swept(of_sizes(*[100] * 1000)) == [("run", 0, 64), ("run", 64, 576), ("run", 576, 1000)]
+
+
+def test_where_there_are_no_runs_they_are_looked_for_less_and_less_often() -> None:
+    sizes = [60 + index % 9 for index in range(1000)]
+    assert swept(of_sizes(*sizes)) == [
+        ("one by one", 0, 32),
+        ("one by one", 32, 160),
+        ("one by one", 160, 672),
+        ("one by one", 672, 1000),
+    ]
+
+
+def test_after_other_records_runs_are_found_again() -> None:
+    sizes = [1, 2, 3, 4, *[100] * 300]
+    assert [kind for kind, _, _ in swept(of_sizes(*sizes))] == ["one by one", "run", "run"]
+
+
+def test_a_short_run_is_taken_and_then_some_one_by_one() -> None:
+    records = of_sizes(*[100] * 40)
+    for index in range(10, 15):
+        records[index] = records[index]._replace(key=b"ke", value=bytes(101))
+    assert swept(records)[:2] == [("run", 0, 10), ("one by one", 10, 40)]
+
+
+@pytest.mark.parametrize("count", [39, 38])
+def test_records_have_to_fill_the_payload(count: int) -> None:
+    payload = encode_records(of_sizes(*[100] * 40), 0, NOW)
+    with pytest.raises(Unusual):
+        sweep(payload, 0, len(payload), count, Taken(payload))
