@@ -4,15 +4,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kafkalet.protocol.errors import Code
-from kafkalet.protocol.records.batch import Batch
+from kafkalet.protocol.records.batch import NO_TIMESTAMP, Batch
 from kafkalet.protocol.records.varint import VarintTooLong, read_varint
 
 from .config import LogConfig
 from .files import Buffer
 from .refusals import AppendRefused
-
-NO_OFFSET = -1
-NO_TIMESTAMP = -1
+from .values import UNKNOWN_OFFSET
 
 
 class Accepted(NamedTuple):
@@ -33,7 +31,7 @@ class Accepted(NamedTuple):
     """When the batches were accepted, if that is the time of their records (LogAppendTime); else -1."""
 
 
-NOTHING = Accepted(b"", (), NO_OFFSET, NO_OFFSET, NO_TIMESTAMP, NO_OFFSET, NO_TIMESTAMP)
+NOTHING = Accepted(b"", (), UNKNOWN_OFFSET, UNKNOWN_OFFSET, NO_TIMESTAMP, UNKNOWN_OFFSET, NO_TIMESTAMP)
 
 
 def check_size(size: int, config: LogConfig) -> None:

@@ -10,6 +10,7 @@ a whole.
     LogConfig.of({"retention.ms": "1000"}, rules)             from texts, checked as Kafka checks them
 """
 
+import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
@@ -95,6 +96,19 @@ class LogConfig(NamedTuple):
     def stamps_append_time(self) -> bool:
         """Records get the time of their append, whatever the producer wrote."""
         return self.message_timestamp_type == "LogAppendTime"
+
+    @property
+    def max_segment_ms(self) -> int:
+        """How much time one segment may hold: a compacted log also rolls by `max.compaction.lag.ms`."""
+        if self.is_compacted and self.max_compaction_lag_ms > 0:
+            return min(self.max_compaction_lag_ms, self.segment_ms)
+        return self.segment_ms
+
+    def draw_jitter_ms(self) -> int:
+        """Draw a random part of `segment.jitter.ms`, so that logs that were made together do not roll together."""
+        if not self.segment_jitter_ms:
+            return 0
+        return int.from_bytes(os.urandom(4), "big") % min(self.segment_jitter_ms, self.segment_ms)
 
     @property
     def keeps_built_batches(self) -> bool:

@@ -33,10 +33,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from kafkalet.protocol.errors import Code, KafkaError
-from kafkalet.protocol.records.batch import Batch
+from kafkalet.protocol.records.batch import NO_TIMESTAMP, Batch
 
 from . import retention
-from .acceptance import NO_TIMESTAMP, Accepted, check_segment_size, check_size
+from .acceptance import Accepted, check_segment_size, check_size
 from .checkpoints import write_topic_id
 from .config import LogConfig
 from .epochs import EpochEntry, LeaderEpochs

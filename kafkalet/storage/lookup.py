@@ -22,12 +22,12 @@ from collections.abc import Callable
 from functools import partial
 
 from kafkalet.protocol.errors import Code, KafkaError
-from kafkalet.protocol.records.batch import Batch
+from kafkalet.protocol.records.batch import NO_LEADER_EPOCH, NO_TIMESTAMP, Batch
 from kafkalet.protocol.records.effort import batch_takes_long
 
 from .log import Log
 from .segment import Segment
-from .values import NO_LEADER_EPOCH, NO_TIMESTAMP, UNKNOWN_OFFSET, TimestampOffset
+from .values import UNKNOWN_OFFSET, TimestampOffset
 
 LATEST = -1
 """The log end offset (a broker tells consumers high watermark or last stable offset instead)."""

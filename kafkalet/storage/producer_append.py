@@ -18,10 +18,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kafkalet.protocol.errors import Code
-from kafkalet.protocol.records.batch import Batch
+from kafkalet.protocol.records.batch import NO_PRODUCER_EPOCH, Batch
 from kafkalet.protocol.records.control import ControlType, EndMarker, read_end_marker
 
-from .producer_entry import NO_EPOCH, BatchMetadata, ProducerEntry, follows
+from .producer_entry import BatchMetadata, ProducerEntry, follows
 from .refusals import AppendRefused
 from .values import AbortedTransaction, LogOffsetMetadata, Origin
 from .verification import Verification
@@ -119,9 +119,13 @@ class ProducerAppend:
             if sequence > verification.lowest_sequence:
                 self._refuse_sequence(batch, f"{verification.lowest_sequence}, which came first")
         if batch.producer_epoch != entry.producer_epoch:
-            if sequence != 0 and entry.producer_epoch != NO_EPOCH:
+            if sequence != 0 and entry.producer_epoch != NO_PRODUCER_EPOCH:
                 self._refuse_sequence(batch, f"0 in the new epoch {batch.producer_epoch}")
-        elif known is not None and known.producer_epoch != NO_EPOCH and not follows(entry.last_sequence, sequence):
+        elif (
+            known is not None
+            and known.producer_epoch != NO_PRODUCER_EPOCH
+            and not follows(entry.last_sequence, sequence)
+        ):
             self._refuse_sequence(batch, f"what follows {entry.last_sequence}")
 
     def _add_marker(self, batch: Batch, marker: EndMarker, timestamp: int, transaction_version: int) -> None:

@@ -9,10 +9,10 @@ Sequences go from 0 to 2,147,483,647 and on with 0.
 
 from typing import NamedTuple
 
-NO_EPOCH = -1
-NO_SEQUENCE = -1
-NO_OFFSET = -1
-NO_TIMESTAMP = -1
+from kafkalet.protocol.records.batch import NO_PRODUCER_EPOCH, NO_SEQUENCE, NO_TIMESTAMP
+
+from .values import UNKNOWN_OFFSET
+
 BATCHES_KEPT = 5
 MAX_SEQUENCE = (1 << 31) - 1
 
@@ -50,7 +50,7 @@ class ProducerEntry:
     def __init__(
         self,
         producer_id: int,
-        producer_epoch: int = NO_EPOCH,
+        producer_epoch: int = NO_PRODUCER_EPOCH,
         coordinator_epoch: int = -1,
         last_timestamp: int = NO_TIMESTAMP,
         open_since: int | None = None,
@@ -84,7 +84,7 @@ class ProducerEntry:
 
     @property
     def last_data_offset(self) -> int:
-        return self.batches[-1].last_offset if self.batches else NO_OFFSET
+        return self.batches[-1].last_offset if self.batches else UNKNOWN_OFFSET
 
     @property
     def last_offset_delta(self) -> int:

@@ -16,13 +16,18 @@ from collections.abc import Sequence
 
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.records import convert, legacy
-from kafkalet.protocol.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, Batch, TimestampType, batches
+from kafkalet.protocol.records.batch import (
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    NO_TIMESTAMP,
+    Batch,
+    TimestampType,
+    batches,
+)
 from kafkalet.protocol.records.codecs import LIMIT, Codec
 from kafkalet.protocol.records.record import Record
 
 from .acceptance import (
-    NO_OFFSET,
-    NO_TIMESTAMP,
     Accepted,
     check_alone,
     check_header,
@@ -34,7 +39,7 @@ from .config import LogConfig
 from .record_errors import RecordRules
 from .refusals import AppendRefused
 from .topic_properties import MAX_ARRAY
-from .values import Origin
+from .values import UNKNOWN_OFFSET, Origin
 
 
 def rebuild(
@@ -111,7 +116,7 @@ def _renumber(
     buffer = bytearray(memoryview(sent[0].buffer)[:size])
     stamps = config.stamps_append_time
     last_offset = next_offset + len(records) - 1
-    max_timestamp, offset_of_max_timestamp = NO_TIMESTAMP, NO_OFFSET
+    max_timestamp, offset_of_max_timestamp = NO_TIMESTAMP, UNKNOWN_OFFSET
     is_wrapper = sent[0].codec is not Codec.NONE
     timestamps = (
         [max(record.timestamp for record in records)] if is_wrapper else [record.timestamp for record in records]

@@ -12,6 +12,7 @@ else with INVALID_RECORD. -1 stands for no timestamp and is always in bounds.
 from collections.abc import Iterable, Sequence
 
 from kafkalet.protocol.errors import Code
+from kafkalet.protocol.records.batch import NO_TIMESTAMP
 from kafkalet.protocol.records.record import Record, wrapped
 from kafkalet.protocol.records.walk import Walked
 
@@ -19,7 +20,6 @@ from .config import LogConfig
 from .refusals import RecordError, RecordsRefused
 from .topic_properties import MAX_LONG
 
-NO_TIMESTAMP = -1
 SHOWN = 3
 """So many errors are repeated in the text for the whole batch."""
 

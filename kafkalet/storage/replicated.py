@@ -7,11 +7,11 @@ may have been compacted. A last entry that is cut off is left out; the next fetc
 
 from __future__ import annotations
 
-from kafkalet.protocol.records.batch import batches
+from kafkalet.protocol.records.batch import NO_TIMESTAMP, batches
 
 from .acceptance import NOTHING, Accepted
 from .files import Buffer
-from .values import NO_TIMESTAMP, UNKNOWN_OFFSET
+from .values import UNKNOWN_OFFSET
 
 
 class UnexpectedOffset(Exception):

@@ -21,17 +21,16 @@ from weakref import WeakMethod
 
 from kafkalet.clock import Clock
 from kafkalet.protocol.errors import Code, KafkaError
-from kafkalet.protocol.records.batch import Batch
+from kafkalet.protocol.records.batch import NO_TIMESTAMP, Batch
 
 from . import scan
 from .config import LogConfig
 from .files import Buffer, FileRange, Files, explain
 from .index import IndexPool, OutOfOrder
 from .offset_index import OffsetIndex
-from .rolling import jitter_ms, max_segment_ms
 from .time_index import TimeIndex
 from .txn_index import CorruptTransactionIndex, TransactionIndex
-from .values import NO_TIMESTAMP, LogOffsetMetadata, ReadResult, TimestampOffset
+from .values import LogOffsetMetadata, ReadResult, TimestampOffset
 
 _log = logging.getLogger(__name__)
 
@@ -110,7 +109,7 @@ class Segment:
         build_again = WeakMethod(self.rebuild_indexes)  # the indexes do not keep the segment, and its file, alive
         self.offset_index.rebuild = self.time_index.rebuild = lambda: _call(build_again)
         self._interval_bytes = config.index_interval_bytes
-        self._jitter_ms = jitter_ms(config)
+        self._jitter_ms = config.draw_jitter_ms()
         self._bytes_since_index_entry = 0
         self._indexes_are_full: bool | None = None
         """None: look at them."""
@@ -188,7 +187,7 @@ class Segment:
         if size > 0:
             first = self.first_timestamp
             waited_ms = max_timestamp - first if first >= 0 else self.clock.now_ms() - self._created_ms
-            if waited_ms > max_segment_ms(config) - self._jitter_ms:
+            if waited_ms > config.max_segment_ms - self._jitter_ms:
                 return True
         return self.indexes_are_full or not self.offset_index.can_hold(last_offset)
 

@@ -14,10 +14,11 @@ from array import array
 from bisect import bisect_left, bisect_right
 
 from kafkalet.formats import TIME_INDEX_ENTRY
+from kafkalet.protocol.records.batch import NO_TIMESTAMP
 
 from .files import read_end
 from .index import OutOfOrder, SortedIndex, as_bytes, words
-from .values import NO_TIMESTAMP, TimestampOffset
+from .values import TimestampOffset
 
 _HIGH, _LOW = (1, 0) if sys.byteorder == "little" else (0, 1)
 

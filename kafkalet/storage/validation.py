@@ -29,6 +29,7 @@ from kafkalet.protocol.records.batch import (
     HEADER_SIZE,
     LOG_APPEND_TIME,
     NO_LEADER_EPOCH,
+    NO_TIMESTAMP,
     Batch,
     TimestampType,
     assign,
@@ -39,8 +40,6 @@ from kafkalet.protocol.records.codecs import Codec
 from kafkalet.protocol.records.walk import Walked, walk_records
 
 from .acceptance import (
-    NO_OFFSET,
-    NO_TIMESTAMP,
     NOTHING,
     Accepted,
     check_alone,
@@ -54,7 +53,7 @@ from .files import Buffer
 from .rebuilding import rebuild
 from .record_errors import RecordRules
 from .refusals import AppendRefused
-from .values import Origin
+from .values import UNKNOWN_OFFSET, Origin
 
 FORMAT = 2
 CODECS = {"uncompressed": Codec.NONE, "gzip": Codec.GZIP, "snappy": Codec.SNAPPY, "lz4": Codec.LZ4, "zstd": Codec.ZSTD}
@@ -133,7 +132,7 @@ def relocate(accepted: Accepted, next_offset: int, leader_epoch: int) -> Accepte
         batches=moved,
         first_offset=next_offset,
         last_offset=accepted.last_offset + distance,
-        offset_of_max_timestamp=of_max_timestamp if of_max_timestamp == NO_OFFSET else of_max_timestamp + distance,
+        offset_of_max_timestamp=of_max_timestamp if of_max_timestamp == UNKNOWN_OFFSET else of_max_timestamp + distance,
     )
 
 
@@ -189,7 +188,7 @@ def _place(
         next_offset,
         last_offset,
         max_timestamp,
-        last_offset if codec or max_timestamp != NO_TIMESTAMP else NO_OFFSET,
+        last_offset if codec or max_timestamp != NO_TIMESTAMP else UNKNOWN_OFFSET,
         log_append_time_ms,
     )
 

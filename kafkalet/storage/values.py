@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import NamedTuple, Protocol
 
+from kafkalet.protocol.records.batch import NO_LEADER_EPOCH
+
 from .files import FileRange
 
 UNKNOWN_OFFSET = -1
 UNKNOWN_POSITION = -1
-NO_TIMESTAMP = -1
-NO_LEADER_EPOCH = -1
 
 
 class LogOffsetMetadata(NamedTuple):

@@ -81,3 +81,18 @@ def test_message_format_version_is_accepted_and_ignored_from_3_0_on() -> None:
 def test_rules_of_the_release_come_along() -> None:
     assert LogConfig.of({}, LAST_3).lifts_unstable_to_log_start
     assert not LogConfig.of({}).lifts_unstable_to_log_start
+
+
+def test_a_compacted_log_also_rolls_by_its_compaction_lag() -> None:
+    compacted = LogConfig(cleanup_policy=frozenset({"compact"}), max_compaction_lag_ms=500, segment_ms=1000)
+    assert compacted.max_segment_ms == 500
+    assert compacted._replace(segment_ms=100).max_segment_ms == 100
+    assert compacted._replace(cleanup_policy=frozenset({"delete"})).max_segment_ms == 1000
+
+
+def test_jitter_is_a_random_part_of_what_is_allowed_and_less_than_the_time() -> None:
+    assert LogConfig().draw_jitter_ms() == 0
+    seen = {LogConfig(segment_jitter_ms=10).draw_jitter_ms() for _ in range(300)}
+    assert len(seen) > 5
+    assert seen <= set(range(10))
+    assert {LogConfig(segment_jitter_ms=10, segment_ms=2).draw_jitter_ms() for _ in range(100)} == {0, 1}

@@ -19,16 +19,22 @@ from kafkalet.broker.config.release import Release
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import batches
 from kafkalet.storage.acceptance import Accepted
+from kafkalet.storage.epochs import UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET
 from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.log import Log
 from kafkalet.storage.lookup import EARLIEST, EARLIEST_LOCAL, LATEST, Known, find, find_time, legacy_offsets_before
-from kafkalet.storage.values import Appended, Isolation, LogOffsetMetadata, Origin, ReadResult, TimestampOffset
+from kafkalet.storage.values import (
+    UNKNOWN_OFFSET,
+    Appended,
+    Isolation,
+    LogOffsetMetadata,
+    Origin,
+    ReadResult,
+    TimestampOffset,
+)
 from kafkalet.storage.verification import Guard
 
 from .metadata import PartitionState, TopicState
-
-UNDEFINED_EPOCH = -1
-UNDEFINED_OFFSET = -1
 
 
 class EpochEnd(NamedTuple):
@@ -56,8 +62,8 @@ class Follower:
     __slots__ = ("caught_up_ms", "log_end_offset", "log_start_offset")
 
     def __init__(self, now_ms: int) -> None:
-        self.log_end_offset = UNDEFINED_OFFSET
-        self.log_start_offset = UNDEFINED_OFFSET
+        self.log_end_offset = UNKNOWN_OFFSET
+        self.log_start_offset = UNKNOWN_OFFSET
         self.caught_up_ms = now_ms
         """When it last had all that the leader had."""
 
@@ -214,7 +220,7 @@ class Partition:
     def follower_has(self, node: int, log_end_offset: int, log_start_offset: int, now_ms: int) -> bool:
         """Note how far a follower has come; say whether the high watermark moved."""
         follower = self.followers[node]
-        follower.log_end_offset = max(log_end_offset, UNDEFINED_OFFSET)
+        follower.log_end_offset = max(log_end_offset, UNKNOWN_OFFSET)
         follower.log_start_offset = log_start_offset
         if log_end_offset >= self.log.log_end_offset:
             follower.caught_up_ms = now_ms
@@ -334,7 +340,7 @@ class Partition:
     def _divergence(self, fetch_offset: int, last_fetched_epoch: int) -> EpochEnd | None:
         """Where the reader's log parted from this one, None where it did not."""
         end = self.end_of_epoch(last_fetched_epoch)
-        if end.leader_epoch == UNDEFINED_EPOCH or end.end_offset == UNDEFINED_OFFSET:
+        if end.leader_epoch == UNDEFINED_EPOCH or end.end_offset == UNDEFINED_EPOCH_OFFSET:
             raise KafkaError(Code.OFFSET_OUT_OF_RANGE, f"no end offset is known for epoch {last_fetched_epoch}")
         if fetch_offset < self.log.log_start_offset:
             raise KafkaError(

@@ -33,7 +33,6 @@ from . import legacy
 from .codecs import LIMIT, Codec, decompress
 from .crc32c import PATCH_FROM, crc32c, crc32c_patch
 from .record import Record, decode_records, iterate_records
-from .walk import Walked, walk_records
 
 HEADER = Struct(">qiibIhiqqqhii")
 HEADER_SIZE = 61
@@ -254,39 +253,6 @@ class Batch:
             yield from iterate_records(
                 self.payload(limit), self.count, self.base_offset, self.base_timestamp, append_time
             )
-
-    def walk(
-        self,
-        *,
-        report_null_keys: bool = False,
-        earliest: int | None = None,
-        latest: int | None = None,
-        limit: int = LIMIT,
-    ) -> Walked:
-        """Check that the records of a batch of format 2 are well-formed, and what a broker has to know about them.
-
-        `report_null_keys` asks for the records without a key, `earliest` and `latest` for those with a timestamp out of
-        these bounds (None: no bound). Raises KafkaError as `payload` and `read_record` do.
-        """
-        append_time = self.max_timestamp if self.attributes & LOG_APPEND_TIME else None
-        is_compressed = self.attributes & CODEC_MASK != 0
-        if is_compressed:
-            buffer: Buffer = self.payload(limit)
-            start, end = 0, len(buffer)
-        else:
-            buffer, start, end = self.buffer, self.position + HEADER_SIZE, self.position + self.size
-        return walk_records(
-            buffer,
-            start,
-            end,
-            self.count,
-            self.base_timestamp,
-            append_time=append_time,
-            report_null_keys=report_null_keys,
-            earliest=earliest,
-            latest=latest,
-            lengths_count=not is_compressed,
-        )
 
 
 def increment_sequence(sequence: int, increment: int) -> int:

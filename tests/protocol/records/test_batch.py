@@ -16,7 +16,6 @@ from kafkalet.protocol.records.build import build_batch, build_message_set, numb
 from kafkalet.protocol.records.codecs import Codec
 from kafkalet.protocol.records.crc32c import PATCH_FROM
 from kafkalet.protocol.records.record import Record
-from kafkalet.protocol.records.walk import Walked
 
 from .strategies import NOW, damaged, record_lists
 
@@ -83,16 +82,10 @@ def test_the_records_of_a_batch_come_back(records: list[Record], codec: Codec) -
     assert batch.records() == records
 
 
-@pytest.mark.parametrize("codec", list(Codec))
-def test_a_walk_goes_through_compression(codec: Codec) -> None:
-    assert Batch(build_batch(THREE, codec=codec)).walk(report_null_keys=True) == Walked(NOW + 9, 1, True, [1], [])
-
-
 def test_under_log_append_time_the_batch_speaks_for_its_records() -> None:
     batch = Batch(build_batch(THREE, timestamp_type=TimestampType.LOG_APPEND_TIME, append_time=5))
     assert batch.timestamp_type is TimestampType.LOG_APPEND_TIME
     assert [record.timestamp for record in batch.records()] == [5, 5, 5]
-    assert batch.walk(latest=4).bad_timestamps == [(0, 0, 5), (1, 1, 5), (2, 2, 5)]
 
 
 def test_a_codec_that_does_not_exist_is_an_unknown_server_error() -> None:
