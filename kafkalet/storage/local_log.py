@@ -36,6 +36,7 @@ class LocalLog:
 
     __slots__ = (
         "_submitted",
+        "_truncations",
         "config",
         "directory",
         "end",
@@ -44,7 +45,6 @@ class LocalLog:
         "ground",
         "recovery_point",
         "segments",
-        "truncations",
     )
 
     def __init__(
@@ -66,7 +66,7 @@ class LocalLog:
         """When the recovery point was last moved."""
         self._submitted = 0
         """Up to here the flusher has been told to force everything."""
-        self.truncations = 0
+        self._truncations = 0
         """How often something was cut off at the end."""
         self.end = LogOffsetMetadata(end_offset, segments.active.base_offset, segments.active.size_bytes)
 
@@ -102,14 +102,14 @@ class LocalLog:
         active = self.segments.active
         if base_offset == active.base_offset and active.size_bytes == 0:
             # An index without room for a single entry counts as full, so even an empty segment is rolled (KAFKA-6388).
-            segment = self.replace_active(base_offset)
+            segment = self._replace_active(base_offset)
         elif base_offset <= active.base_offset:
             raise AssertionError(f"{self.directory}: a new segment at {base_offset}, but the last begins at {active}")
         else:
             self._delete_strays(base_offset)
             active.end_appends()
             try:
-                segment = self.new_segment(base_offset)
+                segment = self._new_segment(base_offset)
             except OSError:
                 active.begin_appends(self.config)
                 raise
@@ -117,20 +117,20 @@ class LocalLog:
         self.update_end(self.end.offset)
         return segment
 
-    def new_segment(self, base_offset: int) -> Segment:
+    def _new_segment(self, base_offset: int) -> Segment:
         """A new and empty segment, which is not part of the log yet."""
         ground = self.ground
         return Segment(
             self.directory, base_offset, self.config, ground.files, ground.index_pool, ground.clock, new=True
         )
 
-    def replace_active(self, base_offset: int) -> Segment:
+    def _replace_active(self, base_offset: int) -> Segment:
         """Delete the last segment and begin a new one in its stead; the log is never without a segment."""
         old = self.segments.active
         with self.all_or_offline():
             if base_offset == old.base_offset:
                 old.rename(DELETED)
-            segment = self.new_segment(base_offset)
+            segment = self._new_segment(base_offset)
             self.segments.add(segment)
             if base_offset != old.base_offset:
                 self.segments.remove(old)
@@ -216,7 +216,7 @@ class LocalLog:
 
     def truncate_to(self, offset: int) -> list[Segment]:
         """Drop everything from `offset` on. Returns the segments that are gone as a whole."""
-        self.truncations += 1
+        self._truncations += 1
         self._submitted = 0
         gone = [segment for segment in self.segments if segment.base_offset > offset]
         with self.all_or_offline():
@@ -228,11 +228,11 @@ class LocalLog:
 
     def truncate_fully_and_start_at(self, offset: int) -> list[Segment]:
         """Drop everything and go on at `offset`. Returns the segments that are gone."""
-        self.truncations += 1
+        self._truncations += 1
         self._submitted = 0
         gone = list(self.segments)
         self.delete_segments(gone[:-1], "the log was truncated")
-        self.replace_active(offset)
+        self._replace_active(offset)
         self.update_end(offset)
         return gone
 
@@ -270,7 +270,7 @@ class LocalLog:
 
     def flush_soon(self, offset: int) -> None:
         """The same beside the event loop; the recovery point moves to `offset` when that is done."""
-        start, truncations = max(self.recovery_point, self._submitted), self.truncations
+        start, truncations = max(self.recovery_point, self._submitted), self._truncations
         descriptors = self._to_be_forced(start, offset)
         if not descriptors:
             self.mark_flushed(offset)
@@ -280,7 +280,7 @@ class LocalLog:
             if error is not None:
                 self.failures.take_offline(error)
             # Not if something was cut off since, nor if what lies before could not be forced.
-            elif self.truncations == truncations and self.recovery_point >= start:
+            elif self._truncations == truncations and self.recovery_point >= start:
                 self.mark_flushed(offset)
 
         self._submitted = offset

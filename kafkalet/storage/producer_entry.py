@@ -75,10 +75,6 @@ class ProducerEntry:
         )
 
     @property
-    def first_sequence(self) -> int:
-        return self.batches[0].first_sequence if self.batches else NO_SEQUENCE
-
-    @property
     def last_sequence(self) -> int:
         return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
 

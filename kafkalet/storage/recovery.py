@@ -234,7 +234,7 @@ class _Opening:
             self.ground.check_interrupted()
             with contextlib.suppress(KafkaError):  # damage is dealt with where it is looked for
                 for _, head in segment.heads():
-                    note_epoch(self.epochs, head)
+                    _note_epoch(self.epochs, head)
 
     def _unflushed(self) -> list[Segment]:
         """The segments that hold anything from the recovery point on."""
@@ -255,7 +255,7 @@ class _Opening:
         producers = ProducerStates(self.directory, self.ground.files)
         self._rebuild(producers, self.log_start_offset, segment.base_offset)
         try:
-            dropped = recover_segment(segment, producers, self.epochs, self.ground.check_interrupted)
+            dropped = _recover_segment(segment, producers, self.epochs, self.ground.check_interrupted)
         except OutOfOrder as error:
             _log.warning("%s can not be recovered and is emptied: %s", segment.path, error)
             return segment.truncate_to(segment.base_offset)
@@ -299,7 +299,7 @@ class _Opening:
             segment.remove()
 
 
-def recover_segment(
+def _recover_segment(
     segment: Segment,
     producers: ProducerStates,
     epochs: LeaderEpochs,
@@ -324,7 +324,7 @@ def recover_segment(
             segment.note(position, batch.size, last_offset, batch.max_timestamp, last_offset)
             good_bytes = position + batch.size
             if batch.magic >= 2:
-                note_epoch(epochs, batch)
+                _note_epoch(epochs, batch)
                 if batch.has_producer_id:
                     for aborted in producers.replay([batch]):
                         segment.txn_index.append(aborted)
@@ -339,7 +339,7 @@ def recover_segment(
     return dropped
 
 
-def note_epoch(epochs: LeaderEpochs, batch: Batch) -> None:
+def _note_epoch(epochs: LeaderEpochs, batch: Batch) -> None:
     """Take the leader epoch of an entry in, if it is a new one."""
     latest = epochs.latest_epoch
     if batch.magic >= 2 and batch.leader_epoch >= 0 and (latest is None or batch.leader_epoch > latest):

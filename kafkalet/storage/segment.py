@@ -106,7 +106,7 @@ class Segment:
         self.offset_index = OffsetIndex(files, pool, paths[1], base_offset, max_index_bytes, new=new)
         self.time_index = TimeIndex(files, pool, paths[2], base_offset, max_index_bytes, new=new)
         self.txn_index = TransactionIndex(files.file(paths[3]), base_offset)
-        build_again = WeakMethod(self.rebuild_indexes)  # the indexes do not keep the segment, and its file, alive
+        build_again = WeakMethod(self._rebuild_indexes)  # the indexes do not keep the segment, and its file, alive
         self.offset_index.rebuild = self.time_index.rebuild = lambda: _call(build_again)
         self._interval_bytes = config.index_interval_bytes
         self._jitter_ms = config.draw_jitter_ms()
@@ -152,7 +152,7 @@ class Segment:
         if self._largest is None:
             last = self.time_index.last_entry
             if last.timestamp < 0 <= self.first_timestamp:  # the index was lost
-                self.rebuild_indexes()
+                self._rebuild_indexes()
             else:
                 self._largest = last
         assert self._largest is not None
@@ -202,19 +202,19 @@ class Segment:
         """Write entries at the end: `last_offset` is the last in them, `offset_of_max_timestamp` the last offset of the
         first entry that has `max_timestamp`.
 
-        If that fails nothing has happened, except that the file may be longer than the segment until `drop_remains`.
+        If that fails nothing has happened, except that the file may be longer than the segment until `_drop_remains`.
         """
         position = self.size_bytes
         if not self.offset_index.can_hold(last_offset):
             raise ValueError(f"offset {last_offset} does not fit into the segment at {self.base_offset}")
         if self._has_remains:
-            self.drop_remains()
+            self._drop_remains()
         try:
             self._file.write(data, position)
         except OSError:
             self._has_remains = True
             with suppress(OSError):
-                self.drop_remains()
+                self._drop_remains()
             raise
         size = len(data)
         self.size_bytes = position + size
@@ -223,7 +223,7 @@ class Segment:
             self._first_timestamp = max_timestamp
         self.note(position, size, last_offset, max_timestamp, offset_of_max_timestamp)
 
-    def drop_remains(self) -> None:
+    def _drop_remains(self) -> None:
         """Cut off what an append that failed has left behind the last entry."""
         if self._has_remains:
             self._file.truncate(self.size_bytes)
@@ -326,7 +326,7 @@ class Segment:
             self._is_damaged = True
             return self.heads(position)
         _log.warning("%s leads to a wrong place; it is built again from the log", self.offset_index.path)
-        self.rebuild_indexes()
+        self._rebuild_indexes()
         return self.heads(self.offset_index.lookup(offset))
 
     def check_marker(self, offset: int) -> None:
@@ -433,7 +433,7 @@ class Segment:
         self._bytes_since_index_entry = 0
         self._indexes_are_full = None
 
-    def rebuild_indexes(self) -> None:
+    def _rebuild_indexes(self) -> None:
         """Build .index and .timeindex again from the entries, as far as their heads can be read."""
         self.offset_index.clear()
         self.time_index.clear()
@@ -474,7 +474,7 @@ class Segment:
 
     def write(self) -> None:
         """Bring the files up to date. They are not forced to the disk."""
-        self.drop_remains()
+        self._drop_remains()
         self.offset_index.flush()
         self.time_index.flush()
         self.txn_index.write()

@@ -43,7 +43,7 @@ def test_sequences_follow_each_other(states: ProducerStates) -> None:
     append(states, sent(4, 4))
     entry = states.entry(7)
     assert entry is not None
-    assert (entry.first_sequence, entry.last_sequence, entry.last_data_offset) == (0, 4, 4)
+    assert (entry.batches[0].first_sequence, entry.last_sequence, entry.last_data_offset) == (0, 4, 4)
 
 
 def test_sequences_go_on_with_0_behind_the_largest_int(states: ProducerStates) -> None:
@@ -56,7 +56,7 @@ def test_a_batch_may_reach_around_the_largest_int(states: ProducerStates) -> Non
     append(states, sent(0, MAX_SEQUENCE - 1, 4))
     entry = states.entry(7)
     assert entry is not None
-    assert (entry.first_sequence, entry.last_sequence) == (MAX_SEQUENCE - 1, 1)
+    assert (entry.batches[0].first_sequence, entry.last_sequence) == (MAX_SEQUENCE - 1, 1)
     assert states.prepare([sent(4, MAX_SEQUENCE - 1, 4)], Origin.CLIENT).duplicate is not None
     append(states, sent(4, 2))
 

@@ -67,7 +67,7 @@ def test_a_batch_around_the_largest_int_knows_where_it_began() -> None:
 def test_a_producer_of_which_nothing_is_known() -> None:
     entry = ProducerEntry(7)
     assert (entry.producer_epoch, entry.coordinator_epoch, entry.last_timestamp, entry.open_since) == (-1, -1, -1, None)
-    assert (entry.first_sequence, entry.last_sequence) == (-1, -1)
+    assert (entry.batches, entry.last_sequence) == ((), -1)
     assert (entry.last_data_offset, entry.last_offset_delta) == (-1, 0)
 
 
