@@ -74,7 +74,7 @@ def _check(request: OffsetCommitRequest, asked: list[Asked], shard: Shard, conte
 
 
 def _commit_to_zookeeper(
-    request: OffsetCommitRequest, asked: list[Asked], answer: CommitAnswer, context: Context
+    request: OffsetCommitRequest, asked: list[Asked], answer: CommitAnswer[Answer], context: Context
 ) -> OffsetCommitResponse:
     """ZooKeeper keeps the offset alone, and asks nobody who he is."""
     limit = context.node.config.offset_metadata_max_bytes

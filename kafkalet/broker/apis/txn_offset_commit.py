@@ -63,7 +63,7 @@ def _start_verification(request: TxnOffsetCommitRequest, shard: Shard, context: 
 def _verify(
     request: TxnOffsetCommitRequest,
     asked: Sequence[Asked],
-    answer: CommitAnswer,
+    answer: CommitAnswer[TxnOffsetCommitResponse.Topic],
     shard: Shard,
     guard: Guard,
     context: Context,
@@ -95,7 +95,7 @@ def _verify(
 def _commit(
     request: TxnOffsetCommitRequest,
     asked: Sequence[Asked],
-    answer: CommitAnswer,
+    answer: CommitAnswer[TxnOffsetCommitResponse.Topic],
     shard: Shard,
     context: Context,
 ) -> Answer:
@@ -135,7 +135,9 @@ def _check(request: TxnOffsetCommitRequest, asked: Sequence[Asked], shard: Shard
         raise KafkaError(Code.UNKNOWN_SERVER_ERROR, f"Invalid negative producer epoch {request.producer_epoch}")
 
 
-def _refused(answer: CommitAnswer, asked: Sequence[Asked], code: Code, context: Context) -> TxnOffsetCommitResponse:
+def _refused(
+    answer: CommitAnswer[TxnOffsetCommitResponse.Topic], asked: Sequence[Asked], code: Code, context: Context
+) -> TxnOffsetCommitResponse:
     told = commit_code(code, context.release)
     if told is Code.COORDINATOR_LOAD_IN_PROGRESS and context.version < KNOWS_LOADING:
         told = Code.COORDINATOR_NOT_AVAILABLE

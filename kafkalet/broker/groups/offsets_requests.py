@@ -7,7 +7,7 @@ Source: kafka.server.KafkaApis.handleOffsetCommitRequest, OffsetCommitResponse.B
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from kafkalet.broker.cluster.metadata import TopicState
 from kafkalet.broker.cluster.state_log import NO_PRODUCER, client_code
@@ -15,6 +15,8 @@ from kafkalet.broker.config.release import Release
 from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
+from kafkalet.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 from kafkalet.protocol.records.record import wrapped
 from kafkalet.protocol.wire import ZERO_UUID
 
@@ -23,36 +25,41 @@ from .offsets_records import NEVER, Commit, CommittedOffset
 from .shard import Shard
 
 R = TypeVar("R")
+TopicT = TypeVar("TopicT", OffsetCommitResponse.Topic, TxnOffsetCommitResponse.Topic)
 
-Verdict = Code | Callable[[Any], Code]
+RequestPartition: TypeAlias = OffsetCommitRequest.Topic.Partition | TxnOffsetCommitRequest.Topic.Partition
+
+Verdict = Code | Callable[[RequestPartition], Code]
 """What partitions of a request are answered: all the same, or each after a look at it."""
 
+Dated = OffsetCommitRequest.Topic.Partition
+"""A partition that may come with a commit timestamp of its own; there is none in transactions."""
 DEFAULT_TIMESTAMP = -1
 TOO_LARGE = (Code.MESSAGE_TOO_LARGE, Code.RECORD_LIST_TOO_LARGE, Code.INVALID_FETCH_SIZE)
 MINUTE_MS = 60_000
 
 
 class Asked(NamedTuple):
-    """A topic of a request with those of its partitions that exist, in the request's own type."""
+    """A topic of a request with those of its partitions that exist."""
 
     topic: TopicState
-    partitions: Sequence[Any]
+    partitions: Sequence[RequestPartition]
 
 
-class CommitAnswer:
-    """The topics of an answer, as they are filled. `topic_type` is the answer's own type of a topic."""
+class CommitAnswer(Generic[TopicT]):
+    """The topics of a response, as they are filled. `topic_type` is the response's own type of a topic."""
 
-    def __init__(self, topic_type: Any) -> None:
-        self.topics: list[Any] = []
-        self._topic_type = topic_type
-        self._by_name: dict[tuple[str, bytes], Any] = {}
+    def __init__(self, topic_type: type[TopicT]) -> None:
+        self.topics: list[TopicT] = []
+        self._topic_type: type[TopicT] = topic_type
+        self._by_name: dict[tuple[str, bytes], TopicT] = {}
 
-    def add(self, name: str, topic_id: bytes, partitions: Sequence[Any], code: Verdict) -> None:
+    def add(self, name: str, topic_id: bytes, partitions: Sequence[RequestPartition], code: Verdict) -> None:
         """Answer these partitions of a request."""
         topic = self._by_name.get((name, topic_id))
         if topic is None:
             topic = self._by_name[name, topic_id] = self._add_topic(name, topic_id)
-        topic.partitions += self._answers(partitions, code)
+        self._fill(topic, partitions, code)
 
     def add_all(self, asked: Sequence[Asked], code: Verdict) -> None:
         """Answer what the coordinator was asked, the last that is added."""
@@ -61,29 +68,36 @@ class CommitAnswer:
                 self.add(topic.name, topic.topic_id, partitions, code)
         else:  # a topic that was named twice is answered twice
             for topic, partitions in asked:
-                self._add_topic(topic.name, topic.topic_id).partitions += self._answers(partitions, code)
+                self._fill(self._add_topic(topic.name, topic.topic_id), partitions, code)
 
-    def _add_topic(self, name: str, topic_id: bytes) -> Any:
+    def _add_topic(self, name: str, topic_id: bytes) -> TopicT:
         topic = self._topic_type(name=name, topic_id=topic_id, partitions=[])
         self.topics.append(topic)
         return topic
 
-    def _answers(self, partitions: Sequence[Any], code: Verdict) -> list[Any]:
+    def _fill(self, topic: TopicT, partitions: Sequence[RequestPartition], code: Verdict) -> None:
         answer = self._topic_type.Partition
         if isinstance(code, Code):
-            return [answer(partition_index=partition.partition_index, error_code=code) for partition in partitions]
-        return [
-            answer(partition_index=partition.partition_index, error_code=code(partition)) for partition in partitions
-        ]
+            topic.partitions += [answer(partition_index=each.partition_index, error_code=code) for each in partitions]
+        else:
+            topic.partitions += [
+                answer(partition_index=each.partition_index, error_code=code(each)) for each in partitions
+            ]
 
 
-def sort_out(request: Any, context: Context, answer: CommitAnswer, *, by_id: bool) -> list[Asked]:
+def sort_out(
+    request: OffsetCommitRequest | TxnOffsetCommitRequest,
+    context: Context,
+    answer: CommitAnswer[TopicT],
+    *,
+    by_id: bool,
+) -> list[Asked]:
     """The topics and partitions of a request that exist; `answer` gets the others."""
     metadata = context.node.metadata
     found: list[Asked] = []
     for topic in request.topics:
-        partitions = topic.partitions
-        state: TopicState | None = metadata.topic_by_id(topic.topic_id) if by_id else metadata.topics.get(topic.name)
+        partitions: Sequence[RequestPartition] = topic.partitions
+        state = metadata.topic_by_id(topic.topic_id) if by_id else metadata.topics.get(topic.name)
         if state is None:
             code = Code.UNKNOWN_TOPIC_ID if by_id else Code.UNKNOWN_TOPIC_OR_PARTITION
             answer.add(topic.name, topic.topic_id, partitions, code)
@@ -108,12 +122,12 @@ def check_each(asked: Sequence[Asked], check: PartitionCheck | None) -> None:
 
 def commit(
     asked: Sequence[Asked],
-    answer: CommitAnswer,
+    answer: CommitAnswer[TopicT],
     shard: Shard,
     group_id: str,
     *,
     context: Context,
-    respond: Callable[[list[Any]], R],
+    respond: Callable[[list[TopicT]], R],
     retention_ms: int = -1,
     by_id: bool = False,
     producer_id: int = NO_PRODUCER,
@@ -155,7 +169,6 @@ def _commits_of(
     record_offset = shard.log.end_offset
     expire_timestamp_ms = NEVER if retention_ms == -1 else wrapped(now_ms + retention_ms)
     dates_all = shard.node.release.dates_every_offset
-    is_dated = hasattr(asked[0].partitions[0], "commit_timestamp")  # not in transactions
     new = tuple.__new__  # a third of the time of CommittedOffset(...)
     commits: list[Commit] = []
     for topic, partitions in asked:
@@ -165,7 +178,7 @@ def _commits_of(
             if metadata and is_too_long(metadata, metadata_max_bytes):
                 continue
             timestamp_ms = now_ms
-            if is_dated and partition.commit_timestamp != DEFAULT_TIMESTAMP:
+            if isinstance(partition, Dated) and partition.commit_timestamp != DEFAULT_TIMESTAMP:
                 timestamp_ms = partition.commit_timestamp
             if dates_all and retention_ms == -1:
                 expire_timestamp_ms = wrapped(timestamp_ms + shard.node.config.offsets_retention_minutes * MINUTE_MS)
@@ -208,7 +221,7 @@ def _each_once(asked: Sequence[Asked]) -> list[Asked]:
     """Each partition once, as it was named last."""
     if len(asked) == 1 and len(asked[0].partitions) == 1:
         return list(asked)
-    topics: dict[str, tuple[TopicState, dict[int, Any]]] = {}
+    topics: dict[str, tuple[TopicState, dict[int, RequestPartition]]] = {}
     for topic, partitions in asked:
         _, by_index = topics.setdefault(topic.name, (topic, {}))
         for partition in partitions:

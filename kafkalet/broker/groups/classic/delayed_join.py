@@ -20,6 +20,8 @@ from kafkalet.clock import Clock, Timer
 
 from .members import ClassicMembers
 
+PROPERTY = "group.initial.rebalance.delay.ms"
+
 LATELY_MS = 200
 QUIET_MS = 40
 LONGEST_MS = 300
@@ -70,11 +72,8 @@ class Arrivals:
         self._pruning = self._clock.call_later(LATELY_MS, self._prune) if kept else None
 
 
-PROPERTY = "group.initial.rebalance.delay.ms"
-
-
 class InitialDelayedJoin:
-    """One group's waits. `later` calls back after some milliseconds, `complete` ends the wait."""
+    """The wait of one group. `later` calls back after some milliseconds, `complete` ends the wait."""
 
     def __init__(
         self,
@@ -93,7 +92,7 @@ class InitialDelayedJoin:
         self._new_member_ms = 0
 
     def new_member_added(self, *, prolongs: bool) -> None:
-        """Somebody new has come meanwhile; whether that makes the wait longer depends on the release."""
+        """A new member has joined meanwhile; whether that prolongs the wait depends on the release."""
         self._new_member_added = prolongs
         self._new_member_ms = self._shard.clock.now_ms()
 

@@ -11,7 +11,6 @@ kafka.coordinator.group.GroupMetadata.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any
 
 from kafkalet.broker.cluster.state_topics import java_hash
 from kafkalet.broker.groups.assignors.java_order import slot_of
@@ -214,7 +213,7 @@ class ClassicMembers:
         """Whether one of these is known to all members."""
         return any(self._supported.get(name, 0) == len(self._members) for name in protocols)
 
-    def select_protocol(self, tie_break: Callable[[str], Any]) -> str:
+    def select_protocol(self, tie_break: Callable[[str], int | tuple[int, ...]]) -> str:
         """The one that most members like best among those that all of them know; of two with as many votes the one
         with the smaller `tie_break`. There has to be a member."""
         candidates = {name for name, count in self._supported.items() if count == len(self._members)}

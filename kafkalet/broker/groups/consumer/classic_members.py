@@ -10,7 +10,6 @@ classicGroupSyncToConsumerGroup, classicGroupHeartbeatToConsumerGroup, classicGr
 
 from collections.abc import Sequence
 
-from kafkalet.broker.cluster.metadata import new_topic_id
 from kafkalet.broker.groups.classic.consumer_protocol import (
     NAME,
     Malformed,
@@ -30,13 +29,12 @@ from kafkalet.protocol.messages.join_group import JoinGroupRequest, JoinGroupRes
 from kafkalet.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 from kafkalet.protocol.messages.subscription import ConsumerProtocolSubscription
 from kafkalet.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
-from kafkalet.storage.checkpoints import uuid_text
 
 from .config import may_migrate
 from .group import ConsumerGroup
 from .heartbeat import Decision, check_room, take_place
 from .leaving import expect_session, fence, fence_missing, static_member
-from .members import NOBODY, ClassicProtocols, ConsumerMember, MemberState
+from .members import NOBODY, ClassicProtocols, ConsumerMember, MemberState, new_member_id
 from .migration import can_downgrade_with, downgrade
 from .records import Change
 from .regexes import resolve_soon
@@ -61,7 +59,7 @@ def _join(group: ConsumerGroup, request: JoinGroupRequest, caller: Caller) -> Jo
     node, instance_id = group.shard.node, request.group_instance_id
     if not (may_migrate(node, "upgrade") or may_migrate(node, "downgrade")):
         raise KafkaError(Code.INCONSISTENT_GROUP_PROTOCOL)
-    member_id = request.member_id or uuid_text(new_topic_id())
+    member_id = request.member_id or new_member_id()
     check_room(group, member_id, instance_id)
     protocols: dict[str, bytes] = {}
     for protocol in request.protocols:

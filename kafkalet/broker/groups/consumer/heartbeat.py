@@ -13,7 +13,6 @@ maybeUpdateTargetAssignment, maybeReconcile.
 
 from typing import NamedTuple
 
-from kafkalet.broker.cluster.metadata import new_topic_id
 from kafkalet.broker.cluster.state_log import StateRecord
 from kafkalet.broker.groups.assignors.spec import Assignment
 from kafkalet.protocol.errors import Code, KafkaError
@@ -22,13 +21,12 @@ from kafkalet.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
     TopicPartitions,
 )
-from kafkalet.storage.checkpoints import uuid_text
 
 from . import records
 from .config import assignors
 from .group import NEVER_READ, ConsumerGroup
 from .leaving import expect_revocation, expect_session, static_member
-from .members import JOINING, LEAVING_FOR_A_RESTART, ConsumerMember, MemberState, Owned, Preview
+from .members import JOINING, LEAVING_FOR_A_RESTART, ConsumerMember, MemberState, Owned, Preview, new_member_id
 from .reconciliation import Held, Step, reconcile
 from .records import Change
 from .regexes import RegexStatus, look_at_regexes, resolve_soon
@@ -51,7 +49,7 @@ def heartbeat(
     if it becomes a consumer group only now. Raises KafkaError."""
     joins = request.member_epoch == JOINING
     check_room(group, request.member_id, request.instance_id)
-    member_id = request.member_id or uuid_text(new_topic_id())
+    member_id = request.member_id or new_member_id()
     member, changes = find_member(group, request, member_id, joins=joins)
     after = member.told_by(request, sender.client_id, sender.client_host, member_id)
     decision = Decision(group, member, after, changes, request.topic_partitions)

@@ -16,7 +16,9 @@ from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from typing import NamedTuple
 
+from kafkalet.broker.cluster.metadata import new_topic_id
 from kafkalet.broker.groups.assignors.java_order import timeline_order
+from kafkalet.formats import uuid_text
 from kafkalet.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
 JOINING, LEAVING, LEAVING_FOR_A_RESTART = 0, -1, -2
@@ -24,6 +26,11 @@ JOINING, LEAVING, LEAVING_FOR_A_RESTART = 0, -1, -2
 
 Owned = dict[bytes, dict[int, int]]
 """Partitions by topic id, each with the epoch in which it was assigned."""
+
+
+def new_member_id() -> str:
+    """A member id for a client that brings none: a uuid as Kafka writes it."""
+    return uuid_text(new_topic_id())
 
 
 class MemberState(IntEnum):
