@@ -7,8 +7,9 @@
 
 A record without a value says that the offset is no more. v1 is written where an offset has a time at which it expires,
 which a client may give in OffsetCommit v2-4 and brokers gave to all before KIP-211; v3 and, since 4.1, v4 otherwise.
-Written and read by hand here, because every commit passes through; the messages in
-kafkalet.protocol.messages.offsets_topic say the same, and read what is not as usual.
+
+Commits without metadata are written and read by hand, because almost all are; the messages in
+kafkalet.protocol.messages.offsets_topic do the rest.
 
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorRecordHelpers, GroupMetadataManager.offsetCommitValue.
 """
@@ -20,7 +21,7 @@ from typing import NamedTuple
 
 from kafkalet.protocol.errors import DecodeError
 from kafkalet.protocol.messages.offsets_topic import OffsetCommitKey, OffsetCommitValue
-from kafkalet.protocol.records.varint import encode, encode_unsigned
+from kafkalet.protocol.records.varint import encode
 from kafkalet.protocol.wire import ZERO_UUID
 
 KEY_VERSIONS = (0, 1)
@@ -34,14 +35,8 @@ REMEMBERED_CHARACTERS = 512
 
 _INT16 = Struct(">h")
 _INT32 = Struct(">i")
-_INT64 = Struct(">q")
-_V1_HEAD = Struct(">hqh")  # version, offset, length of the metadata
-_V1_TAIL = Struct(">qq")
-_V3_HEAD = Struct(">hqih")  # version, offset, leader epoch, length of the metadata
-_V3_PLAIN = Struct(">hqihq")  # the same without metadata, to the end
-_V4_HEAD = Struct(">hqi")  # version, offset, leader epoch
-_V4_PLAIN = Struct(">hqiBqB")  # the same without metadata and tags, to the end
-_V4_WITH_ID = Struct(">hqiBqBBB16s")  # the same with the topic's id
+_V3_PLAIN = Struct(">hqihq")  # version, offset, leader epoch, length of the metadata (0), commit timestamp
+_V4_WITH_ID = Struct(">hqiBqBBB16s")  # the same, and one tag with the topic's id
 _ID_TAG = b"\1\0\x10"  # one tag, number 0, 16 bytes
 
 _V3_SIZE, _V4_SIZE = 2 * _V3_PLAIN.size, 2 * _V4_WITH_ID.size  # zig-zag
@@ -95,31 +90,17 @@ def encode_key(head: bytes, partition: int) -> bytes:
 
 def encode_value(committed: CommittedOffset, version: int) -> bytes:
     """The value of a record with its version, which is `version` (3 or 4) unless it has a time to expire."""
-    offset, leader_epoch, metadata, commit_timestamp_ms, expire_timestamp_ms, topic_id, _ = committed
-    if expire_timestamp_ms != NEVER:
-        text = metadata.encode()
-        tail = _V1_TAIL.pack(commit_timestamp_ms, expire_timestamp_ms)
-        return b"".join((_V1_HEAD.pack(1, offset, len(text)), text, tail))
-    if version == 3:
-        if not metadata:
-            return _V3_PLAIN.pack(3, offset, leader_epoch, 0, commit_timestamp_ms)
-        text = metadata.encode()
-        head = _V3_HEAD.pack(3, offset, leader_epoch, len(text))
-        return b"".join((head, text, _INT64.pack(commit_timestamp_ms)))
-    if not metadata:
-        if topic_id == ZERO_UUID:
-            return _V4_PLAIN.pack(4, offset, leader_epoch, 1, commit_timestamp_ms, 0)
-        return _V4_WITH_ID.pack(4, offset, leader_epoch, 1, commit_timestamp_ms, *_ID_TAG, topic_id)
-    text = metadata.encode()
-    return b"".join(
-        (
-            _V4_HEAD.pack(4, offset, leader_epoch),
-            encode_unsigned(len(text) + 1),
-            text,
-            _INT64.pack(commit_timestamp_ms),
-            b"\0" if topic_id == ZERO_UUID else _ID_TAG + topic_id,
-        )
+    if committed.expire_timestamp_ms != NEVER:
+        version = 1
+    value = OffsetCommitValue(
+        offset=committed.offset,
+        leader_epoch=committed.leader_epoch,
+        metadata=committed.metadata,
+        commit_timestamp=committed.commit_timestamp_ms,
+        expire_timestamp=committed.expire_timestamp_ms,
+        topic_id=committed.topic_id,
     )
+    return _INT16.pack(version) + value.encode(version)
 
 
 def encode_commits(group_id: str, commits: Sequence[Commit], version: int) -> bytes:
