@@ -13,7 +13,7 @@ from kafkalet.broker.groups.assignors.java_order import order_of_strings
 from kafkalet.broker.groups.consumer.config import assignors, runs_consumer_groups
 from kafkalet.broker.groups.consumer.group import consumer_group, existing_group
 from kafkalet.broker.groups.consumer.heartbeat import Sender, heartbeat
-from kafkalet.broker.groups.consumer.leaving import expect_classic_members, leave
+from kafkalet.broker.groups.consumer.leaving import leave, schedule_classic_session_timeouts
 from kafkalet.broker.groups.consumer.members import JOINING, LEAVING, LEAVING_FOR_A_RESTART
 from kafkalet.broker.groups.consumer.migration import group_to_join
 from kafkalet.broker.groups.consumer.regexes import LONG_EXPRESSION
@@ -56,7 +56,7 @@ def _handle(request: Request, context: Context) -> Answer:
         sender = Sender(context.client_id, f"/{context.peer[0]}")
         answer, offset = heartbeat(group, request, sender, before)
         if before:
-            expect_classic_members(group)
+            schedule_classic_session_timeouts(group)
 
     def replicated(code: Code) -> Response:
         return answer if code == Code.NONE else refuse(request, context, KafkaError(code))

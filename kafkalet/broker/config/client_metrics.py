@@ -8,7 +8,7 @@ A broker without a receiver of metrics, as this one is, tells clients what is su
 throws it away.
 
 Kafka reads the patterns of `match` with java.util.regex, which can take exponential time. Here they are read in the
-syntax of RE2 (`groups/regex.py`), which covers what such patterns need; what only an engine that goes back can match is
+syntax of RE2 (`groups/regex`), which covers what such patterns need; what only an engine that goes back can match is
 refused: look-around, back-references, possessive repetitions.
 
 Source: org.apache.kafka.server.metrics.ClientMetricsConfigs.

@@ -28,7 +28,7 @@ from .classic.group import replay as replay_classic
 from .classic.records import KEY_VERSION as CLASSIC_KEY_VERSION
 from .consumer.group import ConsumerGroup
 from .consumer.group import replay as replay_consumer
-from .consumer.leaving import expect_all
+from .consumer.leaving import schedule_all_timeouts
 from .consumer.records import KEYS
 from .offsets_records import KEY_VERSIONS, decode_key, decode_value
 from .shard import Shard
@@ -69,7 +69,7 @@ def load(shard: Shard) -> Shard:
         classic_group(shard, group_id)
     for group in list(shard.groups.values()):
         if isinstance(group, ConsumerGroup):
-            expect_all(group)
+            schedule_all_timeouts(group)
         elif isinstance(group, ClassicGroup):
             group.resume()
     return shard

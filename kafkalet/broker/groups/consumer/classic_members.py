@@ -32,12 +32,12 @@ from kafkalet.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRes
 
 from .config import may_migrate
 from .group import ConsumerGroup
-from .heartbeat import Decision, check_room, take_place
-from .leaving import expect_session, fence, fence_missing, static_member
+from .heartbeat import Decision, check_group_size, replace_static_member
+from .leaving import fence, fence_missing, schedule_session_timeout, static_member
 from .members import NOBODY, ClassicProtocols, ConsumerMember, MemberState, new_member_id
 from .migration import can_downgrade_with, downgrade
 from .records import Change
-from .regexes import resolve_soon
+from .regexes import resolve_later
 from .timers import Wait
 
 FIRST_WITH_MEMBER_IDS = 4
@@ -60,7 +60,7 @@ def _join(group: ConsumerGroup, request: JoinGroupRequest, caller: Caller) -> Jo
     if not (may_migrate(node, "upgrade") or may_migrate(node, "downgrade")):
         raise KafkaError(Code.INCONSISTENT_GROUP_PROTOCOL)
     member_id = request.member_id or new_member_id()
-    check_room(group, member_id, instance_id)
+    check_group_size(group, member_id, instance_id)
     protocols: dict[str, bytes] = {}
     for protocol in request.protocols:
         protocols.setdefault(protocol.name, protocol.metadata)  # of two with one name the first counts
@@ -84,9 +84,9 @@ def _join(group: ConsumerGroup, request: JoinGroupRequest, caller: Caller) -> Jo
         after = decision.reconcile()
         offset = group.commit(decision.changes)
         decision.settle()
-        _expect(group, request, after.member_id)
+        _schedule_timeouts(group, request, after.member_id)
         if decision.needs_resolving:
-            resolve_soon(group)
+            resolve_later(group)
     answer = _answer(Code.NONE, after.member_id, after.member_epoch, next(iter(protocols)))
 
     def replicated(code: Code) -> JoinGroupResponse:
@@ -104,10 +104,10 @@ def sync(group: ConsumerGroup, request: SyncGroupRequest) -> SyncGroupResponse:
     if request.protocol_type not in (None, NAME) or request.protocol_name not in (None, name):
         raise KafkaError(Code.INCONSISTENT_GROUP_PROTOCOL)
     if group.assignment_epoch > member.member_epoch and member.state != MemberState.UNREVOKED_PARTITIONS:
-        _expect_join(group, member)
+        _schedule_join_timeout(group, member)
         raise KafkaError(Code.REBALANCE_IN_PROGRESS)
     group.timers.cancel(Wait.SYNC, member.member_id)
-    expect_session(group, member.member_id, classic.session_timeout_ms)
+    schedule_session_timeout(group, member.member_id, classic.session_timeout_ms)
     partitions = {topic_id: list(epochs) for topic_id, epochs in member.assigned.items()}
     return SyncGroupResponse(
         protocol_type=request.protocol_type,
@@ -121,13 +121,13 @@ def heartbeat(group: ConsumerGroup, request: HeartbeatRequest) -> HeartbeatRespo
     member = _known(group, request.member_id, request.group_instance_id)
     classic = _classic_of(member)
     _check_generation(member, request.generation_id)
-    expect_session(group, member.member_id, classic.session_timeout_ms)
+    schedule_session_timeout(group, member.member_id, classic.session_timeout_ms)
     if (
         member.member_epoch < group.assignment_epoch
         or member.state == MemberState.UNREVOKED_PARTITIONS
         or (member.state == MemberState.UNRELEASED_PARTITIONS and not _waits_for_others(group, member))
     ):
-        _expect_join(group, member)
+        _schedule_join_timeout(group, member)
         return HeartbeatResponse(error_code=Code.REBALANCE_IN_PROGRESS)
     return HeartbeatResponse(error_code=Code.NONE)
 
@@ -182,7 +182,7 @@ def _member(group: ConsumerGroup, request: JoinGroupRequest, member_id: str) -> 
     former = group.members.static(request.group_instance_id)
     if former is None:
         return ConsumerMember(member_id), []
-    return take_place(group, former, member_id)
+    return replace_static_member(group, former, member_id)
 
 
 def _told(
@@ -224,19 +224,19 @@ def _downgrade(group: ConsumerGroup, decision: Decision) -> tuple[ConsumerMember
     return after, downgrade(group, (), after, decision.changes, rebalances=rebalances)
 
 
-def _expect(group: ConsumerGroup, request: JoinGroupRequest, member_id: str) -> None:
+def _schedule_timeouts(group: ConsumerGroup, request: JoinGroupRequest, member_id: str) -> None:
     group.timers.cancel(Wait.JOIN, member_id)
-    expect_session(group, member_id, request.session_timeout_ms)
+    schedule_session_timeout(group, member_id, request.session_timeout_ms)
     timeout_ms = request.session_timeout_ms if request.rebalance_timeout_ms == -1 else request.rebalance_timeout_ms
-    group.timers.expect(
+    group.timers.schedule(
         Wait.SYNC, member_id, timeout_ms, lambda: fence_missing(group, member_id, "it has not synced in time")
     )
 
 
-def _expect_join(group: ConsumerGroup, member: ConsumerMember) -> None:
+def _schedule_join_timeout(group: ConsumerGroup, member: ConsumerMember) -> None:
     member_id = member.member_id
     if (Wait.JOIN, member_id) not in group.timers:
-        group.timers.expect(
+        group.timers.schedule(
             Wait.JOIN,
             member_id,
             member.rebalance_timeout_ms,

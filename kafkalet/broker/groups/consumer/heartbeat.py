@@ -1,6 +1,6 @@
 """One ConsumerGroupHeartbeat of a member that joins or stays: everything a consumer group does, it does here.
 
-    find_member    a new member (epoch 0), a known one in its epoch, a static one in the place of an older
+    member         a new member (epoch 0), a known one in its epoch, a static one in the place of an older
     subscribe      a changed subscription, or changed topics, raise the group epoch
     assign         a new target assignment for a new epoch, at most once per assignment interval
     reconcile      the member takes a step towards its target
@@ -25,11 +25,11 @@ from kafkalet.protocol.messages.consumer_group_heartbeat import (
 from . import records
 from .config import assignors
 from .group import NEVER_READ, ConsumerGroup
-from .leaving import expect_revocation, expect_session, static_member
+from .leaving import schedule_rebalance_timeout, schedule_session_timeout, static_member
 from .members import JOINING, LEAVING_FOR_A_RESTART, ConsumerMember, MemberState, Owned, Preview, new_member_id
 from .reconciliation import Held, Step, reconcile
 from .records import Change
-from .regexes import RegexStatus, look_at_regexes, resolve_soon
+from .regexes import RegexStatus, resolve_later, update_regexes
 from .target_assignment import compute_target
 from .timers import Wait
 from .topics import topic_ids, wanted_names
@@ -48,19 +48,19 @@ def heartbeat(
     """The answer, and the offset of the last record that it depends on. `before` is what removes the group as it was,
     if it becomes a consumer group only now. Raises KafkaError."""
     joins = request.member_epoch == JOINING
-    check_room(group, request.member_id, request.instance_id)
+    check_group_size(group, request.member_id, request.instance_id)
     member_id = request.member_id or new_member_id()
-    member, changes = find_member(group, request, member_id, joins=joins)
-    after = member.told_by(request, sender.client_id, sender.client_host, member_id)
+    member, changes = _find_member(group, request, member_id, joins=joins)
+    after = member.updated_by(request, sender.client_id, sender.client_host, member_id)
     decision = Decision(group, member, after, changes, request.topic_partitions)
     decision.subscribe()
     decision.assign()
     after = decision.reconcile()
     offset = group.commit(decision.changes, before)
     decision.settle()
-    expect_session(group, after.member_id)
+    schedule_session_timeout(group, after.member_id)
     if decision.needs_resolving:
-        resolve_soon(group)
+        resolve_later(group)
     is_full = (
         request.rebalance_timeout_ms != -1
         and (request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None)
@@ -72,11 +72,11 @@ def heartbeat(
         heartbeat_interval_ms=group.heartbeat_interval_ms,
     )
     if joins or is_full or member.assigned != after.assigned:
-        answer.assignment = assignment_of(after.assigned)
+        answer.assignment = _response_assignment(after.assigned)
     return answer, offset
 
 
-def assignment_of(assigned: Owned) -> ConsumerGroupHeartbeatResponse.Assignment:
+def _response_assignment(assigned: Owned) -> ConsumerGroupHeartbeatResponse.Assignment:
     return ConsumerGroupHeartbeatResponse.Assignment(
         topic_partitions=[
             TopicPartitions(topic_id=topic_id, partitions=list(epochs)) for topic_id, epochs in assigned.items()
@@ -87,7 +87,7 @@ def assignment_of(assigned: Owned) -> ConsumerGroupHeartbeatResponse.Assignment:
 # who is it
 
 
-def check_room(group: ConsumerGroup, member_id: str, instance_id: str | None) -> None:
+def check_group_size(group: ConsumerGroup, member_id: str, instance_id: str | None) -> None:
     """Raise GROUP_MAX_SIZE_REACHED for a newcomer to a group that is full."""
     if group.shard.node.release.rebalances_for_another_assignor and group.members.static(instance_id) is not None:
         return
@@ -98,7 +98,7 @@ def check_room(group: ConsumerGroup, member_id: str, instance_id: str | None) ->
         )
 
 
-def find_member(
+def _find_member(
     group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, member_id: str, *, joins: bool
 ) -> tuple[ConsumerMember, list[Change]]:
     """The member as it was before this heartbeat: a blank one where it is new."""
@@ -120,10 +120,12 @@ def find_member(
             f"Static member {member_id} with instance id {instance_id} cannot join the group because the instance id "
             f"is owned by {former.member_id} member.",
         )
-    return take_place(group, former, member_id)
+    return replace_static_member(group, former, member_id)
 
 
-def take_place(group: ConsumerGroup, former: ConsumerMember, member_id: str) -> tuple[ConsumerMember, list[Change]]:
+def replace_static_member(
+    group: ConsumerGroup, former: ConsumerMember, member_id: str
+) -> tuple[ConsumerMember, list[Change]]:
     """A static member that has come back under a new id: it takes over all that the old one had."""
     member = former._replace(member_id=member_id, member_epoch=0, previous_member_epoch=0)
     group_id = group.group_id
@@ -194,7 +196,7 @@ class Decision:
         if after is not before and after != before:
             self.changes.append(records.member(group.group_id, after))
             names_changed = after.topic_names != before.topic_names
-        status, changes, self.needs_resolving = look_at_regexes(group, before, after)
+        status, changes, self.needs_resolving = update_regexes(group, before, after)
         self.changes += changes
         self.has_subscription_changed = group.shard.node.release.looks_at_subscriptions_within_epochs and (
             names_changed or status is not RegexStatus.SAME
@@ -264,7 +266,7 @@ class Decision:
         if not self._takes_step or self.after.uses_classic_protocol:
             return
         if self.after.state == MemberState.UNREVOKED_PARTITIONS:
-            expect_revocation(self.group, self.after)
+            schedule_rebalance_timeout(self.group, self.after)
         else:
             self.group.timers.cancel(Wait.REBALANCE, self.after.member_id)
 

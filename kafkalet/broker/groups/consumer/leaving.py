@@ -79,15 +79,15 @@ def fence(group: ConsumerGroup, members: Sequence[ConsumerMember]) -> int:
 # what is waited for
 
 
-def expect_session(group: ConsumerGroup, member_id: str, timeout_ms: int | None = None) -> None:
+def schedule_session_timeout(group: ConsumerGroup, member_id: str, timeout_ms: int | None = None) -> None:
     """A sign of life of a member; the next one is due within its session timeout."""
     delay_ms = group.session_timeout_ms if timeout_ms is None else timeout_ms
-    group.timers.expect(
+    group.timers.schedule(
         Wait.SESSION, member_id, delay_ms, lambda: fence_missing(group, member_id, "its session has expired")
     )
 
 
-def expect_revocation(group: ConsumerGroup, member: ConsumerMember) -> None:
+def schedule_rebalance_timeout(group: ConsumerGroup, member: ConsumerMember) -> None:
     """A member has to give partitions back within its rebalance timeout."""
     member_id, epoch = member.member_id, member.member_epoch
 
@@ -96,24 +96,24 @@ def expect_revocation(group: ConsumerGroup, member: ConsumerMember) -> None:
         if now is not None and now.member_epoch == epoch:
             fence_missing(group, member_id, f"it has not left epoch {epoch} in time")
 
-    group.timers.expect(Wait.REBALANCE, member_id, member.rebalance_timeout_ms, missed)
+    group.timers.schedule(Wait.REBALANCE, member_id, member.rebalance_timeout_ms, missed)
 
 
-def expect_all(group: ConsumerGroup) -> None:
+def schedule_all_timeouts(group: ConsumerGroup) -> None:
     """After the log was read: the time of all members begins anew, and expressions have to be looked up again."""
     resolved = group.members.resolved
     resolved.update({regex: each._replace(version=0) for regex, each in resolved.items()})
     for member in group.members:
-        expect_session(group, member.member_id)
+        schedule_session_timeout(group, member.member_id)
         if member.state == MemberState.UNREVOKED_PARTITIONS:
-            expect_revocation(group, member)
+            schedule_rebalance_timeout(group, member)
 
 
-def expect_classic_members(group: ConsumerGroup) -> None:
+def schedule_classic_session_timeouts(group: ConsumerGroup) -> None:
     """After the group was a classic one: the sessions of those who were in it go on as long as they have asked for."""
     for member in group.members:
         if member.classic is not None:
-            expect_session(group, member.member_id, member.classic.session_timeout_ms)
+            schedule_session_timeout(group, member.member_id, member.classic.session_timeout_ms)
 
 
 def fence_missing(group: ConsumerGroup, member_id: str, reason: str) -> None:
@@ -128,4 +128,4 @@ def fence_missing(group: ConsumerGroup, member_id: str, reason: str) -> None:
         _LOG.warning(
             "group %s: member %s could not be fenced: %s", quoted(group.group_id), quoted(member_id), error.code.name
         )
-        expect_session(group, member_id)
+        schedule_session_timeout(group, member_id)

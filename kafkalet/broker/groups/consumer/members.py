@@ -89,7 +89,7 @@ class ConsumerMember(NamedTuple):
             pending_revocation=pending,
         )
 
-    def told_by(
+    def updated_by(
         self, request: ConsumerGroupHeartbeatRequest, client_id: str, client_host: str, member_id: str
     ) -> "ConsumerMember":
         """The member with what a heartbeat says of it; what is null there has not changed. The same one where nothing

@@ -42,7 +42,7 @@ class RegexStatus(Enum):
     CHANGED_AND_RESOLVED = "changed, and its topics are known"
 
 
-def look_at_regexes(
+def update_regexes(
     group: ConsumerGroup, before: ConsumerMember, after: ConsumerMember
 ) -> tuple[RegexStatus, list[Change], bool]:
     """How a member's expression has changed, the records that follow at once, and whether to look expressions up.
@@ -130,7 +130,7 @@ def _is_due(group: ConsumerGroup, old: str, new: str, *, is_new: bool) -> bool:
     ) and count > 0
 
 
-def resolve_soon(group: ConsumerGroup) -> None:
+def resolve_later(group: ConsumerGroup) -> None:
     """Look the expressions of a group up after what is going on now."""
     group.is_resolving = True
     group.shard.node.call_soon(lambda: _begin(group))

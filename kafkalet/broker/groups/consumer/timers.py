@@ -61,7 +61,7 @@ class MemberTimers:
     def __contains__(self, key: tuple[Wait, str]) -> bool:
         return key in self._deadlines
 
-    def expect(self, wait: Wait, member_id: str, delay_ms: int, missed: Callable[[], None]) -> None:
+    def schedule(self, wait: Wait, member_id: str, delay_ms: int, missed: Callable[[], None]) -> None:
         """Call `missed` unless this is cancelled or renewed within `delay_ms`."""
         key = wait, member_id
 

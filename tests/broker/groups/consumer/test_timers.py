@@ -8,13 +8,13 @@ class Waiting:
         self.timers = MemberTimers(self.clock)
         self.missed: list[int] = []
 
-    def expect(self, delay_ms: int, wait: Wait = Wait.SESSION) -> None:
-        self.timers.expect(wait, "a", delay_ms, lambda: self.missed.append(self.clock.now_ms()))
+    def schedule(self, delay_ms: int, wait: Wait = Wait.SESSION) -> None:
+        self.timers.schedule(wait, "a", delay_ms, lambda: self.missed.append(self.clock.now_ms()))
 
 
 def test_what_does_not_come_is_missed_once() -> None:
     waiting = Waiting()
-    waiting.expect(100)
+    waiting.schedule(100)
     waiting.clock.advance(1000)
     assert waiting.missed == [100]
     assert (Wait.SESSION, "a") not in waiting.timers
@@ -22,9 +22,9 @@ def test_what_does_not_come_is_missed_once() -> None:
 
 def test_what_comes_in_time_moves_the_deadline() -> None:
     waiting = Waiting()
-    waiting.expect(100)
+    waiting.schedule(100)
     waiting.clock.advance(60)
-    waiting.expect(100)
+    waiting.schedule(100)
     waiting.clock.advance(99)
     assert waiting.missed == []
     waiting.clock.advance(1)
@@ -33,8 +33,8 @@ def test_what_comes_in_time_moves_the_deadline() -> None:
 
 def test_a_deadline_may_come_nearer() -> None:
     waiting = Waiting()
-    waiting.expect(1000)
-    waiting.expect(10)
+    waiting.schedule(1000)
+    waiting.schedule(10)
     waiting.clock.advance(5000)
     assert waiting.missed == [10]
 
@@ -42,7 +42,7 @@ def test_a_deadline_may_come_nearer() -> None:
 def test_what_is_no_longer_waited_for_is_not_missed() -> None:
     waiting = Waiting()
     for wait in Wait:
-        waiting.expect(100, wait)
+        waiting.schedule(100, wait)
     waiting.timers.cancel(Wait.JOIN, "a")
     waiting.timers.forget("a")
     waiting.clock.advance(1000)
@@ -51,7 +51,7 @@ def test_what_is_no_longer_waited_for_is_not_missed() -> None:
 
 def test_nothing_is_missed_after_the_end() -> None:
     waiting = Waiting()
-    waiting.expect(100)
+    waiting.schedule(100)
     waiting.timers.close()
     waiting.clock.advance(1000)
     assert waiting.missed == []
