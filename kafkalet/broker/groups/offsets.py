@@ -79,10 +79,6 @@ class Offsets:
             for change in self._unreplicated
         )
 
-    def has_transaction(self, group_id: str) -> bool:
-        """Whether an open transaction has offsets for the group."""
-        return any(group_id in by_group for by_group in self._pending.values())
-
     def known(self, group_id: str) -> Iterator[tuple[str, int]]:
         """The partitions for which a group has offsets, committed or pending."""
         seen = set()
@@ -106,9 +102,6 @@ class Offsets:
             for group_id in by_group:
                 if group_id not in self._committed:
                     yield group_id
-
-    def has_offsets(self, group_id: str) -> bool:
-        return group_id in self._committed or self.has_transaction(group_id)
 
     # Changing: first the log, then what is remembered
 

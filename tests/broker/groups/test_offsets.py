@@ -64,7 +64,7 @@ def test_what_cannot_be_written_is_not_remembered() -> None:
     with pytest.raises(KafkaError):
         offsets.commit("g", [("t", 0, at(log, 6))], 7, 0)
     assert seen(offsets) == {("t", 0): 5}
-    assert not offsets.has_transaction("g")
+    assert not offsets.is_pending("g", "t", 0)
 
 
 def test_an_offset_in_a_transaction_is_pending_until_it_is_committed() -> None:
@@ -80,7 +80,7 @@ def test_an_offset_in_a_transaction_is_pending_until_it_is_committed() -> None:
     assert offsets.is_pending("g", "t", 0)
     offsets.transaction_ended(7, committed=True)
     assert seen(offsets) == {("t", 0): 5}
-    assert not offsets.has_transaction("g")
+    assert not offsets.is_pending("g", "t", 0)
 
 
 def test_an_offset_in_a_transaction_is_forgotten_when_it_is_aborted() -> None:
@@ -89,7 +89,7 @@ def test_an_offset_in_a_transaction_is_forgotten_when_it_is_aborted() -> None:
     offsets.commit("g", [("t", 0, at(log, 5))], 7, 0)
     offsets.transaction_ended(7, committed=False)
     assert seen(offsets) == {}
-    assert not offsets.has_offsets("g")
+    assert list(offsets.groups()) == []
 
 
 def test_a_transaction_does_not_undo_what_was_committed_later() -> None:
@@ -119,7 +119,6 @@ def test_what_is_forgotten_does_not_come_back_with_a_transaction() -> None:
     offsets.transaction_ended(7, committed=True)
     assert seen(offsets) == {("t", 1): 6}
     offsets.forget("g")
-    assert not offsets.has_offsets("g")
     assert list(offsets.groups()) == []
 
 
@@ -169,7 +168,7 @@ def test_a_failed_commit_takes_earlier_ones_of_its_partitions_with_it_where_the_
     assert (offsets.is_pending("g", "t", 0), offsets.is_pending("g", "t", 1)) == (False, True)
     offsets.forget_pending(7, "g", [("t", 1, at(log, 8))])
     offsets.forget_pending(7, "g", [("t", 1, at(log, 8))])
-    assert not offsets.has_transaction("g")
+    assert list(offsets.groups()) == []
 
 
 @pytest.mark.parametrize("kafka_version", ["newest", "3.9"])

@@ -19,7 +19,6 @@ UniformHeterogeneousAssignmentBuilder, AssignorHelpers.
 """
 
 from collections.abc import Sequence
-from struct import Struct
 
 from .java_order import grown, order_of_numbers, order_of_uuids, ordered, set_of, uuid_hash, with_capacity
 from .spec import Assignment, Spec
@@ -222,7 +221,6 @@ class Balancer:
 
 _ROUNDS = 16
 _NOBODY = -1
-_HALVES = Struct(">qq")  # Java's Uuids are compared as two signed numbers
 
 
 class Heterogeneous:

@@ -113,10 +113,6 @@ class ClassicMembers:
         return None if instance_id is None else self._static.get(instance_id)
 
     @property
-    def static_count(self) -> int:
-        return len(self._static)
-
-    @property
     def rebalance_timeout_ms(self) -> int:
         """As long as the most patient member allows."""
         return max((member.rebalance_timeout_ms for member in self._members.values()), default=0)

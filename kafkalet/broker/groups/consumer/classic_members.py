@@ -37,7 +37,6 @@ from .leaving import fence, fence_missing, schedule_session_timeout, static_memb
 from .members import NOBODY, ClassicProtocols, ConsumerMember, MemberState, new_member_id
 from .migration import can_downgrade_with, downgrade
 from .records import Change
-from .regexes import resolve_later
 from .timers import Wait
 
 FIRST_WITH_MEMBER_IDS = 4
@@ -56,43 +55,51 @@ def join(group: ConsumerGroup, request: JoinGroupRequest, caller: Caller) -> Joi
 
 
 def _join(group: ConsumerGroup, request: JoinGroupRequest, caller: Caller) -> Joined:
-    node, instance_id = group.shard.node, request.group_instance_id
-    if not (may_migrate(node, "upgrade") or may_migrate(node, "downgrade")):
-        raise KafkaError(Code.INCONSISTENT_GROUP_PROTOCOL)
+    instance_id = request.group_instance_id
     member_id = request.member_id or new_member_id()
-    check_group_size(group, member_id, instance_id)
-    protocols: dict[str, bytes] = {}
-    for protocol in request.protocols:
-        protocols.setdefault(protocol.name, protocol.metadata)  # of two with one name the first counts
-    if request.protocol_type != NAME or not _knows_one(group, protocols):
-        raise KafkaError(Code.INCONSISTENT_GROUP_PROTOCOL)
+    protocols = _check_join(group, request, member_id)
     if not request.member_id and instance_id is None and caller.version >= FIRST_WITH_MEMBER_IDS:
         return _answer(Code.MEMBER_ID_REQUIRED, member_id)
     member, changes = _member(group, request, member_id)
     downgrades = can_downgrade_with(group, group.members.static(instance_id))
-    try:
-        subscription = read_subscription(next(iter(protocols.values())))
-    except Malformed as problem:
-        raise KafkaError(Code.INCONSISTENT_GROUP_PROTOCOL, str(problem)) from problem
+    subscription = _subscription(protocols)
     after = _told(member, request, subscription, protocols, caller)
     decision = Decision(group, member, after, changes, _held(group, subscription))
     decision.subscribe(raises_for_regex=True)
     if downgrades:
-        after, offset = _downgrade(group, decision)
+        offset = _downgrade(group, decision)
     else:
-        decision.assign()
-        after = decision.reconcile()
-        offset = group.commit(decision.changes)
-        decision.settle()
-        _schedule_timeouts(group, request, after.member_id)
-        if decision.needs_resolving:
-            resolve_later(group)
+        offset = decision.carry_out()
+        _schedule_timeouts(group, request, decision.after.member_id)
+    after = decision.after
     answer = _answer(Code.NONE, after.member_id, after.member_epoch, next(iter(protocols)))
 
     def replicated(code: Code) -> JoinGroupResponse:
         return answer if code == Code.NONE else _answer(code, after.member_id)
 
-    return group.shard.when_replicated(offset, node.config.offsets_commit_timeout_ms, replicated)
+    return group.shard.when_replicated(offset, group.shard.node.config.offsets_commit_timeout_ms, replicated)
+
+
+def _check_join(group: ConsumerGroup, request: JoinGroupRequest, member_id: str) -> dict[str, bytes]:
+    """The protocols of a client that may join. Raises KafkaError."""
+    node = group.shard.node
+    if not (may_migrate(node, "upgrade") or may_migrate(node, "downgrade")):
+        raise KafkaError(Code.INCONSISTENT_GROUP_PROTOCOL)
+    check_group_size(group, member_id, request.group_instance_id)
+    protocols: dict[str, bytes] = {}
+    for protocol in request.protocols:
+        protocols.setdefault(protocol.name, protocol.metadata)  # of two with one name the first counts
+    if request.protocol_type != NAME or not _knows_one(group, protocols):
+        raise KafkaError(Code.INCONSISTENT_GROUP_PROTOCOL)
+    return protocols
+
+
+def _subscription(protocols: dict[str, bytes]) -> ConsumerProtocolSubscription:
+    """The subscription that comes with the protocol that the member prefers. Raises KafkaError."""
+    try:
+        return read_subscription(next(iter(protocols.values())))
+    except Malformed as problem:
+        raise KafkaError(Code.INCONSISTENT_GROUP_PROTOCOL, str(problem)) from problem
 
 
 def sync(group: ConsumerGroup, request: SyncGroupRequest) -> SyncGroupResponse:
@@ -215,13 +222,12 @@ def _held(
     ]
 
 
-def _downgrade(group: ConsumerGroup, decision: Decision) -> tuple[ConsumerMember, int]:
+def _downgrade(group: ConsumerGroup, decision: Decision) -> int:
     rebalances = group.assignment_epoch < decision.epoch
     if not rebalances:
         decision.target = group.target_of(decision.after)
         decision.reconcile()
-    after = decision.after
-    return after, downgrade(group, (), after, decision.changes, rebalances=rebalances)
+    return downgrade(group, (), decision.after, decision.changes, rebalances=rebalances)
 
 
 def _schedule_timeouts(group: ConsumerGroup, request: JoinGroupRequest, member_id: str) -> None:

@@ -11,6 +11,7 @@ Source: org.apache.kafka.coordinator.group.GroupMetadataManager: consumerGroupHe
 maybeUpdateTargetAssignment, maybeReconcile.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from kafkalet.broker.cluster.state_log import StateRecord
@@ -54,13 +55,9 @@ def heartbeat(
     after = member.updated_by(request, sender.client_id, sender.client_host, member_id)
     decision = Decision(group, member, after, changes, request.topic_partitions)
     decision.subscribe()
-    decision.assign()
-    after = decision.reconcile()
-    offset = group.commit(decision.changes, before)
-    decision.settle()
+    offset = decision.carry_out(before)
+    after = decision.after
     schedule_session_timeout(group, after.member_id)
-    if decision.needs_resolving:
-        resolve_later(group)
     is_full = (
         request.rebalance_timeout_ms != -1
         and (request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None)
@@ -164,7 +161,10 @@ def _is_subset(held: Held | None, assigned: Owned) -> bool:
 
 
 class Decision:
-    """`before` is the member as the group knows it (or a blank one), `after` as it is from now on."""
+    """What follows from a heartbeat, or from a JoinGroup of the classic protocol: the records that are to be written.
+
+    `before` is the member as the group knows it (or a blank one), `after` as it is from now on.
+    """
 
     def __init__(
         self,
@@ -179,7 +179,7 @@ class Decision:
         self.after = after
         self.changes = changes
         self.held = held
-        self.needs_resolving = False
+        self._needs_resolving = False
         self.epoch = group.group_epoch
         self.target_epoch = group.assignment_epoch
         self.target: Assignment = {}
@@ -196,7 +196,7 @@ class Decision:
         if after is not before and after != before:
             self.changes.append(records.member(group.group_id, after))
             names_changed = after.topic_names != before.topic_names
-        status, changes, self.needs_resolving = update_regexes(group, before, after)
+        status, changes, self._needs_resolving = update_regexes(group, before, after)
         self.changes += changes
         self.has_subscription_changed = group.shard.node.release.looks_at_subscriptions_within_epochs and (
             names_changed or status is not RegexStatus.SAME
@@ -220,7 +220,18 @@ class Decision:
         if group.has_partition_metadata and group.shard.node.release.keeps_hash_of_topics:
             self.changes.append(records.no_partition_metadata(group.group_id))
 
-    def assign(self) -> None:
+    def carry_out(self, before: Sequence[StateRecord] = ()) -> int:
+        """Assign, reconcile, and write all of it behind `before`; the offset of the last record. Raises KafkaError with
+        a code for the client; nothing has changed then."""
+        self._assign()
+        self.reconcile()
+        offset = self.group.commit(self.changes, before)
+        self._settle()
+        if self._needs_resolving:
+            resolve_later(self.group)
+        return offset
+
+    def _assign(self) -> None:
         """Compute a new target if the group epoch has gone up, and the last one is old enough."""
         group = self.group
         if group.assignment_epoch >= self.epoch or not self._may_assign():
@@ -233,11 +244,11 @@ class Decision:
         self.target_epoch = self.epoch
         self.changes += changes
 
-    def reconcile(self) -> ConsumerMember:
-        """The member after its next step."""
+    def reconcile(self) -> None:
+        """Let the member take its next step."""
         group, after = self.group, self.after
         if not self.has_subscription_changed and after.is_reconciled_to(self.target_epoch):
-            return after
+            return
         names = wanted_names(after, group.members.resolved)
         within_epochs = group.shard.node.release.looks_at_subscriptions_within_epochs
         if within_epochs:
@@ -258,9 +269,8 @@ class Decision:
         if self.after is not after and self.after != after:
             self.changes.append(records.current(group.group_id, self.after))
             self._takes_step = True
-        return self.after
 
-    def settle(self) -> None:
+    def _settle(self) -> None:
         """After all was written: remember what was looked at, and wait for what the member has to give back."""
         self.group.metadata_version = self._metadata_version
         if not self._takes_step or self.after.uses_classic_protocol:
