@@ -1,4 +1,4 @@
-"""A classic group becomes a consumer group with the first member of that protocol."""
+"""Groups become those of the other kind while their members go on."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 from kafkalet.protocol.errors import Code
 from tests.broker.groups.consuming import AT_ONCE, REBALANCE_MS
-from tests.broker.groups.migrating import Migrating, assignment
+from tests.broker.groups.migrating import Migrating, assignment, subscription
 from tests.model.stage import Stage
 
 JOINS: dict[str, Any] = {
@@ -60,7 +60,7 @@ def test_a_member_that_never_comes_back_is_missed_after_its_session(migrating: M
     assert member_id not in migrating.group.members
 
 
-def test_the_change_is_kept(migrating: Migrating) -> None:
+def test_upgraded_group_outlives_its_coordinator(migrating: Migrating) -> None:
     migrating.begin_classic()
     migrating.consumer.join("a", "t")
     before = migrating.consumer.describe()
@@ -113,13 +113,77 @@ def test_assignors_of_ones_own_do_not_change(migrating: Migrating) -> None:
 
 
 @pytest.mark.parametrize("policy", ["disabled", "Downgrade"])
-def test_it_may_be_forbidden(migrating: Migrating, policy: str) -> None:
+def test_migration_policy_may_forbid_upgrade(migrating: Migrating, policy: str) -> None:
     migrating.stage.cluster.server.nodes[1].config.__dict__["group_consumer_migration_policy"] = policy
     migrating.begin_classic()
     assert refusal(migrating).endswith("because online upgrade is disabled.")
 
 
-def test_a_group_may_be_too_large_for_it(migrating: Migrating) -> None:
+def test_group_may_be_too_large_for_upgrade(migrating: Migrating) -> None:
     migrating.stage.cluster.server.nodes[1].config.__dict__["group_consumer_max_size"] = 0
     migrating.begin_classic()
     assert refusal(migrating).endswith("because the group size exceeds the consumer group maximum size.")
+
+
+def test_the_last_one_leaves_a_classic_group_that_rebalances(migrating: Migrating) -> None:
+    member_id = migrating.begin_classic()
+    migrating.consumer.join("a", "t")
+    assert migrating.consumer.leave("a") == 0
+    assert migrating.is_classic
+    assert migrating.classic.heartbeat(2, member_id) == Code.REBALANCE_IN_PROGRESS
+    joined = migrating.rejoin(member_id)
+    assert (joined["error_code"], joined["generation_id"], joined["leader"]) == (0, 3, member_id)
+
+
+def test_the_last_one_may_also_be_missed(migrating: Migrating) -> None:
+    member_id = migrating.begin_classic()
+    migrating.consumer.join("a", "t")
+    migrating.rejoin(member_id)
+    migrating.partitions(member_id, 2)
+    for _ in range(9):
+        migrating.stage.advance(5000)
+        migrating.classic.heartbeat(2, member_id)
+    assert migrating.is_classic
+
+
+def test_downgraded_group_outlives_its_coordinator(migrating: Migrating) -> None:
+    migrating.begin_classic()
+    migrating.consumer.join("a", "t")
+    migrating.consumer.leave("a")
+    migrating.stage.restart()
+    assert migrating.is_classic
+    assert migrating.consumer.describe()["error_code"] == Code.GROUP_ID_NOT_FOUND
+
+
+def test_a_static_member_that_changes_its_protocol_goes_on_as_it_was(migrating: Migrating) -> None:
+    migrating.consumer.join("a", "t", instance_id="i")
+    migrating.consumer.leave("a", -2, instance_id="i")
+    answer = migrating.classic.join("", protocols={"range": subscription("t")}, group_instance_id="i").answer()
+    assert (answer["error_code"], answer["generation_id"]) == (0, 2)
+    assert migrating.is_classic
+    assert migrating.group.state == "Stable"
+    assert len(migrating.partitions_of_static(answer["member_id"])) == 6
+
+
+def test_a_group_of_consumers_stays_one(migrating: Migrating) -> None:
+    migrating.consumer.join("a", "t")
+    migrating.consumer.join("b", "t")
+    migrating.consumer.leave("a")
+    assert migrating.is_consumer
+
+
+@pytest.mark.parametrize("policy", ["disabled", "upgrade"])
+def test_migration_policy_may_forbid_downgrade(migrating: Migrating, policy: str) -> None:
+    migrating.begin_classic()
+    migrating.consumer.join("a", "t")
+    migrating.stage.cluster.server.nodes[1].config.__dict__["group_consumer_migration_policy"] = policy
+    migrating.consumer.leave("a")
+    assert migrating.is_consumer
+
+
+def test_group_may_be_too_large_for_downgrade(migrating: Migrating) -> None:
+    migrating.begin_classic()
+    migrating.consumer.join("a", "t")
+    migrating.stage.cluster.server.nodes[1].config.__dict__["group_max_size"] = 0
+    migrating.consumer.leave("a")
+    assert migrating.is_consumer
