@@ -20,10 +20,11 @@ from .decoding.chunks import Chunk, read_chunks
 from .decoding.transactions import AbortedTransactions, abort_markers
 from .filters import Pushed
 from .logs.directory import PartitionLog, find, open_partition
-from .logs.ends import aborted_transactions, last_stable_offset, log_end, log_end_offset
+from .logs.ends import log_end, log_end_offset
 from .logs.planning import plan
 from .logs.splits import Piece, Split, renewed
 from .logs.timestamps import EARLIEST, LATEST, TimestampSearch
+from .logs.transactions import aborted_transactions, last_stable_offset
 from .option_types import BadOption
 from .options import ReadOptions, TopicPartition
 from .origin import Part, PartitionRange

@@ -17,15 +17,29 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from .broker_origin import BrokerOrigin, broker_parts
 from .columns import Filling, needed
 from .decoding.batches import Batches
 from .decoding.chunks import Problem
+from .decoding.exactly import Unreadable
 from .decoding.records import Records, decode_each
 from .decoding.transactions import is_aborted
-from .decoding.unreadable import Unreadable
+from .directory_origin import DirectoryOrigin, file_parts
+from .live.reading import LiveSplit
 from .logs.timestamps import may_hold
 from .options import ReadOptions
-from .origin import Part
+from .origin import AnySplit, Origin, Part
+
+
+def origin_of(options: ReadOptions, *, streaming: bool = False) -> Origin:
+    """The directories, or the broker."""
+    return BrokerOrigin(options) if options.live else DirectoryOrigin(options, streaming=streaming)
+
+
+def parts(split: AnySplit, options: ReadOptions) -> Iterator[Part]:
+    """The pieces of a split, in the order of the log."""
+    return broker_parts(split, options) if isinstance(split, LiveSplit) else file_parts(split, options)
+
 
 _log = logging.getLogger(__name__)
 

@@ -20,8 +20,8 @@ from . import columns
 from .filters import Pushed, pushed
 from .option_types import BadOption
 from .options import ReadOptions, read_options
-from .places import origin_of
 from .positions import ranges
+from .reader import origin_of
 from .tasks import read_task, tasks
 
 if TYPE_CHECKING:

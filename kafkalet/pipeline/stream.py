@@ -30,8 +30,8 @@ from kafkalet.clock import SystemClock
 from .filters import Pushed
 from .options import ReadOptions, TopicPartition
 from .origin import Origin, PartitionRange
-from .places import origin_of
 from .positions import DataLoss, resolved
+from .reader import origin_of
 from .tasks import read_task, tasks
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from pyspark.sql.datasource import InputPartition
 from .filters import Pushed
 from .options import ReadOptions
 from .origin import AnySplit
-from .places import parts
-from .reader import Want, rows
+from .reader import Want, parts, rows
 
 if TYPE_CHECKING:
     import pyarrow as pa

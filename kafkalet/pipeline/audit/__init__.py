@@ -23,7 +23,7 @@ are in options.py. What counts as wrong is in findings.py, each kind with the mo
     causes.py, reactions.py which findings have one cause; what Apache Kafka does about it
     coverage.py             what was checked, and what was not
     facts.py, verdict.py    facts.parquet, verdict.json
-    report.py               report.html, with the pictures of plots.py; drawings.py, report_style.py
+    report.py               report.html, with the pictures of plots.py; drawings.py
     job.py                  all of it, through Spark
 
 Nothing here has seen the broker's code: logs are read by `kafkalet.pipeline.decoding` and `kafkalet.pipeline.logs`.

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kafkalet.pipeline.decoding.batches import Batches
+from kafkalet.pipeline.decoding.exactly import Unreadable
 from kafkalet.pipeline.decoding.records import Records, decode_all
-from kafkalet.pipeline.decoding.unreadable import Unreadable
 
 Int64s = NDArray[np.int64]
 

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from kafkalet import formats
 from kafkalet.pipeline.logs.directory import PartitionLog, snapshot_path
-from kafkalet.pipeline.logs.ends import last_stable_offset as stable_as_read
 from kafkalet.pipeline.logs.ends import log_end_offset as end_as_read
 from kafkalet.pipeline.logs.files import CorruptFile
+from kafkalet.pipeline.logs.transactions import last_stable_offset as stable_as_read
 
 from .audit_options import AuditOptions
 from .causes import SIGNS_OF_A_LOST_END

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from kafkalet.pipeline.decoding.exactly import Unreadable
 from kafkalet.pipeline.decoding.records import decode
-from kafkalet.pipeline.decoding.unreadable import Unreadable
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.records.control import ControlType, read_end_marker
 from kafkalet.protocol.records.record import Record

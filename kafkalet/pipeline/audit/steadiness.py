@@ -25,11 +25,10 @@ from typing import NamedTuple
 
 from kafkalet.clock import SystemClock
 from kafkalet.formats import PARTITION_METADATA, uuid_text
-from kafkalet.pipeline.live.broker import LiveBroker
+from kafkalet.pipeline.live.broker import LiveBroker, Patience
 from kafkalet.pipeline.live.metadata import TopicPartition
-from kafkalet.pipeline.live.patience import Patience
 from kafkalet.pipeline.logs.directory import PartitionLog, open_partition
-from kafkalet.pipeline.logs.tail import log_end
+from kafkalet.pipeline.logs.ends import log_end
 from kafkalet.protocol.errors import KafkaError
 
 from .at_work import is_at_rest, is_locked

@@ -7,9 +7,9 @@ from argparse import Namespace
 
 from kafkalet.pipeline.dumping.dump import DumpOptions, Plan, dump, dump_options, plan
 from kafkalet.pipeline.filters import Pushed
-from kafkalet.pipeline.places import origin_of
 from kafkalet.pipeline.plan import Reading, expected, megabytes, reading_text, readings, settings_text
 from kafkalet.pipeline.progress import ExpectedWork
+from kafkalet.pipeline.reader import origin_of
 
 from .command_line import source_options
 from .running import Running

@@ -10,7 +10,6 @@
     headers.py     their headers
     varints.py     integers of one to nine bytes, a column of them
     spans.py       stretches of a buffer as Arrow columns
-    legacy.py      entries of formats 0 and 1
     exactly.py     one entry by the reader that knows every odd case
 
 The fast way is allowed to give up, not to err: what it cannot prove to be well-formed it leaves to `exactly.py`, which

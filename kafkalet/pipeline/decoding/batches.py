@@ -38,7 +38,7 @@ from kafkalet.protocol.records.crc32c import crc32c
 from kafkalet.protocol.records.legacy import OVERHEAD
 from kafkalet.protocol.wire import Buffer
 
-from .unreadable import Unreadable
+from .exactly import Unreadable
 
 Int64s = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]

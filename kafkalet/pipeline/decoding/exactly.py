@@ -1,12 +1,28 @@
 """One entry by the exact reader: for those that are unusual, and to say what is wrong with the others."""
 
+from __future__ import annotations
+
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.records.batch import Batch
 from kafkalet.protocol.records.codecs import LIMIT
 from kafkalet.protocol.records.record import Record
 from kafkalet.protocol.wire import Buffer
 
-from .unreadable import Unreadable
+
+class Unreadable(Exception):
+    """The entry at `position` (of the buffer it was looked for in), `size` bytes long, cannot be read: `reason`.
+
+    Where the size itself is what is wrong, `size` reaches to the end of the buffer: nothing behind it can be found.
+    """
+
+    def __init__(self, position: int, size: int, reason: str) -> None:
+        super().__init__(position, size, reason)
+        self.position = position
+        self.size = size
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"the entry at position {self.position} ({self.size} bytes): {self.reason}"
 
 
 def read_exactly(buffer: Buffer, position: int, size: int, limit: int = LIMIT) -> list[Record]:

@@ -1,15 +1,20 @@
-"""The fields of records of format 2 whose beginnings are claimed to be known, a column for each.
+"""The fields of records whose beginnings are known, a column for each.
 
-The layout is that of `kafkalet.protocol.records.record`. `is_sound` says of which records it is proven that they are
-well-formed and lie where they are said to: what their lengths claim ends where the next record begins, and their fields
-end there too. Of the others nothing may be believed.
+Of format 2 the layout is that of `kafkalet.protocol.records.record`. `is_sound` says of which records it is proven that
+they are well-formed and lie where they are said to: what their lengths claim ends where the next record begins, and
+their fields end there too. Of the others nothing may be believed.
+
+Of formats 0 and 1 the layout is that of `kafkalet.protocol.records.legacy`: every entry is a record, unless it is a
+wrapper around compressed ones. Wrappers are not read here.
 """
+
+from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
 
-from .batches import Bytes, Int64s, Mask
+from .batches import Batches, Bytes, Int64s, Mask
 from .varints import TIMESTAMP_BYTES, read_varints
 
 
@@ -42,3 +47,37 @@ def read_fields(data: Bytes, start: Int64s, end: Int64s) -> RecordFields:
     return RecordFields(
         is_sound, timestamp_delta, offset_delta, key, key_size, value, value_size, header_count, headers, end
     )
+
+
+_KEY_AT = np.array([18, 26])
+
+
+class Messages(NamedTuple):
+    """One row for each message; positions are in the buffer, sizes in bytes and below 0 for null."""
+
+    is_sound: Mask  # well-formed, and no wrapper
+    key: Int64s
+    key_size: Int64s
+    value: Int64s
+    value_size: Int64s
+
+
+def read_messages(data: Bytes, batches: Batches) -> Messages:
+    """The fields of the entries, all of which have the format 0 or 1."""
+    end = batches.end
+    at = batches.position + _KEY_AT[batches.magic]
+    key_size = _read_sizes(data, at)
+    key = at + 4
+    at = key + np.maximum(key_size, 0)
+    value_size = _read_sizes(data, at)
+    value = at + 4
+    is_sound = (batches.codec == 0) & (value + np.maximum(value_size, 0) <= end)
+    return Messages(is_sound, key, key_size, value, value_size)
+
+
+def _read_sizes(data: Bytes, at: Int64s) -> Int64s:
+    """Big-endian integers of 32 bits; beyond the buffer its last byte is read again and again."""
+    size = np.zeros(at.size, np.int32)
+    for index in range(4):
+        size = size << 8 | data.take(at + index, mode="clip")
+    return size.astype(np.int64)

@@ -16,7 +16,7 @@ from kafkalet.protocol.records.codecs import Codec, decompress
 from kafkalet.protocol.wire import Buffer
 
 from .batches import Batches, Int64s
-from .unreadable import Unreadable
+from .exactly import Unreadable
 
 RECORD_BYTES = 100
 """What a record costs while it is decoded, beside its own bytes: a number in each of a dozen columns."""

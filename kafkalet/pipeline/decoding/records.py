@@ -24,14 +24,12 @@ from kafkalet.protocol.records.record import Record, wrapped
 from kafkalet.protocol.wire import Buffer
 
 from .batches import Batches, Int64s, Mask
-from .exactly import read_exactly
-from .fields import RecordFields, read_fields
+from .exactly import Unreadable, read_exactly
+from .fields import RecordFields, read_fields, read_messages
 from .headers import HEADERS, decoded_name, header_column, no_headers, read_headers
-from .legacy import read_messages
 from .payloads import RECORD_BYTES, Payloads, payloads, slices
 from .spans import binary_column
 from .starts import SMALLEST_RECORD, record_starts
-from .unreadable import Unreadable
 
 COLUMNS = frozenset({"offset", "timestamp", "key", "value", "headers"})
 """What may be asked for; offset and timestamp are always given."""

@@ -14,18 +14,17 @@ from kafkalet.pipeline.failures import job_failures
 from kafkalet.pipeline.option_types import BadOption, local_path, size_bytes
 from kafkalet.pipeline.options import ReadOptions, read_options
 from kafkalet.pipeline.origin import PartitionRange
-from kafkalet.pipeline.places import origin_of
+from kafkalet.pipeline.reader import origin_of
 from kafkalet.pipeline.source import FORMAT
 
 from .files import WrittenFile
 from .lines import with_lines
 from .manifest import EMPTY, Manifest, read_manifest
 from .merging import merged
-from .ranges import new_offsets
+from .ranges import new_offsets, topic_ids
 from .runs import Covered, DumpRun, File, clear_staging, commit, finish, pending, recover
 from .shape import COMPRESSIONS, DATE_FOLDERS, TARGET_FILE_BYTES, DumpShape
 from .sink import write
-from .topic_ids import topic_ids
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

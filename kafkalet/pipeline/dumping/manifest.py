@@ -9,18 +9,68 @@
 are one table. `topicId` is null where the origin knows none (a log of before Kafka 2.8). `records` are fewer than
 the offsets where markers, aborted records and compaction take some.
 
-There is the old one or the new one, never a part (durable.py).
+There is the old one or the new one, never a part.
 """
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from kafkalet.pipeline.options import TopicPartition
 
-from .durable import VERSION, NoManifest, read_json, write_json
+VERSION = 1
+THREADS = 16
+
+
+class NoManifest(Exception):
+    """A file of the dump that cannot be understood. The text names it and says why."""
+
+
+def read_json(path: str) -> Mapping[str, Any]:
+    """An object of JSON of this version. Raises FileNotFoundError and NoManifest."""
+    with open(path, encoding="utf-8") as file:
+        try:
+            found = json.load(file)
+        except ValueError as error:
+            raise NoManifest(f"{path}: not JSON: {error}") from error
+    version = found.get("version") if isinstance(found, dict) else None
+    if version != VERSION:
+        raise NoManifest(f"{path}: version {version}, where this kafkalet reads and writes {VERSION}")
+    return dict(found)
+
+
+def write_json(path: str, value: object) -> None:
+    """Put `value` at `path`, whole or not at all, and so that it outlives the machine."""
+    temporary = path + ".tmp"
+    with open(temporary, "w", encoding="utf-8") as file:
+        json.dump(value, file, indent=1)
+        file.write("\n")
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+    flush([os.path.dirname(path)])
+
+
+def flush(paths: Iterable[str]) -> None:
+    """Let files, and the names in directories, outlive the machine. Raises FileNotFoundError."""
+    with ThreadPoolExecutor(THREADS) as threads:
+        for _ in threads.map(_flush, paths):
+            pass
+
+
+def _flush(path: str) -> None:
+    if os.name != "posix" and os.path.isdir(path):
+        return  # Windows opens no directories
+    number = os.open(path, os.O_RDONLY if os.name == "posix" else os.O_RDWR)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
 
 NAME = "_manifest.json"
 

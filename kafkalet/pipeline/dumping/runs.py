@@ -22,8 +22,7 @@ from typing import Any, NamedTuple
 
 from kafkalet.pipeline.options import TopicPartition
 
-from .durable import VERSION, NoManifest, flush, read_json, write_json
-from .manifest import Dumped, Manifest, write_manifest
+from .manifest import VERSION, Dumped, Manifest, NoManifest, flush, read_json, write_json, write_manifest
 
 _LOG = logging.getLogger("kafkalet.pipeline")
 

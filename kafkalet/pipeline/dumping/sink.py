@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
 
-from .durable import VERSION, read_json, write_json
 from .files import WrittenFile, write_files
+from .manifest import VERSION, read_json, write_json
 from .runs import STAGING
 from .shape import DumpShape
 

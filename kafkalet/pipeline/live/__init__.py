@@ -4,12 +4,11 @@
     security.py      TLS and SASL/PLAIN
     connection.py    one connection: frames there and back, versions agreed
     metadata.py      who leads what, and where it is reached
-    patience.py      how often, and for how long, something is tried again
     broker.py        LiveBroker: topics and offsets, from whichever broker has them
     lookups.py       ListOffsets for thousands of timestamps
     fetching.py      Fetch for one partition, wherever its leader goes
     reading.py       LiveSplit and read_live: a stretch of a partition as buffers with their batches
-    markers.py       where transactions were aborted
+    aborted_transactions.py       where transactions were aborted
 
 Blocking sockets, no threads, no asyncio: this runs inside the tasks of Spark. Any release of Apache Kafka from 0.11 on
 will do, and kafkalet, which is no more known to this package than any other broker.

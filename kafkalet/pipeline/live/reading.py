@@ -31,12 +31,12 @@ import numpy.typing as npt
 from kafkalet.clock import Clock
 from kafkalet.pipeline.decoding.batches import Batches, scan, wrong_checksums
 from kafkalet.pipeline.decoding.chunks import Problem
+from kafkalet.pipeline.decoding.exactly import Unreadable
 from kafkalet.pipeline.decoding.transactions import AbortedTransactions
-from kafkalet.pipeline.decoding.unreadable import Unreadable
 
+from .aborted_transactions import aborted_in
 from .broker import LiveBroker
 from .fetching import FetchAnswer, PartitionFetcher
-from .markers import aborted_in
 
 
 class LiveSplit(NamedTuple):

@@ -3,10 +3,10 @@
     directory.py     which logs there are, and their segments
     checkpoints.py   the small text files beside them
     indexes.py       .index, .timeindex and .txnindex in columns; snapshots.py: the producers' .snapshot
-    heads.py         the headers of the entries of a file, without the rest; markers.py: what ends a transaction
+    heads.py         the headers of the entries of a file, without the rest
     indexed.py       a segment with its indexes, and what to do where they are missing
-    ends.py          where a log ends, and where read_committed does; tail.py: its last entries
-    transactions.py  what is open, and what was aborted
+    ends.py          where a log ends
+    transactions.py  what is open, what was aborted, where read_committed ends; what the markers say
     timestamps.py    which offset belongs to a time
     splits.py        how a log is cut into tasks; stretches.py: a segment; planning.py: many logs at once
 

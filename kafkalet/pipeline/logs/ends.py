@@ -1,62 +1,50 @@
-"""Where a log ends: for a reader who sees everything, and for one who sees only what was committed.
+"""Where a log ends, for a reader who sees everything.
 
-log_end_offset      the offset behind the last entry that lies whole in the last segment. What follows it, the first
-                    part of an entry, is on its way, or was when the broker was killed; a start of the broker cuts it
-                    off. `log_end` tells where that is.
-last_stable_offset  the first offset of the oldest open transaction, else the log end offset. Files do not say what is
-                    replicated: the high watermark of a partition with replicas may be lower (`replication-offset-
-                    checkpoint`, which lags behind a running broker).
-
-Which transactions are open say the newest snapshot of the producers' states, and the entries behind it.
+The log end offset is the offset behind the last entry that lies whole in the last segment. What follows that entry, the
+first part of another one, is on its way, or was when the broker was killed; a start of the broker cuts it off. Space
+that was allocated ahead (`preallocate`) is zeros.
 """
 
 from __future__ import annotations
 
-from kafkalet.pipeline.decoding.transactions import AbortedTransactions
+from typing import NamedTuple
 
 from .directory import PartitionLog
-from .indexed import IndexedSegment, floor_segment
-from .tail import LogEnd, log_end
-from .transactions import OpenTransactions, aborted_transactions, open_transactions
+from .indexed import IndexedSegment
 
-__all__ = [
-    "AbortedTransactions",
-    "LogEnd",
-    "OpenTransactions",
-    "aborted_transactions",
-    "last_stable_offset",
-    "log_end",
-    "log_end_offset",
-    "open_transactions",
-]
+_BEHIND_ALL = (1 << 63) - 1
+
+
+class LogEnd(NamedTuple):
+    """Where a log ends."""
+
+    offset: int
+    """The log end offset."""
+    path: str
+    """Of the last segment; of the log's directory where there is none."""
+    position: int
+    """Behind the last whole entry, in bytes."""
+    fault: str | None
+    """What follows there. None: nothing, or zeros that were allocated ahead. Else why it is no entry; "truncated ..."
+    for one that goes on behind the end of the file."""
+
+
+def log_end(log: PartitionLog, *, lenient: bool = False) -> LogEnd:
+    """Where the log ends, by the headers behind the last entry of the last offset index.
+
+    Raises CorruptFile for that index, unless `lenient`; never for the log.
+    """
+    if not log.segments:
+        return LogEnd(log.log_start_offset, log.path, 0, None)
+    segment = IndexedSegment(log, log.segments[-1], lenient=lenient)
+    offset = segment.segment.base_offset
+    walk = segment.heads_from(_BEHIND_ALL)
+    for head in walk:
+        offset = head.last_offset + 1
+    # A log that ends below its start is emptied when a broker opens it (LogLoader).
+    return LogEnd(max(offset, log.log_start_offset), segment.segment.path, walk.position, walk.fault)
 
 
 def log_end_offset(log: PartitionLog, *, lenient: bool = False) -> int:
     """The offset that the next record would get. Raises as `log_end`."""
     return log_end(log, lenient=lenient).offset
-
-
-def last_stable_offset(log: PartitionLog, *, lenient: bool = False, within_entry: bool = False) -> int:
-    """What a read_committed reader sees: everything below.
-
-    Where a transaction is open that began below the log start offset (DeleteRecords), it is the log start offset; with
-    `within_entry`, as Kafka 4 has it, the first offset of the entry that holds it. Raises CorruptFile unless `lenient`.
-    """
-    end = log_end_offset(log, lenient=lenient)
-    open_now = open_transactions(log, lenient=lenient)
-    if not open_now.first_offset.size:
-        return end
-    first = int(open_now.first_offset[0])
-    if first >= log.log_start_offset:
-        return min(first, end)
-    if within_entry:
-        return min(_first_offset_of_entry(log, lenient), end)
-    return min(log.log_start_offset, end)
-
-
-def _first_offset_of_entry(log: PartitionLog, lenient: bool) -> int:
-    """Of the entry that holds the log start offset."""
-    start = log.log_start_offset
-    segment = IndexedSegment(log, log.segments[floor_segment(log, start)], lenient=lenient)
-    head = segment.entry_with(start)
-    return start if head is None else min(start, head.base_offset)

@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .directory import ATTEMPTS, PartitionLog, is_replaced, open_partition
+from .ends import log_end
 from .heads import Head, head_at
 from .indexed import IndexedSegment, floor_segment
 from .stretches import IndexStretch, stretch_of
-from .tail import log_end
 from .timestamps import records_of
 
 _DELETED = "its records were deleted before they were read"

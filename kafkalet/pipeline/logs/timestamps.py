@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kafkalet.pipeline.decoding.batches import Batches, walk
+from kafkalet.pipeline.decoding.exactly import Unreadable
 from kafkalet.pipeline.decoding.records import Records, decode
-from kafkalet.pipeline.decoding.unreadable import Unreadable
 
 from .directory import ATTEMPTS, PartitionLog, open_partition
 from .ends import log_end_offset

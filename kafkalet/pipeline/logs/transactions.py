@@ -8,6 +8,12 @@ aborted  the .txnindex of the segments that hold the markers. A segment in which
 
 What read_committed leaves out of the offsets from `start` to before `end` are the batches of a producer in its aborted
 transactions, and all markers (UnifiedLog.collectAbortedTransactions, Fetcher).
+
+The last stable offset is the first offset of the oldest open transaction, else the log end offset. Files do not say
+what is replicated: the high watermark of a partition with replicas may be lower (`replication-offset-checkpoint`, which
+lags behind a running broker).
+
+A marker is a control batch with one record, or none where a cleaner has removed it.
 """
 
 from __future__ import annotations
@@ -20,9 +26,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kafkalet.pipeline.decoding.transactions import AbortedTransactions
-from kafkalet.protocol.records.control import ControlType
+from kafkalet.protocol.errors import KafkaError
+from kafkalet.protocol.records.batch import Batch
+from kafkalet.protocol.records.control import ControlType, EndMarker, control_type, read_end_marker
+from kafkalet.protocol.records.record import Record
 
 from .directory import ATTEMPTS, PartitionLog, open_partition, snapshot_path
+from .ends import log_end, log_end_offset
 from .files import CorruptFile
 from .heads import Head
 from .indexed import IndexedSegment, floor_segment
@@ -32,9 +42,7 @@ from .indexes import (
     TransactionIndex,
     read_transaction_index,
 )
-from .markers import marker_type
 from .snapshots import Producers, read_snapshot, snapshot_offsets
-from .tail import log_end
 
 _BEHIND_ALL = (1 << 63) - 1
 
@@ -269,3 +277,70 @@ def _verified(
     both = [np.column_stack([*each.aborted, each.last_stable_offset]) for each in (index, expected)]
     rows = np.concatenate([both[0], both[1][missing]])
     return _index_of(rows[np.argsort(rows[:, 2], kind="stable")])
+
+
+# -- the last stable offset
+
+
+def last_stable_offset(log: PartitionLog, *, lenient: bool = False, within_entry: bool = False) -> int:
+    """What a read_committed reader sees: everything below.
+
+    Where a transaction is open that began below the log start offset (DeleteRecords), it is the log start offset; with
+    `within_entry`, as Kafka 4 has it, the first offset of the entry that holds it. Raises CorruptFile unless `lenient`.
+    """
+    end = log_end_offset(log, lenient=lenient)
+    open_now = open_transactions(log, lenient=lenient)
+    if not open_now.first_offset.size:
+        return end
+    first = int(open_now.first_offset[0])
+    if first >= log.log_start_offset:
+        return min(first, end)
+    if within_entry:
+        return min(_first_offset_of_entry(log, lenient), end)
+    return min(log.log_start_offset, end)
+
+
+def _first_offset_of_entry(log: PartitionLog, lenient: bool) -> int:
+    """Of the entry that holds the log start offset."""
+    start = log.log_start_offset
+    segment = IndexedSegment(log, log.segments[floor_segment(log, start)], lenient=lenient)
+    head = segment.entry_with(start)
+    return start if head is None else min(start, head.base_offset)
+
+
+# -- markers
+
+
+_ENDS_OF_TRANSACTIONS = (ControlType.ABORT, ControlType.COMMIT)
+
+
+def marker_type(path: str, head: Head) -> ControlType | None:
+    """The type of the control batch whose header is `head`; None if it has no record. Raises CorruptFile."""
+    record = _control_record(path, head)
+    try:
+        return None if record is None else control_type(record)
+    except KafkaError:
+        raise CorruptFile(path, head.position, "a control batch whose record has no key") from None
+
+
+def end_marker(path: str, head: Head) -> EndMarker | None:
+    """How the control batch ended a transaction; None if it did not. Raises CorruptFile."""
+    record = _control_record(path, head)
+    try:
+        return None if record is None or control_type(record) not in _ENDS_OF_TRANSACTIONS else read_end_marker(record)
+    except KafkaError as error:
+        raise _unreadable_control_batch(path, head, error) from None
+
+
+def _control_record(path: str, head: Head) -> Record | None:
+    with open(path, "rb", buffering=0) as file:
+        file.seek(head.position)
+        batch = Batch(file.read(head.size))
+    try:
+        return next(iter(batch.records()), None)
+    except KafkaError as error:
+        raise _unreadable_control_batch(path, head, error) from None
+
+
+def _unreadable_control_batch(path: str, head: Head, error: KafkaError) -> CorruptFile:
+    return CorruptFile(path, head.position, f"a control batch that cannot be read: {error}")

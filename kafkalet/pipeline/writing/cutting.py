@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .encode import size, widths, zigzag
 from .heads import HEAD_BYTES
-from .varints import size, widths, zigzag
 
 Longs = NDArray[np.int64]
 _LEAST = 3

@@ -13,8 +13,8 @@ import numpy as np
 from kafkalet.pipeline.logs.directory import PartitionLog, snapshot_path
 from kafkalet.pipeline.logs.files import CorruptFile
 from kafkalet.pipeline.logs.heads import Head, heads
-from kafkalet.pipeline.logs.markers import end_marker
 from kafkalet.pipeline.logs.snapshots import Producers, read_snapshot, snapshot_bytes, snapshot_offsets
+from kafkalet.pipeline.logs.transactions import end_marker
 from kafkalet.protocol.records.batch import increment_sequence
 
 

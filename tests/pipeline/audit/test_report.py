@@ -10,11 +10,24 @@ import pytest
 
 from kafkalet.pipeline.audit import report
 from kafkalet.pipeline.audit.comparing import Comparison
-from kafkalet.pipeline.audit.report import page
+from kafkalet.pipeline.audit.report import STYLE, page
+from kafkalet.pipeline.audit.transactions import RESULTS
 from kafkalet.pipeline.audit.verdict import Verdict
 from tests.pipeline.logs.made import CONFIG, Made
 
 from .audited import audited, batch, fill, flip, make, segments, write_log
+
+
+def test_every_mark_has_a_colour() -> None:
+    for kind in (*RESULTS, "data", "late"):
+        assert f".{kind}{{fill:" in STYLE
+
+
+def test_every_colour_is_there_in_light_and_in_dark() -> None:
+    light, dark = STYLE.split("prefers-color-scheme:dark")
+    names = set(re.findall(r"(--[a-z-]+):", light))
+    assert names == set(re.findall(r"(--[a-z-]+):", dark))
+    assert set(re.findall(r"var\((--[a-z-]+)\)", STYLE)) <= names
 
 
 class Reader(HTMLParser):

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafkalet.pipeline.decoding.batches import scan, walk, wrong_checksums
-from kafkalet.pipeline.decoding.unreadable import Unreadable
+from kafkalet.pipeline.decoding.exactly import Unreadable
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.records.batch import Batch, TimestampType, batches
 from kafkalet.protocol.records.build import build_batch, build_message_set, numbered

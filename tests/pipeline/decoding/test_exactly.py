@@ -1,11 +1,22 @@
+import pickle
+
 import pytest
 
-from kafkalet.pipeline.decoding.exactly import read_exactly
-from kafkalet.pipeline.decoding.unreadable import Unreadable
+from kafkalet.pipeline.decoding.exactly import Unreadable, read_exactly
 from kafkalet.protocol.records.batch import HEADER_SIZE
 from kafkalet.protocol.records.build import build_batch, numbered
 from kafkalet.protocol.records.codecs import LIMIT, Codec
 from tests.protocol.records.strategies import NOW
+
+
+def test_it_says_where_and_why() -> None:
+    assert str(Unreadable(7, 61, "bad")) == "the entry at position 7 (61 bytes): bad"
+
+
+def test_it_travels_between_processes() -> None:
+    copy = pickle.loads(pickle.dumps(Unreadable(7, 61, "bad")))
+    assert (copy.position, copy.size, copy.reason) == (7, 61, "bad")
+
 
 ROWS = numbered([(NOW, b"k", b"v", ())] * 2)
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from kafkalet.pipeline.decoding.exactly import Unreadable
 from kafkalet.pipeline.decoding.payloads import RECORD_BYTES, Payloads, payloads, slices
-from kafkalet.pipeline.decoding.unreadable import Unreadable
 from kafkalet.protocol.records.batch import HEADER_SIZE
 from kafkalet.protocol.records.build import build_batch, numbered
 from kafkalet.protocol.records.codecs import LIMIT, Codec

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kafkalet.pipeline.decoding.batches import walk
+from kafkalet.pipeline.decoding.exactly import Unreadable
 from kafkalet.pipeline.decoding.headers import HEADERS
 from kafkalet.pipeline.decoding.records import Records, decode, decode_all, decode_each
-from kafkalet.pipeline.decoding.unreadable import Unreadable
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.records.batch import HEADER_SIZE, Batch, TimestampType, batches
 from kafkalet.protocol.records.build import build_batch, build_message_set, frame_batch, numbered

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from kafkalet.pipeline.dumping import runs
-from kafkalet.pipeline.dumping.durable import NoManifest
-from kafkalet.pipeline.dumping.manifest import EMPTY, Dumped, Manifest, read_manifest, write_manifest
+from kafkalet.pipeline.dumping.manifest import EMPTY, Dumped, Manifest, NoManifest, read_manifest, write_manifest
 from kafkalet.pipeline.dumping.runs import (
     STAGING,
     Covered,

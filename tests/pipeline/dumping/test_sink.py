@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from kafkalet.pipeline.dumping.durable import read_json
 from kafkalet.pipeline.dumping.files import WrittenFile
+from kafkalet.pipeline.dumping.manifest import read_json
 from kafkalet.pipeline.dumping.shape import DumpShape
 from kafkalet.pipeline.dumping.sink import DumpFiles, FilesWriter, FilesWritten
 from tests.pipeline.dumping.test_files import rows

@@ -15,7 +15,7 @@ from kafkalet.protocol.records.build import build_batch, numbered
 from kafkalet.protocol.wire import ZERO_UUID
 
 from .scripted import HANG_UP, SILENT, TOPIC_ID, ScriptedBroker, fetched, found
-from .scripted import FetchAnswer as Scripted
+from .scripted import Answer as Scripted
 
 QUICK = {"retry.backoff.ms": "1", "default.api.timeout.ms": "300"}
 RECORDS = build_batch(numbered([(1, b"k", b"v" * 100, ())]))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import kafkalet
 from kafkalet.pipeline.decoding.batches import walk
-from kafkalet.pipeline.decoding.unreadable import Unreadable
+from kafkalet.pipeline.decoding.exactly import Unreadable
 from kafkalet.pipeline.live.reading import Fetched, LiveSplit, read_live
 from kafkalet.pipeline.live.refusals import OffsetOutOfRange, PartitionRefused
 from kafkalet.protocol.api import Api

@@ -23,11 +23,11 @@ from kafkalet.pipeline.decoding.chunks import read_chunks
 from kafkalet.pipeline.decoding.records import decode
 from kafkalet.pipeline.logs.checkpoints import read_epochs
 from kafkalet.pipeline.logs.directory import PartitionLog, find
-from kafkalet.pipeline.logs.ends import aborted_transactions, last_stable_offset, log_end
+from kafkalet.pipeline.logs.ends import log_end
 from kafkalet.pipeline.logs.indexed import IndexedSegment
 from kafkalet.pipeline.logs.planning import plan
 from kafkalet.pipeline.logs.timestamps import EARLIEST, LATEST, MAX_TIMESTAMP, TimestampSearch
-from kafkalet.pipeline.logs.transactions import verify_transactions
+from kafkalet.pipeline.logs.transactions import aborted_transactions, last_stable_offset, verify_transactions
 from tests.behaviour.client import Client
 from tests.golden.scenario import Server
 from tests.oracle.apache_kafka import ApacheKafka, missing

@@ -21,8 +21,8 @@ from kafkalet.pipeline.logs.directory import (
     snapshot_path,
     topic_partition,
 )
+from kafkalet.pipeline.logs.ends import log_end
 from kafkalet.pipeline.logs.files import CorruptFile
-from kafkalet.pipeline.logs.tail import log_end
 
 from .made import TOPIC_ID, Made
 

@@ -19,11 +19,16 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from kafkalet.pipeline.decoding.chunks import read_chunks
 from kafkalet.pipeline.decoding.records import decode
 from kafkalet.pipeline.logs.directory import PartitionLog
-from kafkalet.pipeline.logs.ends import aborted_transactions, last_stable_offset, log_end, open_transactions
+from kafkalet.pipeline.logs.ends import log_end
 from kafkalet.pipeline.logs.planning import plan
 from kafkalet.pipeline.logs.splits import Split, split
 from kafkalet.pipeline.logs.timestamps import MAX_TIMESTAMP, TimestampSearch
-from kafkalet.pipeline.logs.transactions import verify_transactions
+from kafkalet.pipeline.logs.transactions import (
+    aborted_transactions,
+    last_stable_offset,
+    open_transactions,
+    verify_transactions,
+)
 from kafkalet.protocol.records.codecs import Codec
 from kafkalet.storage import lookup
 

@@ -15,11 +15,16 @@ import pytest
 from kafkalet.pipeline.decoding.chunks import read_chunks
 from kafkalet.pipeline.decoding.records import decode
 from kafkalet.pipeline.logs.directory import PartitionLog, find
-from kafkalet.pipeline.logs.ends import aborted_transactions, last_stable_offset, log_end, open_transactions
+from kafkalet.pipeline.logs.ends import log_end
 from kafkalet.pipeline.logs.planning import plan
 from kafkalet.pipeline.logs.splits import Split
 from kafkalet.pipeline.logs.timestamps import TimestampSearch
-from kafkalet.pipeline.logs.transactions import verify_transactions
+from kafkalet.pipeline.logs.transactions import (
+    aborted_transactions,
+    last_stable_offset,
+    open_transactions,
+    verify_transactions,
+)
 
 from .recording import COMPACTED, DATA, DELETED, PLAIN, TRANSACTIONAL, unpack
 

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from kafkalet.pipeline.logs.directory import find
-from kafkalet.pipeline.logs.ends import last_stable_offset, log_end_offset
+from kafkalet.pipeline.logs.ends import log_end_offset
+from kafkalet.pipeline.logs.transactions import last_stable_offset
 from kafkalet.pipeline.writing import staging
 from kafkalet.pipeline.writing.ground import Ground
 from tests.oracle.apache_kafka import ApacheKafka, _install, missing

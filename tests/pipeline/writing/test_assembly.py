@@ -5,8 +5,8 @@ from pathlib import Path
 import kafkalet
 from kafkalet import formats
 from kafkalet.pipeline.logs import checkpoints
-from kafkalet.pipeline.logs.ends import aborted_transactions, last_stable_offset, open_transactions
 from kafkalet.pipeline.logs.indexes import read_transaction_index
+from kafkalet.pipeline.logs.transactions import aborted_transactions, last_stable_offset, open_transactions
 
 from .making import entries, load, log, numbered, records, rows
 

@@ -6,9 +6,31 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafkalet.pipeline.writing.encode import EncodedFields, encode, encode_headers
+from kafkalet.pipeline.writing.encode import EncodedFields, encode, encode_headers, size, spell
 from kafkalet.pipeline.writing.rows import HEADERS
 from kafkalet.protocol.records.record import Record, encode_records
+from kafkalet.protocol.records.varint import encode as encode_varint
+
+longs = st.integers(-(1 << 63), (1 << 63) - 1) | st.integers(-70, 70) | st.integers(-9000, 9000)
+
+
+@given(st.lists(longs, min_size=1))
+def test_numbers_are_spelled_as_kafka_spells_them(numbers: list[int]) -> None:
+    column = np.array(numbers, np.int64)
+    assert spell((column,), len(numbers)).to_pylist() == [encode_varint(number) for number in numbers]
+    assert size(column).tolist() == [len(encode_varint(number)) for number in numbers]
+
+
+@given(st.lists(st.tuples(longs, longs), min_size=1))
+def test_a_row_has_the_numbers_of_all_columns_one_after_the_other(pairs: list[tuple[int, int]]) -> None:
+    first, second = np.array(pairs, np.int64).T
+    spelled = spell((first, 0, second, -1), len(pairs)).to_pylist()
+    assert spelled == [encode_varint(a) + b"\0" + encode_varint(b) + b"\1" for a, b in pairs]
+
+
+def test_no_rows_are_spelled_as_none() -> None:
+    assert spell((np.empty(0, np.int64), -1), 0).to_pylist() == []
+
 
 Header = tuple[str, bytes | None]
 small = st.none() | st.binary(max_size=200)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafkalet.broker.seeding.partitioner import partition_of
-from kafkalet.pipeline.logs.ends import last_stable_offset, log_end_offset
+from kafkalet.pipeline.logs.ends import log_end_offset
+from kafkalet.pipeline.logs.transactions import last_stable_offset
 from kafkalet.pipeline.option_types import BadOption
 from kafkalet.pipeline.writing.load import LoadOptions, arranged, load
 from kafkalet.pipeline.writing.rows import BadRows

@@ -5,8 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from kafkalet.pipeline.logs.ends import aborted_transactions, last_stable_offset, log_end_offset, open_transactions
-from kafkalet.pipeline.logs.transactions import verify_transactions
+from kafkalet.pipeline.logs.ends import log_end_offset
+from kafkalet.pipeline.logs.transactions import (
+    aborted_transactions,
+    last_stable_offset,
+    open_transactions,
+    verify_transactions,
+)
 from kafkalet.pipeline.writing.transactions import FIRST_PRODUCER_ID, Aborted, Marker, Shaping, Stamp, TransactionShape
 from kafkalet.protocol.records.control import ControlType, control_type
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafkalet.pipeline.dividing import cut, divided
+from kafkalet.pipeline.broker_origin import cut, divided
 from kafkalet.pipeline.options import read_options
 from kafkalet.pipeline.origin import PartitionRange
 

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafkalet.pipeline.decoding.batches import walk
-from kafkalet.pipeline.live.markers import LAST, aborted_in
+from kafkalet.pipeline.live.aborted_transactions import LAST, aborted_in
 from kafkalet.protocol.records.control import ControlType, EndMarker, build_end_marker
 
 from .histories import Log, Step, build, steps
