@@ -12,13 +12,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
+from .decoding.chunks import Chunk
 from .filters import Pushed
 from .live.broker import LiveBroker
 from .live.lookups import EARLIEST, LATEST
 from .live.reading import LiveSplit, read_live
 from .live.refusals import OffsetOutOfRange
 from .options import ReadOptions, TopicPartition
-from .origin import Part, PartitionRange
+from .origin import PartitionRange
 
 
 def divided(ranges: Sequence[PartitionRange], options: ReadOptions) -> list[PartitionRange]:
@@ -101,7 +102,7 @@ def properties(options: ReadOptions) -> dict[str, str]:
     return {**client, "isolation.level": options.isolation_level}
 
 
-def broker_parts(split: LiveSplit, options: ReadOptions) -> Iterator[Part]:
+def broker_chunks(split: LiveSplit, options: ReadOptions) -> Iterator[Chunk]:
     """What a broker sends for a split. Raises OffsetOutOfRange for a loss of data that is not put up with."""
     bootstrap = options.client["bootstrap.servers"]
     where = f"{split.topic}-{split.partition} of {bootstrap}"
@@ -109,7 +110,7 @@ def broker_parts(split: LiveSplit, options: ReadOptions) -> Iterator[Part]:
     while next_offset < split.end_offset:
         try:
             for fetched in read_live(split._replace(start_offset=next_offset), bootstrap, properties(options)):
-                yield Part(where, 0, fetched.buffer, fetched.batches, fetched.aborted, fetched.problems)
+                yield Chunk(where, 0, fetched.buffer, fetched.batches, fetched.problems, fetched.aborted)
                 if fetched.batches.position.size:
                     next_offset = int(fetched.batches.last_offset[-1]) + 1
             return

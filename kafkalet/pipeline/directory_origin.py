@@ -27,7 +27,7 @@ from .logs.timestamps import EARLIEST, LATEST, TimestampSearch
 from .logs.transactions import aborted_transactions, last_stable_offset
 from .option_types import BadOption
 from .options import ReadOptions, TopicPartition
-from .origin import Part, PartitionRange
+from .origin import PartitionRange
 from .positions import DataLoss
 
 _log = logging.getLogger(__name__)
@@ -128,7 +128,7 @@ class DirectoryOrigin:
         return end
 
 
-def file_parts(split: Split, options: ReadOptions) -> Iterator[Part]:
+def file_chunks(split: Split, options: ReadOptions) -> Iterator[Chunk]:
     """What lies in the files of a split.
 
     Raises CorruptFile for a transaction index, if the mode is FAILFAST; DataLoss where segments were deleted since
@@ -147,8 +147,7 @@ def file_parts(split: Split, options: ReadOptions) -> Iterator[Part]:
             for chunk in read_chunks(piece.path, piece.start, piece.end, chunk_bytes=CHUNK_BYTES):
                 if hiding is not None:
                     hiding.check(chunk)
-                aborted = None if hiding is None else hiding.aborted
-                yield Part(chunk.path, chunk.position, chunk.buffer, chunk.batches, aborted, chunk.problems)
+                yield chunk if hiding is None else chunk._replace(aborted=hiding.aborted)
 
 
 class _Loss:

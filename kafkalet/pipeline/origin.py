@@ -2,7 +2,7 @@
 
 An `Origin` is asked on the driver, and only there: which partitions there are, where they begin and end, where a
 timestamp lies, and how ranges are cut into splits. What a task gets is a split, which is small and can be pickled;
-read, it is a sequence of `Part`s: pieces of a log, as bytes and as the columns of their batches.
+read, it is a sequence of chunks (decoding/chunks.py).
 """
 
 from __future__ import annotations
@@ -10,9 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from .decoding.batches import Batches
-from .decoding.chunks import Problem
-from .decoding.transactions import AbortedTransactions
 from .filters import Pushed
 from .live.reading import LiveSplit
 from .logs.splits import Split
@@ -26,19 +23,6 @@ class PartitionRange(NamedTuple):
     partition: int
     start: int
     end: int
-
-
-class Part(NamedTuple):
-    """A piece of a log: `buffer` with its batches; `aborted` if they are to be hidden; what could not be read."""
-
-    where: str
-    """The file, or the broker and the partition."""
-    position: int
-    """Where `buffer` begins in the file."""
-    buffer: bytes | bytearray | memoryview
-    batches: Batches
-    aborted: AbortedTransactions | None
-    problems: Sequence[Problem]
 
 
 AnySplit = LiveSplit | Split

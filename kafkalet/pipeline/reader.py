@@ -1,6 +1,11 @@
 """What a task does: the split that it was given, as rows.
 
-Of each piece, whole batches are left out first, by their headers alone: markers, what aborted transactions wrote,
+    split           offsets of a partition, in files (logs/splits.py) or at a broker (live/reading.py)
+    chunk           a buffer of whole entries, with the headers of its batches in columns (decoding/chunks.py)
+    records         the records of some of these batches, in columns (decoding/records.py)
+    record batch    the same as the columns that Spark asked for, in Arrow (columns.py)
+
+Of each chunk, whole batches are left out first, by their headers alone: markers, what aborted transactions wrote,
 what lies outside the offsets. What remains is decoded at once, and rows are cut off only where a batch straddles an
 end. What cannot be read fails the task (FAILFAST), becomes a row of its own in the column `_corrupt` (PERMISSIVE),
 or is counted and left out (DROPMALFORMED): the count goes to the log, and to `badRecordsPath` piece by piece.
@@ -17,29 +22,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from .broker_origin import BrokerOrigin, broker_parts
+from .broker_origin import BrokerOrigin, broker_chunks
 from .columns import Filling, needed
 from .decoding.batches import Batches
-from .decoding.chunks import Problem
+from .decoding.chunks import Chunk, Problem
 from .decoding.exactly import Unreadable
 from .decoding.records import Records, decode_each
 from .decoding.transactions import is_aborted
-from .directory_origin import DirectoryOrigin, file_parts
+from .directory_origin import DirectoryOrigin, file_chunks
 from .live.reading import LiveSplit
 from .logs.timestamps import may_hold
 from .options import ReadOptions
-from .origin import AnySplit, Origin, Part
-
-
-def origin_of(options: ReadOptions, *, streaming: bool = False) -> Origin:
-    """The directories, or the broker."""
-    return BrokerOrigin(options) if options.live else DirectoryOrigin(options, streaming=streaming)
-
-
-def parts(split: AnySplit, options: ReadOptions) -> Iterator[Part]:
-    """The pieces of a split, in the order of the log."""
-    return broker_parts(split, options) if isinstance(split, LiveSplit) else file_parts(split, options)
-
+from .origin import AnySplit, Origin
 
 _log = logging.getLogger(__name__)
 
@@ -67,33 +61,43 @@ class Want(NamedTuple):
     """And those that hold only later ones."""
 
 
-def rows(parts: Iterator[Part], want: Want, options: ReadOptions) -> Iterator[pa.RecordBatch]:
+def origin_of(options: ReadOptions, *, streaming: bool = False) -> Origin:
+    """The directories, or the broker."""
+    return BrokerOrigin(options) if options.live else DirectoryOrigin(options, streaming=streaming)
+
+
+def chunks_of(split: AnySplit, options: ReadOptions) -> Iterator[Chunk]:
+    """The chunks of a split, in the order of the log."""
+    return broker_chunks(split, options) if isinstance(split, LiveSplit) else file_chunks(split, options)
+
+
+def record_batches(chunks: Iterator[Chunk], want: Want, options: ReadOptions) -> Iterator[pa.RecordBatch]:
     """The rows of a split, in the order of the log. Raises CorruptLog."""
     filling = Filling(want.topic, want.partition, want.columns)
     fields = needed(want.columns)
     faults = Faults(options.mode, filling)
-    for part in parts:
-        for problem in part.problems:
-            yield from faults.met(problem, part)
-        batches = wanted(part, want, options)
-        for found in decode_each(part.buffer, batches, fields):
+    for chunk in chunks:
+        for problem in chunk.problems:
+            yield from faults.met(problem, chunk)
+        batches = wanted(chunk, want, options)
+        for found in decode_each(chunk.buffer, batches, fields):
             if isinstance(found, Unreadable):
-                yield from faults.met(_problem(found, part, batches), part)
+                yield from faults.met(_problem(found, chunk, batches), chunk)
             else:
                 yield from _sliced(filling.rows(_cut(found, want), batches))
     faults.report(options.bad_records_path)
 
 
-def wanted(part: Part, want: Want, options: ReadOptions) -> Batches:
+def wanted(chunk: Chunk, want: Want, options: ReadOptions) -> Batches:
     """The batches of which rows are made."""
-    batches = part.batches
+    batches = chunk.batches
     old = batches.magic < 2
     keep = (batches.last_offset >= want.start) & (old | (batches.base_offset < want.end))
     keep &= may_hold(batches, want.not_before_ms, want.not_after_ms)
     if not options.include_control:
         keep &= ~batches.is_control
-    if part.aborted is not None and part.aborted.producer_id.size:
-        keep &= ~is_aborted(batches, part.aborted)
+    if chunk.aborted is not None and chunk.aborted.producer_id.size:
+        keep &= ~is_aborted(batches, chunk.aborted)
     return batches if keep.all() else batches.take(keep)
 
 
@@ -110,15 +114,15 @@ def _cut(records: Records, want: Want) -> Records:
     return Records(*columns)
 
 
-def _sliced(rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    for start in range(0, rows.num_rows, ROWS):
-        yield rows.slice(start, ROWS)
+def _sliced(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    for start in range(0, batch.num_rows, ROWS):
+        yield batch.slice(start, ROWS)
 
 
-def _problem(error: Unreadable, part: Part, batches: Batches) -> Problem:
+def _problem(error: Unreadable, chunk: Chunk, batches: Batches) -> Problem:
     row = np.flatnonzero(batches.position == error.position)
     offset = int(batches.base_offset[row[0]]) if row.size else None
-    return Problem(part.where, part.position + error.position, error.size, error.reason, offset)
+    return Problem(chunk.path, chunk.position + error.position, error.size, error.reason, offset)
 
 
 class Faults:
@@ -129,7 +133,7 @@ class Faults:
         self._filling = filling
         self._dropped: list[Problem] = []
 
-    def met(self, problem: Problem, part: Part) -> Iterator[pa.RecordBatch]:
+    def met(self, problem: Problem, chunk: Chunk) -> Iterator[pa.RecordBatch]:
         """The rows that the problem becomes. Raises CorruptLog where it is not put up with."""
         if self._mode == "FAILFAST":
             raise CorruptLog(
@@ -139,7 +143,7 @@ class Faults:
         if self._mode == "DROPMALFORMED":
             self._dropped.append(problem)
             return
-        for position, piece in _bytes_of(problem, part):
+        for position, piece in _bytes_of(problem, chunk):
             what = {"file": problem.path, "position": position, "size": len(piece), "reason": problem.reason}
             yield self._filling.corrupt(problem.base_offset, {**what, "bytes": piece})
 
@@ -160,13 +164,13 @@ class Faults:
                 file.writelines(json.dumps(problem._asdict()) + "\n" for problem in self._dropped)
 
 
-def _bytes_of(problem: Problem, part: Part) -> Iterator[tuple[int, bytes]]:
+def _bytes_of(problem: Problem, chunk: Chunk) -> Iterator[tuple[int, bytes]]:
     """The bytes of a problem and where they lie, in pieces: from the buffer if it holds them, else from the file."""
-    start = problem.position - part.position
-    if start >= 0 and start + problem.size <= len(part.buffer):
+    start = problem.position - chunk.position
+    if start >= 0 and start + problem.size <= len(chunk.buffer):
         for at in range(start, start + problem.size, PIECE_BYTES):
             end = min(at + PIECE_BYTES, start + problem.size)
-            yield part.position + at, bytes(memoryview(part.buffer)[at:end])
+            yield chunk.position + at, bytes(memoryview(chunk.buffer)[at:end])
         return
     with open(problem.path, "rb") as file:
         file.seek(problem.position)

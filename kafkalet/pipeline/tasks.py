@@ -10,7 +10,7 @@ from pyspark.sql.datasource import InputPartition
 from .filters import Pushed
 from .options import ReadOptions
 from .origin import AnySplit
-from .reader import Want, parts, rows
+from .reader import Want, chunks_of, record_batches
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,4 +39,4 @@ def tasks(splits: Iterable[AnySplit], names: tuple[str, ...], pushed: Pushed) ->
 def read_task(partition: InputPartition, options: ReadOptions) -> Iterator[pa.RecordBatch]:
     """The rows of a task; none where Spark made up a partition because there was no split."""
     if isinstance(partition, ReadTask):
-        yield from rows(parts(partition.split, options), partition.want, options)
+        yield from record_batches(chunks_of(partition.split, options), partition.want, options)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from kafkalet.pipeline.decoding.batches import Batches
 from kafkalet.pipeline.decoding.exactly import Unreadable
 from kafkalet.pipeline.decoding.records import Records, decode_all
+from kafkalet.protocol.wire import Buffer
 
 Int64s = NDArray[np.int64]
 
@@ -22,7 +23,7 @@ class Entries(NamedTuple):
     """Entries that lie in `buffer`, in the order in which they lie."""
 
     path: str
-    buffer: bytes
+    buffer: Buffer
     batches: Batches
     position: Int64s
     """In the file."""
@@ -47,7 +48,7 @@ class Entries(NamedTuple):
         return Entries(self.path, self.buffer, self.batches.take(kept), self.position[kept], self.first_offset[kept])
 
 
-def entries_of(path: str, position: int, buffer: bytes, batches: Batches) -> Entries:
+def entries_of(path: str, position: int, buffer: Buffer, batches: Batches) -> Entries:
     """The entries of a chunk whose buffer begins at `position` of the file."""
     first_offset = batches.base_offset.copy()
     wrappers = np.flatnonzero((batches.magic < 2) & (batches.codec != 0))

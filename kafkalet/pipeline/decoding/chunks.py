@@ -16,8 +16,10 @@ from typing import NamedTuple
 import numpy as np
 
 from kafkalet.protocol.records.batch import LOG_OVERHEAD, UP_TO_MAGIC
+from kafkalet.protocol.wire import Buffer
 
 from .batches import Batches, scan, wrong_checksums
+from .transactions import AbortedTransactions
 
 _OFFSET_AND_LENGTH = Struct(">qi")
 _BLOCK_BYTES = 1 << 20
@@ -34,13 +36,14 @@ class Problem(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """Some whole entries of a file, and what lies between and behind them that is none."""
+    """Some whole entries of a log, and what lies between and behind them that is none."""
 
-    path: str
+    path: str  # of the file, or the broker and the partition
     position: int  # of the buffer, in the file
-    buffer: bytes
+    buffer: Buffer
     batches: Batches  # positions are in the buffer
     problems: tuple[Problem, ...]
+    aborted: AbortedTransactions | None = None  # if their records are to be hidden
 
 
 def read_chunks(

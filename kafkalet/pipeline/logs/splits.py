@@ -74,7 +74,7 @@ def split(
     lenient: bool = False,
 ) -> list[Split]:
     """The offsets from `start_offset` to before `end_offset`, in splits of at most `max_bytes`, or of one stretch
-    between two entries of the index, if that is more. They end with the log's last whole entry (`tail.log_end`).
+    between two entries of the index, if that is more. They end with the log's last whole entry (`ends.log_end`).
 
     What is left out by `not_before_ms` holds only records with earlier timestamps. Raises CorruptFile for an index
     that is missing or corrupt, unless `lenient`; ValueError for `max_bytes` below 1; FileNotFoundError where a running
