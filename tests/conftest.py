@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from xdist.remote import Producer
     from xdist.scheduler import LoadScopeScheduling
 
-    from tests.behaviour.client import Client
-    from tests.golden.scenario import Server
+    from .recorded.scenario import Server
+    from .wire.behaviour.client import Client
 
 ROOT = Path(__file__).parent.parent
 
@@ -67,8 +67,8 @@ def _group_of(file: str) -> str | None:
 @pytest.fixture(scope="session", params=BROKERS)
 def server(request: pytest.FixtureRequest) -> "Iterator[Server]":
     """A broker for the whole run; tests make topics of their own."""
-    from tests.golden.scenario import Server
-    from tests.oracle.apache_kafka import ApacheKafka, missing
+    from .oracle.apache_kafka import ApacheKafka, missing
+    from .recorded.scenario import Server
 
     kind, release = request.param
     if kind == "kafkalet":
@@ -84,7 +84,7 @@ def server(request: pytest.FixtureRequest) -> "Iterator[Server]":
 @pytest.fixture
 def broker(server: "Server") -> "Iterator[Client]":
     """A client of kafkalet, or of Apache Kafka."""
-    from tests.behaviour.client import Client
+    from .wire.behaviour.client import Client
 
     client = Client(server)
     yield client

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from kafkalet.pipeline.session import missing as spark_missing
 from kafkalet.pipeline.session import spark_session
 from tests.oracle.apache_kafka import missing as kafka_missing
-from tests.pipeline import connector
+from tests.spark import connector
 
 from . import loading, reading, serving
 

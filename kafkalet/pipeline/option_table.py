@@ -6,7 +6,7 @@
     AUDIT     of an audit
 
 Options of READ and FOLLOW that Spark's own Kafka source has too (KafkaSourceProvider) have its names and its meaning;
-tests/pipeline/test_spark_parity.py runs them on both. A test holds the tables in docs/pipeline.md to these rows.
+tests/spark/test_spark_parity.py runs them on both. A test holds the tables in docs/pipeline.md to these rows.
 """
 
 from __future__ import annotations

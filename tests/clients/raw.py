@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tests.golden.wire import Connection
+from tests.recorded.wire import Connection
 
 Plain = dict[str, Any]
 GROUP, TRANSACTION = 0, 1

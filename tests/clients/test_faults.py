@@ -13,7 +13,7 @@ import pytest
 
 import kafkalet
 from kafkalet.broker.cluster.state_topics import partition_of
-from tests.golden.wire import Closed
+from tests.recorded.wire import Closed
 
 from .doomed import SESSION_TIMEOUT_MS
 from .drivers import DRIVERS, AioKafka, ConfluentKafka, Driver, Refused, Row

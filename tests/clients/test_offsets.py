@@ -10,7 +10,7 @@ import pytest
 import kafkalet
 from kafkalet.clock import ManualClock
 from kafkalet.protocol.records.build import build_batch, build_message_set, numbered
-from tests.golden.wire import Connection
+from tests.recorded.wire import Connection
 
 from .drivers import ConfluentKafka, Driver, Found, Refused, Row
 

@@ -27,8 +27,8 @@ from kafkalet.protocol.errors import ProtocolError
 from kafkalet.protocol.frame import RequestHeader
 from kafkalet.protocol.messages.create_partitions import CreatePartitionsRequest
 from kafkalet.protocol.messages.create_topics import CreateTopicsRequest
-from tests.golden.scenario import Server
-from tests.golden.wire import Connection
+from tests.recorded.scenario import Server
+from tests.recorded.wire import Connection
 
 from .corpus import TOPICS, corpus
 from .mutations import mutate

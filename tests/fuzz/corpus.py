@@ -11,9 +11,9 @@ from kafkalet.broker.apis import SERVED
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import ProtocolError
 from kafkalet.protocol.frame import RequestHeader
-from tests.golden import messages
-from tests.golden.matching import resolve
-from tests.golden.replay import HERE, load
+from tests.recorded import messages
+from tests.recorded.matching import resolve
+from tests.recorded.replay import HERE, load
 
 TOPICS = ("fuzz-0", "fuzz-1", "fuzz-2")
 LARGEST = 6000

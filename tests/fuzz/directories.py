@@ -31,9 +31,9 @@ from kafkalet.embedded import Cluster
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.fetch import FetchResponse
 from kafkalet.protocol.records.batch import HEADER_SIZE, Batch
-from tests.broker.wire import Wire, batch
-from tests.golden.scenario import Server
-from tests.golden.wire import Closed, Connection, NoAnswer
+from tests.recorded.scenario import Server
+from tests.recorded.wire import Closed, Connection, NoAnswer
+from tests.wire.brokers import Wire, batch
 
 READY = re.compile(r"kafkalet ready bootstrap=(\S+)\n")
 PATIENCE_S = 60.0

@@ -5,7 +5,7 @@
 
 Histories are made by chance, and a seed makes the same ones again (`histories/`). Both brokers get them on fresh
 topics, step by step. When two answers differ, steps and their parts are left out as long as they still do, and what
-remains is written down with Kafka's answers: a scenario like those of `tests/golden`, which can be replayed and kept.
+remains is written down with Kafka's answers: a scenario like those of `tests/recorded`, which can be replayed and kept.
 Differences of one kind are shrunk once. A scenario that Kafka itself does not answer twice in the same way is chance,
 and said to be.
 
@@ -29,11 +29,11 @@ from typing import Any, NamedTuple
 
 import kafkalet
 from kafkalet.protocol.errors import ProtocolError
-from tests.golden.asking import Step
-from tests.golden.matching import Difference, Matcher, resolve
-from tests.golden.record import Placeholders, write
-from tests.golden.replay import advertised, broker_config, replay
-from tests.golden.scenario import Player, Server, SetupFailed, told
+from tests.recorded.asking import Step
+from tests.recorded.matching import Difference, Matcher, resolve
+from tests.recorded.record import Placeholders, write
+from tests.recorded.replay import advertised, broker_config, replay
+from tests.recorded.scenario import Player, Server, SetupFailed, told
 
 from .apache_kafka import ApacheKafka
 from .histories import GROUPS, history

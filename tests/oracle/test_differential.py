@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 import kafkalet
-from tests.golden.asking import Step
-from tests.golden.matching import Difference
-from tests.golden.replay import broker_config
-from tests.golden.scenario import Player, Server
+from tests.recorded.asking import Step
+from tests.recorded.matching import Difference
+from tests.recorded.replay import broker_config
+from tests.recorded.scenario import Player, Server
 
 from .apache_kafka import ApacheKafka, missing
 from .differential import QUIET, Pair, Run, Shrinker, units
@@ -58,7 +58,7 @@ def test_what_a_difference_does_not_need_is_left_out(twins: tuple[Server, Server
 @pytest.mark.oracle
 @pytest.mark.parametrize("release", ["3.9", "4.4"])
 def test_apache_kafka_answers_the_same_to_some_histories(release: str, tmp_path: Path) -> None:
-    """What chance or time decides is no difference; every other one is written down for `tests.golden.replay`."""
+    """What chance or time decides is no difference; every other one is written down for `tests.recorded.replay`."""
     if reason := missing(release):
         pytest.skip(reason)
     config = broker_config(release)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden.replay import broker_config, load, replay, transcripts
-from tests.golden.scenario import Server
+from tests.recorded.replay import broker_config, load, replay, transcripts
+from tests.recorded.scenario import Server
 
 from .apache_kafka import ApacheKafka, missing
 

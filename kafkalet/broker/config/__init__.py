@@ -14,5 +14,5 @@ entries.py, documentation.py      how DescribeConfigs shows properties
 dynamic.py, reconfiguration.py    how AlterConfigs changes them
 release.py, group_rules.py        the rules in which releases of Kafka differ; features.py: feature levels
 
-docs/configuration.md is written from the table: python -m tests.broker.config.configuration_page
+docs/configuration.md is written from the table: python -m tests.unit.broker.config.configuration_page
 """

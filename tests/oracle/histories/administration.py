@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.golden.asking import Step
+from tests.recorded.asking import Step
 
 from .history import History
 

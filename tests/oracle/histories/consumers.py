@@ -1,6 +1,6 @@
-"""Histories of consumer groups (KIP-848): the walks of `tests/golden/questions/consumer_walks.py`, others each time."""
+"""Histories of consumer groups (KIP-848): those of `tests/recorded/questions/consumer_walks.py`, others each time."""
 
-from tests.golden.questions.consumer_walks import Walk
+from tests.recorded.questions.consumer_walks import Walk
 
 from .history import History
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.golden.asking import MEBIBYTE, Step
+from tests.recorded.asking import MEBIBYTE, Step
 
 from .history import History
 from .logs import changed

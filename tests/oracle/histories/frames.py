@@ -6,9 +6,9 @@ Their topic has a name that none can have, so that no change of a byte makes one
 import struct
 from typing import Any
 
-from tests.golden import messages
-from tests.golden.asking import T0, Step
-from tests.golden.matching import resolve
+from tests.recorded import messages
+from tests.recorded.asking import T0, Step
+from tests.recorded.matching import resolve
 
 from .history import History
 

@@ -6,7 +6,7 @@ request on a connection of its own, then all answers are received. Each member r
 
 from typing import Any
 
-from tests.golden.asking import Asking, Step
+from tests.recorded.asking import Asking, Step
 
 from .history import History
 

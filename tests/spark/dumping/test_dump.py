@@ -1,0 +1,315 @@
+"""`kafkalet.pipeline.dumping.dump`: what consumers see, in files, again and again."""
+
+import fcntl
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import kafkalet
+from kafkalet.clock import ManualClock
+from kafkalet.pipeline.dumping import dump as module
+from kafkalet.pipeline.dumping.dump import LOCK, DumpRefused, dump, dump_options, plan
+from kafkalet.pipeline.dumping.files import WrittenFile
+from kafkalet.pipeline.dumping.manifest import read_manifest
+from kafkalet.pipeline.dumping.runs import STAGING, DumpRun
+from kafkalet.pipeline.option_types import BadOption
+from kafkalet.pipeline.positions import DataLoss
+from tests.spark.history import History, Seen, history
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> History:
+    return history(tmp_path_factory.mktemp("dump") / "data")
+
+
+@pytest.fixture(scope="module")
+def serving(written: History) -> Iterator[str]:
+    """The same log, served."""
+    copy = written.directory.with_name("served")
+    shutil.copytree(written.directory, copy)
+    with kafkalet.Broker(data_dir=copy, kafka_version="3.9") as broker:
+        yield broker.bootstrap_servers
+
+
+def run(spark: "SparkSession", out: Path, source: dict[str, str], file_format: str = "parquet") -> DumpRun | None:
+    return dump(spark, dump_options(source, str(out), file_format), lambda _: None, clock=ManualClock())
+
+
+def seen(table: "DataFrame") -> list[Seen]:
+    rows = table.selectExpr("*", "unix_millis(timestamp) as ms").collect()
+    found = [
+        Seen(
+            row["topic"], row["partition"], row["offset"], _bytes(row["key"]), _bytes(row["value"]), row["ms"],
+            row["timestampType"],
+            row["headers"] and tuple((each["key"], _bytes(each["value"])) for each in row["headers"]),
+        )
+        for row in rows
+    ]  # fmt: skip
+    return sorted(found, key=lambda record: (record.topic, record.partition, record.offset))
+
+
+def _bytes(value: Any) -> bytes | None:
+    return None if value is None else bytes(value)
+
+
+def test_the_dump_is_what_a_consumer_sees(spark: "SparkSession", written: History, tmp_path: Path) -> None:
+    done = run(spark, tmp_path, {"path": str(written.directory), "isolationLevel": "read_committed"})
+    assert done is not None
+    assert seen(spark.read.parquet(str(tmp_path))) == written.plain + written.committed
+    assert done.records == len(written.plain) + len(written.committed)
+    assert not (tmp_path / STAGING).exists()
+    assert run(spark, tmp_path, {"path": str(written.directory), "isolationLevel": "read_committed"}) is None
+
+
+def test_a_broker_gives_the_same(spark: "SparkSession", written: History, serving: str, tmp_path: Path) -> None:
+    source = {"kafka.bootstrap.servers": serving, "subscribe": "plain,txn", "isolationLevel": "read_committed"}
+    run(spark, tmp_path, source)
+    assert seen(spark.read.parquet(str(tmp_path))) == written.plain + written.committed
+
+
+def test_a_second_run_adds_what_is_new(spark: "SparkSession", written: History, tmp_path: Path) -> None:
+    source = {"path": str(written.directory), "subscribe": "plain"}
+    first = {**source, "endingOffsets": '{"plain":{"0":100,"1":0,"2":250}}'}
+    one = run(spark, tmp_path, first)
+    assert one is not None
+    assert one.records == 350
+    other = {**source, "maxBytesPerTask": "20k"}
+    two = run(spark, tmp_path, other)
+    assert two is not None
+    assert two.number == 2
+    assert {(part.partition, part.start) for part in two.covered} == {(0, 100), (1, 0), (2, 250)}
+    assert seen(spark.read.parquet(str(tmp_path))) == written.plain
+
+
+def test_the_name_of_a_file_says_which_offsets_are_in_it(
+    spark: "SparkSession", written: History, tmp_path: Path
+) -> None:
+    done = run(spark, tmp_path, {"path": str(written.directory), "subscribe": "plain"})
+    assert done is not None
+    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.glob("topic=*/*/*/*")) == sorted(
+        file.path for file in done.files
+    )
+    for file in done.files:
+        name = file.path.rpartition("/")[2]
+        assert name == f"{file.first_offset:020}-{file.last_offset:020}.000001.parquet"
+        assert file.path.startswith(f"topic=plain/partition={file.partition}/date=2023-11-1")
+
+
+def test_lines_have_the_same_records(spark: "SparkSession", written: History, tmp_path: Path) -> None:
+    source = {"path": str(written.directory), "subscribe": "txn", "includeBatch": "true"}
+    run(spark, tmp_path, source, "jsonl")
+    lines = [json.loads(line) for path in tmp_path.glob("topic=*/*/*/*") for line in path.read_text().splitlines()]
+    lines.sort(key=lambda line: line["offset"])
+    assert [(line["offset"], line["value"].encode()) for line in lines] == [
+        (record.offset, record.value) for record in written.uncommitted
+    ]
+    assert {line["transactional"] for line in lines} == {True, False}
+    assert spark.read.json(str(tmp_path)).count() == len(lines)
+
+
+def test_nothing_is_left_of_a_run_whose_task_fails(spark: "SparkSession", written: History, tmp_path: Path) -> None:
+    broken = tmp_path / "data"
+    shutil.copytree(written.directory, broken)
+    log = max((broken / "plain-1").glob("*.log"), key=lambda path: path.stat().st_size)
+    content = bytearray(log.read_bytes())
+    content[-10] ^= 0xFF
+    log.write_bytes(content)
+    out, source = tmp_path / "out", {"path": str(broken), "subscribe": "plain"}
+    with pytest.raises(Exception, match="cannot be read at position"):
+        run(spark, out, source)
+    assert list(out.glob("topic=*")) == []
+    assert read_manifest(str(out)).run == 0
+    done = run(spark, out, {**source, "mode": "DROPMALFORMED"})
+    assert done is not None
+    assert not (out / STAGING).exists()
+    assert 0 < done.records < len(written.plain)
+
+
+def test_what_a_plan_says_is_what_a_run_does(spark: "SparkSession", written: History, tmp_path: Path) -> None:
+    told = dump_options({"path": str(written.directory), "subscribe": "txn"}, str(tmp_path / "out"), "parquet")
+    planned = plan(told)
+    assert [(each.topic, each.partition, each.start) for each in planned.ranges] == [("txn", 0, 0)]
+    assert not (tmp_path / "out").exists()
+    heard: list[Any] = []
+    done = dump(spark, told, heard.append, clock=ManualClock())
+    assert done is not None
+    assert heard == [planned]
+    assert done.covered == planned.covered
+    assert plan(told).covered == []
+
+
+def test_a_plan_knows_of_a_run_that_is_not_finished(
+    spark: "SparkSession", written: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    def killed(*_: Any) -> None:
+        raise Killed
+
+    told = dump_options({"path": str(written.directory), "subscribe": "txn"}, str(tmp_path), "parquet")
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "finish", killed)
+        with pytest.raises(Killed):
+            dump(spark, told, lambda _: None)
+    assert not list(tmp_path.glob("topic=*"))
+    assert plan(told).covered == []
+    assert dump(spark, told, lambda _: None) is None
+    assert seen(spark.read.parquet(str(tmp_path))) == written.uncommitted
+
+
+def files_of(out: Path) -> list[Path]:
+    return sorted(path for path in out.glob("topic=*/**/*") if path.is_file())
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "jsonl"])
+def test_small_files_of_many_tasks_are_merged(
+    spark: "SparkSession", written: History, tmp_path: Path, file_format: str
+) -> None:
+    source = {"path": str(written.directory), "subscribe": "plain", "maxBytesPerTask": "10k"}
+    told = dump_options(source, str(tmp_path / "merged"), file_format)
+    phases: list[tuple[int, int]] = []
+    done = dump(spark, told, lambda _: None, merging=lambda *phase: phases.append(phase), clock=ManualClock())
+    assert done is not None
+    folders = {path.parent for path in files_of(tmp_path / "merged")}
+    assert len(files_of(tmp_path / "merged")) == len(done.files) == len(folders)
+    (phase,) = phases
+    assert phase[0] >= 1
+    read = spark.read.parquet if file_format == "parquet" else spark.read.json
+    assert read(str(tmp_path / "merged")).count() == len(written.plain)
+    if file_format == "parquet":
+        assert seen(spark.read.parquet(str(tmp_path / "merged"))) == written.plain
+
+
+def test_files_are_about_as_large_as_asked_for(spark: "SparkSession", written: History, tmp_path: Path) -> None:
+    source = {"path": str(written.directory), "subscribe": "plain", "maxBytesPerTask": "10k"}
+    told = dump_options(source, str(tmp_path), "parquet", "none", target_file_bytes="20k", date_folders="none")
+    done = dump(spark, told, lambda _: None, clock=ManualClock())
+    assert done is not None
+    sizes = [file.size_bytes for file in done.files]
+    assert max(sizes) < 60_000
+    assert sum(size < 8_000 for size in sizes) <= len({file.partition for file in done.files})
+    assert seen(spark.read.parquet(str(tmp_path))) == written.plain
+
+
+def test_one_folder_holds_all_dates_of_a_partition_if_asked_for(
+    spark: "SparkSession", written: History, tmp_path: Path
+) -> None:
+    source = {"path": str(written.directory), "subscribe": "plain", "maxBytesPerTask": "10k"}
+    told = dump_options(source, str(tmp_path), "parquet", date_folders="none")
+    first = dump_options(
+        {**source, "endingOffsets": '{"plain":{"0":100,"1":0,"2":250}}'}, *told[1:2], "parquet", date_folders="none"
+    )
+    for each in (first, told):
+        assert dump(spark, each, lambda _: None, clock=ManualClock()) is not None
+    assert [str(path.parent.relative_to(tmp_path)) for path in files_of(tmp_path)] == [
+        "topic=plain/partition=0", "topic=plain/partition=0",
+        "topic=plain/partition=1",
+        "topic=plain/partition=2", "topic=plain/partition=2",
+    ]  # fmt: skip
+    assert seen(spark.read.parquet(str(tmp_path))) == written.plain
+
+
+# Without Spark
+
+
+def test_dump_of_before_date_folders_goes_on_by_day(written: History, tmp_path: Path) -> None:
+    told = dump_options({"path": str(written.directory)}, str(tmp_path), "parquet")
+    found = plan(told)
+    settings = {name: text for name, text in module._settings(told, found.read).items() if name != "dateFolders"}
+    module_write(tmp_path, DumpRun(1, "", settings, [], []).after(found.manifest))
+    assert plan(told).manifest.run == 1
+    with pytest.raises(DumpRefused, match="is a dump with dateFolders=day, and none is asked for"):
+        plan(dump_options({"path": str(written.directory)}, str(tmp_path), "parquet", date_folders="none"))
+
+
+@pytest.mark.parametrize("size", ["many", "0", "-5"])
+def test_bad_target_size_is_refused(size: str) -> None:
+    with pytest.raises(BadOption, match="the target size of files must be a size"):
+        dump_options({"path": "/d"}, "/o", "parquet", target_file_bytes=size)
+
+
+def test_a_topic_that_was_made_anew_is_a_loss(written: History, tmp_path: Path) -> None:
+    told = dump_options({"path": str(written.directory), "subscribe": "txn"}, str(tmp_path), "parquet")
+    found = plan(told)
+    done = DumpRun(1, "", module._settings(told, found.read), found.covered, [])
+    other = done.after(found.manifest)._replace(topic_ids={"txn": "another"})
+    module_write(tmp_path, other)
+    with pytest.raises(DataLoss, match=r"txn-0 was dumped to offset .* its topic was made anew"):
+        plan(told)
+
+
+def module_write(out: Path, manifest: Any) -> None:
+    from kafkalet.pipeline.dumping.manifest import write_manifest
+
+    write_manifest(str(out), manifest)
+
+
+def test_all_runs_of_a_dump_are_one_table(written: History, tmp_path: Path) -> None:
+    told = dump_options({"path": str(written.directory)}, str(tmp_path), "parquet")
+    found = plan(told)
+    module_write(tmp_path, DumpRun(1, "", module._settings(told, found.read), [], []).after(found.manifest))
+    assert plan(told).manifest.run == 1
+    for source, file_format, words in [
+        ({"includeBatch": "true"}, "parquet", "is a dump with includeBatch=false, and true is asked for"),
+        ({"isolationLevel": "read_committed"}, "parquet", "isolationLevel=read_uncommitted, and read_committed"),
+        ({}, "jsonl", "format=parquet, and jsonl is asked for"),
+    ]:
+        with pytest.raises(DumpRefused, match=words):
+            plan(dump_options({"path": str(written.directory), **source}, str(tmp_path), file_format))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("avro",), "the format is one of parquet, jsonl, not avro"),
+        (("parquet", "brotli"), "the compression of parquet is one of zstd, snappy, gzip, lz4, none, not brotli"),
+        (("jsonl", "snappy"), "the compression of jsonl is one of none, gzip, zstd, not snappy"),
+    ],
+)
+def test_what_cannot_be_is_refused(arguments: tuple[str, ...], words: str) -> None:
+    with pytest.raises(BadOption, match=words):
+        dump_options({"path": "/d"}, "/o", *arguments)
+
+
+def test_a_folder_may_be_written_as_an_address_of_a_file_and_is_no_object_store() -> None:
+    assert dump_options({"path": "/d"}, "file:///o", "parquet").out == "/o"
+    with pytest.raises(BadOption, match="not s3a://bucket/o"):
+        dump_options({"path": "/d"}, "s3a://bucket/o", "parquet")
+
+
+def test_rows_that_are_no_records_have_no_place_in_a_dump() -> None:
+    with pytest.raises(BadOption, match="mode is FAILFAST or DROPMALFORMED"):
+        dump_options({"path": "/d", "mode": "permissive"}, "/o", "parquet")
+
+
+def test_two_runs_at_once_are_one_too_many(written: History, tmp_path: Path) -> None:
+    told = dump_options({"path": str(written.directory)}, str(tmp_path), "parquet")
+    with open(tmp_path / LOCK, "w") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(DumpRefused, match=r"another dump into .* is under way"), module._alone(told.out):
+            pass
+    with module._alone(told.out):
+        pass
+
+
+def test_files_that_this_machine_does_not_see_are_told_of(
+    spark: "SparkSession", written: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def elsewhere(*_: Any) -> list[WrittenFile]:
+        return [WrittenFile("_staging/a/0.parquet", "txn", 0, "2013-01-01", 0, 1, 2, 3)]
+
+    monkeypatch.setattr(module, "_write", elsewhere)
+    told = dump_options({"path": str(written.directory), "subscribe": "txn"}, str(tmp_path), "parquet")
+    with pytest.raises(DumpRefused, match="have in common"):
+        dump(spark, told, lambda _: None)
+    assert read_manifest(str(tmp_path)).run == 0

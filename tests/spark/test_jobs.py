@@ -1,0 +1,168 @@
+"""`kafkalet.pipeline.jobs`: what the commands answer, and with which status."""
+
+import io
+import logging
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kafkalet import cli
+from kafkalet.pipeline import jobs
+from kafkalet.pipeline.commands import dump as dump_command
+from kafkalet.pipeline.commands.command_line import UsageError
+from kafkalet.pipeline.jobs import main
+from kafkalet.pipeline.option_types import BadOption
+from kafkalet.pipeline.positions import DataLoss
+from kafkalet.properties import InvalidProperty
+
+from .commands.filled import RECORDS, fill
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+
+@pytest.fixture(autouse=True)
+def level() -> Iterator[None]:
+    """The level of our log, as it was before."""
+    log = logging.getLogger("kafkalet")
+    before = log.level
+    yield
+    log.setLevel(before)
+
+
+def dry(tmp_path: Path) -> list[str]:
+    return ["dump", str(tmp_path), "--out", str(tmp_path / "out"), "--dry-run"]
+
+
+def test_from_a_log_to_files_and_back(spark: "SparkSession", tmp_path: Path) -> None:
+    logs, out, output = fill(tmp_path / "data"), str(tmp_path / "out"), io.StringIO()
+    assert main(["dump", str(logs), "--out", out], spark=spark, output=output) == 0
+    again = str(tmp_path / "again")
+    assert (
+        main(["load", out, "--data-dir", again, "--partitions", "1", "--topic", "a"], spark=spark, output=output) == 0
+    )
+    assert main(["audit", again], spark=spark, output=output) == 0
+    first, second, *_, last = output.getvalue().splitlines()
+    assert first.startswith(f"dumped {RECORDS} records")
+    assert second == f"loaded {RECORDS} records into {again}"
+    assert last.endswith("all agrees")
+    assert spark.range(3).count() == 3
+
+
+def test_a_failed_task_is_one_line(spark: "SparkSession", tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = fill(tmp_path / "data") / "a-0" / "00000000000000000000.log"
+    content = bytearray(log.read_bytes())
+    content[-1] ^= 0xFF
+    log.write_bytes(content)
+    assert main(["dump", str(tmp_path / "data"), "--out", str(tmp_path / "out")], spark=spark) == 1
+    shown = [line for line in capsys.readouterr().err.splitlines() if line.startswith("kafkalet:")]
+    assert len(shown) == 1
+    assert shown[0].startswith(f"kafkalet: {log} cannot be read at position 0")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["load", "x", "--data-dir", "d"], ["dump", "d", "--out", "o"], ["audit", "d"], ["audit", "d", "--dry-run"]],
+)
+def test_without_spark_each_command_says_so_in_one_sentence(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(jobs, "missing", lambda: "Spark needs Java 17 or newer, and there is no `java` on the path.")
+    assert main(arguments) == 1
+    assert capsys.readouterr().err == "kafkalet: Spark needs Java 17 or newer, and there is no `java` on the path.\n"
+
+
+def test_without_pyspark_nothing_is_imported_that_needs_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in list(sys.modules):
+        if name.split(".")[0] in ("numpy", "pyarrow", "pyspark") or name.startswith("kafkalet.pipeline"):
+            monkeypatch.delitem(sys.modules, name)
+    for name in ("numpy", "pyarrow", "pyspark"):
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert cli.main(["pipeline", "dump", "d", "--out", "o"]) == 1
+    assert capsys.readouterr().err == "kafkalet: The pipeline needs pyspark: pip install 'kafkalet[spark]'.\n"
+    assert cli.main(["pipeline", "--help"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["fill"], "unknown command fill; see kafkalet pipeline --help"),
+        (["dump", "d", "--out", "o", "--nope"], "unknown option --nope; see kafkalet pipeline dump --help"),
+        (["dump", "d", "--out", "o", "--starting-offsets", "latest"], "startingOffsets cannot be latest for a batch"),
+        (["dump", "d", "--out", "o", "--conf", "a"], "--conf a: not K=V"),
+        (["load", "x.csv", "--data-dir", "d", "--topic", "t", "--batch-size", "many"], "batchSize is a size in bytes"),
+        (["load", "x", "--data-dir", "d", "--topic", "t"], "say what x is"),
+        (["audit", "d", "--option", "a=b"], "--option a: an audit takes only"),
+    ],
+)
+def test_a_wrong_command_line_is_status_2(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith("kafkalet: ")
+    assert words in shown
+    assert shown.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["load", "--help"]])
+def test_help_is_status_0(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 0
+    assert capsys.readouterr().out.startswith("usage: kafkalet pipeline ")
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (BadOption("that"), 2),
+        (UsageError("that"), 2),
+        (InvalidProperty("x", "y", "bad"), 2),
+        (DataLoss("that"), 1),
+        (OSError("that"), 1),
+        (KeyError("that"), 1),
+    ],
+)
+def test_what_a_job_raises_becomes_a_line_and_a_status(
+    error: Exception, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(_: Namespace) -> Any:
+        raise error
+
+    monkeypatch.setattr(dump_command, "prepare", fails)
+    assert main(dry(tmp_path)) == status
+    assert capsys.readouterr().err == f"kafkalet: {error}\n"
+
+
+def test_an_interrupted_job_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(_: Namespace) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(dump_command, "prepare", fails)
+    assert main(dry(tmp_path)) == 1
+    assert capsys.readouterr().err == "kafkalet: interrupted\n"
+
+
+def test_missing_input_is_named(spark: "SparkSession", tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["load", str(tmp_path / "no.csv"), "--data-dir", str(tmp_path / "d"), "--topic", "t"]
+    assert main(arguments, spark=spark) == 1
+    assert "Path does not exist" in capsys.readouterr().err
+
+
+def test_failure_in_java_is_its_reason_and_not_the_call(
+    spark: "SparkSession", tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.parquet").write_bytes(b"PAR1 this is no Parquet file")
+    options = ["--option", "mergeSchema=false", "--data-dir", str(tmp_path / "d"), "--topic", "t"]
+    assert main(["load", str(tmp_path / "a.parquet"), *options], spark=spark) == 1
+    said = capsys.readouterr().err
+    assert "a.parquet" in said
+    assert "An error occurred while calling" not in said

@@ -1,0 +1,69 @@
+"""The code in README and docs that needs Spark, in one session, each document from its beginning to its end.
+
+Spark's JVM is shared with other tests, so it does not run in the directory of the snippets: paths are made absolute.
+"""
+
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kafkalet.pipeline import jobs
+from tests.rules.snippets import DOCUMENTS, FLIGHTS, Shell, provide, shell, snippets
+from tests.rules.test_snippets import reason_not_to_run
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+PATHS = ("flights.csv", "logs", "dump", "report")
+"""Files and directories in the commands."""
+BY_DOCUMENT = {
+    document.name: found
+    for document in DOCUMENTS
+    if (found := [each for each in snippets(document) if each.needs_spark and reason_not_to_run(each) is None])
+}
+
+
+def test_the_documents_are_those_that_speak_of_spark() -> None:
+    assert list(BY_DOCUMENT) == ["README.md", "pipeline.md"]
+
+
+@pytest.mark.parametrize("document", BY_DOCUMENT)
+def test_snippets_with_spark_run_one_after_the_other(
+    document: str, spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names: dict[str, Any] = {}
+    with shell(tmp_path) as opened:
+        monkeypatch.chdir(opened.directory)
+        for snippet in BY_DOCUMENT[document]:
+            if snippet.language == "sh":
+                provide(snippet.text, opened.directory)
+                for line in snippet.text.splitlines():
+                    run_line(line, opened, spark)
+                opened.stop_brokers()
+            elif snippet.language == "python":
+                text = re.sub(r'(load|save)\("', rf'\1("{opened.directory}/', snippet.text)
+                exec(compile(text, snippet.name, "exec"), names)
+            else:
+                assert snippet.language == "text"
+
+
+def run_line(line: str, opened: Shell, spark: "SparkSession") -> None:
+    """A job of the pipeline runs in the session that is there; anything else in the shell."""
+    words = shlex.split(line, comments=True)
+    if words[:2] == ["kafkalet", "pipeline"]:
+        command, *arguments = [word.replace("9092", str(opened.port)) for word in words[2:]]
+        arguments = [str(opened.directory / word) if word in PATHS else word for word in arguments]
+        if "--bootstrap" in arguments:
+            arguments += ["--timestamps", "50"]  # fewer questions than 2,000 for each partition
+        assert jobs.main([command, *arguments, "--progress", "none"], spark=spark) == 0, line
+        return
+    done = opened.run(line)
+    assert done.returncode == 0, f"{line}\n{done.stderr[-3000:]}"
+    if words[:1] == ["unzip"]:  # a year of flights is more than is needed here
+        path = opened.directory / "flights.csv"
+        path.write_text("".join(path.read_text().splitlines(keepends=True)[: FLIGHTS + 1]))

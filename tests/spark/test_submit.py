@@ -1,0 +1,67 @@
+"""`kafkalet.pipeline.submit`: the main file of spark-submit."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kafkalet.pipeline import submit
+
+from .commands.filled import RECORDS, fill
+
+pyspark = pytest.importorskip("pyspark", reason="pip install 'kafkalet[spark]'")
+pytestmark = pytest.mark.xdist_group("spark")
+
+
+def test_its_folder_is_not_where_modules_are_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = str(Path(submit.__file__).parent)
+    monkeypatch.setattr(sys, "path", [here, "/elsewhere"])
+    monkeypatch.setattr(sys, "argv", ["submit.py", "fill"])
+    assert submit.main() == 2
+    assert sys.path == ["/elsewhere", str(Path(submit.__file__).parents[2])]
+
+
+def test_spark_submit_runs_a_command(tmp_path: Path) -> None:
+    """The one test that starts a JVM of its own."""
+    logs, out = fill(tmp_path / "data"), tmp_path / "out"
+    (tmp_path / "events").mkdir()
+    spark_submit = str(Path(pyspark.__file__).parent / "bin" / "spark-submit")
+    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    done = subprocess.run(
+        [
+            spark_submit,
+            "--master",
+            "local[1]",
+            "--conf",
+            "spark.eventLog.enabled=true",
+            "--conf",
+            f"spark.eventLog.dir={tmp_path / 'events'}",
+            "--conf",
+            "spark.eventLog.rolling.enabled=false",
+            "--conf",
+            "spark.eventLog.compress=false",
+            submit.__file__,
+            "dump",
+            str(logs),
+            "--out",
+            str(out),
+            "--format",
+            "jsonl",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=environment,
+        cwd=tmp_path,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    # spark-submit puts what its program writes to stderr into stdout.
+    assert done.stdout.splitlines()[-1].startswith(f"dumped {RECORDS} records of 1 partitions")
+    (journal,) = (tmp_path / "events").iterdir()
+    assert '"spark.master":"local[1]"' in journal.read_text()
+    (file,) = out.glob("topic=a/partition=0/date=2023-11-14/*.jsonl")
+    assert [json.loads(line)["value"] for line in file.read_text().splitlines()] == [str(n) for n in range(RECORDS)]

@@ -1,9 +1,0 @@
-"""What the producer is told of a refusal."""
-
-from tests.storage.producing import produced
-from tests.storage.validating import COMPACTED, refused
-
-
-def test_the_answer_has_a_text_only_where_records_are_named() -> None:
-    assert refused(produced(0, control=True)).message is None
-    assert refused(produced(0), COMPACTED).message is not None

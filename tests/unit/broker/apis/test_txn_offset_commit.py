@@ -1,0 +1,158 @@
+"""TxnOffsetCommit: offsets that count when their transaction is committed, and who may send them."""
+
+from typing import Any
+
+import pytest
+
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.errors import Code, KafkaError
+from tests.unit.broker.groups.acting import Acting
+from tests.unit.broker.groups.committing import Committing, committing
+
+Said = dict[str, Any]
+
+Producer = tuple[int, int]
+
+
+def initialized(client: Committing, transactional_id: str = "x") -> Producer:
+    """A producer that has no transaction yet."""
+    node = client.stage.coordinator(transactional_id, 1)
+    given = client.stage.ask(
+        Api.INIT_PRODUCER_ID, 3, node, transactional_id=transactional_id, transaction_timeout_ms=60_000
+    )
+    return given["producer_id"], given["producer_epoch"]
+
+
+@pytest.mark.parametrize("version", range(5))
+def test_offsets_count_when_the_transaction_is_committed(version: int) -> None:
+    with committing() as client:
+        producer = client.begin_transaction()
+        assert client.commit_in(producer, {0: 5, 9: 6}, version=version) == {("t", 9): 3, ("t", 0): 0}
+        assert client.fetch(0) == [-1]
+        client.end_transaction(producer, committed=True)
+        assert client.fetch(0) == [5]
+
+
+def test_since_v5_the_transaction_takes_in_the_group_by_itself() -> None:
+    with committing() as client:
+        producer = initialized(client)
+        assert client.commit_in(producer, {0: 5}, version=5) == {("t", 0): 0}
+        assert client.commit_in(producer, {1: 6}, version=5) == {("t", 1): 0}
+        assert client.fetch(0, require_stable=True) == [-Code.UNSTABLE_OFFSET_COMMIT]
+        client.end_transaction(producer, committed=True)
+        assert client.fetch(0, 1) == [5, 6]
+
+
+def test_topics_may_be_named_by_id() -> None:
+    with committing() as client:
+        producer = client.begin_transaction()
+        topic_id = client.stage.cluster.server.metadata.topics["t"].topic_id
+        partition = {"partition_index": 0, "committed_offset": 5, "committed_metadata": ""}
+        fields = {
+            "transactional_id": "x",
+            "group_id": "g",
+            "producer_id": producer[0],
+            "producer_epoch": producer[1],
+            "topics": [{"topic_id": each, "partitions": [partition]} for each in (topic_id, b"?" * 16)],
+        }
+        answer = client.stage.ask(Api.TXN_OFFSET_COMMIT, 6, client.node, **fields)
+        found = {topic["topic_id"]: topic["partitions"][0]["error_code"] for topic in answer["topics"]}
+        assert found == {topic_id: 0, b"?" * 16: Code.UNKNOWN_TOPIC_ID}
+        client.end_transaction(producer, committed=True)
+        assert client.fetch(0) == [5]
+
+
+@pytest.mark.parametrize(
+    ("version", "code"), [(3, Code.INVALID_TXN_STATE), (4, Code.TRANSACTION_ABORTABLE), (5, Code.NONE)]
+)
+def test_the_group_must_belong_to_the_transaction(version: int, code: int) -> None:
+    with committing() as client:
+        assert client.commit_in(initialized(client), {0: 5}, version=version) == {("t", 0): code}
+
+
+@pytest.mark.parametrize(("kafka_version", "code"), [("3.5", Code.NONE), ("3.6", Code.INVALID_TXN_STATE)])
+def test_before_3_6_nobody_asked_whether_it_does(kafka_version: str, code: int) -> None:
+    with committing(kafka_version=kafka_version) as client:
+        assert client.commit_in(initialized(client), {0: 5}) == {("t", 0): code}
+
+
+def test_nor_where_verification_is_off() -> None:
+    with committing(config={"transaction.partition.verification.enable": "false"}) as client:
+        assert client.commit_in(initialized(client), {0: 5}) == {("t", 0): 0}
+
+
+def test_producers_that_are_not_those_of_the_transaction() -> None:
+    with committing() as client:
+        producer_id, epoch = initialized(client)
+
+        def commit(producer: Producer, transactional_id: str = "x") -> int:
+            return client.commit_in(producer, {0: 5}, transactional_id)["t", 0]
+
+        assert commit((producer_id, epoch), "unknown") == Code.INVALID_PRODUCER_ID_MAPPING
+        assert commit((producer_id + 1, epoch)) == Code.INVALID_PRODUCER_ID_MAPPING
+        assert commit((producer_id, epoch + 1)) == Code.INVALID_PRODUCER_EPOCH
+        assert commit((producer_id, epoch), "") == Code.INVALID_REQUEST
+        assert Committing(client.stage, "").commit_in((producer_id, epoch), {0: 5}) == {("t", 0): 24}
+
+
+def test_members_may_say_who_they_are() -> None:
+    with committing() as client:
+        members = Acting(client.stage)
+        generation, [member_id] = members.stable()
+        producer = client.begin_transaction()
+
+        def commit(epoch: int, member_id: str) -> int:
+            return client.commit_in(producer, {0: 5}, generation_id_or_member_epoch=epoch, member_id=member_id)["t", 0]
+
+        assert commit(generation, member_id) == Code.NONE
+        assert commit(generation + 1, member_id) == Code.ILLEGAL_GENERATION
+        assert commit(generation, "another") == Code.UNKNOWN_MEMBER_ID
+        assert commit(-1, "") == Code.NONE
+
+
+@pytest.mark.parametrize(
+    ("kafka_version", "version", "code"),
+    [
+        ("newest", 5, Code.ILLEGAL_GENERATION),
+        ("3.9", 3, Code.UNKNOWN_MEMBER_ID),
+    ],
+)
+def test_a_generation_of_an_unknown_group(kafka_version: str, version: int, code: int) -> None:
+    with committing(kafka_version=kafka_version) as client:
+        said: Said = {"generation_id_or_member_epoch": 3, "member_id": "m"}
+        assert client.commit_in(client.begin_transaction(), {0: 5}, version=version, **said) == {("t", 0): code}
+
+
+def test_a_group_that_does_not_exist_is_made() -> None:
+    with committing() as client:
+        client.commit_in(client.begin_transaction(), {0: 5})
+        assert client.stage.cluster.group("g").state == "Empty"
+
+
+def test_an_epoch_below_zero_is_none() -> None:
+    with committing(kafka_version="3.5") as client:
+        producer_id, _ = client.begin_transaction()
+        assert client.commit_in((producer_id, -1), {0: 5}) == {("t", 0): Code.UNKNOWN_SERVER_ERROR}
+
+
+@pytest.mark.parametrize(("kafka_version", "stays"), [("newest", True), ("3.9", False)])
+def test_before_4_a_failed_commit_took_earlier_ones_with_it(
+    kafka_version: str, stays: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with committing(kafka_version=kafka_version) as client:
+        producer = client.begin_transaction()
+        client.commit_in(producer, {0: 5, 1: 6})
+        with monkeypatch.context() as patched:
+            patched.setattr(client.shard.log, "append_encoded", refuse)
+            assert client.commit_in(producer, {0: 7})["t", 0] == Code.COORDINATOR_NOT_AVAILABLE
+        client.end_transaction(producer, committed=True)
+        assert client.fetch(0, 1) == [5 if stays else -1, 6]
+
+
+def refuse(*_: object, **__: object) -> int:
+    raise KafkaError(Code.NOT_ENOUGH_REPLICAS)
+
+
+def test_nothing_that_exists_is_asked_of_nobody() -> None:
+    with committing() as client:
+        assert client.commit_in((7, 0), {9: 5}, "unknown") == {("t", 9): 3}

@@ -1,0 +1,116 @@
+"""The coordinators of a broker: made when needed, loaded when it begins to lead, and forgetful when it does not."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from kafkalet.broker.cluster.coordinators import Coordinators
+from kafkalet.broker.cluster.state_topics import CONSUMER_OFFSETS
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.errors import Code, KafkaError
+from tests.unit.broker.groups.committing import QUICK, Committing
+from tests.unit.model.stage import Stage
+
+OFFSETS = CONSUMER_OFFSETS.name
+
+
+@pytest.fixture
+def client() -> Iterator[Committing]:
+    stage = Stage(2, **QUICK)
+    stage.cluster.create_topic("t", 1, 2)
+    yield Committing(stage)
+    stage.close()
+
+
+def coordinators(client: Committing, node: int) -> Coordinators:
+    return client.stage.cluster.server.nodes[node].coordinators
+
+
+def test_nothing_is_made_before_somebody_needs_it(client: Committing) -> None:
+    with pytest.raises(KafkaError) as refused:
+        coordinators(client, 1).partition_for(CONSUMER_OFFSETS, "g")
+    assert refused.value.code == Code.NOT_COORDINATOR
+    assert OFFSETS not in client.stage.cluster.server.metadata.topics
+    assert coordinators(client, 1).made == []
+
+
+def test_who_leads_the_partition_coordinates(client: Committing) -> None:
+    leader = client.node
+    assert coordinators(client, leader).partition_for(CONSUMER_OFFSETS, "g") == 0
+    with pytest.raises(KafkaError) as refused:
+        coordinators(client, 3 - leader).partition_for(CONSUMER_OFFSETS, "g")
+    assert refused.value.code == Code.NOT_COORDINATOR
+
+
+def test_state_is_loaded_soon_after_the_election_without_being_asked_for(client: Committing) -> None:
+    client.commit({0: 5})
+    client.stage.settle()
+    old = client.node
+    assert set(coordinators(client, old).groups.loaded()) == {0}
+    client.stage.cluster.elect_leader(OFFSETS, 0, 3 - old)
+    client.stage.settle()
+    assert coordinators(client, old).groups.loaded() == {}
+    assert coordinators(client, 3 - old).groups.loaded() == {0: 1}
+    assert client.node == 3 - old
+    assert client.fetch(0) == [5]
+
+
+def test_a_request_that_comes_first_finds_it_loaded_too(client: Committing) -> None:
+    client.commit({0: 5})
+    client.stage.settle()
+    old = client.node
+    client.stage.cluster.elect_leader(OFFSETS, 0, 3 - old)
+    assert client.fetch(0) == [5]  # nothing was settled in between
+    answer = client.stage.ask(Api.OFFSET_FETCH, 7, old, group_id="g", topics=None)
+    assert answer["error_code"] == Code.NOT_COORDINATOR
+
+
+def test_a_leader_in_a_new_epoch_reads_anew(client: Committing) -> None:
+    client.commit({0: 5})
+    client.stage.settle()
+    first = client.shard
+    for leader in (3 - client.node, client.node):
+        client.stage.cluster.elect_leader(OFFSETS, 0, leader)
+    assert client.shard is not first
+    assert client.shard.log.leader_epoch == 2
+    assert client.fetch(0) == [5]
+
+
+def test_when_a_broker_goes_the_next_takes_over(client: Committing) -> None:
+    client.commit({0: 5})
+    client.stage.settle()
+    gone = client.node
+    client.stage.stop_broker(gone)
+    assert client.node == 3 - gone
+    assert client.fetch(0) == [5]
+    assert client.commit({0: 6}) == {("t", 0): 0}
+    client.stage.start_broker(gone)
+    assert client.fetch(0) == [6]
+
+
+def test_state_goes_with_the_topic(client: Committing) -> None:
+    client.commit({0: 5})
+    client.stage.cluster.delete_topic(OFFSETS)
+    with pytest.raises(KafkaError) as refused:
+        coordinators(client, 1).partition_for(CONSUMER_OFFSETS, "g")
+    assert refused.value.code == Code.NOT_COORDINATOR
+    client.stage.settle()
+    assert [coordinators(client, node).groups.loaded() for node in (1, 2)] == [{}, {}]
+    assert client.fetch(0) == [-1]  # the topic is made again when somebody asks for the coordinator
+
+
+def test_at_start_everything_is_loaded_that_was_written(client: Committing) -> None:
+    client.commit({0: 5})
+    client.stage.restart()
+    loaded = [coordinators(client, node).made for node in (1, 2)]
+    assert sorted(len(made) for made in loaded) == [0, 1]
+    assert client.fetch(0) == [5]
+
+
+def test_deleted_partitions_concern_only_who_has_offsets(client: Committing) -> None:
+    coordinators(client, 1).partitions_deleted("t", [0])
+    assert coordinators(client, 1).made == []
+    client.commit({0: 5})
+    coordinators(client, client.node).partitions_deleted(OFFSETS, [0])
+    coordinators(client, client.node).partitions_deleted("other", [0])
+    assert client.fetch(0) == [5]

@@ -1,0 +1,311 @@
+"""A partition: fencing, the high watermark of its in-sync replicas, and what its leader tells of offsets and epochs."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kafkalet.broker.cluster.metadata import PartitionState, TopicState
+from kafkalet.broker.cluster.partition import EpochEnd, Partition
+from kafkalet.broker.config.release import Release
+from kafkalet.clock import ManualClock
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.storage.config import LogConfig
+from kafkalet.storage.directory import LogDirectory
+from kafkalet.storage.lookup import EARLIEST, LATEST, MAX_TIMESTAMP
+from kafkalet.storage.values import Isolation, TimestampOffset
+from tests.wire.brokers import batch, timed
+
+LEADER, FIRST, SECOND, AWAY = 1, 2, 3, 4
+NOW_MS = 1_600_000_000_000
+
+Make = Callable[..., Partition]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Make]:
+    """Makes partitions led by broker 1 and followed by 2 and 3, without brokers around them; 4 is not alive."""
+    directory = LogDirectory(str(tmp_path), ManualClock(), durable=False, cluster_id=None, node_id=1)
+    changes: list[Partition] = []
+
+    def made(replicas: tuple[int, ...] = (LEADER, FIRST, SECOND), release: str = "newest", **config: str) -> Partition:
+        state = PartitionState(0, list(replicas))
+        topic = TopicState("t", bytes(15) + b"\1", [state], {})
+        properties = {name.replace("_", "."): value for name, value in config.items()}
+        log_config = LogConfig.of(properties, Release.of(release).log_rules)
+        log = directory.get_or_create("t", 0, topic.topic_id, log_config)
+        partition = Partition(LEADER, topic, state, log, Release.of(release), changes.append, {LEADER, FIRST, SECOND})
+        partition.lead(NOW_MS)
+        return partition
+
+    yield made
+    directory.close(discard=True)
+
+
+def code_of(call: Callable[[], object]) -> Code:
+    with pytest.raises(KafkaError) as refusal:
+        call()
+    return refusal.value.code
+
+
+# Fencing
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [(0, Code.FENCED_LEADER_EPOCH), (2, Code.FENCED_LEADER_EPOCH), (4, Code.UNKNOWN_LEADER_EPOCH)],
+)
+def test_another_epoch_is_refused(make: Make, given: int, code: Code) -> None:
+    partition = make()
+    partition.state.leader_epoch = 3
+    assert code_of(lambda: partition.fence(given)) == code
+    partition.fence(3)
+    partition.fence(None)
+
+
+def test_the_epoch_is_checked_before_who_leads(make: Make) -> None:
+    partition = make()
+    partition.state.leader = FIRST
+    assert code_of(lambda: partition.log_for(9)) == Code.UNKNOWN_LEADER_EPOCH
+    assert code_of(lambda: partition.log_for(0)) == Code.NOT_LEADER_OR_FOLLOWER
+    assert partition.log_for(0, only_leader=False) is partition.log
+
+
+def test_only_a_leader_appends(make: Make) -> None:
+    partition = make()
+    partition.state.leader = FIRST
+    assert code_of(lambda: partition.append(batch(b"a"))) == Code.NOT_LEADER_OR_FOLLOWER
+    assert partition.log.log_end_offset == 0
+
+
+def test_what_is_appended_carries_the_leaders_epoch(make: Make) -> None:
+    partition = make()
+    partition.state.leader_epoch = 7
+    partition.append(batch(b"a"))
+    [(_, entry)] = [found for segment in partition.log.segments for found in segment.entries()]
+    assert entry.leader_epoch == 7
+
+
+# The high watermark
+
+
+def test_alone_a_leader_moves_the_high_watermark_with_each_append(make: Make) -> None:
+    partition = make(replicas=(LEADER,))
+    partition.append(batch(b"a", b"b"))
+    assert partition.log.high_watermark == 2
+
+
+def test_the_high_watermark_is_what_all_in_sync_replicas_have(make: Make) -> None:
+    partition = make()
+    partition.append(batch(b"a", b"b", b"c"))
+    assert partition.log.high_watermark == 0
+    assert not partition.follower_has(FIRST, 3, 0, NOW_MS)
+    assert partition.follower_has(SECOND, 2, 0, NOW_MS)
+    assert partition.log.high_watermark == 2
+
+
+def test_a_replica_out_of_sync_does_not_hold_the_high_watermark(make: Make) -> None:
+    partition = make()
+    partition.append(batch(b"a"))
+    partition.follower_has(FIRST, 1, 0, NOW_MS)
+    partition.state.isr = [LEADER, FIRST]
+    assert partition.advance_high_watermark()
+    assert partition.log.high_watermark == 1
+
+
+def test_the_high_watermark_never_goes_back(make: Make) -> None:
+    partition = make()
+    partition.append(batch(b"a", b"b"))
+    for node in (FIRST, SECOND):
+        partition.follower_has(node, 2, 0, NOW_MS)
+    assert not partition.follower_has(SECOND, 0, 0, NOW_MS)
+    assert partition.log.high_watermark == 2
+
+
+def test_a_follower_that_claims_more_than_there_is_gains_nothing(make: Make) -> None:
+    partition = make(replicas=(LEADER, FIRST))
+    partition.append(batch(b"a"))
+    partition.follower_has(FIRST, 1000, 0, NOW_MS)
+    assert partition.log.high_watermark == 1
+
+
+@pytest.mark.parametrize(("release", "high_watermark"), [("3.6", 1), ("3.7", 0)])
+def test_since_kip_966_too_few_in_sync_hold_the_high_watermark(make: Make, release: str, high_watermark: int) -> None:
+    partition = make(release=release, min_insync_replicas="2")
+    partition.state.isr = [LEADER]
+    partition.append(batch(b"a"))
+    assert partition.log.high_watermark == high_watermark
+
+
+@pytest.mark.parametrize(("release", "enough"), [("3.6", False), ("3.7", True)])
+def test_since_kip_966_no_more_replicas_are_wanted_than_there_are(make: Make, release: str, enough: bool) -> None:
+    assert make(replicas=(LEADER, FIRST), release=release, min_insync_replicas="3").has_enough_replicas is enough
+
+
+def test_a_follower_is_caught_up_when_it_has_everything(make: Make) -> None:
+    partition = make()
+    partition.append(batch(b"a", b"b"))
+    partition.follower_has(FIRST, 1, 0, NOW_MS + 5)
+    assert partition.followers[FIRST].caught_up_ms == NOW_MS
+    partition.follower_has(FIRST, 2, 0, NOW_MS + 9)
+    assert partition.followers[FIRST].caught_up_ms == NOW_MS + 9
+
+
+# Deleting
+
+
+def test_the_low_watermark_is_the_smallest_start_of_those_alive(make: Make) -> None:
+    partition = make(replicas=(LEADER, FIRST, SECOND, AWAY))
+    partition.append(batch(b"a", b"b", b"c"))
+    for node, start in ((FIRST, 2), (SECOND, 1), (AWAY, 0)):
+        partition.follower_has(node, 3, start, NOW_MS)
+    partition.log.maybe_increment_log_start_offset(3)
+    assert partition.low_watermark == 1
+
+
+def test_a_follower_that_was_never_heard_of_makes_the_low_watermark_unknown(make: Make) -> None:
+    assert make().low_watermark == -1
+
+
+@pytest.mark.parametrize(("before", "code"), [(2, 1), (-2, 1), (-(1 << 63), 1), ((1 << 63) - 1, 1)])
+def test_what_no_consumer_has_seen_is_not_deleted(make: Make, before: int, code: int) -> None:
+    partition = make()
+    partition.append(batch(b"a", b"b"))
+    partition.follower_has(FIRST, 2, 0, NOW_MS)
+    partition.follower_has(SECOND, 1, 0, NOW_MS)
+    assert code_of(lambda: partition.delete_records(before)) == code
+    assert partition.log.log_start_offset == 0
+    assert partition.delete_records(-1) == 1
+
+
+# Offsets by time
+
+
+@pytest.fixture
+def lagging(make: Make) -> Partition:
+    """Records at 1000, 2000 and 3000, of which the followers have two, and a leader who is new since the second."""
+    partition = make()
+    for time in (1000, 2000, 3000):
+        partition.append(timed(time))
+    for node in (FIRST, SECOND):
+        partition.follower_has(node, 1, 0, NOW_MS)
+    return partition
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "isolation", "found"),
+    [
+        (LATEST, Isolation.HIGH_WATERMARK, TimestampOffset(-1, 1, 0)),
+        (LATEST, Isolation.LAST_STABLE, TimestampOffset(-1, 1, 0)),
+        (LATEST, None, TimestampOffset(-1, 3, 0)),
+        (EARLIEST, Isolation.HIGH_WATERMARK, TimestampOffset(-1, 0, 0)),
+        (1000, Isolation.HIGH_WATERMARK, TimestampOffset(1000, 0, 0)),
+        (1001, Isolation.HIGH_WATERMARK, None),
+        (1001, None, TimestampOffset(2000, 1, 0)),
+        (MAX_TIMESTAMP, Isolation.HIGH_WATERMARK, None),
+        (MAX_TIMESTAMP, None, TimestampOffset(3000, 2, 0)),
+        (9999, None, None),
+    ],
+)
+def test_consumers_find_nothing_behind_the_high_watermark(
+    lagging: Partition, timestamp: int, isolation: Isolation | None, found: TimestampOffset | None
+) -> None:
+    assert lagging.offset_for(timestamp, isolation, None, True) == found
+
+
+@pytest.mark.parametrize("timestamp", [LATEST, 1001, 9999, MAX_TIMESTAMP])
+def test_a_new_leader_that_lags_says_so_where_an_older_one_may_have_known_more(
+    lagging: Partition, timestamp: int
+) -> None:
+    lagging.lead(NOW_MS)
+    assert code_of(lambda: lagging.offset_for(timestamp, Isolation.HIGH_WATERMARK, None, True)) == 78
+    lagging.offset_for(timestamp, None, None, True)
+
+
+@pytest.mark.parametrize(("timestamp", "offset"), [(EARLIEST, 0), (1000, 0)])
+def test_what_lies_below_its_high_watermark_a_new_leader_is_sure_of(
+    lagging: Partition, timestamp: int, offset: int
+) -> None:
+    lagging.lead(NOW_MS)
+    found = lagging.offset_for(timestamp, Isolation.HIGH_WATERMARK, None, True)
+    assert found is not None
+    assert found.offset == offset
+
+
+def test_once_it_has_caught_up_a_new_leader_answers(lagging: Partition) -> None:
+    lagging.lead(NOW_MS)
+    for node in (FIRST, SECOND):
+        lagging.follower_has(node, 3, 0, NOW_MS)
+    found = lagging.offset_for(LATEST, Isolation.HIGH_WATERMARK, None, True)
+    assert found == TimestampOffset(-1, 3, 0)
+
+
+@pytest.mark.parametrize(("consumer", "offsets"), [(True, [1, 0]), (False, [3, 0])])
+def test_segments_behind_the_high_watermark_are_hidden_from_consumers(
+    lagging: Partition, consumer: bool, offsets: list[int]
+) -> None:
+    assert lagging.legacy_offsets(LATEST, 10, consumer, True, NOW_MS) == offsets
+
+
+def test_negative_number_of_offsets_answers_unknown_server_error(lagging: Partition) -> None:
+    assert code_of(lambda: lagging.legacy_offsets(LATEST, -1, True, True, NOW_MS)) is Code.UNKNOWN_SERVER_ERROR
+
+
+# Epochs
+
+
+@pytest.fixture
+def aged(make: Make) -> Partition:
+    """Epoch 0 wrote offsets 0 and 1, epoch 3 wrote 2, epoch 5 nothing yet."""
+    partition = make(replicas=(LEADER,))
+    partition.append(batch(b"a", b"b"))
+    partition.state.leader_epoch = 3
+    partition.lead(NOW_MS)
+    partition.append(batch(b"c"))
+    partition.state.leader_epoch = 5
+    partition.lead(NOW_MS)
+    return partition
+
+
+@pytest.mark.parametrize(
+    ("epoch", "end"),
+    [(0, (0, 2)), (1, (0, 2)), (2, (0, 2)), (3, (3, 3)), (4, (3, 3)), (5, (5, 3)), (6, (-1, -1)), (-1, (-1, -1))],
+)
+def test_where_an_epoch_ends(aged: Partition, epoch: int, end: tuple[int, int]) -> None:
+    assert aged.end_of_epoch(epoch) == EpochEnd(*end)
+
+
+@pytest.mark.parametrize(
+    ("offset", "epoch", "diverging"),
+    [
+        (0, 0, None),
+        (2, 0, None),
+        (3, 0, (0, 2)),  # that epoch ended at 2
+        (2, 1, (0, 2)),  # an epoch that was never here
+        (3, 3, None),
+        (1000, 3, (3, 3)),
+        (3, 5, None),
+    ],
+)
+def test_a_reader_whose_log_has_diverged_is_told_where(
+    aged: Partition, offset: int, epoch: int, diverging: tuple[int, int] | None
+) -> None:
+    read = aged.read(offset, 1000, Isolation.HIGH_WATERMARK, True, None, epoch)
+    assert read.diverging == (None if diverging is None else EpochEnd(*diverging))
+    assert (read.result is None) == (diverging is not None)
+
+
+def test_an_epoch_from_the_future_is_out_of_range(aged: Partition) -> None:
+    call = aged.read
+    assert code_of(lambda: call(3, 1000, Isolation.HIGH_WATERMARK, True, None, 6)) == Code.OFFSET_OUT_OF_RANGE
+
+
+def test_below_the_log_start_nobody_diverges(aged: Partition) -> None:
+    aged.delete_records(2)
+    call = aged.read
+    assert code_of(lambda: call(1, 1000, Isolation.HIGH_WATERMARK, True, None, 0)) == Code.OFFSET_OUT_OF_RANGE
+
+
+def test_the_offsets_of_a_read_are_those_before_it(aged: Partition) -> None:
+    read = aged.read(0, 1000, Isolation.LOG_END, True, None, None)
+    assert (read.log_start_offset, read.last_stable_offset, read.high_watermark, read.log_end_offset) == (0, 3, 3, 3)

@@ -1,0 +1,247 @@
+"""Replication: followers come to hold what their leader holds, whatever happened before."""
+
+import contextlib
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+import kafkalet
+from kafkalet.broker.cluster.partition import Partition
+from kafkalet.protocol.errors import KafkaError
+from kafkalet.protocol.records.build import build_batch, numbered
+from kafkalet.protocol.records.codecs import Codec
+from kafkalet.storage.log import Log
+from tests.wire.brokers import batch, timed
+
+
+@pytest.fixture
+def cluster() -> Iterator[kafkalet.Cluster]:
+    """Two brokers with a topic "t" that 1 leads and 2 follows."""
+    with kafkalet.Cluster(brokers=2) as running:
+        running.create_topic("t", assignments=[[1, 2]])
+        yield running
+
+
+def log_of(cluster: kafkalet.Cluster, node: int) -> Log:
+    return cluster.server.nodes[node].partitions["t", 0].log
+
+
+def stored(log: Log) -> list[bytes]:
+    """The batches of a log as they lie on disk."""
+    return [bytes(entry.buffer[entry.position : entry.position + entry.size]) for entry in entries(log)]
+
+
+def entries(log: Log) -> list[object]:
+    return [entry for segment in log.segments for _, entry in segment.entries()]
+
+
+def values(log: Log) -> list[bytes | None]:
+    return [record.value for entry in entries(log) for record in entry.records()]
+
+
+def test_a_follower_has_the_same_bytes(cluster: kafkalet.Cluster) -> None:
+    cluster.produce("t", 0, batch(b"a", b"b"))
+    cluster.produce("t", 0, timed(5, 3, 4, codec=Codec.GZIP))
+    assert stored(log_of(cluster, 2)) == stored(log_of(cluster, 1))
+
+
+def test_a_follower_keeps_the_append_times_of_its_leader(cluster: kafkalet.Cluster) -> None:
+    cluster.create_topic("stamped", config={"message.timestamp.type": "LogAppendTime"}, assignments=[[1, 2]])
+    cluster.produce("stamped", 0, batch(b"a"))
+    first, second = (entries(cluster.server.nodes[node].partitions["stamped", 0].log)[0] for node in (1, 2))
+    assert first.max_timestamp == second.max_timestamp
+
+
+def test_a_follower_that_is_far_behind_copies_in_pieces(cluster: kafkalet.Cluster) -> None:
+    cluster.hold_replication(2)
+    for _ in range(5):
+        cluster.produce("t", 0, batch(b"x" * (700 << 10)))
+    assert log_of(cluster, 2).log_end_offset == 0
+    cluster.release_replication(2)
+    assert stored(log_of(cluster, 2)) == stored(log_of(cluster, 1))
+
+
+def test_a_follower_learns_the_high_watermark_of_what_it_copies(cluster: kafkalet.Cluster) -> None:
+    cluster.produce("t", 0, batch(b"a", b"b"))
+    assert log_of(cluster, 2).high_watermark == 2
+
+
+def test_a_follower_whose_end_the_leader_has_deleted_begins_anew(cluster: kafkalet.Cluster) -> None:
+    cluster.produce("t", 0, batch(b"a"))
+    cluster.hold_replication(2)
+    cluster.server.metadata.topics["t"].partitions[0].isr = [1]  # else nothing could be deleted
+    cluster.produce("t", 0, batch(b"b", b"c"))
+    cluster.produce("t", 0, batch(b"d"))
+    leader = cluster.server.leadership.leader_of("t", 0)
+
+    def delete_segments() -> None:
+        leader.log.roll()
+        leader.delete_records(3)
+        leader.log.apply_retention()
+
+    cluster.server.call(delete_segments)
+    start, end = leader.log.log_start_offset, leader.log.log_end_offset
+    assert start > log_of(cluster, 2).log_end_offset
+    cluster.release_replication(2)
+    assert (log_of(cluster, 2).log_start_offset, log_of(cluster, 2).log_end_offset) == (start, end)
+
+
+def test_producers_are_remembered_by_followers_too(cluster: kafkalet.Cluster) -> None:
+    numbered_batch = batch(b"a", producer_id=7, producer_epoch=0, base_sequence=0)
+    cluster.produce("t", 0, numbered_batch)
+    cluster.elect_leader("t", 0, 2)
+    assert cluster.produce("t", 0, numbered_batch) == 0  # a duplicate, for the new leader as well
+    assert log_of(cluster, 2).log_end_offset == 1
+
+
+def test_a_replica_drops_what_only_it_has(cluster: kafkalet.Cluster) -> None:
+    cluster.produce("t", 0, batch(b"both"))
+    cluster.hold_replication(2)
+    cluster.produce("t", 0, batch(b"lost"))
+    cluster.stop_broker(1)
+    cluster.release_replication(2)
+    cluster.produce("t", 0, batch(b"kept"))
+    cluster.start_broker(1)
+    assert values(log_of(cluster, 1)) == values(log_of(cluster, 2)) == [b"both", b"kept"]
+
+
+def test_logs_that_parted_several_times_agree_in_the_end(cluster: kafkalet.Cluster) -> None:
+    """Each wrote in epochs that the other never saw."""
+    for leader, other in ((1, 2), (2, 1), (1, 2)):
+        cluster.hold_replication(other)
+        cluster.elect_leader("t", 0, leader)
+        cluster.produce("t", 0, batch(b"%d" % leader))
+        cluster.produce("t", 0, batch(b"%d again" % leader))
+        cluster.server.metadata.topics["t"].partitions[0].isr = [1, 2]  # as if it had not lagged for long
+        cluster.release_replication(other)
+    for node in (1, 2):
+        assert stored(log_of(cluster, node)) == stored(log_of(cluster, 1))
+        assert [tuple(entry) for entry in log_of(cluster, node).epochs.entries] == [
+            tuple(entry) for entry in log_of(cluster, 1).epochs.entries
+        ]
+
+
+# Whatever happens
+
+
+class Upheavals(RuleBasedStateMachine):
+    """Three brokers that come, go, lag and lead; what consumers have seen is never lost."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cluster = kafkalet.Cluster(brokers=3)
+        self.seen: list[bytes | None] = []
+        self.number = 0
+        self.held: set[int] = set()
+
+    @initialize()
+    def start(self) -> None:
+        self.cluster.__enter__()
+        self.cluster.create_topic("t", 1, 3)
+
+    def teardown(self) -> None:
+        self.cluster.__exit__(None, None, None)
+
+    @property
+    def leader(self) -> Partition | None:
+        with contextlib.suppress(KafkaError):
+            return self.cluster.server.leadership.leader_of("t", 0)
+        return None
+
+    @rule(count=st.integers(1, 3))
+    def produce(self, count: int) -> None:
+        records = []
+        for _ in range(count):
+            self.number += 1
+            records.append((1000 + self.number, None, b"%d" % self.number, ()))
+        with contextlib.suppress(KafkaError):
+            self.cluster.produce("t", 0, build_batch(numbered(records)))
+
+    @rule(node=st.integers(1, 3))
+    def hold(self, node: int) -> None:
+        self.cluster.hold_replication(node)
+        self.held.add(node)
+
+    @rule(node=st.integers(1, 3))
+    def release(self, node: int) -> None:
+        if node in self.held:
+            self.cluster.release_replication(node)
+            self.held.discard(node)
+
+    @rule()
+    def lag(self) -> None:
+        self.cluster.server.call(lambda: self.cluster.server.leadership.drop_laggards(-1))
+
+    @precondition(lambda self: len(self.cluster.server.nodes) > 1)
+    @rule(data=st.data())
+    def stop(self, data: st.DataObject) -> None:
+        self.cluster.stop_broker(data.draw(st.sampled_from(sorted(self.cluster.server.nodes))))
+
+    @precondition(lambda self: len(self.cluster.server.nodes) < 3)
+    @rule(data=st.data())
+    def come_back(self, data: st.DataObject) -> None:
+        self.cluster.start_broker(data.draw(st.sampled_from(sorted({1, 2, 3} - self.cluster.server.nodes.keys()))))
+
+    @rule(node=st.integers(1, 3))
+    def elect(self, node: int) -> None:
+        with contextlib.suppress(KafkaError):
+            self.cluster.elect_leader("t", 0, node)
+
+    @rule()
+    def consume(self) -> None:
+        """What a consumer sees now, it has seen for ever."""
+        leader = self.leader
+        if leader is not None:
+            visible = values(leader.log)[: leader.log.high_watermark]
+            assert visible[: len(self.seen)] == self.seen[: len(visible)]
+            self.seen = max(self.seen, visible, key=len)
+
+    @invariant()
+    def marks_are_in_order(self) -> None:
+        for node in self.cluster.server.nodes.values():
+            for partition in node.partitions.values():
+                log = partition.log
+                assert 0 <= log.log_start_offset <= log.last_stable_offset <= log.high_watermark <= log.log_end_offset
+
+    @invariant()
+    def the_leader_is_in_sync(self) -> None:
+        if "t" in self.cluster.server.metadata.topics:
+            state = self.cluster.server.metadata.topics["t"].partitions[0]
+            assert state.leader in (-1, *state.isr)
+            assert state.isr
+
+    @rule()
+    def in_the_end_all_agree(self) -> None:
+        for node in sorted({1, 2, 3} - self.cluster.server.nodes.keys()):
+            self.cluster.start_broker(node)
+        for node in sorted(self.held):
+            self.release(node)
+        state = self.cluster.server.metadata.topics["t"].partitions[0]
+        assert sorted(state.isr) == [1, 2, 3]
+        first, *others = (log_of(self.cluster, node) for node in (1, 2, 3))
+        for other in others:
+            assert stored(other) == stored(first)
+            assert other.high_watermark == first.high_watermark == first.log_end_offset
+        assert values(first)[: len(self.seen)] == self.seen
+
+
+Upheavals.TestCase.settings = settings(
+    max_examples=40, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+)
+TestUpheavals = Upheavals.TestCase
+
+
+@given(st.lists(st.tuples(st.sampled_from([1, 2]), st.integers(1, 3)), min_size=1, max_size=8))
+@settings(max_examples=25, deadline=None)
+def test_after_any_sequence_of_leaders_both_logs_are_the_same(turns: list[tuple[int, int]]) -> None:
+    with kafkalet.Cluster(brokers=2) as cluster:
+        cluster.create_topic("t", assignments=[[1, 2]])
+        for leader, count in turns:
+            cluster.elect_leader("t", 0, leader)
+            for _ in range(count):
+                cluster.produce("t", 0, batch(b"%d" % leader))
+        assert stored(log_of(cluster, 1)) == stored(log_of(cluster, 2))
+        assert log_of(cluster, 1).high_watermark == log_of(cluster, 2).high_watermark

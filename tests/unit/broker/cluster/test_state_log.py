@@ -1,0 +1,178 @@
+"""One partition of an internal topic under a coordinator: what is appended is read again, and waits for replicas."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from kafkalet.broker.cluster.state_log import StateLog, StateRecord
+from kafkalet.broker.scheduling.purgatory import Delayed
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.records.record import Record
+from tests.unit.model.stage import Stage
+
+RECORDS = [StateRecord(b"k", b"v"), StateRecord(b"gone", None)]
+
+
+@pytest.fixture
+def stage() -> Iterator[Stage]:
+    stage = Stage(2)
+    yield stage
+    stage.close()
+
+
+def log_of(stage: Stage, **properties: str) -> StateLog:
+    """The log of a new topic whose only partition has two replicas."""
+    config = {"cleanup.policy": "compact"} | {name.replace("_", "."): value for name, value in properties.items()}
+    stage.cluster.create_topic("s", 1, 2, config)
+    node = stage.cluster.server.nodes[stage.leader("s", 0)]
+    return StateLog(node.partition("s", 0), stage.clock, node.purgatory)
+
+
+def follower_of(log: StateLog) -> int:
+    return 3 - log.partition.node_id
+
+
+def records_of(log: StateLog) -> list[Record]:
+    return [record for _, records in log.read() for record in records]
+
+
+def test_records_of_one_append_are_one_batch(stage: Stage) -> None:
+    log = log_of(stage)
+    assert log.append(RECORDS) == 1
+    assert log.append(RECORDS[:1]) == log.end_offset - 1 == 2
+    now_ms = stage.clock.now_ms()
+    assert [batch.count for batch, _ in log.read()] == [2, 1]
+    assert records_of(log) == [
+        Record(0, now_ms, b"k", b"v"),
+        Record(1, now_ms, b"gone", None),
+        Record(2, now_ms, b"k", b"v"),
+    ]
+
+
+def test_a_batch_says_who_wrote_it(stage: Stage) -> None:
+    log = log_of(stage)
+    log.append(RECORDS)
+    log.append(RECORDS, producer_id=7, producer_epoch=3, base_sequence=0)
+    (plain, _), (transactional, _) = log.read()
+    assert (plain.producer_id, plain.base_sequence, plain.is_transactional) == (-1, -1, False)
+    assert (transactional.producer_id, transactional.producer_epoch) == (7, 3)
+    assert (transactional.base_sequence, transactional.is_transactional) == (0, True)
+    for batch in (plain, transactional):
+        batch.check_crc()
+        assert batch.leader_epoch == log.partition.leader_epoch
+
+
+@pytest.mark.parametrize("properties", [{"compression_type": "gzip"}, {"message_timestamp_type": "LogAppendTime"}])
+def test_the_topic_may_want_it_in_another_form(stage: Stage, properties: dict[str, str]) -> None:
+    log = log_of(stage, **properties)
+    log.append(RECORDS)
+    assert log.append(RECORDS) == 3
+    assert [(record.offset, record.key, record.value) for record in records_of(log)] == [
+        (0, b"k", b"v"),
+        (1, b"gone", None),
+        (2, b"k", b"v"),
+        (3, b"gone", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("properties", "code"),
+    [
+        ({"max_message_bytes": "70"}, Code.MESSAGE_TOO_LARGE),
+        ({"segment_bytes": "1048576", "max_message_bytes": "9000000"}, Code.RECORD_LIST_TOO_LARGE),
+    ],
+)
+def test_what_does_not_fit_is_refused(stage: Stage, properties: dict[str, str], code: Code) -> None:
+    log = log_of(stage, **properties)
+    big = [StateRecord(b"k", b"v" * 1_100_000)]
+    with pytest.raises(KafkaError) as refused:
+        log.append(big)
+    assert refused.value.code == code
+    assert log.end_offset == 0
+
+
+def test_too_few_replicas_refuse_records(stage: Stage) -> None:
+    log = log_of(stage, min_insync_replicas="2")
+    log.append(RECORDS)
+    stage.stop_broker(follower_of(log))
+    with pytest.raises(KafkaError) as refused:
+        log.append(RECORDS)
+    assert refused.value.code == Code.NOT_ENOUGH_REPLICAS
+    assert log.end_offset == 2
+
+
+def test_who_does_not_lead_writes_nothing(stage: Stage) -> None:
+    log = log_of(stage)
+    current = [log.is_current]
+    stage.cluster.elect_leader("s", 0, follower_of(log))
+    current.append(log.is_current)
+    assert current == [True, False]
+    with pytest.raises(KafkaError) as refused:
+        log.append(RECORDS)
+    assert refused.value.code == Code.NOT_LEADER_OR_FOLLOWER
+
+
+def test_reading_goes_on_behind_the_log_start(stage: Stage) -> None:
+    log = log_of(stage)
+    for _ in range(3):
+        log.append(RECORDS)
+    log.partition.log.maybe_increment_log_start_offset(2)
+    assert [batch.base_offset for batch, _ in log.read()] == [2, 4]
+
+
+def test_an_answer_is_there_at_once_where_every_replica_has_the_records(stage: Stage) -> None:
+    log = log_of(stage)
+    assert log.when_replicated(log.append(RECORDS), 1000, lambda code: code) is Code.NONE
+
+
+def test_else_it_waits_for_them(stage: Stage) -> None:
+    log = log_of(stage)
+    stage.cluster.hold_replication(follower_of(log))
+    last_offset = log.append(RECORDS)
+    assert not log.is_replicated(last_offset)
+    waiting = log.when_replicated(last_offset, 1000, lambda code: code)
+    stage.settle()
+    assert isinstance(waiting, Delayed)
+    assert waiting.is_waiting
+    stage.cluster.release_replication(follower_of(log))
+    stage.settle()
+    assert waiting.result() == Code.NONE
+
+
+def test_but_not_for_ever(stage: Stage) -> None:
+    log = log_of(stage)
+    stage.cluster.hold_replication(follower_of(log))
+    waiting = log.when_replicated(log.append(RECORDS), 1000, lambda code: code)
+    stage.clock.advance(1000)
+    assert isinstance(waiting, Delayed)
+    assert waiting.result() == Code.REQUEST_TIMED_OUT
+
+
+def test_and_not_under_another_leader(stage: Stage) -> None:
+    log = log_of(stage)
+    follower = follower_of(log)
+    stage.cluster.hold_replication(follower)
+    waiting = log.when_replicated(log.append(RECORDS), 1000, lambda code: code)
+    stage.cluster.elect_leader("s", 0, follower)
+    stage.settle()
+    assert isinstance(waiting, Delayed)
+    assert waiting.result() == Code.NOT_LEADER_OR_FOLLOWER
+
+
+def damage(log: StateLog, batch: int, byte: int) -> None:
+    """Overwrite a byte of a batch in the log file."""
+    [segment] = log.partition.log.segments
+    position, _ = list(segment.heads())[batch]
+    segment._file.write(b"\x7f", position + byte)
+
+
+@pytest.mark.parametrize(("byte", "left"), [(61, [0, 4]), (57, [0, 4]), (16, [0]), (8, [0])])
+def test_batch_that_cannot_be_read_is_skipped_and_said(
+    stage: Stage, caplog: pytest.LogCaptureFixture, byte: int, left: list[int]
+) -> None:
+    log = log_of(stage)
+    for _ in range(3):
+        log.append(RECORDS[:2])
+    damage(log, 1, byte)
+    assert [batch.base_offset for batch, _ in log.read()] == left
+    assert repr(log.partition) in caplog.text

@@ -1,0 +1,180 @@
+"""Writes docs/configuration.md from the tables of properties.
+
+    python -m tests.unit.broker.config.configuration_page
+"""
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+
+from kafkalet.broker.config.broker_properties import BROKER_PROPERTIES, READ_AS_GIVEN, TOPIC_DEFAULTS, topic_defaults_of
+from kafkalet.broker.config.client_metrics import PROPERTIES
+from kafkalet.broker.config.documentation import documentation_of
+from kafkalet.broker.config.group_properties import GROUP_PROPERTIES
+from kafkalet.broker.config.without_effect import declarations
+from kafkalet.properties import Check, Declaration, Range, Version, Words
+from kafkalet.storage.topic_properties import TOPIC_PROPERTIES
+from tests.source import ROOT
+
+PAGE = ROOT / "docs" / "configuration.md"
+COMMAND = "python -m tests.unit.broker.config.configuration_page"
+
+OPENING = f"""# Configuration
+
+<!-- Written by `{COMMAND}` from the tables of properties; do not edit. -->
+
+kafkalet takes Kafka's own property names. `kafkalet serve --set name=value`, `--config server.properties` and
+`Broker(config={{...}})` give a broker its static values; AlterConfigs and IncrementalAlterConfigs change them while it
+runs. The first of these values counts: set for one broker, set for the whole cluster, static, default. A name that the
+emulated release does not know is a warning for a broker, and is refused for a topic, a group or a subscription.
+
+*Update* is Kafka's update mode: a `read-only` property is fixed at the start; a `per-broker` property can change on one
+broker at a time, a `cluster-wide` one also on all brokers at once. *Releases* are those of the emulated Kafka that
+describe the property; without an entry all of them do. A broker accepts the properties that take effect in any release.
+A default that differs in earlier releases follows the newest one.
+"""
+
+
+def page() -> str:
+    """The text of docs/configuration.md."""
+    broker = [*BROKER_PROPERTIES.values(), *READ_AS_GIVEN.values()]
+    effective = [row for row in TOPIC_PROPERTIES.values() if row.affects]
+    kept = [row for row in TOPIC_PROPERTIES.values() if not row.affects]
+    groups = [known.row for known in GROUP_PROPERTIES]
+    others = [row for row in declarations() if not row.is_hidden]
+    defaults = [
+        _default_of_topics(default.name) for default in TOPIC_DEFAULTS.values() if default.name != default.topic
+    ]
+    same_name = ", ".join(f"`{default.name}`" for default in TOPIC_DEFAULTS.values() if default.name == default.topic)
+    parts = [
+        OPENING,
+        "## Brokers",
+        "These properties take effect. Properties marked *hidden* are accepted and never described, as in Kafka.",
+        _table(broker, _name, _type, _default, _allowed, _update, _releases, _documentation),
+        "## Defaults of topics",
+        "These properties of brokers apply to topics that do not set the property themselves. "
+        f"Brokers also have these under the name that topics use: {same_name}.",
+        _table(defaults, _name, _type, _default, _update, _for_topics),
+        "## Topics",
+        "These properties take effect.",
+        _table(effective, _name, _type, _default, _allowed, _releases, _documentation),
+        "These properties are accepted, kept and described, without effect.",
+        _table(kept, _name, _type, _default, _allowed, _releases, _documentation),
+        "## Groups",
+        "A property that a group does not set has the value of the broker's property: "
+        "`group.consumer.session.timeout.ms` for `consumer.session.timeout.ms`. The broker's "
+        "`group.consumer.min.session.timeout.ms` and `group.consumer.max.session.timeout.ms` bound it. Properties "
+        "without a description are accepted, kept and described, without effect.",
+        _table(groups, _name, _type, _default, _allowed, _releases, _documentation),
+        "## Subscriptions to client metrics",
+        _table(PROPERTIES.values(), _name, _type, _default, _documentation),
+        "## Brokers: accepted without effect",
+        "kafkalet checks, keeps and describes these properties of Kafka and does not act on them, except that the "
+        "bounds and defaults of groups among them apply to the properties of groups. The cells of a property that "
+        "differs from release to release list its variants in the order of the releases.",
+        _merged(others),
+    ]
+    return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+Cell = Callable[[Declaration], str]
+
+
+def _name(row: Declaration) -> str:
+    return f"`{row.name}`" + (" *hidden*" if row.is_hidden else "")
+
+
+def _type(row: Declaration) -> str:
+    return row.declared.type.name.lower()
+
+
+def _default(row: Declaration) -> str:
+    earlier = [(until, different["default"]) for until, different in row.before.items() if "default" in different]
+    return "; ".join(
+        [_shown(row.declared.default), *(f"before {_number(until)} {_shown(value)}" for until, value in earlier[::-1])]
+    )
+
+
+def _allowed(row: Declaration) -> str:
+    newest = _check(row.declared.check)
+    earlier = [(until, _check(different["check"])) for until, different in row.before.items() if "check" in different]
+    return "; ".join([newest, *(f"before {_number(until)} {check}" for until, check in earlier if check != newest)])
+
+
+def _update(row: Declaration) -> str:
+    return row.update.value
+
+
+def _releases(row: Declaration) -> str:
+    if row.until < (99,):
+        return (
+            f"before {_number(row.until)}"
+            if row.since == (0,)
+            else f"{_number(row.since)} to before {_number(row.until)}"
+        )
+    return "" if row.since == (0,) else f"{_number(row.since)}+"
+
+
+def _documentation(row: Declaration) -> str:
+    return row.documentation
+
+
+def _for_topics(row: Declaration) -> str:
+    return documentation_of(row.name)
+
+
+def _default_of_topics(name: str) -> Declaration:
+    return next(table[name] for table in map(topic_defaults_of, ((4, 4), (3, 9))) if name in table)
+
+
+def _merged(rows: Iterable[Declaration]) -> str:
+    """A table with one line for each property; what differs from release to release stands in its cells."""
+    by_name = groupby(sorted(rows, key=lambda row: row.name), lambda row: row.name)
+    lines = []
+    for name, variants in ((name, list(group)) for name, group in by_name):
+        cells = [f"`{name}`"]
+        for cell in (_type, _default, _update, _releases):
+            texts = dict.fromkeys(cell(row) for row in variants)
+            cells.append(next(iter(texts)) if len(texts) == 1 else "; ".join(cell(row) for row in variants))
+        lines.append(cells)
+    return _lines(["Property", "Type", "Default", "Update", "Releases"], lines)
+
+
+TITLES: dict[Cell, str] = {
+    _name: "Property",
+    _type: "Type",
+    _default: "Default",
+    _allowed: "Allowed",
+    _update: "Update",
+    _releases: "Releases",
+    _documentation: "Description",
+    _for_topics: "Description",
+}
+
+
+def _table(rows: Iterable[Declaration], *cells: Cell) -> str:
+    ordered = sorted(rows, key=lambda row: row.name)
+    return _lines([TITLES[cell] for cell in cells], [[cell(row) for cell in cells] for row in ordered])
+
+
+def _lines(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (titles, ["---"] * len(titles), *rows))
+
+
+def _shown(default: str | None) -> str:
+    return "none" if default is None else f"`{default}`" if default else "empty"
+
+
+def _check(check: Check | None) -> str:
+    if isinstance(check, Range | Words):
+        return str(check)
+    return (check.__doc__ or "").partition("\n")[0].rstrip(".") if check else ""
+
+
+def _number(version: Version) -> str:
+    return ".".join(str(part) for part in version)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
+    sys.stdout.write(f"{PAGE.relative_to(ROOT)}\n")

@@ -1,0 +1,42 @@
+"""The table of a broker's properties: no row is without documentation, and what it affects is read somewhere."""
+
+from kafkalet.broker.config.broker_config import BrokerConfig
+from kafkalet.broker.config.broker_properties import (
+    BROKER_PROPERTIES,
+    READ_AS_GIVEN,
+    TOPIC_DEFAULTS,
+    topic_defaults_of,
+)
+from tests.unit.broker.configuration import names_in_code, reads_of_configurations
+
+ROWS = [*BROKER_PROPERTIES.values(), *READ_AS_GIVEN.values()]
+
+
+def test_attribute_has_the_name_of_its_property() -> None:
+    assert [row for row in BROKER_PROPERTIES.values() if row.affects != row.name.replace(".", "_")] == []
+
+
+def test_attribute_of_property_not_given_has_the_declared_default() -> None:
+    config = BrokerConfig()
+    for row in BROKER_PROPERTIES.values():
+        assert getattr(config, row.affects) == row.declared.default_value(), row.name
+
+
+def test_attribute_of_every_declared_property_is_read() -> None:
+    read = reads_of_configurations()
+    assert [row.name for row in BROKER_PROPERTIES.values() if row.affects not in read] == []
+
+
+def test_property_read_as_given_is_named_where_it_is_read() -> None:
+    assert [row.name for row in READ_AS_GIVEN.values() if row.name not in names_in_code()] == []
+    assert [row.name for row in READ_AS_GIVEN.values() if not hasattr(BrokerConfig, row.affects)] == []
+
+
+def test_default_of_topics_exists_in_some_release() -> None:
+    assert set(TOPIC_DEFAULTS) == {name for version in ((2, 8), (3, 9), (4, 4)) for name in topic_defaults_of(version)}
+
+
+def test_property_is_documented_by_a_sentence() -> None:
+    for row in ROWS:
+        assert row.documentation[0].isupper(), row.name
+        assert row.documentation.endswith("."), row.name

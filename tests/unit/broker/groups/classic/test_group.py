@@ -1,0 +1,362 @@
+"""What members and others may ask of a classic group, and how it outlives its coordinator."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kafkalet.broker.groups.classic.group import ClassicGroup, State
+from kafkalet.broker.groups.group import GroupType
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.errors import Code, KafkaError
+from tests.unit.broker.groups.acting import ONE_PARTITION, SESSION_MS, Acting, subscription
+from tests.unit.model.stage import Stage
+
+
+@pytest.fixture
+def group() -> Iterator[Acting]:
+    stage = Stage(1, **ONE_PARTITION)
+    yield Acting(stage)
+    stage.close()
+
+
+def inside(group: Acting) -> ClassicGroup:
+    """The group as the coordinator keeps it."""
+    kept = (
+        group.stage.cluster.server.nodes[group.node].coordinators.groups.shard_of(group.group_id).groups[group.group_id]
+    )
+    assert isinstance(kept, ClassicGroup)
+    return kept
+
+
+# states
+
+
+def test_dead_group_never_rebalances_again(group: Acting) -> None:
+    group.stable()
+    dead = inside(group)
+    dead.close()
+    with pytest.raises(AssertionError, match="cannot go from Dead to PreparingRebalance"):
+        dead.prepare_rebalance()
+
+
+@pytest.mark.parametrize("state", list(State))
+def test_group_in_any_state_can_be_closed(group: Acting, state: State) -> None:
+    group.stable()
+    closing = ClassicGroup(inside(group).shard, "other", state)
+    closing.close()
+    assert closing.state is State.DEAD
+
+
+# what members ask
+
+
+def test_an_assignment_can_be_fetched_again(group: Acting) -> None:
+    generation, [leader] = group.stable()
+    assert group.sync(generation, leader, {leader: b"other"}).answer()["assignment"] == b"0"
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"generation": 0}, Code.ILLEGAL_GENERATION),
+        ({"generation": 2}, Code.ILLEGAL_GENERATION),
+        ({"member_id": "nobody"}, Code.UNKNOWN_MEMBER_ID),
+        ({"group_instance_id": "i"}, Code.UNKNOWN_MEMBER_ID),
+    ],
+)
+def test_who_is_not_in_this_generation_gets_nothing(group: Acting, fields: dict[str, Any], code: Code) -> None:
+    generation, [member] = group.stable()
+    asked: dict[str, Any] = {"generation": generation, "member_id": member} | fields
+    assert group.sync(**asked).answer()["error_code"] == code
+    assert group.heartbeat(**asked) == code
+    assert group.commit(**asked) == code
+
+
+def test_the_protocol_that_a_member_takes_the_group_to_use_has_to_be_right(group: Acting) -> None:
+    generation, [member] = group.stable()
+    right: dict[str, Any] = {"protocol_type": "consumer", "protocol_name": "range"}
+    for wrong in ({"protocol_type": "connect"}, {"protocol_name": "sticky"}):
+        answer = group.sync(generation, member, version=5, **(right | wrong)).answer()
+        assert answer["error_code"] == Code.INCONSISTENT_GROUP_PROTOCOL
+    answer = group.sync(generation, member, version=5, **right).answer()
+    assert (answer["protocol_type"], answer["protocol_name"], answer["assignment"]) == ("consumer", "range", b"0")
+
+
+def test_while_members_join_there_are_no_assignments(group: Acting) -> None:
+    generation, [leader, follower] = group.stable(2)
+    group.join(leader)
+    assert group.sync(generation, follower).answer()["error_code"] == Code.REBALANCE_IN_PROGRESS
+    assert group.heartbeat(generation, follower) == Code.REBALANCE_IN_PROGRESS
+    assert group.commit(generation, follower) == Code.NONE
+
+
+def test_before_the_assignments_are_known_nothing_can_be_committed(group: Acting) -> None:
+    member, _ = group.enter()
+    assert group.heartbeat(1, member) == Code.NONE
+    assert group.commit(1, member) == Code.REBALANCE_IN_PROGRESS
+
+
+@pytest.mark.parametrize(("release", "code"), [("2.6", Code.REBALANCE_IN_PROGRESS), ("2.7", Code.NONE)])
+def test_until_2_6_heartbeats_before_the_assignments_are_too_early(release: str, code: Code) -> None:
+    stage = Stage(1, kafka_version=release, **ONE_PARTITION)
+    group = Acting(stage)
+    member, _ = group.enter(version=5)
+    assert group.heartbeat(1, member) == code
+    stage.close()
+
+
+def test_in_a_group_with_members_only_they_commit(group: Acting) -> None:
+    group.stable()
+    assert group.commit(-1, "") == Code.UNKNOWN_MEMBER_ID
+    assert group.commit(-1, "nobody") == Code.UNKNOWN_MEMBER_ID
+
+
+def test_into_an_empty_group_anybody_commits(group: Acting) -> None:
+    generation, [member] = group.stable()
+    group.leave(member)
+    assert group.commit(-1, "") == Code.NONE
+    assert group.commit(-1, "nobody") == Code.NONE
+    assert group.commit(generation, member) == Code.UNKNOWN_MEMBER_ID
+
+
+def test_many_leave_at_once(group: Acting) -> None:
+    generation, [leader, one, two] = group.stable(3)
+    assert group.leave(one, "nobody", two) == [Code.NONE, Code.UNKNOWN_MEMBER_ID, Code.NONE]
+    assert group.heartbeat(generation, leader) == Code.REBALANCE_IN_PROGRESS
+    assert group.join(leader).answer()["generation_id"] == generation + 1
+
+
+def test_with_the_last_member_the_generation_ends(group: Acting) -> None:
+    generation, [member] = group.stable()
+    assert group.leave(member) == [Code.NONE]
+    assert (group.state, inside(group).generation) == ("Empty", generation + 1)
+    assert group.leave(member) == [Code.UNKNOWN_MEMBER_ID]
+
+
+def test_static_members_are_removed_by_name(group: Acting) -> None:
+    group.join(group_instance_id="i")
+    by_name = {"member_id": "", "group_instance_id": "i"}
+    assert group.leave({"member_id": "", "group_instance_id": "j"}, by_name, by_name) == [
+        Code.UNKNOWN_MEMBER_ID,
+        Code.NONE,
+        Code.UNKNOWN_MEMBER_ID,
+    ]
+    assert group.state == "Empty"
+
+
+def test_nobody_without_a_name_leaves(group: Acting) -> None:
+    group.stable()
+    assert group.leave("") == [Code.UNKNOWN_MEMBER_ID]
+
+
+def test_an_id_that_was_given_out_can_be_given_back(group: Acting) -> None:
+    generation, [leader] = group.stable()
+    late = group.given_id()
+    pending = group.join(leader)
+    assert pending.is_waiting
+    assert group.leave(late) == [Code.NONE]
+    assert pending.answer()["generation_id"] == generation + 1
+
+
+@pytest.mark.parametrize(("release", "code"), [("3.9", Code.NONE), ("4.4", Code.REBALANCE_IN_PROGRESS)])
+def test_whether_an_id_that_is_given_back_is_missed_depends_on_the_release(release: str, code: Code) -> None:
+    stage = Stage(1, kafka_version=release, **ONE_PARTITION)
+    group = Acting(stage)
+    generation, [member] = group.stable()
+    assert group.leave(group.given_id()) == [Code.NONE]
+    assert group.heartbeat(generation, member) == code
+    stage.close()
+
+
+# what others ask
+
+
+def test_a_group_with_members_stays(group: Acting) -> None:
+    group.stable()
+    with pytest.raises(KafkaError) as refused:
+        inside(group).check_delete()
+    assert refused.value.code == Code.NON_EMPTY_GROUP
+
+
+def test_offsets_of_consumers_can_be_deleted_of_others_not(group: Acting) -> None:
+    _, [member] = group.stable()
+    inside(group).check_delete_offsets()
+    group.leave(member)
+    group.stable(protocol_type="connect")
+    with pytest.raises(KafkaError) as refused:
+        inside(group).check_delete_offsets()
+    assert refused.value.code == Code.NON_EMPTY_GROUP
+
+
+def test_it_is_subscribed_to_what_its_members_read(group: Acting) -> None:
+    one, _ = group.enter(protocols={"range": subscription("a", "b")})
+    group.enter(protocols={"range": subscription("c")})
+    group.join(one, protocols={"range": subscription("a", "b")})
+    assert inside(group).subscribed_topics() == {"a", "b", "c"}
+    assert inside(group).is_subscribed_to("c")
+    assert not inside(group).is_subscribed_to("d")
+
+
+def test_of_a_subscription_that_cannot_be_read_everything_is_taken_for_read(group: Acting) -> None:
+    group.stable(protocols={"range": b"\0"})
+    assert inside(group).subscribed_topics() is None
+    assert inside(group).is_subscribed_to("anything")
+
+
+def test_groups_of_other_kinds_and_empty_ones_read_nothing(group: Acting) -> None:
+    _, [member] = group.stable(protocol_type="connect")
+    assert inside(group).subscribed_topics() is None
+    assert not inside(group).is_subscribed_to("a")
+    group.leave(member)
+    _, [member] = group.stable(protocols={"range": subscription("a")})
+    group.leave(member)
+    assert inside(group).subscribed_topics() == set()
+
+
+def test_from_when_on_offsets_grow_old(group: Acting) -> None:
+    protocols = {"range": subscription("a")}
+    now_ms = group.stage.clock.now_ms
+    member, _ = group.enter(protocols=protocols)
+    assert inside(group).offsets_expire_since_ms(5) is None  # a rebalance is no time for that
+    group.assign(1, member)
+    assert inside(group).offsets_expire_since_ms(5) == 5
+    group.stage.advance(1000)
+    group.leave(member)
+    since_ms = now_ms()
+    group.stage.advance(1000)
+    assert inside(group).offsets_expire_since_ms(5) == since_ms
+
+
+def test_offsets_of_a_group_that_nobody_ever_joined_grow_old_from_the_commit_on(group: Acting) -> None:
+    assert group.commit(-1, "") == Code.NONE
+    simple = inside(group)
+    assert (simple.protocol_type, simple.type, simple.is_empty) == ("", GroupType.CLASSIC, True)
+    assert simple.offsets_expire_since_ms(5) == 5
+
+
+# the log
+
+
+def test_a_restart_keeps_the_group_and_its_members(group: Acting) -> None:
+    generation, [leader, follower] = group.stable(2)
+    before = group.described()
+    group.stage.restart()
+    assert group.described() == before
+    assert group.heartbeat(generation, leader) == Code.NONE
+    assert group.sync(generation, follower).answer()["assignment"] == b"1"
+    assert group.join(leader).is_waiting
+
+
+def test_after_a_restart_members_have_one_session_to_come_back(group: Acting) -> None:
+    generation, [leader, gone] = group.stable(2)
+    group.stage.advance(SESSION_MS - 1)
+    group.heartbeat(generation, leader)
+    group.stage.restart()
+    group.stage.advance(SESSION_MS - 1)
+    assert group.member_ids == [leader, gone]
+    assert group.heartbeat(generation, leader) == Code.NONE
+    group.stage.advance(1)
+    assert group.member_ids == [leader]
+
+
+def test_a_restart_keeps_static_members_by_name(group: Acting) -> None:
+    leader = group.join(group_instance_id="i").answer()["member_id"]
+    group.assign(1, leader)
+    group.stage.restart()
+    answer = group.join(group_instance_id="i").answer()
+    assert (answer["generation_id"], answer["skip_assignment"]) == (1, True)
+
+
+def test_a_restart_in_the_middle_of_a_rebalance_goes_back_to_the_last_assignments(group: Acting) -> None:
+    generation, [leader, follower] = group.stable(2)
+    group.join(leader)
+    group.join(follower)
+    assert group.state == "CompletingRebalance"
+    group.stage.restart()
+    assert group.state == "Stable"
+    assert group.heartbeat(generation, follower) == Code.NONE
+
+
+def test_a_restart_keeps_empty_groups(group: Acting) -> None:
+    generation, [member] = group.stable()
+    group.leave(member)
+    group.stage.restart()
+    assert (group.state, inside(group).generation, inside(group).protocol_type) == ("Empty", generation + 1, "consumer")
+
+
+def test_a_restart_keeps_groups_that_only_have_offsets(group: Acting) -> None:
+    group.commit(-1, "")
+    group.stage.restart()
+    assert (group.state, inside(group).protocol_type) == ("Empty", "")
+
+
+def test_what_was_deleted_does_not_come_back(group: Acting) -> None:
+    _, [member] = group.stable()
+    group.leave(member)
+    deleted = group.stage.ask(Api.DELETE_GROUPS, 2, group.node, groups_names=["g"])
+    assert deleted["results"][0]["error_code"] == Code.NONE
+    group.stage.restart()
+    assert group.state == "Dead"
+
+
+def test_a_group_that_has_become_too_large_begins_a_rebalance_when_it_is_read(group: Acting) -> None:
+    generation, [leader, follower] = group.stable(2)
+    group.stage.config["group.max.size"] = "1"
+    group.stage.restart()
+    assert group.state == "PreparingRebalance"
+    assert group.heartbeat(generation, leader) == Code.REBALANCE_IN_PROGRESS
+    pending = group.join(leader)
+    assert group.join(follower).answer()["error_code"] == Code.GROUP_MAX_SIZE_REACHED
+    assert pending.answer()["generation_id"] == generation + 1
+
+
+def test_another_broker_takes_over_the_group() -> None:
+    stage = Stage(3, **ONE_PARTITION)
+    group = Acting(stage)
+    generation, [leader, follower] = group.stable(2)
+    old = group.node
+    stage.stop_broker(old)
+    group.node = stage.coordinator("g", 0)
+    assert group.node != old
+    assert group.member_ids == [leader, follower]
+    assert group.heartbeat(generation, follower) == Code.NONE
+    pending = group.join(leader)
+    assert group.join(follower).answer()["generation_id"] == pending.answer()["generation_id"] == generation + 1
+    stage.close()
+
+
+def test_who_waits_when_another_broker_takes_over_is_sent_there() -> None:
+    stage = Stage(3, **ONE_PARTITION)
+    group = Acting(stage)
+    generation, [leader, follower] = group.stable(2)
+    joining = group.join(leader)
+    stage.cluster.server.nodes[group.node].coordinators.groups.unload(0)
+    assert (joining.answer()["error_code"], joining.answer()["member_id"]) == (Code.NOT_COORDINATOR, leader)
+    assert group.heartbeat(generation, follower) == Code.NONE  # read anew
+    group.join(leader)
+    group.join(follower)
+    syncing = group.sync(generation + 1, follower)
+    stage.cluster.server.nodes[group.node].coordinators.groups.unload(0)
+    assert syncing.answer()["error_code"] == Code.NOT_COORDINATOR
+    stage.close()
+
+
+def test_a_new_group_is_written_at_once_since_4_0() -> None:
+    for release, written in (("3.9", 0), ("4.4", 1)):
+        stage = Stage(1, kafka_version=release, **ONE_PARTITION)
+        group = Acting(stage)
+        group.given_id(version=5)
+        log = stage.cluster.server.nodes[1].partitions["__consumer_offsets", 0].log
+        assert log.log_end_offset == written
+        stage.close()
+
+
+def test_until_3_9_a_group_without_a_generation_leaves_no_tombstone() -> None:
+    for release, written in (("3.9", 0), ("4.4", 2)):
+        stage = Stage(1, kafka_version=release, **ONE_PARTITION)
+        group = Acting(stage)
+        group.given_id(version=5)
+        stage.ask(Api.DELETE_GROUPS, 2, 1, groups_names=["g"])
+        assert stage.cluster.server.nodes[1].partitions["__consumer_offsets", 0].log.log_end_offset == written
+        stage.close()

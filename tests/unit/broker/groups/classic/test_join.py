@@ -1,0 +1,345 @@
+"""JoinGroup to a classic group: newcomers, members who come again, static members, and who is turned away."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kafkalet.protocol.errors import Code
+from tests.unit.broker.groups.acting import ONE_PARTITION, RANGE, SESSION_MS, Acting
+from tests.unit.model.stage import Stage
+
+UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
+OTHER = {"range": b"other"}
+
+
+@pytest.fixture
+def group() -> Iterator[Acting]:
+    stage = Stage(1, **ONE_PARTITION)
+    yield Acting(stage)
+    stage.close()
+
+
+@pytest.fixture
+def small() -> Iterator[Acting]:
+    """A group that two may join."""
+    stage = Stage(1, **ONE_PARTITION | {"group.max.size": "2"})
+    yield Acting(stage)
+    stage.close()
+
+
+def static_pair(group: Acting) -> tuple[int, str, str]:
+    """A stable group of the static members "1", who leads, and "2"."""
+    leader = group.join(group_instance_id="1").answer()["member_id"]
+    pending = group.join(group_instance_id="2")
+    generation = group.join(leader, group_instance_id="1").answer()["generation_id"]
+    follower = pending.answer()["member_id"]
+    group.assign(generation, leader, follower)
+    return generation, leader, follower
+
+
+# ids
+
+
+@pytest.mark.parametrize("version", [0, 1, 2, 3])
+def test_before_v4_a_member_is_in_at_once(group: Acting, version: int) -> None:
+    answer = group.join(version=version).answer()
+    assert (answer["error_code"], answer["generation_id"]) == (Code.NONE, 1)
+    assert re.fullmatch(f"ann-{UUID}", answer["member_id"])
+
+
+@pytest.mark.parametrize("version", [4, 5, 6, 7, 8, 9])
+def test_since_v4_a_member_has_to_come_back_with_its_id(group: Acting, version: int) -> None:
+    answer = group.join(version=version).answer()
+    assert (answer["error_code"], answer["generation_id"], answer["members"]) == (Code.MEMBER_ID_REQUIRED, -1, [])
+    assert re.fullmatch(f"ann-{UUID}", answer["member_id"])
+    assert group.state == "Empty"
+    assert group.join(answer["member_id"], version=version).answer()["error_code"] == Code.NONE
+
+
+def test_the_id_of_a_static_member_begins_with_its_name_and_counts_at_once(group: Acting) -> None:
+    answer = group.join(group_instance_id="till").answer()
+    assert answer["error_code"] == Code.NONE
+    assert re.fullmatch(f"till-{UUID}", answer["member_id"])
+    assert answer["members"][0]["group_instance_id"] == "till"
+
+
+def test_an_id_that_was_given_out_and_not_used_in_time_is_unknown(group: Acting) -> None:
+    group.stable(rebalance_timeout_ms=60_000)
+    member_id = group.given_id()
+    group.stage.advance(SESSION_MS)
+    assert group.join(member_id).answer()["error_code"] == Code.UNKNOWN_MEMBER_ID
+
+
+def test_an_id_nobody_gave_out_is_unknown(group: Acting) -> None:
+    for member_id, instance_id in (("nobody", None), ("nobody", "i")):
+        answer = group.join(member_id, group_instance_id=instance_id).answer()
+        assert (answer["error_code"], answer["member_id"]) == (Code.UNKNOWN_MEMBER_ID, "nobody")
+    group.stable()
+    assert group.join("nobody").answer()["error_code"] == Code.UNKNOWN_MEMBER_ID
+
+
+def test_after_all_have_left_the_old_ids_are_unknown(group: Acting) -> None:
+    _, [member] = group.stable()
+    group.leave(member)
+    assert group.join(member).answer()["error_code"] == Code.UNKNOWN_MEMBER_ID
+
+
+def test_an_id_that_was_given_out_is_no_static_members(group: Acting) -> None:
+    answer = group.join(group.given_id(), group_instance_id="i").answer()
+    assert (answer["error_code"], answer["member_id"]) == (Code.UNKNOWN_SERVER_ERROR, "")
+
+
+# protocols
+
+
+@pytest.mark.parametrize(
+    "fields", [{"protocol_type": "connect"}, {"protocols": {"nobody knows": b""}}, {"protocols": {}}]
+)
+def test_who_shares_no_protocol_with_the_group_is_turned_away(group: Acting, fields: dict[str, Any]) -> None:
+    _, [member] = group.stable()
+    for member_id in ("", member):
+        answer = group.join(member_id, **fields).answer()
+        assert (answer["error_code"], answer["member_id"]) == (Code.INCONSISTENT_GROUP_PROTOCOL, member_id)
+    assert group.state == "Stable"
+
+
+@pytest.mark.parametrize("fields", [{"protocol_type": ""}, {"protocols": {}}])
+def test_the_first_member_names_a_type_and_a_protocol(group: Acting, fields: dict[str, Any]) -> None:
+    assert group.join(**fields).answer()["error_code"] == Code.INCONSISTENT_GROUP_PROTOCOL
+
+
+def test_an_empty_group_takes_any_type(group: Acting) -> None:
+    _, [member] = group.stable()
+    group.leave(member)
+    _, pending = group.enter(protocol_type="connect")
+    assert pending.answer()["protocol_type"] == "connect"
+
+
+def test_the_protocol_that_most_like_best_is_chosen(group: Acting) -> None:
+    both = {"range": b"r", "sticky": b"s"}
+    one, _ = group.enter(protocols=both)
+    two, _ = group.enter(protocols={"sticky": b"s2", "range": b"r2"})
+    group.join(one, protocols=both)
+    _, pending = group.enter(protocols={"sticky": b"s3", "range": b"r3"})
+    group.join(two, protocols={"sticky": b"s2", "range": b"r2"})
+    answer = group.join(one, protocols=both).answer()
+    assert answer["protocol_name"] == pending.answer()["protocol_name"] == "sticky"
+    assert [entry["metadata"] for entry in answer["members"]] == [b"s", b"s2", b"s3"]
+
+
+def test_a_protocol_that_is_named_twice_counts_as_it_is_named_first(group: Acting) -> None:
+    answer = group.join(version=3, protocols=[("range", b"1"), ("range", b"2")]).answer()
+    assert answer["members"][0]["metadata"] == b"1"
+
+
+# members who come again
+
+
+def test_a_follower_without_news_is_told_the_generation_there_is(group: Acting) -> None:
+    generation, [leader, follower] = group.stable(2)
+    answer = group.join(follower).answer()
+    assert (answer["generation_id"], answer["leader"], answer["members"]) == (generation, leader, [])
+    assert group.state == "Stable"
+
+
+def test_a_follower_with_news_begins_a_rebalance(group: Acting) -> None:
+    _, [_, follower] = group.stable(2)
+    assert group.join(follower, protocols=OTHER).is_waiting
+    assert group.state == "PreparingRebalance"
+
+
+def test_a_leader_begins_a_rebalance_whenever_it_joins(group: Acting) -> None:
+    _, [leader, _] = group.stable(2)
+    assert group.join(leader).is_waiting
+    assert group.state == "PreparingRebalance"
+
+
+def test_who_missed_the_answer_of_this_generation_gets_it_again(group: Acting) -> None:
+    leader, pending = group.enter()
+    again = group.join(leader).answer()
+    assert again == pending.answer()
+    assert group.state == "CompletingRebalance"
+
+
+def test_what_a_member_says_when_it_joins_again_counts(group: Acting) -> None:
+    member, _ = group.enter()
+    group.join(member, protocols=OTHER, session_timeout_ms=6000)
+    group.stage.advance(5999)
+    assert group.state == "CompletingRebalance"
+    group.stage.advance(1)
+    assert group.state == "Empty"
+
+
+def test_until_3_3_a_member_keeps_the_timeouts_that_it_came_with() -> None:
+    stage = Stage(1, kafka_version="3.3", **ONE_PARTITION)
+    group = Acting(stage)
+    member, _ = group.enter()
+    group.join(member, protocols=OTHER, session_timeout_ms=6000)
+    stage.advance(SESSION_MS - 1)
+    assert group.state == "CompletingRebalance"
+    stage.advance(1)
+    assert group.state == "Empty"
+    stage.close()
+
+
+def test_v0_has_no_rebalance_timeout_but_that_of_its_session(group: Acting) -> None:
+    first = group.join(version=0).answer()["member_id"]
+    pending = group.join(version=0)
+    group.stage.advance(SESSION_MS - 1)
+    assert pending.is_waiting
+    group.stage.advance(1)
+    assert pending.answer()["generation_id"] == 2
+    assert first not in group.member_ids
+
+
+# the size of a group
+
+
+def test_a_full_group_takes_nobody_else(small: Acting) -> None:
+    small.stable(2)
+    for fields in ({}, {"version": 3}, {"group_instance_id": "i"}, {"member_id": "nobody"}):
+        answer = small.join(**fields).answer()
+        assert (answer["error_code"], answer["member_id"]) == (Code.GROUP_MAX_SIZE_REACHED, "")
+
+
+def test_members_of_a_full_group_may_join_again(small: Acting) -> None:
+    generation, [_, follower] = small.stable(2)
+    assert small.join(follower).answer()["generation_id"] == generation
+
+
+def test_who_joins_last_does_not_fit_in(small: Acting) -> None:
+    generation, [leader, late] = small.stable(2)
+    pending = small.join(leader)
+    new, last = small.enter()
+    assert small.join(late).answer()["error_code"] == Code.GROUP_MAX_SIZE_REACHED
+    assert pending.answer()["generation_id"] == last.answer()["generation_id"] == generation + 1
+    assert small.member_ids == [leader, new]
+
+
+# static members
+
+
+def test_a_static_follower_that_comes_back_starts_no_rebalance(group: Acting) -> None:
+    generation, leader, follower = static_pair(group)
+    answer = group.join(group_instance_id="2").answer()
+    assert (answer["generation_id"], answer["leader"], answer["members"]) == (generation, leader, [])
+    assert not answer["skip_assignment"]
+    new = answer["member_id"]
+    assert new != follower
+    assert group.sync(generation, new, group_instance_id="2").answer()["assignment"] == b"1"
+    assert group.state == "Stable"
+
+
+def test_a_static_leader_that_comes_back_may_skip_the_assignment(group: Acting) -> None:
+    generation, _, follower = static_pair(group)
+    answer = group.join(group_instance_id="1").answer()
+    assert (answer["generation_id"], answer["leader"]) == (generation, answer["member_id"])
+    assert answer["skip_assignment"]
+    assert {entry["member_id"] for entry in answer["members"]} == {answer["member_id"], follower}
+
+
+def test_before_v9_a_static_leader_that_comes_back_is_not_told_that_it_leads(group: Acting) -> None:
+    generation, leader, _ = static_pair(group)
+    answer = group.join(version=8, group_instance_id="1").answer()
+    assert (answer["generation_id"], answer["leader"], answer["members"]) == (generation, leader, [])
+    assert answer["member_id"] != leader
+
+
+def test_news_of_a_static_member_that_choose_the_same_protocol_start_no_rebalance(group: Acting) -> None:
+    generation, leader, _ = static_pair(group)
+    assert group.join(group_instance_id="2", protocols=OTHER).answer()["generation_id"] == generation
+    assert group.heartbeat(generation, leader) == Code.NONE
+
+
+def test_another_protocol_of_a_static_member_starts_a_rebalance(group: Acting) -> None:
+    both = {"range": b"", "sticky": b""}
+    leader = group.join(group_instance_id="1", protocols=both).answer()["member_id"]
+    group.assign(1, leader)
+    pending = group.join(group_instance_id="1", protocols={"sticky": b""})
+    assert (pending.answer()["generation_id"], pending.answer()["protocol_name"]) == (2, "sticky")
+
+
+def test_the_old_id_of_a_static_member_is_fenced(group: Acting) -> None:
+    generation, _, follower = static_pair(group)
+    group.join(group_instance_id="2")
+    assert group.heartbeat(generation, follower, group_instance_id="2") == Code.FENCED_INSTANCE_ID
+    assert group.heartbeat(generation, follower) == Code.UNKNOWN_MEMBER_ID
+    assert group.commit(generation, follower, group_instance_id="2") == Code.FENCED_INSTANCE_ID
+    assert group.leave({"member_id": follower, "group_instance_id": "2"}) == [Code.FENCED_INSTANCE_ID]
+    synced = group.sync(generation, follower, group_instance_id="2").answer()
+    assert synced["error_code"] == Code.FENCED_INSTANCE_ID
+    assert group.join(follower, group_instance_id="2").answer()["error_code"] == Code.FENCED_INSTANCE_ID
+
+
+def test_who_waits_under_the_old_id_is_fenced_at_once(group: Acting) -> None:
+    _, leader, follower = static_pair(group)
+    waiting = group.join(follower, group_instance_id="2", protocols=OTHER)
+    again = group.join(group_instance_id="2", protocols=OTHER)
+    assert (waiting.answer()["error_code"], waiting.answer()["member_id"]) == (Code.FENCED_INSTANCE_ID, follower)
+    generation = group.join(leader, group_instance_id="1").answer()["generation_id"]
+    syncing = group.sync(generation, again.answer()["member_id"], group_instance_id="2")
+    group.join(group_instance_id="2", protocols=OTHER)
+    assert syncing.answer()["error_code"] == Code.FENCED_INSTANCE_ID
+    assert group.state == "PreparingRebalance"  # the leader has been told of the old id
+
+
+def test_a_static_member_that_cannot_be_written_down_keeps_its_old_id() -> None:
+    stage = Stage(3, **ONE_PARTITION | {"min.insync.replicas": "2"})
+    group = Acting(stage)
+    generation, leader, follower = static_pair(group)
+    for node in stage.alive:
+        if node != group.node:
+            stage.stop_broker(node)
+    answer = group.join(group_instance_id="2", protocols=OTHER).answer()
+    assert (answer["error_code"], answer["member_id"]) == (Code.COORDINATOR_NOT_AVAILABLE, "")
+    assert (answer["generation_id"], answer["leader"]) == (generation, leader)
+    assert group.heartbeat(generation, follower, group_instance_id="2") == Code.NONE
+    assert group.join(follower, group_instance_id="2", protocols=RANGE).answer()["error_code"] == Code.NONE
+    stage.close()
+
+
+def test_before_3_0_an_instance_id_that_nobody_has_is_overlooked() -> None:
+    stage = Stage(1, kafka_version="2.8", **ONE_PARTITION)
+    group = Acting(stage)
+    generation, [member] = group.stable(version=7)
+    assert group.heartbeat(generation, member, group_instance_id="i") == Code.NONE
+    answer = group.join(member, version=7, group_instance_id="i").answer()
+    assert answer["error_code"] == Code.UNKNOWN_MEMBER_ID
+    stage.close()
+
+
+def test_a_static_member_that_comes_back_twice_is_answered_in_its_last_place() -> None:
+    stage = Stage(3, **ONE_PARTITION)
+    group = Acting(stage)
+    generation, _, _ = static_pair(group)
+    for node in stage.alive:
+        if node != group.node:
+            stage.cluster.server.leadership.hold(node, None, None)
+    first, last = group.join(group_instance_id="2"), group.join(group_instance_id="2")
+    assert first.answer()["error_code"] == Code.FENCED_INSTANCE_ID
+    assert last.is_waiting
+    for node in stage.alive:
+        if node != group.node:
+            stage.cluster.server.leadership.release(node, None, None)
+    stage.settle()
+    assert last.answer()["generation_id"] == generation
+    assert group.heartbeat(generation, last.answer()["member_id"], group_instance_id="2") == Code.NONE
+    stage.close()
+
+
+def test_assignments_are_told_when_all_replicas_have_them() -> None:
+    stage = Stage(3, **ONE_PARTITION)
+    group = Acting(stage)
+    leader, pending = group.enter()
+    stage.settle()
+    other = group.node % 3 + 1
+    stage.cluster.server.leadership.hold(other, None, None)
+    waiting = group.sync(pending.answer()["generation_id"], leader, {leader: b"mine"})
+    stage.settle()
+    assert waiting.is_waiting
+    stage.cluster.server.leadership.release(other, None, None)
+    stage.settle()
+    assert waiting.answer()["assignment"] == b"mine"
+    stage.close()

@@ -1,0 +1,18 @@
+"""A broker on a stage, with a topic "t" of six partitions."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.unit.model.stage import Stage
+
+from .consuming import AT_ONCE, Consuming
+
+
+@pytest.fixture
+def consuming() -> Iterator[Consuming]:
+    """The clients of the group "g", which is assigned anew with every change."""
+    stage = Stage(1, **AT_ONCE)
+    stage.cluster.create_topic("t", 6)
+    yield Consuming(stage)
+    stage.close()

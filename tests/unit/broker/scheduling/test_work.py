@@ -1,0 +1,298 @@
+"""Handlers that give way, wait, and have calls made in threads."""
+
+import asyncio
+import gc
+import sys
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from kafkalet.broker.scheduling.purgatory import Delayed
+from kafkalet.broker.scheduling.turns import SLICE_S, Turns
+from kafkalet.broker.scheduling.work import Work, Workers, answered, finish, has_given_way, in_thread, pause, start
+from tests.wire.serving import in_loop
+
+
+class Stage:
+    """Turns on a clock of the test, and workers on the running loop."""
+
+    def __init__(self) -> None:
+        loop = asyncio.get_running_loop()
+        self.now_s = 0.0
+        self.turns = Turns(loop.call_soon, lambda: self.now_s)
+        self.workers = Workers(loop.call_soon_threadsafe)
+        self.running: set[Work[Any]] = set()
+
+    def start(self, work: Coroutine[Any, Any, Any]) -> Any:
+        self.turns.begin()
+        return start(work, self.turns, self.workers, self.running)
+
+    async def result(self, work: Work[Any]) -> Any:
+        """What comes of it."""
+        arrived: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        work.then(arrived.set_result, arrived.set_exception)
+        return await arrived
+
+    def spend(self, seconds: float = 2 * SLICE_S) -> None:
+        self.now_s += seconds
+
+
+@in_loop
+async def test_a_coroutine_that_never_waits_gives_its_result_at_once() -> None:
+    async def work() -> int:
+        return 7
+
+    stage = Stage()
+    assert stage.start(work()) == 7
+    assert not stage.running
+
+
+@in_loop
+async def test_a_pause_within_the_slice_goes_on_at_once() -> None:
+    async def work() -> int:
+        for _ in range(10_000):
+            await pause()
+        return 7
+
+    begun = Stage().start(work())
+    assert not begun.is_waiting
+    assert begun.result() == 7
+
+
+@in_loop
+async def test_a_pause_after_the_slice_lets_others_go_first() -> None:
+    stage = Stage()
+    order: list[str] = []
+
+    async def work(name: str) -> str:
+        for number in range(3):
+            order.append(f"{name}{number}")
+            stage.spend()
+            await pause()
+        return name
+
+    first, second = stage.start(work("a")), stage.start(work("b"))
+    assert (first.is_working, second.is_working) == (True, True)
+    assert [await stage.result(first), await stage.result(second)] == ["a", "b"]
+    assert order == ["a0", "b0", "a1", "b1", "a2", "b2"]
+
+
+@in_loop
+async def test_a_call_in_a_thread_returns_its_result() -> None:
+    async def work() -> tuple[int, int]:
+        return await in_thread(threading.get_ident), threading.get_ident()
+
+    stage = Stage()
+    worker, own = await stage.result(stage.start(work()))
+    assert own == threading.get_ident() != worker
+    stage.workers.close()
+
+
+@in_loop
+async def test_a_call_in_a_thread_raises_what_it_raised() -> None:
+    async def work() -> str:
+        try:
+            await in_thread(lambda: 1 // 0)
+        except ZeroDivisionError as error:
+            return str(error)
+        return ""
+
+    stage = Stage()
+    assert "zero" in await stage.result(stage.start(work()))
+    stage.workers.close()
+
+
+@in_loop
+async def test_waiting_for_a_delayed_gets_its_answer() -> None:
+    delayed: Delayed[int] = Delayed()
+
+    async def work() -> int:
+        return await answered(delayed) + 1
+
+    stage = Stage()
+    begun = stage.start(work())
+    assert begun.is_waiting
+    assert not begun.is_working
+    delayed.complete(1)
+    assert await stage.result(begun) == 2
+
+
+@in_loop
+async def test_waiting_for_a_delayed_raises_what_it_failed_with() -> None:
+    delayed: Delayed[int] = Delayed()
+    stage = Stage()
+    begun = stage.start(_wait_for(delayed))
+    delayed.fail(ValueError("no"))
+    with pytest.raises(ValueError, match="no"):
+        await stage.result(begun)
+
+
+@in_loop
+async def test_a_delayed_that_has_its_answer_is_not_waited_for() -> None:
+    delayed: Delayed[int] = Delayed()
+    delayed.complete(5)
+    assert Stage().start(_wait_for(delayed)) == 5
+
+
+async def _wait_for(delayed: Delayed[int]) -> int:
+    return await answered(delayed)
+
+
+@in_loop
+async def test_an_error_before_the_first_wait_is_raised() -> None:
+    async def work() -> None:
+        raise ValueError("early")
+
+    with pytest.raises(ValueError, match="early"):
+        Stage().start(work())
+
+
+@in_loop
+async def test_an_error_in_a_later_turn_fails_the_work() -> None:
+    stage = Stage()
+
+    async def work() -> None:
+        stage.spend()
+        await pause()
+        raise ValueError("late")
+
+    begun = stage.start(work())
+    with pytest.raises(ValueError, match="late"):
+        await stage.result(begun)
+    assert not stage.running
+
+
+@in_loop
+async def test_work_whose_client_has_gone_goes_on_to_its_end() -> None:
+    stage = Stage()
+    done = asyncio.Event()
+
+    async def work() -> None:
+        stage.spend()
+        await pause()
+        await in_thread(lambda: None)
+        done.set()
+
+    begun = stage.start(work())
+    begun.cancel()
+    await done.wait()
+    stage.workers.close()
+
+
+@in_loop
+async def test_work_that_waits_for_a_delayed_ends_with_its_client() -> None:
+    delayed: Delayed[int] = Delayed()
+    stage = Stage()
+    begun = stage.start(_wait_for(delayed))
+    begun.cancel()
+    assert delayed.is_cancelled
+    assert not stage.running
+
+
+@in_loop
+async def test_work_that_waits_for_other_work_is_working() -> None:
+    stage = Stage()
+
+    async def inner() -> int:
+        stage.spend()
+        await pause()
+        return 3
+
+    begun = stage.start(_wait_for(stage.start(inner())))
+    assert begun.is_working
+    assert await stage.result(begun) == 3
+
+
+@in_loop
+async def test_a_problem_of_work_whose_client_has_gone_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    stage = Stage()
+
+    async def work() -> None:
+        stage.spend()
+        await pause()
+        raise ValueError("unseen")
+
+    stage.start(work()).cancel()
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert not stage.running
+    assert "had gone away failed" in caplog.text
+
+
+@in_loop
+async def test_stopped_work_does_not_go_on() -> None:
+    stage = Stage()
+    went_on: list[bool] = []
+
+    async def work() -> None:
+        stage.spend()
+        await pause()
+        went_on.append(True)
+
+    begun = stage.start(work())
+    begun.stop()
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert went_on == []
+    assert not stage.running
+
+
+@in_loop
+async def test_work_knows_whether_it_has_given_way() -> None:
+    stage = Stage()
+
+    async def work() -> list[bool]:
+        before = await has_given_way()
+        stage.spend()
+        await pause()
+        return [before, await has_given_way()]
+
+    assert await stage.result(stage.start(work())) == [False, True]
+
+
+@in_loop
+async def test_the_switch_interval_is_put_back_when_no_thread_has_work_left() -> None:
+    stage = Stage()
+    found = sys.getswitchinterval()
+    may_end = threading.Event()
+
+    async def work() -> float:
+        return await in_thread(lambda: (may_end.wait(5), sys.getswitchinterval())[1])
+
+    begun = stage.start(work())
+    may_end.set()
+    during = await stage.result(begun)
+    assert during < found
+    assert sys.getswitchinterval() == pytest.approx(found)
+    stage.workers.close()
+
+
+@in_loop
+async def test_closed_workers_end_their_threads() -> None:
+    stage = Stage()
+    begun = stage.start(_in_thread(lambda: None))
+    await stage.result(begun)
+    before = {thread for thread in threading.enumerate() if thread.name.startswith("kafkalet-worker")}
+    stage.workers.close()
+    for thread in before:
+        thread.join(5)
+    assert not any(thread.is_alive() for thread in before)
+
+
+async def _in_thread(call: Callable[[], None]) -> None:
+    await in_thread(call)
+
+
+def test_finish_runs_a_coroutine_without_a_loop() -> None:
+    async def work() -> list[Any]:
+        await pause()
+        try:
+            await in_thread(lambda: 1 // 0)
+        except ZeroDivisionError:
+            return [await in_thread(lambda: 5), await has_given_way()]
+        return []
+
+    assert finish(work()) == [5, None]
+    gc.collect()

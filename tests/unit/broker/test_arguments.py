@@ -1,0 +1,349 @@
+"""What users hand to `Broker` and `Cluster`: a mistake is named where it is made, and nothing is done in silence."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kafkalet
+from kafkalet.broker import arguments
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.records.build import build_message_set, numbered
+from tests.wire.brokers import batch
+
+BUILD = r"kafkalet\.protocol\.records\.build"
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[kafkalet.Broker]:
+    with kafkalet.Broker(topics=["t"]) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[kafkalet.Cluster]:
+    with kafkalet.Cluster(3) as running:
+        running.create_topic("t", assignments=[[1, 2], [2, 3]])
+        yield running
+
+
+# Records
+
+
+@pytest.mark.parametrize(
+    "records", [b"", b"one", b"one" * 40, bytes(5), bytes(100)], ids=["empty", "short", "long", "zeros", "many zeros"]
+)
+def test_produce_of_plain_bytes_names_what_makes_a_batch(broker: kafkalet.Broker, records: bytes) -> None:
+    with pytest.raises(ValueError, match=f"is no record batch.*{BUILD}"):
+        broker.produce("t", 0, records)
+
+
+@pytest.mark.parametrize("records", ["one", 5, None, [b"one"], [1, 2]], ids=str)
+def test_produce_of_what_is_not_bytes_is_a_type_error(broker: kafkalet.Broker, records: Any) -> None:
+    with pytest.raises(TypeError, match=f"is no record batch.*{BUILD}"):
+        broker.produce("t", 0, records)
+
+
+@pytest.mark.parametrize("cut", [1, 30, 60])
+def test_produce_of_a_batch_that_is_cut_off_is_refused(broker: kafkalet.Broker, cut: int) -> None:
+    with pytest.raises(ValueError, match="is no record batch"):
+        broker.produce("t", 0, batch(b"a")[:-cut])
+
+
+def test_produce_of_a_batch_and_part_of_another_is_refused(broker: kafkalet.Broker) -> None:
+    with pytest.raises(ValueError, match=r"the last 20 of .* bytes are no whole batch"):
+        broker.produce("t", 0, batch(b"a") + batch(b"b")[:20])
+
+
+def test_refused_records_leave_the_log_as_it_was(broker: kafkalet.Broker) -> None:
+    end = broker.log("t").log_end_offset
+    with pytest.raises(ValueError, match="is no record batch"):
+        broker.produce("t", 0, b"one")
+    assert broker.log("t").log_end_offset == end
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_produce_takes_a_batch_in_any_kind_of_bytes(broker: kafkalet.Broker, kind: Callable[[bytearray], Any]) -> None:
+    end = broker.log("t").log_end_offset
+    assert broker.produce("t", 0, kind(batch(b"a", b"b"))) == end
+    assert broker.log("t").log_end_offset == end + 2
+
+
+def test_produce_leaves_the_given_bytes_as_they_were(broker: kafkalet.Broker) -> None:
+    given = batch(b"a")
+    before = bytes(given)
+    broker.produce("t", 0, given)
+    broker.produce("t", 0, given)
+    assert given == before
+
+
+def test_produce_takes_messages_of_the_old_formats(broker: kafkalet.Broker) -> None:
+    end = broker.log("t").log_end_offset
+    broker.produce("t", 0, build_message_set(1, numbered([(1000, None, b"a", ()), (1000, None, b"b", ())])))
+    assert broker.log("t").log_end_offset == end + 2
+
+
+def test_produce_of_two_batches_is_refused_as_by_kafka(broker: kafkalet.Broker) -> None:
+    with pytest.raises(KafkaError) as refused:
+        broker.produce("t", 0, batch(b"a") + batch(b"b"))
+    assert refused.value.code is Code.INVALID_RECORD
+
+
+# Names and numbers
+
+DOORS: dict[str, Callable[[kafkalet.Cluster, Any], object]] = {
+    "log": lambda cluster, name: cluster.log(name),
+    "produce": lambda cluster, name: cluster.produce(name, 0, batch(b"a")),
+    "create_topic": lambda cluster, name: cluster.create_topic(name),
+    "delete_topic": lambda cluster, name: cluster.delete_topic(name),
+    "elect_leader": lambda cluster, name: cluster.elect_leader(name, 0, 1),
+    "hold_replication": lambda cluster, name: cluster.hold_replication(1, name),
+    "group": lambda cluster, name: cluster.group(name),
+    "transaction": lambda cluster, name: cluster.transaction(name),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("name", [b"t", 5], ids=str)
+def test_a_name_that_is_not_a_str_is_a_type_error(cluster: kafkalet.Cluster, door: str, name: Any) -> None:
+    with pytest.raises(TypeError, match="is a str, not"):
+        DOORS[door](cluster, name)
+
+
+@pytest.mark.parametrize("door", ["log", "produce", "delete_topic", "elect_leader", "hold_replication"])
+def test_a_topic_that_does_not_exist_is_named(cluster: kafkalet.Cluster, door: str) -> None:
+    with pytest.raises(KafkaError, match="topic missing does not exist") as refused:
+        DOORS[door](cluster, "missing")
+    assert refused.value.code is Code.UNKNOWN_TOPIC_OR_PARTITION
+
+
+@pytest.mark.parametrize("index", [-1, 2])
+def test_a_partition_that_does_not_exist_is_named_with_those_that_do(cluster: kafkalet.Cluster, index: int) -> None:
+    with pytest.raises(KafkaError, match=f"topic t has no partition {index}; it has partition 0 to 1"):
+        cluster.log("t", index)
+
+
+@pytest.mark.parametrize("index", ["0", True, 0.0, None], ids=repr)
+def test_a_partition_that_is_not_an_int_is_a_type_error(cluster: kafkalet.Cluster, index: Any) -> None:
+    with pytest.raises(TypeError, match="the number of a partition is an int, not"):
+        cluster.log("t", index)
+
+
+def test_an_int_of_another_kind_is_an_int() -> None:
+    class Index:
+        def __index__(self) -> int:
+            return 7
+
+    assert arguments.number("it", Index()) == 7  # type: ignore[arg-type]
+
+
+# Brokers
+
+
+@pytest.mark.parametrize("method", ["stop_broker", "start_broker", "hold_replication"])
+@pytest.mark.parametrize("node_id", [0, 99])
+def test_a_broker_that_does_not_exist_is_named_with_those_that_do(
+    cluster: kafkalet.Cluster, method: str, node_id: int
+) -> None:
+    with pytest.raises(ValueError, match=f"broker {node_id} does not exist; the brokers of this cluster are 1, 2, 3"):
+        getattr(cluster, method)(node_id)
+
+
+def test_a_broker_is_named_by_a_number(cluster: kafkalet.Cluster) -> None:
+    with pytest.raises(TypeError, match="the id of a broker is an int, not '1'"):
+        cluster.stop_broker("1")  # type: ignore[arg-type]
+
+
+def test_a_broker_that_runs_is_not_started(cluster: kafkalet.Cluster) -> None:
+    with pytest.raises(ValueError, match="broker 1 is running already"):
+        cluster.start_broker(1)
+
+
+def test_a_broker_is_stopped_once() -> None:
+    with kafkalet.Cluster(2) as cluster:
+        cluster.stop_broker(2)
+        with pytest.raises(ValueError, match=r"broker 2 was stopped already; start_broker\(2\) starts it again"):
+            cluster.stop_broker(2)
+
+
+def test_a_broker_that_is_not_in_sync_is_not_elected(cluster: kafkalet.Cluster) -> None:
+    with pytest.raises(KafkaError, match="broker 3 cannot lead t-0; in sync are 1, 2") as refused:
+        cluster.elect_leader("t", 0, 3)
+    assert refused.value.code is Code.PREFERRED_LEADER_NOT_AVAILABLE
+    with pytest.raises(ValueError, match="broker 9 does not exist"):
+        cluster.elect_leader("t", 0, 9)
+
+
+# Replication that is held back
+
+
+def test_a_partition_is_held_together_with_its_topic(cluster: kafkalet.Cluster) -> None:
+    with pytest.raises(ValueError, match="partition 0 of which topic"):
+        cluster.hold_replication(1, partition=0)
+
+
+@pytest.mark.parametrize(("place", "words"), [(("t", 0), "t-0"), (("t", 1), "t-1"), (("u",), "u")])
+def test_what_a_broker_holds_no_replica_of_cannot_be_held_back(place: tuple[Any, ...], words: str) -> None:
+    with kafkalet.Cluster(4) as cluster:
+        cluster.create_topic("t", assignments=[[1, 2], [2, 3]])
+        cluster.create_topic("u", assignments=[[1]])
+        with pytest.raises(ValueError, match=f"broker 4 holds no replica of {words}, so there is nothing"):
+            cluster.hold_replication(4, *place)
+
+
+def test_replication_is_released_with_the_arguments_it_was_held_with(cluster: kafkalet.Cluster) -> None:
+    cluster.hold_replication(2, "t")
+    with pytest.raises(ValueError, match=r"nothing is held back with these arguments \(broker 2\)"):
+        cluster.release_replication(2)
+    with pytest.raises(ValueError, match=r"\(broker 2, partition t-0\)"):
+        cluster.release_replication(2, "t", 0)
+    cluster.release_replication(2, "t")
+    with pytest.raises(ValueError, match=r"\(broker 2, topic t\)"):
+        cluster.release_replication(2, "t")
+
+
+def test_replicas_of_a_broker_that_was_stopped_may_be_held_back() -> None:
+    with kafkalet.Cluster(2, topics=[kafkalet.NewTopic("t", 1, replication_factor=2)]) as cluster:
+        cluster.stop_broker(2)
+        cluster.hold_replication(2, "t")
+        cluster.start_broker(2)
+        cluster.produce("t", 0, batch(b"a"))
+        assert cluster.server.nodes[2].partitions["t", 0].log.log_end_offset == 0
+
+
+# Topics
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"partitions": "3"}, "the number of partitions is an int, not '3'"),
+        ({"partitions": 3.0}, "the number of partitions is an int, not 3.0"),
+        ({"partitions": True}, "the number of partitions is an int, not True"),
+        ({"replication_factor": "1"}, "the replication factor is an int, not '1'"),
+        ({"config": [("retention.ms", "1")]}, "the config of topic x is a dict of properties"),
+        ({"config": {"retention.ms": None}}, "retention.ms in the config of topic x is a str, an int, a float or a"),
+        ({"config": {"cleanup.policy": ["delete"]}}, r"cleanup.policy in .* not \['delete'\]"),
+        ({"config": {5: "1"}}, "the name of a property in the config of topic x is a str, not 5"),
+        ({"assignments": [1]}, "assignments is a list with the brokers of each partition"),
+        ({"assignments": ["1"]}, "assignments is a list with the brokers of each partition"),
+        ({"assignments": [["1"]]}, "a broker in assignments is an int, not '1'"),
+    ],
+)
+def test_a_topic_of_wrong_kinds_is_a_type_error(broker: kafkalet.Broker, given: dict[str, Any], words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        broker.create_topic("x", **given)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"assignments": []}, "assignments is empty"),
+        ({"assignments": [[1]], "partitions": 4}, "partitions is 4, and assignments names the brokers of 1"),
+        ({"assignments": [[1]], "replication_factor": 2}, "replication_factor is 2, and assignments names 1"),
+    ],
+)
+def test_counts_that_contradict_the_assignments_are_refused(
+    broker: kafkalet.Broker, given: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ValueError, match=words):
+        broker.create_topic("x", **given)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [("5", "5"), (5, "5"), (True, "true"), (False, "false"), (0.5, "0.5")], ids=repr
+)
+def test_a_value_of_a_property_becomes_the_text_that_kafka_reads(value: Any, text: str) -> None:
+    assert arguments.properties("config", {"a": value}) == {"a": text}
+
+
+def test_more_partitions_than_kafka_makes_at_once_are_refused(broker: kafkalet.Broker) -> None:
+    with pytest.raises(KafkaError, match="Excessively large number of partitions per request") as refused:
+        broker.create_topic("x", 10_001)
+    assert refused.value.code is Code.POLICY_VIOLATION
+
+
+def test_properties_of_topics_and_brokers_may_be_numbers_and_bools() -> None:
+    topic = kafkalet.NewTopic("made", 2, {"retention.ms": 100, "preallocate": True})
+    config = {"num.partitions": 3, "auto.create.topics.enable": False}
+    with kafkalet.Broker(topics=[topic], config=config) as broker:
+        broker.create_topic("more", config={"segment.ms": 7})
+        topics = broker.server.metadata.topics
+        assert topics["made"].config == {"retention.ms": "100", "preallocate": "true"}
+        assert (topics["more"].config, len(topics["more"].partitions)) == ({"segment.ms": "7"}, 3)
+        assert not broker.server.auto_creates_topics
+
+
+# What a cluster is made with
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"port": "9092"}, "port is an int, not '9092'"),
+        ({"host": 5}, "host is a str, not 5"),
+        ({"brokers": "3"}, "brokers is an int, not '3'"),
+        ({"advertise": "kafka:9092"}, "advertise is a host and a port, as in"),
+        ({"advertise": ("kafka",)}, "advertise is a host and a port, as in"),
+        ({"advertise": ("kafka", "9092")}, "the port in advertise is an int, not '9092'"),
+        ({"racks": "a"}, "racks is a list with the rack of each broker, not 'a'"),
+        ({"racks": [1]}, "a rack is a str, not 1"),
+        ({"data_dir": 5}, "PathLike"),
+        ({"data_dir": b"data"}, "data_dir is a str, not"),
+        ({"config": "num.partitions=3"}, "config is a dict of properties"),
+        ({"config": [("num.partitions", "3")]}, "config is a dict of properties"),
+        ({"config": {"num.partitions": None}}, "num.partitions in config is a str, an int, a float or a bool"),
+        ({"topics": "orders"}, "topics is a list of names and NewTopic values, .* not 'orders'"),
+        ({"topics": {"orders": 3}}, "topics is a list of names and NewTopic values"),
+        ({"topics": 5}, "topics is a list of names and NewTopic values"),
+        ({"topics": [("orders", 3)]}, r"an element of topics is a name or a NewTopic, not \('orders', 3\)"),
+        ({"topics": [kafkalet.NewTopic("orders", "3")]}, "the number of partitions is an int"),  # type: ignore[arg-type]
+        ({"kafka_version": 3.9}, 'kafka_version, as in "3.9", is a str, not 3.9'),
+        ({"clock": 5}, "clock is a kafkalet.ManualClock or another Clock, not 5"),
+        ({"bootstrap": "x"}, "unexpected keyword argument 'bootstrap'"),
+    ],
+)
+def test_a_cluster_of_wrong_kinds_is_a_type_error_before_it_starts(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        kafkalet.Cluster(**given)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"port": -1}, "port is -1; a port is a number from 0 to 65535"),
+        ({"port": 70000}, "port is 70000; a port is a number from 0 to 65535"),
+        ({"brokers": 3, "port": 65534}, "the port of the last of 3 brokers is 65536"),
+        ({"brokers": 0}, "brokers is 0; a cluster has at least one"),
+        ({"advertise": ("kafka", 0)}, "the port in advertise is 0; a port is a number from 1"),
+        ({"brokers": 2, "advertise": ("kafka", 65535)}, "the port that the last of 2 brokers would advertise is 65536"),
+        ({"brokers": 2, "racks": ["a"]}, "racks names 1 racks for 2 brokers"),
+        ({"data_dir": ""}, "data_dir is empty"),
+        ({"topics": ["t", kafkalet.NewTopic("t", 3)]}, "topics names t twice"),
+        ({"kafka_version": "7"}, "Kafka 7 cannot be emulated"),
+        ({"config": {"num.partitions": 0}}, "Invalid value 0 for configuration num.partitions"),
+    ],
+)
+def test_a_cluster_of_values_that_are_not_allowed_is_refused_before_it_starts(
+    given: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ValueError, match=words):
+        kafkalet.Cluster(**given)
+
+
+def test_a_broker_is_one_broker() -> None:
+    with pytest.raises(ValueError, match=r"a Broker is one broker; for 3 use kafkalet.Cluster\(brokers=3\)"):
+        kafkalet.Broker(3)
+
+
+def test_a_data_directory_may_be_a_path(tmp_path: Path) -> None:
+    with kafkalet.Broker(data_dir=tmp_path, topics=["t"]):
+        assert (tmp_path / "t-0").is_dir()
+
+
+def test_a_value_is_shown_short() -> None:
+    assert arguments.shown(b"one") == "b'one' (3 bytes)"
+    assert arguments.shown(b"x" * 30) == f"{b'x' * 20!r}... (30 bytes)"
+    assert arguments.shown(5) == "5 (int)"
+    assert arguments.shown(list(range(100))).endswith("... (list)")

@@ -1,0 +1,97 @@
+"""One marker in one partition, written by whoever leads it."""
+
+from collections.abc import Iterator
+
+import pytest
+
+import kafkalet
+from kafkalet.broker.transactions.marker import Marker, write_marker
+from kafkalet.protocol.errors import Code
+from tests.wire.brokers import Wire, batch, on_the_wire
+
+MARKER = Marker(producer_id=7, producer_epoch=1, coordinator_epoch=3, committed=True)
+
+
+@pytest.fixture
+def wire() -> Iterator[Wire]:
+    with on_the_wire(2, clock=kafkalet.ManualClock()) as opened:
+        yield opened
+
+
+def write(wire: Wire, marker: Marker = MARKER, *, topic: str = "t", leader: bool = True) -> list[Code]:
+    """What becomes of it; nothing while it waits."""
+    told: list[Code] = []
+    state = wire.cluster.server.metadata.partition(topic, 0)
+    node = 1 if state is None else state.leader if leader else 3 - state.leader
+    wire.cluster.server.call(lambda: write_marker(wire.cluster.server.nodes[node], topic, 0, marker, told.append))
+    return told
+
+
+def advance(wire: Wire, ms: int) -> None:
+    clock = wire.cluster.server.clock
+    assert isinstance(clock, kafkalet.ManualClock)
+    wire.cluster.server.call(lambda: clock.advance(ms))
+
+
+def hold(wire: Wire) -> int:
+    """Nobody follows any more."""
+    follower = 3 - wire.cluster.server.metadata.topics["t"].partitions[0].leader
+    wire.cluster.hold_replication(follower, "t")
+    return follower
+
+
+def test_it_lies_in_the_log_as_apache_kafka_writes_it(wire: Wire) -> None:
+    assert write(wire) == [Code.NONE]
+    [found] = wire.cluster.log("t").batches
+    [record] = found.records()
+    assert (found.is_control, found.is_transactional, found.producer_id, found.producer_epoch) == (True, True, 7, 1)
+    assert (record.key, record.value) == (b"\0\0\0\1", b"\0\0\0\0\0\3")
+    assert found.size == 78
+    found.check_crc()
+
+
+@pytest.mark.parametrize(
+    "config",
+    [{"compression.type": "gzip"}, {"message.timestamp.type": "LogAppendTime"}, {"compression.type": "uncompressed"}],
+)
+def test_topics_that_change_what_they_are_given_take_it_as_it_is(wire: Wire, config: dict[str, str]) -> None:
+    wire.cluster.create_topic("other", 1, 1, config)
+    assert write(wire, topic="other") == [Code.NONE]
+    [found] = wire.cluster.log("other").batches
+    assert (found.is_control, len(found.records())) == (True, 1)
+
+
+def test_who_does_not_lead_refuses(wire: Wire) -> None:
+    assert write(wire, leader=False) == [Code.NOT_LEADER_OR_FOLLOWER]
+    assert write(wire, topic="nowhere") == [Code.UNKNOWN_TOPIC_OR_PARTITION]
+
+
+def test_older_epochs_are_refused(wire: Wire) -> None:
+    assert write(wire) == [Code.NONE]
+    assert write(wire, MARKER._replace(producer_epoch=0)) == [Code.INVALID_PRODUCER_EPOCH]
+    assert write(wire, MARKER._replace(coordinator_epoch=2)) == [Code.TRANSACTION_COORDINATOR_FENCED]
+
+
+def test_it_counts_when_the_replicas_have_it(wire: Wire) -> None:
+    follower = hold(wire)
+    told = write(wire)
+    advance(wire, 10_000)
+    assert told == []
+    wire.cluster.release_replication(follower, "t")
+    wire.until(lambda: told == [Code.NONE])
+
+
+def test_it_is_not_waited_for_for_ever() -> None:
+    with on_the_wire(2, clock=kafkalet.ManualClock(), config={"request.timeout.ms": "1200"}) as wire:
+        hold(wire)
+        told = write(wire)
+        advance(wire, 1199)
+        assert told == []
+        advance(wire, 1)
+        assert told == [Code.REQUEST_TIMED_OUT]
+
+
+def test_a_format_without_transactions_takes_none() -> None:
+    with on_the_wire(kafka_version="2.8", topic_config={"message.format.version": "0.10.0"}) as wire:
+        wire.cluster.server.call(lambda: wire.cluster.server.leadership.leader_of("t", 0).append(batch(b"a")))
+        assert write(wire) == [Code.UNSUPPORTED_FOR_MESSAGE_FORMAT]

@@ -1,0 +1,163 @@
+"""A cluster on a stage of its own: in this thread's event loop, with time that is moved by hand, asked without sockets.
+
+Nothing happens between two steps but what `settle` lets happen, so a history is the same each time it is played.
+"""
+
+import asyncio
+import importlib
+import inspect
+import shutil
+import tempfile
+from typing import Any
+
+from kafkalet.broker.context import Context
+from kafkalet.broker.scheduling.purgatory import Delayed
+from kafkalet.broker.scheduling.work import answered, start
+from kafkalet.clock import ManualClock
+from kafkalet.embedded import Cluster
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.errors import KafkaError
+from tests.unit.broker.apis.asking import as_received, as_told
+
+START_MS = 1_700_000_000_000
+ROUNDS = 8
+"""How often the loop turns until what was put off is done: putting off again and again ends sooner than that."""
+
+
+class Gone:
+    """A client whose connection nobody minds."""
+
+    is_closed = False
+
+    def close(self, reason: str) -> None:
+        raise AssertionError(f"the connection was closed: {reason}")
+
+    def mute(self, ms: float) -> None:
+        raise AssertionError(f"the connection was muted for {ms} ms")
+
+
+class Stage:
+    """A durable cluster that is started, stopped, and asked."""
+
+    def __init__(self, brokers: int, kafka_version: str = "newest", **config: str) -> None:
+        self.brokers = brokers
+        self.kafka_version = kafka_version
+        self.config = config
+        self.clock = ManualClock(START_MS)
+        self.directory = tempfile.mkdtemp(prefix="kafkalet-model-")
+        self.loop = asyncio.new_event_loop()
+        self.cluster = self._start()
+
+    def _start(self) -> Cluster:
+        cluster = Cluster(
+            self.brokers,
+            kafka_version=self.kafka_version,
+            data_dir=self.directory,
+            clock=self.clock,
+            config=self.config,
+        )
+        self.loop.run_until_complete(cluster.start())
+        return cluster
+
+    def settle(self) -> None:
+        """Let happen what was put off until soon."""
+
+        async def turn() -> None:
+            for _ in range(ROUNDS):
+                await asyncio.sleep(0)
+
+        self.loop.run_until_complete(turn())
+
+    def advance(self, ms: int) -> None:
+        """Move time on, second by second, as it would pass for brokers that do something meanwhile."""
+        while ms > 0:
+            step = min(ms, 1000)
+            self.clock.advance(step)
+            self.settle()
+            ms -= step
+
+    def restart(self) -> None:
+        """Stop the whole cluster and start it anew from what is on disk."""
+        self.loop.run_until_complete(self.cluster.stop())
+        self.cluster = self._start()
+        self.settle()
+
+    def close(self) -> None:
+        self.loop.run_until_complete(self.cluster.stop())
+        self.loop.close()
+        shutil.rmtree(self.directory)
+
+    # Brokers
+
+    @property
+    def alive(self) -> list[int]:
+        return sorted(self.cluster.server.nodes)
+
+    def stop_broker(self, node: int) -> None:
+        self.cluster.stop_broker(node)
+        self.settle()
+
+    def start_broker(self, node: int) -> None:
+        self.cluster.start_broker(node)
+        self.settle()
+
+    # Requests
+
+    def begin(self, api: Api, version: int, node: int, client_id: str = "tester", **fields: Any) -> "Pending":
+        """Put a request to a broker; `fields` are its own, with structs as dicts."""
+        sent = as_received(api, version, fields)
+        context = Context(self.cluster.server.nodes[node], Gone(), ("127.0.0.1", 1), "PLAINTEXT")
+        context.api, context.version, context.client_id, context.correlation_id = api, version, client_id, 1
+        module = importlib.import_module(f"kafkalet.broker.apis.{api.module}")
+        try:
+            answer = module.handle(sent, context)
+            if inspect.iscoroutine(answer):
+                context.node.turns.begin()
+                context.node.turns.deadline_s = float("inf")  # however slow this machine is
+                answer = start(_in_turns(answer, module, sent, context), context.node.turns, context.node.workers)
+        except KafkaError as error:
+            answer = module.refuse(sent, context, error)
+        return Pending(self, api, version, answer)
+
+    def ask(self, api: Api, version: int, node: int, **fields: Any) -> Any:
+        """The answer, as plain data; it may take until what was put off is done, and no longer."""
+        pending = self.begin(api, version, node, **fields)
+        if pending.is_waiting:
+            self.settle()
+        return pending.answer()
+
+    def leader(self, topic: str, index: int) -> int:
+        """The broker that leads a partition."""
+        state = self.cluster.server.metadata.partition(topic, index)
+        assert state is not None
+        return state.leader
+
+    def coordinator(self, key: str, key_type: int) -> int:
+        """The broker that coordinates a group (0) or a transactional id (1)."""
+        found = self.ask(Api.FIND_COORDINATOR, 3, self.alive[0], key=key, key_type=key_type)
+        assert found["error_code"] == 0, found
+        return int(found["node_id"])
+
+
+async def _in_turns(handling: Any, module: Any, sent: Any, context: Context) -> Any:
+    try:
+        answer = await handling
+    except KafkaError as error:
+        answer = module.refuse(sent, context, error)
+    return await answered(answer) if isinstance(answer, Delayed) else answer
+
+
+class Pending:
+    """A request that may not be answered yet."""
+
+    def __init__(self, stage: Stage, api: Api, version: int, answer: Any) -> None:
+        self._stage, self._api, self._version, self._answer = stage, api, version, answer
+
+    @property
+    def is_waiting(self) -> bool:
+        return isinstance(self._answer, Delayed) and self._answer.is_waiting
+
+    def answer(self) -> Any:
+        assert not self.is_waiting, f"{self._api} is not answered"
+        answer = self._answer.result() if isinstance(self._answer, Delayed) else self._answer
+        return as_told(self._api, self._version, answer)

@@ -1,0 +1,69 @@
+"""What is drawn of a log, in a bounded number of marks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+from kafkalet.pipeline.audit.plots import MOST_SPANS, Picture, pictures
+from kafkalet.pipeline.audit.series import POINTS
+from tests.unit.pipeline.logs.made import Made
+
+from .audited import audited, batch, make, marker, only, sent, write_log
+
+
+def drawn(path: Path) -> dict[str, Picture]:
+    return {picture.title: picture for picture in pictures(only(audited(path)))}
+
+
+def marks(picture: Picture, kind: str = "rect") -> list[ElementTree.Element]:
+    return list(ElementTree.fromstring(picture.svg).iter(kind))
+
+
+def test_all_there_is_to_see_is_drawn(tmp_path: Path) -> None:
+    titles = list(drawn(make(tmp_path).path))
+    assert titles == ["Offsets over time", "Throughput", "Lateness", "Transactions", "Heaviest keys"]
+
+
+def test_what_there_is_not_is_left_out(tmp_path: Path) -> None:
+    assert list(drawn(write_log(tmp_path, (0, [batch(0)])))) == ["Offsets over time", "Throughput", "Heaviest keys"]
+    assert list(drawn(write_log(tmp_path, (0, []), name="empty-0"))) == []
+
+
+def test_log_append_time_has_a_lag(tmp_path: Path) -> None:
+    def write(made: Made) -> None:
+        made.append_time(1, 50)
+
+    assert "Lag from event to append" in drawn(make(tmp_path, write).path)
+
+
+def test_transactions_are_spans_of_three_kinds(tmp_path: Path) -> None:
+    spans = marks(drawn(make(tmp_path).path)["Transactions"])
+    kinds = [span.get("class") for span in spans]
+    assert (kinds.count("committed"), kinds.count("aborted"), kinds.count("open")) == (3, 9, 1)
+
+
+def test_of_many_transactions_the_longest_and_the_open_ones_are_drawn(tmp_path: Path) -> None:
+    batches = [sent(0, 1, 0, open_=True)]
+    for at in range(400):
+        batches += [sent(2 + 3 * at, 2, 2 * at, open_=True), marker(4 + 3 * at, 2, commit=True)]
+    picture = drawn(write_log(tmp_path, (0, batches)))["Transactions"]
+    spans = marks(picture)
+    assert len(spans) == MOST_SPANS
+    assert sum(span.get("class") == "open" for span in spans) == 1
+    assert "300 of 401" in picture.explanation
+
+
+def test_a_long_log_has_no_more_marks_than_points(tmp_path: Path) -> None:
+    directory = write_log(tmp_path, (0, [batch(2 * at) for at in range(3000)]))
+    pictures_of = drawn(directory)
+    assert 100 < len(marks(pictures_of["Offsets over time"])) <= POINTS
+    assert sum(len(picture.svg) for picture in pictures_of.values()) < 300_000
+
+
+def test_keys_are_shares_of_all_records(tmp_path: Path) -> None:
+    picture = drawn(make(tmp_path).path)["Heaviest keys"]
+    (bar,) = marks(picture)
+    assert bar[0].text is not None
+    assert bar[0].text.startswith("key: ")
+    assert "100 %" in bar[0].text

@@ -1,0 +1,118 @@
+"""A .txnindex that does not say what the markers say is found, with the file and the position."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from struct import Struct
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.unit.pipeline.logs.made import Made
+
+from .audited import audited, entries, flip, found, insert, make, overwrite, remove, segments
+
+ENTRY = Struct(">hqqqq")
+FIELDS = {"version": 0, "producer_id": 1, "first": 2, "last": 3, "stable": 4}
+
+
+def index_of(made: Made) -> tuple[Path, list[tuple[int, ...]]]:
+    """The last transaction index, and its entries."""
+    path = segments(made, ".txnindex")[-1]
+    return path, list(ENTRY.iter_unpack(path.read_bytes()))
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_a_changed_entry_is_found(tmp_path: Path, field: str) -> None:
+    made = make(tmp_path)
+    path, rows = index_of(made)
+    changed = list(rows[-1])
+    changed[FIELDS[field]] += 1
+    position = (len(rows) - 1) * ENTRY.size
+    overwrite(path, position, ENTRY.pack(*changed))
+    places = {(finding.file, finding.position) for finding in found(made, "txn-index")}
+    assert (str(path), position) in places
+
+
+def test_a_deleted_entry_is_found_at_its_marker(tmp_path: Path) -> None:
+    made = make(tmp_path)
+    path, rows = index_of(made)
+    remove(path, 0, ENTRY.size)
+    (finding,) = found(made, "txn-index")
+    assert finding.file == str(path)[: -len(".txnindex")] + ".log"
+    assert finding.offset == rows[0][3]
+    position, _ = next(
+        (at, size)
+        for at, size in entries(Path(finding.file))
+        if Path(finding.file).read_bytes()[at : at + 8] == rows[0][3].to_bytes(8, "big")
+    )
+    assert finding.position == position
+    assert str(path) in finding.message
+
+
+def test_a_deleted_file_is_found(tmp_path: Path) -> None:
+    made = make(tmp_path)
+    path, rows = index_of(made)
+    path.unlink()
+    (finding,) = found(made, "txn-index")
+    assert (finding.fault, finding.file, finding.offset) == ("no-txnindex", str(path), rows[0][3])
+    assert f"{len(rows)} aborted transactions end in the segment" in finding.message
+
+
+def test_an_entry_that_was_never_written_is_found(tmp_path: Path) -> None:
+    made = make(tmp_path)
+    path, rows = index_of(made)
+    insert(path, 0, ENTRY.pack(0, 1, rows[0][2] - 2, rows[0][3] - 1, rows[0][4]))
+    (finding,) = found(made, "txn-index")
+    assert (finding.file, finding.position) == (str(path), 0)
+    assert "no abort marker" in finding.message
+
+
+def test_an_entry_twice_is_found(tmp_path: Path) -> None:
+    made = make(tmp_path)
+    path, rows = index_of(made)
+    insert(path, 0, ENTRY.pack(*rows[0]))
+    (finding,) = found(made, "txn-index")
+    assert finding.position == ENTRY.size
+
+
+def test_a_marker_that_was_dropped_is_found(tmp_path: Path) -> None:
+    """Its offset is missing, and the index names it."""
+    made = make(tmp_path)
+    path, rows = index_of(made)
+    log = Path(str(path)[: -len(".txnindex")] + ".log")
+    marker = rows[0][3]
+    position, size = next(
+        (at, size) for at, size in entries(log) if log.read_bytes()[at : at + 8] == marker.to_bytes(8, "big")
+    )
+    remove(log, position, size)
+    findings = audited(made.path).findings
+    assert {(finding.check, finding.offset) for finding in findings} >= {("missing", marker), ("txn-index", marker)}
+
+
+def test_half_an_entry_is_found(tmp_path: Path) -> None:
+    made = make(tmp_path)
+    path, rows = index_of(made)
+    insert(path, len(rows) * ENTRY.size, b"123")
+    (finding,) = found(made, "txn-index")
+    assert "3 bytes" in finding.message
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    return make(tmp_path_factory.mktemp("flipped"))
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_every_flipped_byte_is_found_with_its_entry(log: Made, data: st.DataObject) -> None:
+    path = data.draw(st.sampled_from(segments(log, ".txnindex")))
+    position = data.draw(st.integers(0, path.stat().st_size - 1))
+    bits = data.draw(st.integers(1, 255))
+    flip(path, position, bits)
+    try:
+        findings = found(log, "txn-index")
+    finally:
+        flip(path, position, bits)
+    assert (str(path), position // ENTRY.size * ENTRY.size) in {(each.file, each.position) for each in findings}

@@ -1,0 +1,145 @@
+"""Forcing segments to the disk beside the event loop."""
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from kafkalet.storage.failures import StorageFailed
+from kafkalet.storage.files import Descriptor, descriptors
+from kafkalet.storage.flushing import MOST_JOBS, Flusher
+
+from .place import CONFIG, Place
+
+SMALL = CONFIG._replace(segment_bytes=100)  # every batch in a segment of its own
+
+
+def job(path: Path) -> list[Descriptor]:
+    path.write_bytes(b"x")
+    return descriptors([str(path)])
+
+
+def is_open(descriptor: Descriptor) -> bool:
+    try:
+        os.fstat(descriptor.number)
+    except OSError:
+        return False
+    return True
+
+
+def test_what_follows_follows_when_it_is_asked_for(tmp_path: Path) -> None:
+    flusher, done = Flusher(), []
+    for number in range(3):
+        flusher.submit("a", job(tmp_path / str(number)), lambda error, number=number: done.append(number))
+    with flusher._changed:
+        flusher._changed.wait_for(lambda: not flusher._under_way)
+    assert done == []
+    flusher.collect()
+    assert done == [0, 1, 2]
+    flusher.close()
+
+
+def test_closing_waits_for_everything_and_ends_the_thread(tmp_path: Path) -> None:
+    flusher, done = Flusher(), []
+    flusher.submit("a", job(tmp_path / "a"), done.append)
+    flusher.close()
+    assert done == [None]
+    assert not [thread for thread in threading.enumerate() if thread.name == "kafkalet-flush"]
+
+
+def test_a_flusher_without_work_has_no_thread() -> None:
+    flusher = Flusher()
+    flusher.collect()
+    flusher.close()
+    assert flusher._thread is None
+
+
+def test_a_failure_is_told_with_its_file_and_descriptors_are_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(descriptor: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    flusher, done = Flusher(), []
+    opened = job(tmp_path / "a")
+    flusher.submit("t-0", opened, done.append)
+    flusher.close()
+    assert [(error.strerror, error.filename) for error in done if error is not None] == [
+        ("Input/output error", str(tmp_path / "a"))
+    ]
+    assert not is_open(opened[0])
+    assert "t-0 could not be forced to the disk" in caplog.text
+
+
+def test_not_more_jobs_wait_than_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    most = 0
+    flusher = Flusher()
+
+    def count(descriptor: int) -> None:
+        nonlocal most
+        most = max(most, flusher._under_way)
+
+    monkeypatch.setattr(os, "fsync", count)
+    for number in range(MOST_JOBS * 3):
+        flusher.submit("a", job(tmp_path / str(number % 5)), lambda error: None)
+    flusher.close()
+    assert most <= MOST_JOBS
+
+
+def test_descriptors_are_those_of_what_is_there(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"")
+    opened = descriptors([str(tmp_path / "a"), str(tmp_path / "b"), str(tmp_path)])
+    assert len(opened) == 2
+    for descriptor in opened:
+        descriptor.close()
+
+
+# By a log
+
+
+def test_a_rolled_segment_is_on_disk_some_time_later(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", SMALL, durable=True)
+    place.append(1)
+    place.append(2)
+    place.directory.ground.flusher.wait()
+    assert place.log.recovery_point == 1
+    place.directory.close()
+
+
+def test_a_truncation_in_between_makes_it_void(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", SMALL, durable=True)
+    for number in range(4):
+        place.append(number)
+    place.log.truncate_to(1)
+    place.append(9)
+    place.directory.ground.flusher.wait()
+    assert place.log.recovery_point <= 1
+    place.append(9)
+    place.directory.ground.flusher.wait()
+    assert place.log.recovery_point == 2
+    place.directory.close()
+
+
+def test_a_log_that_could_not_be_forced_goes_offline_and_its_recovery_point_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Place(tmp_path / "data", SMALL, durable=True)
+    place.append(1)
+    real, failures = os.fsync, [OSError(5, "Input/output error")]
+
+    def flaky(descriptor: int) -> None:
+        if failures and threading.current_thread().name == "kafkalet-flush":
+            raise failures.pop()
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", flaky)
+    place.append(2)
+    place.append(3)
+    place.directory.ground.flusher.wait()
+    assert place.log.recovery_point == 0
+    with pytest.raises(StorageFailed, match="Input/output error; t-0 is offline"):
+        place.log.flush()
+    place.directory.close()
+    assert not (place.path / ".kafka_cleanshutdown").exists()

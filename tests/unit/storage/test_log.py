@@ -1,0 +1,646 @@
+"""A log: appends as leader and follower, rolls, reads, truncation, retention, deletion of files."""
+
+import struct
+from pathlib import Path
+
+import pytest
+
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.records.batch import batches
+from kafkalet.protocol.records.build import build_batch
+from kafkalet.protocol.records.record import Record
+from kafkalet.storage.refusals import AppendRefused
+from kafkalet.storage.replicated import UnexpectedOffset
+from kafkalet.storage.values import Isolation
+
+from .place import CONFIG, Place, bases, content, four, index_entries, with_epoch
+from .producing import T0, logged, message_set, produced, record
+
+SMALL = CONFIG._replace(segment_bytes=100)  # every batch in a segment of its own
+DAY_MS = 86_400_000
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path / "data")
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Place:
+    return Place(tmp_path / "data", SMALL)
+
+
+# Appends of a leader
+
+
+def test_an_append_says_where_it_went(place: Place) -> None:
+    place.append(1)
+    place.log.maybe_increment_log_start_offset(1)
+    appended = place.append(5, 9, 7)
+    assert (appended.first_offset, appended.last_offset, appended.max_timestamp) == (1, 3, T0 + 9)
+    assert (appended.log_append_time_ms, appended.log_start_offset, appended.leader_epoch) == (-1, 1, 0)
+    assert not appended.duplicate
+    assert appended.size_bytes == place.log.log_end_metadata().position - place.read(1).position.position
+
+
+def test_entries_get_offsets_and_the_leaders_epoch(place: Place) -> None:
+    place.append(1, 2)
+    place.log.append_as_leader(produced(3), 4)
+    found = list(batches(content(place.read(0))))
+    assert [(batch.base_offset, batch.leader_epoch) for batch in found] == [(0, 0), (2, 4)]
+    assert place.log.latest_epoch == 4
+    assert place.log.end_offset_for_epoch(0) == (0, 2)
+
+
+def test_records_in_memory_that_cannot_be_written_to_are_fine(place: Place) -> None:
+    place.log.append_as_leader(bytes(produced(1)), 0)
+    place.log.append_as_leader(memoryview(bytes(produced(2))), 0)
+    assert place.offsets() == [0, 1]
+
+
+def test_log_append_time_is_told(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", CONFIG._replace(message_timestamp_type="LogAppendTime"))
+    place.clock.advance(77)
+    assert place.append(1).log_append_time_ms == T0 + 77
+
+
+def built(place: Place, *values: bytes, leader_epoch: int = 0) -> bytes:
+    """A batch that is ready for the end of the log."""
+    offset = place.log.log_end_offset
+    records = [Record(offset + n, T0, None, value, ()) for n, value in enumerate(values)]
+    return build_batch(records, base_offset=offset, leader_epoch=leader_epoch)
+
+
+def put(place: Place, *values: bytes, leader_epoch: int = 0) -> None:
+    batch = built(place, *values, leader_epoch=leader_epoch)
+    place.log.append_plain(batch, place.log.log_end_offset + len(values) - 1, T0, leader_epoch)
+
+
+def test_a_batch_that_is_ready_lies_in_the_log_as_any_other(tmp_path: Path) -> None:
+    plain, checked = Place(tmp_path / "plain"), Place(tmp_path / "checked")
+    for values in ((b"a",), (b"b", b"c"), (b"d" * 5000,), (b"e",)):
+        put(plain, *values)
+        checked.log.append_built(built(checked, *values))
+    assert content(plain.read(0)) == content(checked.read(0))
+    assert plain.log.log_end_offset == checked.log.log_end_offset == 5
+    assert plain.log.producers.end_offset == checked.log.producers.end_offset
+    plain.log.flush()
+    checked.log.flush()
+    name = f"{0:020}.index"
+    assert plain.file(name).read_bytes() == checked.file(name).read_bytes()
+
+
+def test_a_batch_that_is_ready_may_begin_a_segment_and_an_epoch(small: Place) -> None:
+    put(small, b"a")
+    put(small, b"b")
+    put(small, b"c", leader_epoch=3)
+    assert bases(small.log) == [0, 1, 2]
+    assert small.log.latest_epoch == 3
+
+
+def test_a_batch_that_is_ready_and_too_large_is_refused(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", CONFIG._replace(max_message_bytes=100))
+    put(place, b"a")
+    with pytest.raises(AppendRefused) as refused:
+        put(place, b"b" * 100)
+    assert refused.value.code == Code.MESSAGE_TOO_LARGE
+    assert place.log.log_end_offset == 1
+
+
+def test_nothing_sent_is_nothing_appended(place: Place) -> None:
+    appended = place.log.append_as_leader(b"", 0)
+    assert (appended.first_offset, appended.last_offset, appended.size_bytes) == (-1, -1, 0)
+    assert place.log.log_end_offset == 0
+
+
+def test_a_duplicate_is_answered_with_what_is_there(place: Place) -> None:
+    for sequence in range(3):
+        place.append(sequence, producer_id=7, producer_epoch=0, base_sequence=sequence)
+    size = place.log.size_bytes
+    again = place.append(1, producer_id=7, producer_epoch=0, base_sequence=1)
+    assert again.duplicate
+    assert (again.first_offset, again.last_offset, again.log_append_time_ms) == (1, 1, T0 + 1)
+    assert (place.log.log_end_offset, place.log.size_bytes) == (3, size)
+
+
+def test_a_sequence_that_does_not_follow_is_refused(place: Place) -> None:
+    place.append(1, producer_id=7, producer_epoch=0, base_sequence=0)
+    with pytest.raises(AppendRefused) as refused:
+        place.append(2, producer_id=7, producer_epoch=0, base_sequence=5)
+    assert refused.value.code is Code.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert place.log.log_end_offset == 1
+
+
+def test_what_is_larger_than_a_segment_is_refused(small: Place) -> None:
+    with pytest.raises(AppendRefused) as refused:
+        small.append(record(value="x" * 200))
+    assert refused.value.code is Code.RECORD_LIST_TOO_LARGE
+    assert four(small.log) == (0, 0, 0, 0)
+
+
+def test_messages_of_old_formats_forget_the_epochs(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data")
+    place.append(1)
+    place.log.append_as_follower(_at(message_set(1, record()), 1))
+    assert place.log.latest_epoch is None
+
+
+def _at(data: bytearray, offset: int) -> bytes:
+    struct.pack_into(">q", data, 0, offset)
+    return bytes(data)
+
+
+# Appends of a follower
+
+
+def test_a_follower_keeps_offsets_epochs_and_bytes(place: Place) -> None:
+    sent = [with_epoch(logged(offset, 2), 3) for offset in (5, 9)]
+    appended = place.log.append_as_follower(b"".join(sent))
+    assert (appended.first_offset, appended.last_offset, appended.leader_epoch) == (5, 10, 3)
+    assert content(place.read(0)) == b"".join(sent)
+    assert place.log.latest_epoch == 3
+    assert place.offsets() == [5, 6, 9, 10]
+
+
+@pytest.mark.parametrize("offsets", [(2, 4), (3, 3), (9, 8), (6, 4)])
+def test_a_follower_refuses_offsets_that_do_not_rise_or_are_there(place: Place, offsets: tuple[int, int]) -> None:
+    place.replicate(logged(0, 3))
+    with pytest.raises(UnexpectedOffset):
+        place.replicate(*[logged(offset) for offset in offsets])
+    assert place.log.log_end_offset == 3
+
+
+def test_a_follower_refuses_damage(place: Place) -> None:
+    data = bytearray(with_epoch(logged(0), 0))
+    data[-1] ^= 1
+    with pytest.raises(KafkaError) as refused:
+        place.log.append_as_follower(data)
+    assert refused.value.code is Code.CORRUPT_MESSAGE
+
+
+def test_a_follower_leaves_out_what_is_cut_off(place: Place) -> None:
+    sent = with_epoch(logged(0, 2), 0)
+    place.log.append_as_follower(sent + with_epoch(logged(2), 0)[:-1])
+    assert (place.log.log_end_offset, place.log.size_bytes) == (2, len(sent))
+    assert place.log.append_as_follower(b"").first_offset == -1
+
+
+# Rolls
+
+
+def test_a_new_segment_begins_with_the_first_offset_that_did_not_fit(small: Place) -> None:
+    small.append(1, 2)
+    small.append(3)
+    assert bases(small.log) == [0, 2]
+
+
+def test_a_followers_gap_is_not_filled_by_the_new_segment(small: Place) -> None:
+    small.replicate(logged(0))
+    small.replicate(logged(50))
+    assert bases(small.log) == [0, 50]
+
+
+def test_an_old_format_does_not_say_its_first_offset_so_the_segment_begins_low(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", CONFIG._replace(segment_bytes=60))
+    place.replicate(logged(0, ts=5))
+    far = 3 * 2**31
+    place.log.append_as_follower(_at(message_set(1, record()), far))
+    assert bases(place.log) == [0, far - (2**31 - 1)]
+    assert place.offsets() == [0, far]
+
+
+def test_a_roll_takes_a_snapshot_of_the_producers(small: Place) -> None:
+    small.append(1, producer_id=7, producer_epoch=0, base_sequence=0)
+    small.append(2)
+    assert small.file("00000000000000000001.snapshot").exists()
+
+
+def test_a_roll_completes_and_writes_the_indexes(small: Place) -> None:
+    small.append(1)
+    small.append(2)
+    assert small.file("00000000000000000000.index").read_bytes() == b""
+    assert small.file("00000000000000000000.timeindex").stat().st_size == 12
+
+
+def test_a_roll_by_the_time_of_records(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", CONFIG._replace(segment_ms=1000))
+    place.append(0)
+    place.append(1000)
+    place.append(1001)
+    assert bases(place.log) == [0, 2]
+
+
+def test_a_refused_append_leaves_the_segment_that_was_begun_for_it(small: Place) -> None:
+    """As in Kafka, which begins the segment before it looks at the producer."""
+    small.append(1, producer_id=7, producer_epoch=0, base_sequence=0)
+    with pytest.raises(AppendRefused):
+        small.append(2, producer_id=7, producer_epoch=0, base_sequence=5)
+    assert bases(small.log) == [0, 1]
+    assert four(small.log) == (0, 1, 1, 1)
+
+
+def test_an_index_without_room_makes_a_segment_for_each_append(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", CONFIG._replace(segment_index_bytes=4))
+    for number in range(3):
+        place.append(number)
+    assert bases(place.log) == [0, 1, 2]
+    assert place.offsets() == [0, 1, 2]
+
+
+def test_a_full_index_makes_a_new_segment(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", CONFIG._replace(segment_index_bytes=40, index_interval_bytes=0))
+    for number in range(8):
+        place.append(number)
+    assert bases(place.log) == [0, 3, 6]
+
+
+def test_the_log_is_flushed_after_so_many_records(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", CONFIG._replace(flush_messages=3))
+    place.append(1, 2)
+    assert place.log.recovery_point == 0
+    place.append(3)
+    assert place.log.recovery_point == 3
+
+
+def test_a_roll_flushes_what_is_before_it(small: Place) -> None:
+    small.append(1)
+    assert small.log.recovery_point == 0
+    small.append(2)
+    assert small.log.recovery_point == 1
+
+
+# Reads
+
+
+def test_a_read_ends_with_its_segment(small: Place) -> None:
+    small.append(1)
+    small.append(2)
+    found = small.read(0)
+    assert [batch.base_offset for batch in batches(content(found))] == [0]
+
+
+@pytest.mark.parametrize("offset", [-1, 1, 5])
+def test_reads_outside_of_log_start_and_end_are_out_of_range(place: Place, offset: int) -> None:
+    place.append(1, 2, 3, 4)
+    place.log.maybe_increment_log_start_offset(2)
+    with pytest.raises(KafkaError) as refused:
+        place.read(offset)
+    assert refused.value.code is Code.OFFSET_OUT_OF_RANGE
+
+
+@pytest.mark.parametrize("isolation", list(Isolation))
+def test_at_the_end_there_is_nothing_and_that_is_no_error(place: Place, isolation: Isolation) -> None:
+    place.append(1, 2)
+    found = place.read(2, isolation)
+    assert (found.records, found.position) == (b"", place.log.log_end_metadata())
+
+
+def test_a_consumer_sees_up_to_the_high_watermark(place: Place) -> None:
+    place.append(1, 2)
+    size = place.log.size_bytes
+    place.append(3, visible=False)
+    assert len(place.read(0, Isolation.HIGH_WATERMARK).records) == size
+    assert place.read(2, Isolation.HIGH_WATERMARK).records == b""
+    assert place.read(3, Isolation.HIGH_WATERMARK).records == b""
+    assert len(place.read(0).records) == place.log.size_bytes
+
+
+def test_between_high_watermark_and_end_the_place_is_that_of_the_offset(place: Place) -> None:
+    place.append(1, 2)
+    place.append(3, visible=False)
+    size = place.log.size_bytes
+    place.append(4, visible=False)
+    assert place.read(3, Isolation.HIGH_WATERMARK).position == (3, 0, size)
+
+
+def test_read_committed_sees_up_to_the_last_stable_offset(place: Place) -> None:
+    place.append(1)
+    size = place.log.size_bytes
+    place.append(2, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
+    assert len(place.read(0, Isolation.LAST_STABLE).records) == size
+    assert place.read(1, Isolation.LAST_STABLE).records == b""
+
+
+def test_only_read_committed_gets_aborted_transactions(place: Place) -> None:
+    place.append(1, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
+    place.end_transaction(7, commit=False)
+    assert place.read(0, Isolation.LAST_STABLE).aborted == [(7, 0, 1, 2)]
+    assert place.read(2, Isolation.LAST_STABLE).aborted == []
+    assert place.read(0, Isolation.HIGH_WATERMARK).aborted is None
+    assert place.read(0).aborted is None
+
+
+def test_aborted_transactions_are_searched_in_later_segments(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", CONFIG._replace(segment_bytes=170))
+    place.append(1, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
+    place.append(2)
+    place.append(3)
+    place.append(4)
+    place.end_transaction(7, commit=False)
+    place.append(5)
+    assert len(bases(place.log)) > 2
+    assert place.read(0, Isolation.LAST_STABLE).aborted == [(7, 0, 4, 5)]
+
+
+def test_aborted_transactions_behind_the_next_index_entry_are_not_told(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", CONFIG._replace(index_interval_bytes=0))
+    size = len(produced(1))
+    for producer_id in (7, 8):
+        place.append(1, producer_id=producer_id, producer_epoch=0, base_sequence=0, transactional=True)
+        place.end_transaction(producer_id, commit=False)
+    dense = place.read(0, Isolation.LAST_STABLE, max_bytes=size).aborted
+    assert dense == [(7, 0, 1, 2)]
+    sparse = Place(tmp_path / "sparse")
+    for producer_id in (7, 8):
+        sparse.append(1, producer_id=producer_id, producer_epoch=0, base_sequence=0, transactional=True)
+        sparse.end_transaction(producer_id, commit=False)
+    assert sparse.read(0, Isolation.LAST_STABLE, max_bytes=size).aborted == [(7, 0, 1, 2), (8, 2, 3, 4)]
+
+
+def test_an_offset_in_a_hole_reads_the_next_entry_also_of_the_next_segment(small: Place) -> None:
+    small.replicate(logged(0))
+    small.replicate(logged(50))
+    assert [batch.base_offset for batch in batches(content(small.read(20)))] == [50]
+    assert small.read(20).position == (20, 50, 0)
+
+
+def test_a_hole_at_the_end_reads_nothing(small: Place) -> None:
+    small.replicate(logged(0))
+    small.replicate(logged(50))
+    small.log.local.update_end(70)
+    assert small.read(60).records == b""
+
+
+def test_the_log_start_may_lie_inside_an_entry_which_is_read_whole(place: Place) -> None:
+    place.append(1, 2, 3)
+    place.log.maybe_increment_log_start_offset(2)
+    assert [batch.base_offset for batch in batches(content(place.read(2)))] == [0]
+
+
+def test_a_negative_limit_is_refused_only_where_there_is_something(place: Place) -> None:
+    place.append(1)
+    assert place.log.read(1, -1, Isolation.LOG_END, True).records == b""
+    with pytest.raises(KafkaError) as refused:
+        place.log.read(0, -1, Isolation.LOG_END, True)
+    assert refused.value.code is Code.UNKNOWN_SERVER_ERROR
+
+
+def test_an_offset_outside_the_log_has_no_place(place: Place) -> None:
+    place.append(1)
+    assert place.log.offset_metadata(0) == (0, 0, 0)
+    assert place.log.offset_metadata(9).offset_only
+
+
+# Epochs
+
+
+def test_the_end_of_the_latest_epoch_is_the_log_end(place: Place) -> None:
+    place.log.assign_epoch_start_offset(0, 0)
+    assert place.log.end_offset_for_epoch(0) == (0, 0)
+    place.append(1, 2)
+    assert place.log.end_offset_for_epoch(0) == (0, 2)
+    assert place.log.end_offset_for_epoch(1) == (-1, -1)
+
+
+def test_a_truncation_forgets_later_epochs(place: Place) -> None:
+    place.append(1, 2)
+    place.log.append_as_leader(produced(3), 4)
+    place.log.truncate_to(2)
+    assert place.log.latest_epoch == 0
+
+
+def test_a_truncation_at_the_end_forgets_an_epoch_that_wrote_nothing(place: Place) -> None:
+    place.append(1, 2)
+    place.log.assign_epoch_start_offset(5, 2)
+    assert not place.log.truncate_to(2)
+    assert place.log.latest_epoch == 0
+
+
+# Truncation
+
+
+def test_a_truncation_drops_whole_entries(place: Place) -> None:
+    place.append(1, 2, 3)
+    place.append(4, 5, 6)
+    assert place.log.truncate_to(4)
+    assert place.offsets() == [0, 1, 2]
+    assert place.log.log_end_offset == 4  # as asked: in Kafka too
+    place.append(7)
+    assert place.offsets() == [0, 1, 2, 4]
+
+
+def test_a_truncation_drops_segments_and_their_snapshots(small: Place) -> None:
+    for number in range(5):
+        small.append(number)
+    assert small.log.truncate_to(2)
+    assert bases(small.log) == [0, 1, 2]
+    assert small.offsets() == [0, 1]
+    assert [name for name in small.names() if name.endswith(".snapshot")] == [
+        "00000000000000000001.snapshot",
+        "00000000000000000002.snapshot",
+    ]
+    small.append(9)
+    assert small.offsets() == [0, 1, 2]
+
+
+def test_a_truncated_log_takes_appends_where_it_was_cut(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", CONFIG._replace(index_interval_bytes=0))
+    for number in range(5):
+        place.append(number)
+    place.log.truncate_to(3)
+    for number in range(3):
+        place.append(10 + number)
+    place.log.flush()
+    assert place.offsets() == [0, 1, 2, 3, 4, 5]
+    entries = index_entries(place.file("00000000000000000000.index"))
+    assert [offset for offset, _ in entries] == [1, 2, 4, 5]
+
+
+def test_a_negative_truncation_is_a_bug(place: Place) -> None:
+    with pytest.raises(ValueError, match="can not be truncated"):
+        place.log.truncate_to(-1)
+
+
+def test_producers_are_known_again_after_a_truncation(place: Place) -> None:
+    for sequence in range(3):
+        place.append(sequence, producer_id=7, producer_epoch=0, base_sequence=sequence)
+    place.log.truncate_to(1)
+    assert place.append(9, producer_id=7, producer_epoch=0, base_sequence=1).first_offset == 1
+
+
+def test_everything_can_be_dropped(small: Place) -> None:
+    for number in range(3):
+        small.append(number, producer_id=7, producer_epoch=0, base_sequence=number)
+    small.log.truncate_fully_and_start_at(100)
+    assert bases(small.log) == [100]
+    assert small.log.latest_epoch is None
+    assert small.append(1, producer_id=7, producer_epoch=0, base_sequence=77).first_offset == 100
+
+
+def test_everything_can_be_dropped_to_go_on_at_the_same_place(place: Place) -> None:
+    place.append(1, 2)
+    place.log.truncate_fully_and_start_at(0)
+    assert place.append(1).first_offset == 0
+    assert place.offsets() == [0]
+
+
+# Retention
+
+
+def retained(place: Place) -> list[int]:
+    place.log.apply_retention()
+    return bases(place.log)
+
+
+def test_segments_older_than_retention_go(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", SMALL._replace(retention_ms=1000))
+    for number in range(3):
+        place.append(number * 400)
+    place.clock.advance(1000)
+    assert retained(place) == [0, 1, 2]
+    place.clock.advance(1)
+    assert retained(place) == [1, 2]
+    assert place.log.log_start_offset == 1
+
+
+def test_the_time_of_records_counts_not_that_of_their_append(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", SMALL._replace(retention_ms=1000))
+    place.append(-2000)
+    place.append(0)
+    assert retained(place) == [1]
+
+
+def test_a_younger_segment_keeps_older_ones_behind_it(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", SMALL._replace(retention_ms=1000))
+    place.append(0)
+    place.append(-5000)
+    place.append(0)
+    assert retained(place) == [0, 1, 2]
+
+
+def test_where_all_are_old_the_active_one_goes_too_and_a_new_one_begins(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", SMALL._replace(retention_ms=1000))
+    for number in range(3):
+        place.append(number)
+    place.clock.advance(DAY_MS)
+    assert place.log.apply_retention() == 3
+    assert bases(place.log) == [3]
+    assert four(place.log) == (3, 3, 3, 3)
+    assert place.log.apply_retention() == 0
+    assert place.append(DAY_MS).first_offset == 3
+
+
+def test_an_empty_active_segment_stays(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", CONFIG._replace(retention_ms=1000, retention_bytes=0))
+    place.clock.advance(DAY_MS)
+    assert place.log.apply_retention() == 0
+    assert bases(place.log) == [0]
+
+
+def test_what_is_not_below_the_high_watermark_stays(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", SMALL._replace(retention_ms=1000))
+    for number in range(3):
+        place.append(number, visible=False)
+    place.clock.advance(DAY_MS)
+    assert retained(place) == [0, 1, 2]
+    place.log.maybe_increment_high_watermark(2)
+    assert retained(place) == [2]
+
+
+def test_segments_beyond_the_size_go(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", SMALL._replace(retention_bytes=2 * len(produced(1))))
+    for number in range(5):
+        place.append(number)
+    assert retained(place) == [3, 4]
+
+
+def test_a_segment_that_is_partly_beyond_the_size_stays(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", SMALL._replace(retention_bytes=2 * len(produced(1)) + 1))
+    for number in range(5):
+        place.append(number)
+    assert retained(place) == [2, 3, 4]
+
+
+def test_no_limits_keep_everything(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", SMALL._replace(retention_ms=-1, retention_bytes=-1))
+    for number in range(3):
+        place.append(number)
+    place.clock.advance(1000 * DAY_MS)
+    assert retained(place) == [0, 1, 2]
+
+
+def test_segments_below_the_log_start_go_whatever_the_policy(tmp_path: Path) -> None:
+    policy = frozenset({"compact"})
+    place = Place(tmp_path / "data", SMALL._replace(cleanup_policy=policy, retention_ms=0, retention_bytes=0))
+    for number in range(4):
+        place.append(record(key="k", ts=T0 + number))
+    place.log.maybe_increment_log_start_offset(2)
+    assert retained(place) == [2, 3]
+    place.log.maybe_increment_log_start_offset(4)
+    assert retained(place) == [3]
+
+
+def test_producers_are_forgotten_once_they_have_been_silent_for_their_expiration(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", SMALL)
+    place.append(1, producer_id=7, producer_epoch=0, base_sequence=0)
+    place.log.remove_expired_producers(DAY_MS)
+    assert len(place.log.producers) == 1
+    place.clock.advance(2 * DAY_MS)
+    place.log.remove_expired_producers(DAY_MS)
+    assert len(place.log.producers) == 0
+
+
+def test_log_is_flushed_once_its_flush_ms_have_passed(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", SMALL._replace(flush_ms=500))
+    place.append(1)
+    place.clock.advance(499)
+    place.log.flush_if_due()
+    assert place.log.recovery_point == 0
+    place.clock.advance(1)
+    place.log.flush_if_due()
+    assert place.log.recovery_point == 1
+
+
+# Files of deleted segments
+
+
+def test_deleted_segments_are_renamed_and_go_after_the_delay(small: Place) -> None:
+    for number in range(3):
+        small.append(number)
+    small.log.maybe_increment_log_start_offset(2)
+    found = small.read(2)
+    before = small.log.local.read(0, 100, True, small.log.log_end_metadata(), False)
+    small.log.apply_retention()
+    assert "00000000000000000000.log.deleted" in small.names()
+    small.clock.advance(59_999)
+    assert "00000000000000000000.log.deleted" in small.names()
+    small.clock.advance(1)
+    assert not [name for name in small.names() if name.endswith(".deleted")]
+    assert [batch.base_offset for batch in batches(content(before))] == [0]
+    assert [batch.base_offset for batch in batches(content(found))] == [2]
+
+
+def test_what_is_still_to_be_deleted_goes_at_a_clean_stop(small: Place) -> None:
+    for number in range(3):
+        small.append(number)
+    small.log.truncate_fully_and_start_at(0)
+    small.reopen()
+    assert not [name for name in small.names() if name.endswith(".deleted")]
+
+
+# Configuration
+
+
+def test_a_new_configuration_holds_from_the_next_append_on(place: Place) -> None:
+    place.append(1)
+    place.append(2)
+    place.log.reconfigure(SMALL)
+    place.append(3)
+    assert bases(place.log) == [0, 2]
+    assert place.log.config is SMALL
+
+
+def test_a_change_to_an_old_format_forgets_the_epochs(place: Place) -> None:
+    place.append(1)
+    place.log.reconfigure(CONFIG._replace(record_version=1))
+    assert place.log.latest_epoch is None

@@ -1,0 +1,399 @@
+"""The four offsets of a log: every occasion on which they move, and the order they keep."""
+
+from pathlib import Path
+
+import pytest
+
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.storage.values import Isolation, LogOffsetMetadata
+
+from .place import CONFIG, Place, four
+from .producing import logged, marker
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path / "data")
+
+
+SMALL = CONFIG._replace(segment_bytes=100)  # every batch in a segment of its own
+
+
+# A new log
+
+
+def test_all_offsets_of_a_new_log_are_zero(place: Place) -> None:
+    assert four(place.log) == (0, 0, 0, 0)
+    assert place.log.first_unstable_offset is None
+    assert place.log.log_end_metadata() == place.log.high_watermark_metadata() == (0, 0, 0)
+
+
+# The log end offset
+
+
+def test_the_end_moves_behind_what_is_appended(place: Place) -> None:
+    place.append(1, 2, 3, visible=False)
+    assert place.log.log_end_offset == 3
+    place.append(4, visible=False)
+    assert place.log.log_end_offset == 4
+    assert place.log.log_end_metadata() == (4, 0, place.log.size_bytes)
+
+
+def test_the_end_takes_its_new_place_with_a_roll_and_keeps_its_value(place: Place) -> None:
+    place.append(1, 2, 3)
+    place.log.roll()
+    assert place.log.log_end_metadata() == (3, 3, 0)
+
+
+def test_a_refused_append_moves_nothing(place: Place) -> None:
+    place.append(1, 2, 3)
+    before = four(place.log), place.log.size_bytes
+    with pytest.raises(KafkaError):
+        place.append(4, set={"crc": 1})
+    assert (four(place.log), place.log.size_bytes) == before
+
+
+def test_a_follower_takes_over_gaps(place: Place) -> None:
+    place.replicate(logged(0, 2), logged(7, 3))
+    assert place.log.log_end_offset == 10
+
+
+# The high watermark: the leader's door
+
+
+def test_an_append_leaves_the_high_watermark(place: Place) -> None:
+    place.append(1, 2, 3, visible=False)
+    assert four(place.log) == (0, 0, 0, 3)
+
+
+def test_a_leader_raises_the_high_watermark(place: Place) -> None:
+    place.append(1, 2, visible=False)
+    place.append(3, visible=False)
+    assert place.log.maybe_increment_high_watermark(2)
+    assert four(place.log) == (0, 2, 2, 3)
+    assert place.log.maybe_increment_high_watermark(3)
+    assert place.log.high_watermark == 3
+
+
+def test_a_leader_never_lowers_it(place: Place) -> None:
+    place.append(1, 2, 3)
+    assert not place.log.maybe_increment_high_watermark(1)
+    assert not place.log.maybe_increment_high_watermark(3)
+    assert place.log.high_watermark == 3
+
+
+def test_a_leader_cannot_raise_it_past_the_end(place: Place) -> None:
+    place.append(1, 2, 3)
+    with pytest.raises(ValueError, match="past the log end offset"):
+        place.log.maybe_increment_high_watermark(4)
+    assert place.log.high_watermark == 3
+
+
+def test_the_same_offset_in_a_newer_segment_counts_as_a_move(place: Place) -> None:
+    place.append(1, 2, 3, visible=False)
+    place.log.update_high_watermark(2)
+    place.log.high_watermark_metadata()
+    assert not place.log.maybe_increment_high_watermark(LogOffsetMetadata(2, 0, 0))
+    assert place.log.maybe_increment_high_watermark(LogOffsetMetadata(2, 2, 0))
+
+
+def test_its_place_is_looked_up_when_it_is_not_known(place: Place) -> None:
+    place.append(1, 2, visible=False)
+    size = place.log.size_bytes
+    place.append(3, 4, visible=False)
+    place.log.maybe_increment_high_watermark(2)
+    assert place.log.high_watermark_metadata() == (2, 0, size)
+    place.log.maybe_increment_high_watermark(LogOffsetMetadata(4, 0, place.log.size_bytes))
+    assert place.log.high_watermark_metadata() == place.log.log_end_metadata()
+
+
+# The high watermark: the follower's door
+
+
+def test_a_follower_takes_the_high_watermark_as_far_as_its_log_reaches(place: Place) -> None:
+    place.append(1, 2, 3, visible=False)
+    assert place.log.update_high_watermark(10) == 3
+    assert place.log.high_watermark_metadata() == place.log.log_end_metadata()
+
+
+def test_a_follower_does_not_take_it_below_its_log_start(place: Place) -> None:
+    place.append(1, 2, 3)
+    place.log.maybe_increment_log_start_offset(2)
+    assert place.log.update_high_watermark(1) == 2
+
+
+def test_a_follower_takes_a_lower_one(place: Place) -> None:
+    place.append(1, 2, 3)
+    assert place.log.update_high_watermark(1) == 1
+    assert four(place.log) == (0, 1, 1, 3)
+
+
+# The high watermark and the end
+
+
+def test_a_truncation_takes_the_high_watermark_down(place: Place) -> None:
+    place.append(1, 2)
+    place.append(3)
+    place.log.truncate_to(2)
+    assert four(place.log) == (0, 2, 2, 2)
+    assert place.log.high_watermark_metadata() == place.log.log_end_metadata()
+
+
+def test_a_truncation_above_it_leaves_the_high_watermark(place: Place) -> None:
+    place.append(1, 2)
+    place.append(3, visible=False)
+    place.append(4, visible=False)
+    place.log.truncate_to(3)
+    assert four(place.log) == (0, 2, 2, 3)
+
+
+def test_a_roll_brings_the_high_watermark_at_the_end_to_the_new_segment(place: Place) -> None:
+    place.append(1, 2)
+    place.log.roll()
+    assert place.log.high_watermark_metadata() == (2, 2, 0)
+
+
+# The last stable offset
+
+
+def test_without_transactions_it_is_the_high_watermark(place: Place) -> None:
+    place.append(1, 2)
+    place.append(3, visible=False)
+    assert place.log.last_stable_offset == place.log.high_watermark == 2
+    assert place.log.last_stable_metadata() == place.log.high_watermark_metadata()
+
+
+def test_an_open_transaction_holds_it_back(place: Place) -> None:
+    place.append(1)
+    size = place.log.size_bytes
+    place.append(2, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
+    place.append(3)
+    assert four(place.log) == (0, 1, 3, 3)
+    assert place.log.first_unstable_offset == 1
+    assert place.log.last_stable_metadata() == (1, 0, size)
+
+
+def test_it_is_not_past_the_high_watermark(place: Place) -> None:
+    place.append(1)
+    place.append(2, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True, visible=False)
+    assert four(place.log) == (0, 1, 1, 2)
+
+
+@pytest.mark.parametrize("commit", [True, False])
+def test_the_end_of_the_transaction_frees_it(place: Place, commit: bool) -> None:
+    place.append(1, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
+    place.end_transaction(7, commit=commit)
+    assert four(place.log) == (0, 2, 2, 2)
+
+
+def test_the_oldest_open_transaction_counts(place: Place) -> None:
+    place.append(1, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
+    place.append(2, producer_id=8, producer_epoch=0, base_sequence=0, transactional=True)
+    place.end_transaction(7, commit=True)
+    assert place.log.last_stable_offset == 1
+    place.end_transaction(8, commit=True)
+    assert place.log.last_stable_offset == 4
+
+
+def test_a_transaction_is_undecided_until_its_marker_is_below_the_high_watermark(place: Place) -> None:
+    place.append(1, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
+    place.end_transaction(7, commit=True, visible=False)
+    place.append(2, visible=False)
+    assert four(place.log) == (0, 0, 1, 3)
+    place.log.maybe_increment_high_watermark(2)
+    assert four(place.log) == (0, 2, 2, 3)
+
+
+def test_a_follower_sees_transactions_too(place: Place) -> None:
+    place.replicate(logged(0), logged(1, 2, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True))
+    place.log.update_high_watermark(3)
+    assert four(place.log) == (0, 1, 3, 3)
+    place.replicate(marker(3, 7, commit=False))
+    place.log.update_high_watermark(4)
+    assert four(place.log) == (0, 4, 4, 4)
+
+
+def test_a_truncation_into_a_transaction_leaves_it_open(place: Place) -> None:
+    place.append(1, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
+    place.end_transaction(7, commit=True)
+    place.append(2)
+    place.log.truncate_to(1)
+    place.log.maybe_increment_high_watermark(1)
+    assert four(place.log) == (0, 0, 1, 1)
+
+
+def test_a_truncation_below_a_transaction_forgets_it(place: Place) -> None:
+    place.append(1)
+    place.append(2, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
+    place.log.truncate_to(1)
+    assert four(place.log) == (0, 1, 1, 1)
+
+
+def test_the_place_of_a_transaction_that_was_read_from_a_snapshot_is_looked_up(place: Place) -> None:
+    place.append(1)
+    size = place.log.size_bytes
+    place.append(2, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
+    assert place.reopen().last_stable_metadata() == (1, 0, size)
+
+
+def test_damage_is_not_taken_for_an_unknown_place(place: Place) -> None:
+    place.append(1)
+    place.append(2)
+    place.log.segments.active._file.write(bytes(12), 0)
+    with pytest.raises(KafkaError) as refused:
+        place.log.offset_metadata(1)
+    assert refused.value.code is Code.CORRUPT_MESSAGE
+
+
+# DeleteRecords into an open transaction: measured on Apache Kafka 3.9.2 and 4.4.0
+
+
+def transaction_of_three_batches(place: Place) -> None:
+    for batch in range(3):
+        place.append(1, 2, 3, producer_id=7, producer_epoch=0, base_sequence=3 * batch, transactional=True)
+
+
+@pytest.mark.parametrize(("start", "stable_4", "stable_3"), [(1, 0, 1), (3, 3, 3), (4, 3, 4), (7, 6, 7), (9, 9, 9)])
+def test_the_log_start_inside_an_open_transaction(tmp_path: Path, start: int, stable_4: int, stable_3: int) -> None:
+    for lifts, stable in ((False, stable_4), (True, stable_3)):
+        place = Place(tmp_path / str(lifts), CONFIG._replace(lifts_unstable_to_log_start=lifts))
+        transaction_of_three_batches(place)
+        place.log.maybe_increment_log_start_offset(start)
+        assert four(place.log) == (start, stable, 9, 9)
+        place.end_transaction(7, commit=True)
+        assert four(place.log) == (start, 10, 10, 10)
+
+
+@pytest.mark.parametrize(
+    ("start", "stable_4", "stable_3"), [(2, 3, 3), (3, 3, 3), (4, 3, 4), (5, 5, 5), (6, 5, 6), (7, 7, 7), (8, 7, 8)]
+)
+def test_the_log_start_around_and_behind_an_open_transaction(
+    tmp_path: Path, start: int, stable_4: int, stable_3: int
+) -> None:
+    for lifts, stable in ((False, stable_4), (True, stable_3)):
+        place = Place(tmp_path / str(lifts), CONFIG._replace(lifts_unstable_to_log_start=lifts))
+        place.append(1, 2, 3)
+        place.append(1, 2, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
+        place.append(1, 2, producer_id=7, producer_epoch=0, base_sequence=2, transactional=True)
+        place.append(1, 2, 3)
+        place.log.maybe_increment_log_start_offset(start)
+        assert four(place.log) == (start, stable, 10, 10)
+
+
+def test_the_rule_can_change_with_the_configuration(place: Place) -> None:
+    transaction_of_three_batches(place)
+    place.log.maybe_increment_log_start_offset(4)
+    assert place.log.last_stable_offset == 3
+    place.log.reconfigure(CONFIG._replace(lifts_unstable_to_log_start=True))
+    assert place.log.last_stable_offset == 4
+
+
+# The log start offset
+
+
+def test_delete_records_raises_the_log_start(place: Place) -> None:
+    place.append(1, 2, 3)
+    assert place.log.maybe_increment_log_start_offset(2)
+    assert four(place.log) == (2, 3, 3, 3)
+
+
+def test_the_log_start_never_goes_back_by_that_door(place: Place) -> None:
+    place.append(1, 2, 3)
+    place.log.maybe_increment_log_start_offset(2)
+    assert not place.log.maybe_increment_log_start_offset(1)
+    assert not place.log.maybe_increment_log_start_offset(2)
+    assert place.log.log_start_offset == 2
+
+
+def test_the_log_start_cannot_pass_the_high_watermark(place: Place) -> None:
+    place.append(1, 2, visible=False)
+    place.append(3, visible=False)
+    place.log.maybe_increment_high_watermark(2)
+    with pytest.raises(KafkaError) as refused:
+        place.log.maybe_increment_log_start_offset(3)
+    assert refused.value.code is Code.OFFSET_OUT_OF_RANGE
+    assert place.log.log_start_offset == 0
+
+
+def test_a_raised_log_start_takes_recovery_point_and_epochs_along(place: Place) -> None:
+    place.log.assign_epoch_start_offset(0, 0)
+    place.append(1, 2, 3)
+    place.log.maybe_increment_log_start_offset(2)
+    assert place.log.recovery_point == 2
+    assert place.log.epochs.earliest == (0, 2)
+
+
+def test_a_truncation_below_it_takes_the_log_start_down(place: Place) -> None:
+    place.append(1, 2)
+    place.append(3, 4)
+    place.log.maybe_increment_log_start_offset(3)
+    place.log.truncate_to(2)
+    assert four(place.log) == (2, 2, 2, 2)
+
+
+def test_a_truncation_above_it_leaves_the_log_start(place: Place) -> None:
+    place.append(1, 2)
+    place.append(3, 4)
+    place.log.maybe_increment_log_start_offset(1)
+    place.log.truncate_to(2)
+    assert four(place.log) == (1, 2, 2, 2)
+
+
+def test_a_truncation_of_everything_sets_all_offsets(place: Place) -> None:
+    place.append(1, 2)
+    place.log.truncate_fully_and_start_at(40)
+    assert four(place.log) == (40, 40, 40, 40)
+    place.log.truncate_fully_and_start_at(7, 3)
+    assert (place.log.log_start_offset, place.log.log_end_offset) == (3, 7)
+
+
+def test_a_truncation_below_the_first_segment_starts_there(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", SMALL)
+    for number in range(4):
+        place.append(number)
+    place.log.maybe_increment_log_start_offset(3)
+    place.log.apply_retention()
+    place.log.truncate_to(1)
+    assert four(place.log) == (1, 1, 1, 1)
+
+
+def test_retention_raises_the_log_start(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", SMALL._replace(retention_bytes=0, retention_ms=-1))
+    for number in range(4):
+        place.append(number)
+    place.log.apply_retention()
+    assert four(place.log) == (4, 4, 4, 4)
+
+
+def test_the_log_start_is_the_first_segment_after_a_start_without_checkpoint(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", SMALL)
+    for number in range(4):
+        place.append(number)
+    place.log.maybe_increment_log_start_offset(2)
+    place.log.apply_retention()
+    place.directory.close()
+    (tmp_path / "data" / "log-start-offset-checkpoint").unlink()
+    place.open()
+    assert four(place.log) == (2, 4, 4, 4)
+
+
+def test_all_offsets_outlive_a_clean_stop(place: Place) -> None:
+    place.append(1, 2, 3)
+    place.append(4, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
+    place.append(5, visible=False)
+    place.log.maybe_increment_log_start_offset(2)
+    before = four(place.log)
+    assert before == (2, 3, 4, 5)
+    assert four(place.reopen()) == before
+
+
+def test_bounds_of_readers_are_the_offsets(place: Place) -> None:
+    place.append(1)
+    place.append(2, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
+    place.append(3, visible=False)
+    assert [isolation.bound(place.log) for isolation in Isolation] == [3, 2, 1]
+
+
+def test_it_says_what_it_is(place: Place) -> None:
+    place.append(1)
+    assert repr(place.log) == "<Log t-0 start 0 stable 1 high watermark 1 end 1>"

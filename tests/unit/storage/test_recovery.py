@@ -1,0 +1,364 @@
+"""Opening a log: after a clean stop without reading it, after a crash with what is whole; strays; damage."""
+
+import logging
+import os
+import struct
+from pathlib import Path
+
+import pytest
+
+from kafkalet.protocol.records.batch import batches
+from kafkalet.storage import scan
+from kafkalet.storage.failures import StorageFailed
+
+from .place import CONFIG, Place, bases, content, four, index_entries, time_entries, with_epoch
+from .producing import T0, logged, message_set, produced, record
+
+SMALL = CONFIG._replace(segment_bytes=100)  # every batch in a segment of its own
+DENSE = CONFIG._replace(index_interval_bytes=0)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path / "data", DENSE)
+
+
+def filled(tmp_path: Path) -> Place:
+    place = Place(tmp_path / "data", SMALL)
+    for number in range(5):
+        place.append(number)
+    return place
+
+
+# After a clean stop
+
+
+def test_a_clean_log_is_opened_without_reading_its_entries(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(20):
+        place.append(number, producer_id=7, producer_epoch=0, base_sequence=number)
+    place.directory.close()
+    monkeypatch.setattr(scan, "entries", None)
+    place.open()
+    assert four(place.log) == (0, 20, 20, 20)
+    assert place.log.recovery_point == 20
+    assert place.append(1, producer_id=7, producer_epoch=0, base_sequence=20).first_offset == 20
+
+
+def test_the_indexes_of_a_clean_log_are_used_and_go_on(place: Place) -> None:
+    for number in range(3):
+        place.append(number)
+    place.reopen()
+    for number in range(3, 6):
+        place.append(number)
+    place.directory.close()
+    assert [offset for offset, _ in index_entries(place.file("00000000000000000000.index"))] == [1, 2, 4, 5]
+    assert time_entries(place.file("00000000000000000000.timeindex")) == [(T0 + n, n) for n in (1, 2, 4, 5)]
+
+
+def test_an_open_transaction_stays_open(place: Place) -> None:
+    place.append(1)
+    place.append(2, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
+    place.reopen()
+    assert place.log.last_stable_offset == 1
+    place.end_transaction(7, commit=False)
+    assert place.log.last_stable_offset == 3
+    assert place.reopen().last_stable_offset == 3
+
+
+def test_an_empty_log_stays_empty(place: Place) -> None:
+    assert four(place.reopen()) == (0, 0, 0, 0)
+    place.log.truncate_fully_and_start_at(33)
+    assert four(place.reopen()) == (33, 33, 33, 33)
+
+
+def test_a_lost_index_is_built_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    place = Place(tmp_path / "data", DENSE)
+    for number in range(4):
+        place.append(number)
+    place.directory.close()
+    expected = index_entries(place.file("00000000000000000000.index"))
+    place.file("00000000000000000000.index").unlink()
+    place.open()
+    assert "00000000000000000000.log has no good index beside it" in caplog.text
+    assert place.offsets() == [0, 1, 2, 3]
+    place.directory.close()
+    assert index_entries(place.file("00000000000000000000.index")) == expected
+
+
+def test_lost_time_index_is_built_from_the_log(place: Place) -> None:
+    place.append(1)
+    place.append(2)
+    place.directory.close()
+    place.file("00000000000000000000.timeindex").unlink()
+    place.open()
+    assert place.log.segments.active.largest == (T0 + 2, 1, -1)
+
+
+def test_an_impossible_transaction_index_is_built_again(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", SMALL)
+    place.append(1)
+    place.append(2, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
+    place.end_transaction(7, commit=False)
+    place.directory.close()
+    path = place.file("00000000000000000002.txnindex")
+    good = path.read_bytes()
+    path.write_bytes(struct.pack(">hqqqq", 0, 7, 0, 0, 0))
+    place.open()
+    place.directory.close()
+    assert path.read_bytes() == good
+
+
+# After a crash
+
+
+def test_what_was_appended_is_there_after_a_crash(place: Place) -> None:
+    for number in range(20):
+        place.append(number, producer_id=7, producer_epoch=0, base_sequence=number)
+    before = content(place.read(0))
+    place.crash()
+    assert four(place.log) == (0, 0, 0, 20)  # the high watermark was not written down
+    assert content(place.read(0)) == before
+    assert place.append(1, producer_id=7, producer_epoch=0, base_sequence=20).first_offset == 20
+    assert place.log.latest_epoch == 0
+
+
+def test_the_indexes_after_a_crash_are_those_of_a_clean_stop(place: Place, tmp_path: Path) -> None:
+    for number in (5, 3, 9, 9, 12):
+        place.append(number)
+    place.crash()
+    place.directory.close()
+    recovered = {kind: place.file(f"00000000000000000000.{kind}").read_bytes() for kind in ("index", "timeindex")}
+    clean = Place(tmp_path / "clean", DENSE)
+    for number in (5, 3, 9, 9, 12):
+        clean.append(number)
+    clean.directory.close()
+    for kind, found in recovered.items():
+        assert found == clean.file(f"00000000000000000000.{kind}").read_bytes()
+
+
+def test_the_transaction_index_is_built_again(place: Place) -> None:
+    place.append(1, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
+    place.append(1, producer_id=8, producer_epoch=0, base_sequence=0, transactional=True)
+    place.end_transaction(8, commit=False)
+    place.end_transaction(7, commit=True)
+    before = place.file("00000000000000000000.txnindex").read_bytes()
+    place.crash()
+    assert place.file("00000000000000000000.txnindex").read_bytes() == before
+    place.log.maybe_increment_high_watermark(4)
+    assert place.log.last_stable_offset == 4
+
+
+@pytest.mark.parametrize("left", [1, 11, 12, 16, 17, 30, 60, -1])
+def test_an_entry_that_was_not_written_whole_is_cut_off(place: Place, left: int) -> None:
+    place.append(1)
+    size = place.log.size_bytes
+    place.append(2)
+    place.log.segments.active._file.truncate(size + left if left > 0 else 2 * size - 1)
+    place.crash()
+    assert (place.log.log_end_offset, place.log.size_bytes) == (1, size)
+    assert place.append(3).first_offset == 1
+
+
+def test_a_damaged_entry_and_all_behind_it_are_cut_off(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+    for number in range(4):
+        place.append(number)
+    size = place.log.size_bytes // 4
+    place.log.segments.active._file.write(b"\xff", 2 * size + 65)
+    place.crash()
+    assert four(place.log) == (0, 0, 0, 2)
+    assert place.log.size_bytes == 2 * size
+    assert f"00000000000000000000.log is damaged at position {2 * size}" in caplog.text
+    assert f"{2 * size} bytes from position {2 * size} on are cut off" in caplog.text
+
+
+def test_zeros_behind_the_last_entry_are_cut_off(place: Place) -> None:
+    place.append(1)
+    size = place.log.size_bytes
+    place.log.segments.active._file.write(bytes(5000), size)
+    place.crash()
+    assert (place.log.log_end_offset, place.log.size_bytes) == (1, size)
+
+
+def test_segments_behind_a_damaged_one_go(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    place = filled(tmp_path)
+    segment = place.log.segments.get(2)
+    assert segment is not None
+    segment._file.write(b"\xff", 65)
+    place.log.local.recovery_point = 0
+    place.directory.checkpoint()
+    place.crash()
+    assert bases(place.log) == [0, 1, 2]
+    assert place.log.log_end_offset == 2
+    assert "00000000000000000002.log" in caplog.text
+    assert not [name for name in place.names() if name > "00000000000000000003" and name[0] == "0"]
+
+
+def test_segments_below_the_recovery_point_are_not_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    place = filled(tmp_path)
+    place.log.flush()
+    place.append(7)
+    place.directory.checkpoint()
+    assert place.log.recovery_point == 5
+    place.crash()
+    assert [text for text in caplog.text.splitlines() if "Recovering" in text] == [
+        text for text in caplog.text.splitlines() if "00000000000000000005.log" in text and "Recovering" in text
+    ]
+    assert "Recovering" in caplog.text
+    assert place.offsets() == [0, 1, 2, 3, 4, 5]
+
+
+def test_the_recovery_point_is_not_raised_by_a_recovery(tmp_path: Path) -> None:
+    place = filled(tmp_path)
+    place.directory.checkpoint()
+    point = place.log.recovery_point
+    place.append(1)
+    place.crash()
+    assert place.log.recovery_point == point == 4
+
+
+def test_a_segment_whose_offsets_fall_is_emptied(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+    place.append(1)
+    sent = b"".join(with_epoch(logged(offset), 0) for offset in (5, 3, 2))
+    place.log.segments.active._file.write(sent, 0)
+    place.crash()
+    assert "can not be recovered" in caplog.text
+    assert (place.log.log_end_offset, place.log.size_bytes) == (0, 0)
+
+
+def test_an_offset_too_far_from_its_segment_is_not_opened(place: Place) -> None:
+    place.append(1)
+    place.log.segments.active._file.write(with_epoch(logged(2**31), 0), 0)
+    with pytest.raises(StorageFailed, match=r"00000000000000000000\.log holds offset 2147483648 at 0"):
+        place.crash()
+
+
+def test_epochs_are_learnt_from_the_entries(place: Place) -> None:
+    place.log.append_as_leader(produced(1), 0)
+    place.log.append_as_leader(produced(1), 6)
+    place.crash()
+    assert place.log.epochs.entries == ((0, 0), (6, 1))
+
+
+def test_epochs_behind_the_end_are_forgotten(place: Place) -> None:
+    place.append(1)
+    place.directory.close()
+    place.file("leader-epoch-checkpoint").write_text("0\n2\n0 0\n9 55\n")
+    place.open()
+    assert place.log.epochs.entries == ((0, 0),)
+
+
+def test_snapshots_behind_the_end_are_deleted(place: Place) -> None:
+    place.append(1, producer_id=7, producer_epoch=0, base_sequence=0)
+    place.append(1, producer_id=7, producer_epoch=0, base_sequence=1)
+    place.directory.close()
+    size = place.log.size_bytes
+    os.truncate(place.file("00000000000000000000.log"), size - 1)
+    (place.path / ".kafka_cleanshutdown").unlink()
+    (place.path / "recovery-point-offset-checkpoint").unlink()
+    place.open()
+    assert [name for name in place.names() if name.endswith(".snapshot")] == ["00000000000000000001.snapshot"]
+    assert place.append(1, producer_id=7, producer_epoch=0, base_sequence=1).first_offset == 1
+
+
+def test_messages_of_old_formats_are_recovered(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", CONFIG._replace(record_version=1))
+    place.append(1, 2)
+    place.crash()
+    assert place.offsets() == [0, 1]
+
+
+def test_the_log_start_is_kept_by_its_checkpoint(place: Place) -> None:
+    place.append(1, 2)
+    place.append(1, 2)
+    place.log.maybe_increment_log_start_offset(3)
+    place.directory.checkpoint()
+    place.crash()
+    assert four(place.log) == (3, 4, 4, 4)
+
+
+def test_a_log_that_ends_before_its_start_begins_there(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+    place.append(1, 2)
+    place.append(3, 4)
+    place.log.maybe_increment_log_start_offset(3)
+    place.directory.close()
+    os.truncate(place.file("00000000000000000000.log"), 1)
+    (place.path / ".kafka_cleanshutdown").unlink()
+    place.open()
+    assert four(place.log) == (3, 3, 3, 3)
+    assert bases(place.log) == [3]
+    assert "files are missing" in caplog.text
+
+
+# Strays
+
+
+def test_deleted_files_are_deleted(place: Place) -> None:
+    place.append(1)
+    place.file("00000000000000000007.log.deleted").write_bytes(b"x")
+    place.file("00000000000000000007.snapshot.deleted").write_bytes(b"x")
+    place.reopen()
+    assert not [name for name in place.names() if name.endswith(".deleted")]
+
+
+def test_indexes_without_a_log_are_deleted(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+    place.append(1)
+    place.file("00000000000000000007.index").write_bytes(b"")
+    place.file("00000000000000000007.timeindex").write_bytes(b"")
+    place.reopen()
+    assert not [name for name in place.names() if name.startswith("00000000000000000007")]
+    assert "00000000000000000007.index has no .log beside it" in caplog.text
+
+
+def test_an_unfinished_compaction_is_undone(tmp_path: Path) -> None:
+    place = filled(tmp_path)
+    place.directory.close()
+    for name in ("00000000000000000001.log.cleaned", "00000000000000000001.index.cleaned"):
+        place.file(name).write_bytes(b"")
+    place.file("00000000000000000002.log.swap").write_bytes(b"")
+    place.open()
+    assert bases(place.log) == [0, 1, 2, 3, 4]
+    assert not [name for name in place.names() if name.endswith((".cleaned", ".swap"))]
+
+
+def test_a_finished_compaction_takes_the_place_of_what_it_was_made_from(tmp_path: Path) -> None:
+    place = filled(tmp_path)
+    place.directory.close()
+    data = b"".join(with_epoch(logged(offset), 0) for offset in (1, 3))
+    place.file("00000000000000000001.log.swap").write_bytes(data)
+    place.file("00000000000000000001.index.swap").write_bytes(b"")
+    place.open()
+    assert bases(place.log) == [0, 1, 4]
+    assert place.offsets() == [0, 1, 3, 4]
+
+
+def test_other_files_are_left_alone(place: Place) -> None:
+    place.append(1)
+    place.file("notes.txt").write_text("x")
+    place.file("00000000000000000000.checksum").write_text("x")
+    place.reopen()
+    assert {"notes.txt", "00000000000000000000.checksum"} <= set(place.names())
+
+
+def test_a_broken_topic_id_is_written_anew(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+    place.append(1)
+    before = place.file("partition.metadata").read_bytes()
+    place.directory.close()
+    place.file("partition.metadata").write_bytes(b"")
+    place.open()
+    place.append(2)
+    assert place.file("partition.metadata").read_bytes() == before
+
+
+def test_a_log_in_format_1_with_keys_is_read(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", CONFIG._replace(record_version=1))
+    place.append(record(T0 + 1, key="k"))
+    place.reopen()
+    assert [found.key for batch in batches(content(place.read(0))) for found in batch.records()] == [b"k"]
+
+
+def test_wrappers_are_recovered(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data", CONFIG._replace(record_version=1))
+    place.log.append_as_follower(message_set(1, 1, 4, codec="gzip"))
+    place.crash()
+    assert place.log.log_end_offset == 2

@@ -1,0 +1,442 @@
+"""One segment: appends and their index entries, when it has had enough, reads, cuts, names."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kafkalet.clock import ManualClock
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.storage.config import LogConfig
+from kafkalet.storage.files import Files
+from kafkalet.storage.index import IndexPool
+from kafkalet.storage.segment import Segment, file_name
+from kafkalet.storage.values import ReadResult
+
+from .place import content, index_entries, time_entries
+from .producing import T0, logged, message_set, record
+
+BASE = 100
+
+
+class Bench:
+    """A segment at offset 100, to which batches of three records are appended."""
+
+    def __init__(self, directory: Path, config: LogConfig) -> None:
+        self.directory, self.config = directory, config
+        self.files, self.clock = Files(durable=False), ManualClock(T0)
+        self.segment = self.open(new=True)
+        self.sizes: list[int] = []
+
+    def open(self, *, new: bool) -> Segment:
+        return Segment(str(self.directory), BASE, self.config, self.files, IndexPool(), self.clock, new=new)
+
+    def append(self, offset: int, *, ms: int | None = None, count: int = 3, value: str = "v" * 100) -> None:
+        """A batch with offsets from `offset` on; its records are `ms` after T0 (default: the offset)."""
+        batch = logged(offset, count, ts=T0 + (offset if ms is None else ms))
+        self.sizes.append(batch.size)
+        self.segment.append(batch.view(), batch.last_offset, batch.max_timestamp, batch.last_offset)
+
+    def fill(self, *offsets: int) -> None:
+        for offset in offsets:
+            self.append(offset)
+
+    def read(self, offset: int, max_bytes: int = 1 << 20, at_least_one: bool = False) -> ReadResult | None:
+        return self.segment.read(offset, max_bytes, self.segment.size_bytes, at_least_one)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path, LogConfig(index_interval_bytes=0))
+    yield made
+    made.files.close()
+
+
+def sized(directory: Path, **config: int) -> Bench:
+    return Bench(directory, LogConfig(**config))
+
+
+# Index entries
+
+
+def test_an_entry_comes_when_more_than_the_interval_was_written_since_the_last(tmp_path: Path) -> None:
+    bench = sized(tmp_path, index_interval_bytes=200)
+    bench.fill(*range(100, 130, 3))
+    size = bench.sizes[0]  # two batches are less than 200 bytes, three are more
+    bench.segment.close()
+    assert 100 < size * 2 <= 200 < size * 3
+    assert index_entries(tmp_path / "00000000000000000100.index") == [(11, 3 * size), (20, 6 * size), (29, 9 * size)]
+
+
+def test_an_entry_names_the_last_offset_of_the_append_and_its_begin(bench: Bench) -> None:
+    bench.fill(100, 103)
+    bench.segment.write()
+    assert index_entries(bench.directory / "00000000000000000100.index") == [(5, bench.sizes[0])]
+
+
+def test_the_first_append_gets_no_entry(bench: Bench) -> None:
+    bench.fill(100)
+    assert len(bench.segment.offset_index) == len(bench.segment.time_index) == 0
+
+
+def test_the_time_index_has_an_entry_where_the_largest_time_has_risen(bench: Bench) -> None:
+    bench.append(100, ms=50)
+    bench.append(103, ms=10)
+    bench.append(106, ms=50)
+    bench.append(109, ms=51)
+    bench.segment.write()
+    assert time_entries(bench.directory / "00000000000000000100.timeindex") == [(T0 + 50, 2), (T0 + 51, 11)]
+
+
+def test_the_end_of_appends_adds_the_largest_time(bench: Bench) -> None:
+    bench.append(100, ms=50)
+    bench.segment.end_appends()
+    assert time_entries(bench.directory / "00000000000000000100.timeindex") == [(T0 + 50, 2)]
+    assert index_entries(bench.directory / "00000000000000000100.index") == []
+
+
+def test_the_largest_timestamp_is_that_of_the_first_entry_that_has_it(bench: Bench) -> None:
+    assert bench.segment.largest == (-1, BASE, -1)
+    bench.append(100, ms=5)
+    bench.append(103, ms=9)
+    bench.append(106, ms=9)
+    bench.append(109, ms=1)
+    assert bench.segment.largest == (T0 + 9, 105, -1)
+
+
+def test_without_timestamps_the_largest_is_the_last_modification(bench: Bench) -> None:
+    bench.clock.advance(70)
+    data = message_set(0, record())
+    bench.segment.append(data, 100, -1, 100)
+    assert bench.segment.largest_timestamp == T0 + 70
+
+
+# Modification
+
+
+def test_a_segment_is_modified_by_its_making_and_by_appends(bench: Bench) -> None:
+    assert bench.segment.modified_ms == T0
+    bench.clock.advance(5)
+    bench.fill(100)
+    bench.clock.advance(5)
+    bench.read(100)
+    assert bench.segment.modified_ms == T0 + 5
+
+
+def test_the_time_of_modification_by_our_clock_outlives_a_reopening(bench: Bench) -> None:
+    bench.clock.advance(1234)
+    bench.fill(100)
+    bench.segment.close()
+    bench.clock.advance(10**9)
+    assert bench.open(new=False).modified_ms == T0 + 1234
+
+
+# When it has had enough
+
+
+def should_roll(bench: Bench, size: int = 100, ms: int = 0, last_offset: int = BASE + 50) -> bool:
+    return bench.segment.should_roll(bench.config, size, T0 + ms, last_offset)
+
+
+def test_it_rolls_where_the_append_does_not_fit(tmp_path: Path) -> None:
+    bench = sized(tmp_path, segment_bytes=1000)
+    bench.fill(100)
+    left = 1000 - bench.sizes[0]
+    assert not should_roll(bench, left, 100)
+    assert should_roll(bench, left + 1, 100)
+
+
+def test_it_rolls_when_the_new_record_is_too_much_later_than_the_first(tmp_path: Path) -> None:
+    bench = sized(tmp_path, segment_ms=1000)
+    bench.append(100, ms=5)
+    bench.append(103, ms=800)
+    bench.clock.advance(10**9)
+    assert not should_roll(bench, ms=1005)
+    assert should_roll(bench, ms=1006)
+
+
+def test_an_empty_segment_never_rolls_for_its_age(tmp_path: Path) -> None:
+    bench = sized(tmp_path, segment_ms=1000)
+    bench.clock.advance(10**9)
+    assert not should_roll(bench, ms=10**9)
+
+
+def test_records_of_an_earlier_time_do_not_roll(tmp_path: Path) -> None:
+    bench = sized(tmp_path, segment_ms=1000)
+    bench.append(100, ms=10**7)
+    assert not should_roll(bench, ms=-(10**9))
+
+
+def test_without_a_first_timestamp_the_age_is_that_of_the_segment(tmp_path: Path) -> None:
+    bench = sized(tmp_path, segment_ms=1000)
+    bench.segment.append(message_set(0, record()), 100, -1, 100)
+    bench.clock.advance(1000)
+    assert not bench.segment.should_roll(bench.config, 1, -1, 101)
+    bench.clock.advance(1)
+    assert bench.segment.should_roll(bench.config, 1, -1, 101)
+
+
+def test_the_first_timestamp_is_read_again_after_a_reopening(tmp_path: Path) -> None:
+    bench = sized(tmp_path, segment_ms=1000)
+    bench.append(100, ms=5)
+    bench.append(103, ms=800)
+    bench.segment.close()
+    bench.segment = bench.open(new=False)
+    assert not should_roll(bench, ms=1005)
+    assert should_roll(bench, ms=1006)
+
+
+def test_jitter_shortens_the_time_by_a_part_of_it(tmp_path: Path) -> None:
+    seen = set()
+    for number in range(60):
+        directory = tmp_path / str(number)
+        directory.mkdir()
+        bench = sized(directory, segment_ms=1000, segment_jitter_ms=10)
+        bench.append(100, ms=0)
+        seen.add(next(ms for ms in range(985, 1003) if should_roll(bench, ms=ms)))
+    assert len(seen) > 2
+    assert seen <= set(range(992, 1002))
+
+
+def test_it_rolls_when_an_index_is_full(tmp_path: Path) -> None:
+    bench = sized(tmp_path, index_interval_bytes=0, segment_index_bytes=40)  # 5 offsets, 3 times
+    bench.fill(100, 103)
+    assert not should_roll(bench)
+    bench.fill(106)
+    assert should_roll(bench)
+
+
+def test_it_rolls_for_an_offset_that_is_too_far_from_the_base(bench: Bench) -> None:
+    assert not should_roll(bench, last_offset=BASE + 2**31 - 1)
+    assert should_roll(bench, last_offset=BASE + 2**31)
+    with pytest.raises(ValueError, match="does not fit"):
+        bench.append(BASE + 2**31, ms=0)
+    assert bench.segment.size_bytes == 0
+
+
+# Reads
+
+
+def test_a_read_begins_with_the_entry_that_holds_the_offset(bench: Bench) -> None:
+    bench.fill(100, 103, 106)
+    size = bench.sizes[0]
+    for offset, position in ((100, 0), (102, 0), (103, size), (104, size), (107, 2 * size)):
+        found = bench.read(offset)
+        assert found is not None
+        assert found.position == (offset, BASE, position)
+        assert len(found.records) == 3 * size - position
+        assert len(content(found)) == len(found.records)
+
+
+def test_a_read_in_a_hole_begins_with_the_next_entry(bench: Bench) -> None:
+    bench.fill(100, 110)
+    found = bench.read(105)
+    assert found is not None
+    assert found.position == (105, BASE, bench.sizes[0])
+
+
+def test_behind_the_last_entry_there_is_nothing(bench: Bench) -> None:
+    assert bench.read(100) is None
+    bench.fill(100)
+    assert bench.read(103) is None
+
+
+def test_the_bytes_end_where_the_limit_cuts(bench: Bench) -> None:
+    bench.fill(100, 103)
+    size = bench.sizes[0]
+    for limit in (size, size + 1, 2 * size - 1, 2 * size, 10 * size):
+        found = bench.read(100, limit)
+        assert found is not None
+        assert len(found.records) == min(limit, 2 * size)
+        assert not found.first_entry_incomplete
+
+
+def test_a_limit_below_the_first_entry_cuts_it_and_says_so(bench: Bench) -> None:
+    bench.fill(100, 103)
+    found = bench.read(100, bench.sizes[0] - 1)
+    assert found is not None
+    assert (len(found.records), found.first_entry_incomplete) == (bench.sizes[0] - 1, True)
+
+
+def test_the_first_entry_comes_whole_where_one_is_wanted(bench: Bench) -> None:
+    bench.fill(100, 103)
+    for limit in (0, 1, bench.sizes[0] - 1):
+        found = bench.read(100, limit, at_least_one=True)
+        assert found is not None
+        assert (len(found.records), found.first_entry_incomplete) == (bench.sizes[0], False)
+
+
+def test_a_limit_of_nothing_finds_the_place_and_no_bytes(bench: Bench) -> None:
+    bench.fill(100, 103)
+    found = bench.read(103, 0)
+    assert found == ReadResult((103, BASE, bench.sizes[0]), b"")  # type: ignore[arg-type]
+
+
+def test_a_negative_limit_is_refused(bench: Bench) -> None:
+    bench.fill(100)
+    with pytest.raises(KafkaError) as refused:
+        bench.read(100, -1)
+    assert refused.value.code is Code.UNKNOWN_SERVER_ERROR
+
+
+def test_the_readable_part_bounds_a_read_even_of_one_entry(bench: Bench) -> None:
+    bench.fill(100, 103)
+    found = bench.segment.read(100, 1 << 20, bench.sizes[0], True)
+    assert found is not None
+    assert len(found.records) == bench.sizes[0]
+    unreadable = bench.segment.read(100, 1 << 20, None, True)
+    assert unreadable == ReadResult((100, BASE, 0), b"")  # type: ignore[arg-type]
+
+
+def test_the_next_offset_is_found_behind_the_last_index_entry(bench: Bench) -> None:
+    assert bench.segment.next_offset() == BASE
+    bench.fill(100)
+    assert bench.segment.next_offset() == 103
+    bench.fill(103, 120)
+    assert bench.segment.next_offset() == 123
+
+
+# Cuts
+
+
+def test_truncation_cuts_at_the_begin_of_the_entry(bench: Bench) -> None:
+    bench.fill(100, 103, 106)
+    assert bench.segment.truncate_to(104) == 2 * bench.sizes[0]
+    assert bench.segment.size_bytes == bench.sizes[0]
+    assert bench.segment.next_offset() == 103
+    assert len(bench.segment.offset_index) == 0
+
+
+def test_truncation_behind_the_end_changes_nothing(bench: Bench) -> None:
+    bench.fill(100, 103)
+    assert bench.segment.truncate_to(106) == 0
+    assert bench.segment.size_bytes == 2 * bench.sizes[0]
+
+
+def test_after_a_truncation_the_largest_time_is_that_of_what_is_left(tmp_path: Path) -> None:
+    bench = sized(tmp_path, index_interval_bytes=10**6)
+    bench.append(100, ms=5)
+    bench.append(103, ms=8)
+    bench.append(106, ms=90)
+    bench.segment.truncate_to(106)
+    assert bench.segment.largest == (T0 + 8, 105, -1)
+    bench.segment.truncate_to(103)
+    assert bench.segment.largest == (T0 + 5, 102, -1)
+    bench.segment.truncate_to(100)
+    assert bench.segment.largest == (-1, BASE, -1)
+
+
+def test_a_segment_truncated_to_nothing_begins_its_life_anew(tmp_path: Path) -> None:
+    bench = sized(tmp_path, segment_ms=1000)
+    bench.append(100, ms=5)
+    bench.segment.truncate_to(100)
+    bench.append(100, ms=700)
+    assert not should_roll(bench, ms=1700)
+    assert should_roll(bench, ms=1701)
+
+
+def test_appends_go_on_after_a_truncation(bench: Bench) -> None:
+    bench.fill(100, 103, 106)
+    bench.segment.truncate_to(103)
+    bench.append(103, ms=1, value="other")
+    assert [head.base_offset for _, head in bench.segment.heads()] == [100, 103]
+
+
+# Files
+
+
+def test_files_are_named_by_the_base_offset_in_twenty_digits(bench: Bench) -> None:
+    assert file_name(100, ".index") == "00000000000000000100.index"
+    bench.fill(100)
+    assert [path.name for path in bench.directory.iterdir()] == ["00000000000000000100.log"]
+
+
+def test_a_closed_segment_can_be_read_and_appended_to_again(bench: Bench) -> None:
+    bench.fill(100, 103)
+    bench.segment.close()
+    bench.segment = bench.open(new=False)
+    bench.fill(106)
+    assert bench.segment.largest == (T0 + 106, 108, -1)
+    found = bench.read(104)
+    assert found is not None
+    assert len(content(found)) == 2 * bench.sizes[0]
+
+
+def test_all_files_are_renamed_and_removed_together(bench: Bench) -> None:
+    bench.fill(100, 103)
+    bench.segment.write()
+    found = bench.read(100)
+    bench.segment.rename(".deleted")
+    assert sorted(path.name for path in bench.directory.iterdir()) == [
+        "00000000000000000100.index.deleted",
+        "00000000000000000100.log.deleted",
+        "00000000000000000100.timeindex.deleted",
+    ]
+    bench.segment.remove()
+    assert list(bench.directory.iterdir()) == []
+    assert found is not None
+    assert len(content(found)) == 2 * bench.sizes[0]
+
+
+def test_it_follows_its_directory(tmp_path: Path) -> None:
+    (tmp_path / "from").mkdir()
+    bench = Bench(tmp_path / "from", LogConfig(index_interval_bytes=0))
+    bench.fill(100, 103)
+    bench.segment.close()
+    (tmp_path / "from").rename(tmp_path / "to")
+    bench.segment.moved(str(tmp_path / "to"))
+    bench.fill(106)
+    bench.segment.close()
+    assert len(list((tmp_path / "to").iterdir())) == 3
+
+
+def test_indexes_that_are_built_again_are_not_filled_beyond_their_size(tmp_path: Path) -> None:
+    """After a reopening entries come later, so a segment may hold more than its index would have entries for."""
+    bench = sized(tmp_path, index_interval_bytes=0, segment_index_bytes=40)
+    bench.fill(100)
+    for offset in (103, 106, 109, 112):
+        bench.segment.close()
+        bench.segment = bench.open(new=False)
+        bench.fill(offset)
+    bench.segment.clear_indexes()
+    for position, batch in bench.segment.entries():
+        bench.segment.note(position, batch.size, batch.last_offset, batch.max_timestamp, batch.last_offset)
+    assert (len(bench.segment.offset_index), len(bench.segment.time_index)) == (2, 2)
+
+
+# Where a search by time begins
+
+
+def walked(bench: Bench, ms: int) -> int:
+    """How many entries a search walks through."""
+    position = bench.segment.position_before(T0 + ms, 0)
+    heads = (head for _, head in bench.segment.heads(position))
+    return next(at for at, head in enumerate(heads) if head.max_timestamp >= T0 + ms)
+
+
+def test_a_search_by_time_begins_near_what_it_finds_even_where_times_do_not_rise(bench: Bench) -> None:
+    bench.append(100, ms=500)
+    for number in range(1, 50):
+        bench.append(100 + 3 * number, ms=number)
+    bench.append(250, ms=900)
+    assert walked(bench, 700) <= 2
+    assert walked(bench, 400) == 0
+
+
+def test_after_a_reopening_only_the_time_index_says_where(bench: Bench) -> None:
+    bench.append(100, ms=500)
+    for number in range(1, 50):
+        bench.append(100 + 3 * number, ms=number)
+    bench.append(250, ms=900)
+    bench.segment.close()
+    bench.segment = bench.open(new=False)
+    assert walked(bench, 700) == 50
+
+
+def test_a_search_by_time_begins_right_after_a_truncation(bench: Bench) -> None:
+    for number, ms in enumerate((5, 9, 7, 30, 8)):
+        bench.append(100 + 3 * number, ms=ms)
+    bench.segment.truncate_to(109)
+    bench.append(109, ms=20)
+    bench.append(112, ms=40)
+    assert [walked(bench, ms) <= 2 for ms in (6, 9, 15, 35)] == [True] * 4

@@ -1,0 +1,149 @@
+"""Segments in order: which one holds an offset, which one reaches a time."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafkalet.clock import ManualClock
+from kafkalet.storage.config import LogConfig
+from kafkalet.storage.files import Files
+from kafkalet.storage.index import IndexPool
+from kafkalet.storage.segment import Segment
+from kafkalet.storage.segments import Segments
+
+from .producing import logged
+
+
+def make(directory: Path, base_offset: int, timestamp: int | None = None) -> Segment:
+    """A segment that holds one record of that time, or nothing."""
+    segment = Segment(
+        str(directory), base_offset, LogConfig(), Files(durable=False), IndexPool(), ManualClock(50), new=True
+    )
+    if timestamp is not None:
+        batch = logged(base_offset, ts=timestamp)
+        segment.append(batch.view(), batch.last_offset, batch.max_timestamp, batch.last_offset)
+        segment.release()
+    return segment
+
+
+@pytest.fixture
+def three(tmp_path: Path) -> Segments:
+    segments = Segments()
+    for base_offset in (20, 0, 10):
+        segments.add(make(tmp_path, base_offset, 1000 + base_offset))
+    return segments
+
+
+def test_they_are_in_order_and_the_last_is_active(three: Segments) -> None:
+    assert three.base_offsets == [segment.base_offset for segment in three] == [0, 10, 20]
+    assert (three.first.base_offset, three.active.base_offset, len(three)) == (0, 20, 3)
+    assert three.size_bytes == sum(segment.size_bytes for segment in three)
+
+
+def test_neighbours_of_an_offset(three: Segments) -> None:
+    def base(segment: Segment | None) -> int | None:
+        return None if segment is None else segment.base_offset
+
+    assert [base(three.floor(offset)) for offset in (-1, 0, 9, 10, 25)] == [None, 0, 0, 10, 20]
+    assert [base(three.lower(offset)) for offset in (0, 1, 10, 11, 25)] == [None, 0, 0, 10, 20]
+    assert [base(three.higher(offset)) for offset in (-1, 0, 9, 10, 20)] == [0, 10, 10, 20, None]
+    assert [segment.base_offset for segment in three.higher_ones(0)] == [10, 20]
+    assert [base(three.get(offset)) for offset in (0, 5, 20)] == [0, None, 20]
+    assert 10 in three
+    assert 11 not in three
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "found"),
+    [(0, 0, []), (5, 5, []), (0, 10, [0]), (5, 11, [0, 10]), (10, 20, [10]), (15, 99, [10, 20]), (-5, 15, [0, 10])],
+)
+def test_the_segments_of_a_range(three: Segments, start: int, end: int, found: list[int]) -> None:
+    assert [segment.base_offset for segment in three.between(start, end)] == found
+
+
+def test_a_segment_with_the_same_base_replaces_the_old(three: Segments, tmp_path: Path) -> None:
+    (tmp_path / "x").mkdir()
+    new = make(tmp_path / "x", 10, 5)
+    three.add(new)
+    assert three.get(10) is new
+    assert len(three) == 3
+
+
+def test_removal_leaves_the_others(three: Segments) -> None:
+    three.remove(three.first)
+    assert three.base_offsets == [10, 20]
+
+
+def test_the_first_segment_that_reaches_a_time(tmp_path: Path) -> None:
+    segments = Segments()
+    for base_offset, timestamp in ((0, 100), (10, 300), (20, 200), (30, 400)):
+        segments.add(make(tmp_path, base_offset, timestamp))
+
+    def base(timestamp: int) -> int | None:
+        segment = segments.first_reaching(timestamp)
+        return None if segment is None else segment.base_offset
+
+    assert [base(time) for time in (0, 100, 101, 300, 301, 400, 401)] == [0, 0, 10, 10, 30, 30, None]
+
+
+def test_a_segment_without_timestamps_reaches_the_time_of_its_modification(tmp_path: Path) -> None:
+    segments = Segments()
+    segments.add(make(tmp_path, 0))
+    segments.add(make(tmp_path, 10, 100))
+    found = segments.first_reaching(50)
+    assert found is not None
+    assert found.base_offset == 0
+    found = segments.first_reaching(51)
+    assert found is not None
+    assert found.base_offset == 10
+
+
+def test_the_first_of_those_with_the_largest_time(tmp_path: Path) -> None:
+    segments = Segments()
+    for base_offset, timestamp in ((0, 100), (10, 300), (20, 300), (30, 200)):
+        segments.add(make(tmp_path, base_offset, timestamp))
+    assert segments.with_largest_timestamp().base_offset == 10
+
+
+def test_the_active_segment_is_asked_each_time(tmp_path: Path) -> None:
+    segments = Segments()
+    segments.add(make(tmp_path, 0, 100))
+    assert segments.first_reaching(200) is None
+    batch = logged(1, ts=200)
+    segments.active.append(batch.view(), 1, 200, 1)
+    assert segments.first_reaching(200) is segments.active
+
+
+class FakeSegment:
+    def __init__(self, base_offset: int, largest_timestamp: int) -> None:
+        self.base_offset = base_offset
+        self.largest_timestamp = largest_timestamp
+
+
+changes = st.lists(
+    st.one_of(
+        st.tuples(st.just("add"), st.integers(0, 40), st.integers(0, 30)),
+        st.tuples(st.just("remove"), st.integers(0, 40), st.just(0)),
+        st.tuples(st.just("raise active"), st.just(0), st.integers(0, 30)),
+        st.tuples(st.just("ask"), st.just(0), st.integers(0, 32)),
+    ),
+    max_size=60,
+)
+
+
+@given(changes)
+def test_the_search_by_time_is_right_after_any_change(changes: list[tuple[str, int, int]]) -> None:
+    segments, known = Segments(), {}
+    for what, base_offset, timestamp in changes:
+        if what == "add":
+            known[base_offset] = FakeSegment(base_offset, timestamp)
+            segments.add(known[base_offset])  # type: ignore[arg-type]
+        elif what == "remove" and base_offset in known:
+            segments.remove(known.pop(base_offset))  # type: ignore[arg-type]
+        elif what == "raise active" and known:
+            known[max(known)].largest_timestamp += timestamp
+        ordered = [known[key] for key in sorted(known)]
+        expected = next((segment for segment in ordered if segment.largest_timestamp >= timestamp), None)
+        assert segments.first_reaching(timestamp) is expected

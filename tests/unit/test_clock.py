@@ -1,0 +1,365 @@
+"""Time that a test moves, and time that moves by itself."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kafkalet
+from kafkalet.clock import Clock, LoopClock, ManualClock, SystemClock
+from tests.wire.brokers import batch
+
+
+def test_manual_time_starts_now() -> None:
+    before = time.time_ns() // 1_000_000
+    now_ms = ManualClock().now_ms()
+    assert before <= now_ms <= time.time_ns() // 1_000_000
+
+
+def test_manual_time_stands_still_until_it_is_moved() -> None:
+    clock = ManualClock(1000)
+    assert clock.now_ms() == 1000
+    clock.advance(250)
+    assert clock.now_ms() == 1250
+
+
+def test_what_falls_due_runs_in_order_at_its_own_time() -> None:
+    clock = ManualClock(0)
+    seen: list[tuple[str, int]] = []
+    for name, delay in (("b", 20), ("a", 10), ("c", 30), ("a2", 10)):
+        clock.call_later(delay, lambda name=name: seen.append((name, clock.now_ms())))  # type: ignore[misc]
+    clock.advance(20)
+    assert seen == [("a", 10), ("a2", 10), ("b", 20)]
+
+
+def test_a_call_may_promise_another_that_falls_due_on_the_same_way() -> None:
+    clock = ManualClock(0)
+    seen: list[int] = []
+
+    def again() -> None:
+        seen.append(clock.now_ms())
+        clock.call_later(10, again)
+
+    clock.call_later(10, again)
+    clock.advance(35)
+    assert seen == [10, 20, 30]
+
+
+def test_a_cancelled_timer_does_not_run() -> None:
+    clock = ManualClock(0)
+    seen: list[int] = []
+    timer = clock.call_later(10, lambda: seen.append(1))
+    timer.cancel()
+    timer.cancel()
+    clock.advance(100)
+    assert not seen
+
+
+@given(st.lists(st.integers(0, 1000)), st.lists(st.integers(0, 300)))
+def test_everything_due_has_run_and_nothing_else(delays: list[int], steps: list[int]) -> None:
+    clock = ManualClock(0)
+    ran: list[int] = []
+    for delay in delays:
+        clock.call_later(delay, lambda delay=delay: ran.append(delay))  # type: ignore[misc]
+    for step in steps:
+        clock.advance(step)
+    assert ran == sorted(delay for delay in delays if delay <= sum(steps) and (steps or delay < 0))
+
+
+@pytest.mark.parametrize(
+    ("step", "ms"),
+    [
+        ({"seconds": 2}, 2000),
+        ({"minutes": 1.5}, 90_000),
+        ({"hours": 1}, 3_600_000),
+        ({"days": 8, "ms": 1}, 691_200_001),
+    ],
+)
+def test_time_is_advanced_in_several_units(step: dict[str, float], ms: int) -> None:
+    clock = ManualClock(0)
+    clock.advance(**step)
+    assert clock.now_ms() == ms
+
+
+def test_time_does_not_go_back() -> None:
+    clock = ManualClock(1000)
+    with pytest.raises(ValueError, match="cannot be advanced by -1 ms"):
+        clock.advance(-1)
+    assert clock.now_ms() == 1000
+
+
+def test_a_call_may_advance_further_than_the_way_it_is_on() -> None:
+    clock = ManualClock(0)
+    seen: list[tuple[str, int]] = []
+    clock.call_later(10, lambda: clock.advance(100))
+    clock.call_later(50, lambda: seen.append(("on the longer way", clock.now_ms())))
+    clock.advance(20)
+    assert seen == [("on the longer way", 50)]
+    assert clock.now_ms() == 110
+
+
+def test_what_a_timer_raises_is_raised_where_time_is_advanced() -> None:
+    clock = ManualClock(0)
+    seen: list[int] = []
+    clock.call_later(10, lambda: 1 // 0)  # type: ignore[arg-type, return-value]
+    clock.call_later(20, lambda: seen.append(clock.now_ms()))
+    with pytest.raises(ZeroDivisionError):
+        clock.advance(30)
+    assert clock.now_ms() == 10
+    clock.advance(10)
+    assert seen == [20]
+
+
+# Manual time of brokers that run
+
+
+def set_timer(cluster: kafkalet.Cluster, delay_ms: float, callback: Callable[[], None]) -> None:
+    """Set a timer of the cluster's own clock, in its loop."""
+    cluster.server.call(lambda: cluster.server.loop_clock.call_later(delay_ms, callback))
+
+
+def threads_of(*clusters: kafkalet.Cluster) -> list[int]:
+    return [cluster.server.call(threading.get_ident) for cluster in clusters]
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def broker(clock: ManualClock) -> Iterator[kafkalet.Broker]:
+    with kafkalet.Broker(clock=clock, topics=["t"]) as running:
+        yield running
+
+
+def test_a_timer_of_a_broker_runs_in_the_brokers_loop_before_advance_returns(
+    clock: ManualClock, broker: kafkalet.Broker
+) -> None:
+    seen: list[int] = []
+    set_timer(broker, 10, lambda: seen.append(threading.get_ident()))
+    clock.advance(10)
+    assert seen == threads_of(broker)
+
+
+def test_timers_of_several_brokers_run_in_order_each_in_its_own_loop(clock: ManualClock) -> None:
+    start_ms = clock.now_ms()
+    with kafkalet.Broker(clock=clock) as one, kafkalet.Broker(clock=clock) as two:
+        thread = dict(zip(threads_of(one, two), ("one", "two"), strict=True))
+        seen: list[tuple[str, int]] = []
+
+        def note() -> None:
+            seen.append((thread[threading.get_ident()], clock.now_ms() - start_ms))
+
+        for broker, delay_ms in ((two, 40), (one, 10), (two, 20), (one, 20), (one, 50)):
+            set_timer(broker, delay_ms, note)
+        clock.advance(40)
+    assert seen == [("one", 10), ("two", 20), ("one", 20), ("two", 40)]
+
+
+def test_time_may_be_advanced_in_the_loop_itself(clock: ManualClock, broker: kafkalet.Broker) -> None:
+    seen: list[int] = []
+    set_timer(broker, 10, lambda: seen.append(threading.get_ident()))
+    assert broker.server.call(lambda: (clock.advance(10), list(seen))[1]) == threads_of(broker)
+
+
+def test_time_may_be_advanced_beside_a_loop_that_is_not_turning(clock: ManualClock) -> None:
+    loop, seen = asyncio.new_event_loop(), []
+    broker = kafkalet.Broker(clock=clock)
+    loop.run_until_complete(broker.start())
+    set_timer(broker, 10, lambda: seen.append(threading.get_ident()))
+    clock.advance(10)
+    assert seen == [threading.get_ident()]
+    loop.run_until_complete(broker.stop())
+    loop.close()
+
+
+def test_time_may_be_advanced_in_another_thread_than_that_of_the_callers_loop(clock: ManualClock) -> None:
+    async def run() -> tuple[int, list[int]]:
+        seen: list[int] = []
+        async with kafkalet.Broker(clock=clock) as broker:
+            set_timer(broker, 10, lambda: seen.append(threading.get_ident()))
+            await asyncio.to_thread(clock.advance, 10)
+            return threading.get_ident(), seen
+
+    thread, seen = asyncio.run(run())
+    assert seen == [thread]
+
+
+def test_what_a_timer_puts_off_until_soon_is_done_before_the_next_timer(
+    clock: ManualClock, broker: kafkalet.Broker
+) -> None:
+    seen: list[str] = []
+    loop = broker.server.call(asyncio.get_running_loop)
+
+    async def task() -> None:
+        await asyncio.sleep(0)
+        seen.append("task of the first")
+
+    tasks = []
+    set_timer(broker, 10, lambda: tasks.append(loop.create_task(task())))
+    set_timer(broker, 11, lambda: seen.append("second"))
+    clock.advance(20)
+    assert seen == ["task of the first", "second"]
+
+
+def test_a_timer_that_is_set_on_the_way_runs_on_the_way(clock: ManualClock, broker: kafkalet.Broker) -> None:
+    start_ms, seen = clock.now_ms(), []
+
+    def again() -> None:
+        seen.append(clock.now_ms() - start_ms)
+        broker.server.loop_clock.call_later(10, again)
+
+    set_timer(broker, 10, again)
+    clock.advance(35)
+    assert seen == [10, 20, 30]
+
+
+def test_a_timer_of_a_broker_may_advance_time(clock: ManualClock, broker: kafkalet.Broker) -> None:
+    start_ms, seen = clock.now_ms(), []
+    set_timer(broker, 10, lambda: clock.advance(100))
+    set_timer(broker, 50, lambda: seen.append(clock.now_ms() - start_ms))
+    clock.advance(20)
+    assert seen == [50]
+    assert clock.now_ms() == start_ms + 110
+
+
+def test_what_a_timer_of_a_broker_raises_is_raised_where_time_is_advanced(
+    clock: ManualClock, broker: kafkalet.Broker
+) -> None:
+    set_timer(broker, 10, lambda: 1 // 0)  # type: ignore[arg-type, return-value]
+    with pytest.raises(ZeroDivisionError):
+        clock.advance(20)
+    assert broker.server.call(lambda: 42) == 42
+
+
+def test_a_cancelled_timer_of_a_broker_does_not_run(clock: ManualClock, broker: kafkalet.Broker) -> None:
+    seen: list[int] = []
+    broker.server.call(lambda: broker.server.loop_clock.call_later(10, lambda: seen.append(1)).cancel())
+    clock.advance(20)
+    assert not seen
+
+
+def test_timers_of_a_broker_that_has_stopped_do_not_run(clock: ManualClock) -> None:
+    seen: list[str] = []
+    broker = kafkalet.Broker(clock=clock)
+    with broker:
+        set_timer(broker, 10, lambda: seen.append("first life"))
+    with broker:
+        set_timer(broker, 20, lambda: seen.append("second life"))
+        clock.advance(30)
+    clock.advance(30)
+    assert seen == ["second life"]
+
+
+def test_threads_that_advance_at_once_take_turns(clock: ManualClock, broker: kafkalet.Broker) -> None:
+    start_ms, seen = clock.now_ms(), []
+
+    def again() -> None:
+        seen.append(clock.now_ms() - start_ms)
+        broker.server.loop_clock.call_later(1, again)
+
+    set_timer(broker, 1, again)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(clock.advance, [25] * 8))
+    assert seen == list(range(1, 201))
+
+
+def test_a_loop_that_another_thread_may_need_does_not_wait_for_that_thread(clock: ManualClock) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    async def run() -> str:
+        clock.call_later(10, lambda: (begun.set(), go_on.wait(10))[0])
+        other = asyncio.create_task(asyncio.to_thread(clock.advance, 10))
+        await asyncio.to_thread(begun.wait, 10)
+        try:
+            with pytest.raises(RuntimeError, match="another thread is advancing this clock"):
+                clock.advance(10)
+        finally:
+            go_on.set()
+            await other
+        return "no deadlock"
+
+    assert asyncio.run(run()) == "no deadlock"
+
+
+def test_a_broker_that_stops_while_time_is_advanced_keeps_nobody_waiting(clock: ManualClock) -> None:
+    broker = kafkalet.Broker(clock=clock)
+    begun = threading.Event()
+
+    def again() -> None:
+        begun.set()
+        broker.server.loop_clock.call_later(1, again)
+
+    with ThreadPoolExecutor(1) as pool:
+        with broker:
+            set_timer(broker, 1, again)
+            advanced = pool.submit(clock.advance, days=1)
+            assert begun.wait(10)
+        advanced.result(timeout=60)
+
+
+def test_records_expire_when_their_time_has_passed(clock: ManualClock, broker: kafkalet.Broker) -> None:
+    broker.create_topic("short", config={"retention.ms": 60_000})
+    broker.produce("short", 0, batch(b"a"))
+    clock.advance(hours=1)
+    assert broker.log("short").offsets == (1, 1, 1, 1)
+
+
+def test_a_clock_of_ones_own_may_be_a_plain_clock() -> None:
+    class Late:
+        """An hour behind, with the timers of the loop that runs."""
+
+        has_timers = True
+
+        def now_ms(self) -> int:
+            return SystemClock().now_ms() - 3_600_000
+
+        def call_later(self, delay_ms: float, callback: Callable[[], None]) -> asyncio.TimerHandle:
+            return asyncio.get_running_loop().call_later(delay_ms / 1000, callback)
+
+    late = Late()
+    assert isinstance(late, Clock)
+    assert not isinstance(late, LoopClock)
+    with kafkalet.Broker(clock=late, topics=["t"]) as broker:
+        assert broker.produce("t", 0, batch(b"a")) == 0
+
+
+# The system's time
+
+
+def test_the_system_clock_is_the_wall_clock_in_milliseconds() -> None:
+    assert abs(SystemClock().now_ms() - time.time() * 1000) < 1000
+
+
+async def _timers() -> list[str]:
+    clock, seen, done = SystemClock(asyncio.get_running_loop()), [], asyncio.Event()
+    clock.call_later(5, lambda: seen.append("never")).cancel()
+    clock.call_later(1, lambda: seen.append("first"))
+    clock.call_later(10, done.set)
+    await done.wait()
+    return seen
+
+
+def test_timers_of_the_system_clock_run_on_the_loop() -> None:
+    assert asyncio.run(_timers()) == ["first"]
+
+
+def test_the_system_clock_has_no_timers_until_it_has_a_loop() -> None:
+    assert not SystemClock().has_timers
+    with pytest.raises(RuntimeError, match=r"no event loop to call later in; make it with SystemClock\(loop\)"):
+        SystemClock().call_later(1, lambda: None)
+
+
+def test_the_system_clock_of_a_cluster_is_bound_to_its_loop() -> None:
+    with kafkalet.Broker() as broker:
+        assert not broker.server.clock.has_timers
+        assert broker.server.loop_clock.has_timers
+        done = threading.Event()
+        set_timer(broker, 1, done.set)
+        assert done.wait(10)

@@ -1,0 +1,132 @@
+"""AddPartitionsToTxn: a transaction begins, and reaches partitions."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from kafkalet.protocol.errors import Code
+from tests.wire.broker.transactions.producing import Tx, producing
+from tests.wire.brokers import NoAnswer, Plain
+
+
+@pytest.fixture
+def tx() -> Iterator[Tx]:
+    with producing() as opened:
+        yield opened
+
+
+def add(tx: Tx, version: int, *partitions: tuple[str, int]) -> dict[tuple[str, int], int]:
+    topics = [{"name": topic, "partitions": [index]} for topic, index in partitions]
+    answer = tx.wire.ask("AddPartitionsToTxn", version, {**tx.who, "topics": topics})
+    return flat(answer["topics"])
+
+
+def add_many(tx: Tx, *transactions: Plain, version: int = 4) -> dict[str, dict[tuple[str, int], int]]:
+    answer = tx.wire.ask("AddPartitionsToTxn", version, {"transactions": list(transactions)})
+    assert answer["error_code"] == Code.NONE
+    return {each["transactional_id"]: flat(each["topic_results"]) for each in answer["results_by_transaction"]}
+
+
+def flat(topics: list[Plain]) -> dict[tuple[str, int], int]:
+    return {
+        (topic["name"], partition["partition_index"]): partition["error_code"]
+        for topic in topics
+        for partition in (topic["partitions"] if "partitions" in topic else topic["results_by_partition"])
+    }
+
+
+def wanted(tx: Tx, *partitions: tuple[str, int], verify_only: bool = False) -> Plain:
+    topics = [{"name": topic, "partitions": [index]} for topic, index in partitions or [("t", 0)]]
+    return {**tx.who, "verify_only": verify_only, "topics": topics}
+
+
+@pytest.mark.parametrize("version", range(4))
+def test_a_transaction_begins(tx: Tx, version: int) -> None:
+    assert add(tx, version, ("t", 0)) == {("t", 0): Code.NONE}
+    assert tx.describe()["transaction_state"] == "Ongoing"
+    assert add(tx, version, ("t", 0)) == {("t", 0): Code.NONE}
+
+
+def test_all_partitions_or_none(tx: Tx) -> None:
+    assert add(tx, 3, ("nowhere", 0), ("t", 0), ("t", 8)) == {
+        ("nowhere", 0): Code.UNKNOWN_TOPIC_OR_PARTITION,
+        ("t", 0): Code.OPERATION_NOT_ATTEMPTED,
+        ("t", 8): Code.UNKNOWN_TOPIC_OR_PARTITION,
+    }
+    assert tx.describe()["transaction_state"] == "Empty"
+
+
+@pytest.mark.parametrize(("version", "code"), [(1, Code.INVALID_PRODUCER_EPOCH), (2, Code.PRODUCER_FENCED)])
+def test_another_epoch_is_fenced(tx: Tx, version: int, code: Code) -> None:
+    tx.epoch += 1
+    assert add(tx, version, ("t", 0)) == {("t", 0): code}
+
+
+def test_another_producer_id(tx: Tx) -> None:
+    tx.producer_id += 1
+    assert tx.add() == Code.INVALID_PRODUCER_ID_MAPPING
+
+
+def test_the_next_transaction_begins_at_once(tx: Tx) -> None:
+    for _ in range(20):
+        tx.commit(b"a")
+
+
+@pytest.mark.parametrize("version", [4, 5])
+def test_brokers_ask_for_many_transactions(tx: Tx, version: int) -> None:
+    other = Tx(tx.wire, "y")
+    assert other.init() == Code.NONE
+    stranger = {**wanted(tx), "transactional_id": "z"}
+    nowhere = {**wanted(tx, ("t", 0), ("nowhere", 1)), "transactional_id": "w"}
+    assert add_many(tx, wanted(tx), wanted(other), stranger, nowhere, version=version) == {
+        "x": {("t", 0): Code.NONE},
+        "y": {("t", 0): Code.NONE},
+        "z": {("t", 0): Code.INVALID_PRODUCER_ID_MAPPING},
+        "w": {("t", 0): Code.OPERATION_NOT_ATTEMPTED, ("nowhere", 1): Code.UNKNOWN_TOPIC_OR_PARTITION},
+    }
+
+
+def test_what_is_asked_twice_is_answered_twice(tx: Tx) -> None:
+    topics = [{"name": "t", "partitions": [0, 0]}, {"name": "t", "partitions": [0]}]
+    answer = tx.wire.ask("AddPartitionsToTxn", 3, {**tx.who, "topics": topics})
+    assert [[part["partition_index"] for part in topic["partitions"]] for topic in answer["topics"]] == [[0, 0], [0]]
+    stale = {**wanted(tx), "producer_epoch": 5}
+    answer = tx.wire.ask("AddPartitionsToTxn", 5, {"transactions": [stale, wanted(tx)]})
+    assert [flat(each["topic_results"])["t", 0] for each in answer["results_by_transaction"]] == [
+        Code.PRODUCER_FENCED,
+        Code.NONE,
+    ]
+
+
+def test_before_3_6_it_was_answered_once() -> None:
+    with producing(kafka_version="3.5") as tx:
+        assert tx.wire.ask("AddPartitionsToTxn", 3, {**tx.who, "topics": [{"name": "t", "partitions": [0, 0]}] * 2})[
+            "topics"
+        ] == [{"name": "t", "partitions": [{"partition_index": 0, "error_code": Code.NONE}]}]
+
+
+def test_a_broker_of_3_9_may_add_too() -> None:
+    with producing(kafka_version="3.9") as tx:
+        assert add_many(tx, wanted(tx)) == {"x": {("t", 0): Code.NONE}}
+
+
+def test_to_verify_changes_nothing(tx: Tx) -> None:
+    assert add_many(tx, wanted(tx, verify_only=True)) == {"x": {("t", 0): Code.TRANSACTION_ABORTABLE}}
+    assert tx.describe()["transaction_state"] == "Empty"
+    assert tx.add() == Code.NONE
+    assert add_many(tx, wanted(tx, verify_only=True)) == {"x": {("t", 0): Code.NONE}}
+
+
+def test_who_asks_about_nothing_is_not_answered(tx: Tx) -> None:
+    connection = tx.wire.connection()
+    with pytest.raises(NoAnswer):
+        connection.receive(connection.send("AddPartitionsToTxn", 4, {"transactions": []}), 0.05)
+
+
+def test_5000_partitions(tx: Tx) -> None:
+    tx.wire.cluster.create_topic("many", 5000)
+    topics = [{"name": "many", "partitions": list(range(5000))}]
+    answer = tx.wire.ask("AddPartitionsToTxn", 3, {**tx.who, "topics": topics})
+    assert set(flat(answer["topics"]).values()) == {Code.NONE}
+    assert tx.end() == Code.NONE
+    tx.wire.until(lambda: tx.wire.cluster.server.leadership.leader_of("many", 4999).log.log_end_offset == 1)

@@ -1,0 +1,478 @@
+"""Fetch: what ends a wait and what does not, what each version may be told, sessions, and fetches of replicas."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from kafkalet.clock import ManualClock
+from kafkalet.protocol.errors import Code
+from tests.wire.brokers import Closed, NoAnswer, Plain, Wire, batch, fetched, on_the_wire, timed
+
+NOWHERE = "00000000-0000-0000-0000-0000000000ff"
+NOTHING = {"high_watermark": -1, "last_stable_offset": -1, "log_start_offset": -1, "records": []}
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Wire]:
+    with on_the_wire() as wire:
+        yield wire
+
+
+@pytest.fixture
+def wire(shared: Wire) -> Wire:
+    """One broker with an empty topic "t"."""
+    if "t" in shared.cluster.server.metadata.topics:
+        shared.cluster.delete_topic("t")
+    shared.cluster.create_topic("t", 3)
+    return shared
+
+
+@pytest.fixture
+def still() -> Iterator[Wire]:
+    """One broker on a clock that stands still."""
+    with on_the_wire(clock=ManualClock()) as wire:
+        yield wire
+
+
+@pytest.fixture
+def three() -> Iterator[Wire]:
+    """Three brokers with a topic "t" that 1 leads."""
+    with on_the_wire(3) as wire:
+        yield wire
+
+
+def advance(wire: Wire, ms: int) -> None:
+    clock = wire.cluster.server.clock
+    assert isinstance(clock, ManualClock)
+    wire.cluster.server.call(lambda: clock.advance(ms))
+
+
+def waits(wire: Wire, node: int = 1) -> bool:
+    """Whether a request waits, once everything that was set off has happened."""
+    return wire.cluster.server.call(lambda: len(wire.cluster.server.nodes[node].purgatory)) == 1
+
+
+def values(answer: Plain) -> list[str]:
+    return [record["value"] for entry in answer["records"] for record in entry["records"]]
+
+
+def several(wire: Wire, offsets: dict[int, int], **more: int) -> Plain:
+    """A request for partitions of "t", in this order, from these offsets on."""
+    body = wire.fetch_body(**more)
+    [first] = body["topics"][0]["partitions"]
+    body["topics"][0]["partitions"] = [
+        {**first, "partition": index, "fetch_offset": offset} for index, offset in offsets.items()
+    ]
+    return body
+
+
+# What ends a wait
+
+
+def test_a_produce_ends_a_wait(wire: Wire) -> None:
+    with wire.waiting("Fetch", 12, wire.fetch_body(wait_ms=60_000)) as receive:
+        wire.produce(batch(b"new"))
+        assert values(fetched(receive())) == ["new"]
+
+
+def test_too_few_bytes_do_not_end_a_wait(still: Wire) -> None:
+    records = batch(b"a")
+    with still.waiting("Fetch", 12, still.fetch_body(wait_ms=5000, min_bytes=2 * len(records))) as receive:
+        still.produce(records)
+        assert waits(still)
+        still.produce(records)
+        assert values(fetched(receive())) == ["a", "a"]
+
+
+def test_when_the_time_is_up_there_is_what_there_is(still: Wire) -> None:
+    with still.waiting("Fetch", 12, still.fetch_body(wait_ms=5000, min_bytes=1000)) as receive:
+        still.produce(batch(b"a"))
+        advance(still, 4999)
+        assert waits(still)
+        advance(still, 1)
+        assert values(fetched(receive())) == ["a"]
+
+
+def test_the_bytes_of_all_partitions_count_together(wire: Wire) -> None:
+    records = batch(b"a")
+    body = several(wire, {0: 0, 1: 0}, wait_ms=60_000, min_bytes=2 * len(records))
+    with wire.waiting("Fetch", 12, body) as receive:
+        wire.produce(records, index=1)
+        assert waits(wire)
+        wire.produce(records, index=0)
+        [topic] = receive()["responses"]
+        assert [values(partition) for partition in topic["partitions"]] == [["a"], ["a"]]
+
+
+def test_a_partition_counts_no_more_than_it_may_give(still: Wire) -> None:
+    records = batch(b"a" * 500)
+    body = still.fetch_body(wait_ms=5000, min_bytes=300, partition_max_bytes=200)
+    with still.waiting("Fetch", 12, body) as receive:
+        still.produce(records)
+        assert waits(still)
+        advance(still, 5000)
+        assert values(fetched(receive()))  # the first batch comes whole all the same
+
+
+def test_another_partition_does_not_end_a_wait(wire: Wire) -> None:
+    with wire.waiting("Fetch", 12, wire.fetch_body(wait_ms=60_000)) as receive:
+        wire.produce(batch(b"elsewhere"), index=1)
+        assert waits(wire)
+        wire.produce(batch(b"here"))
+        assert values(fetched(receive())) == ["here"]
+
+
+def test_a_new_segment_ends_a_wait(wire: Wire) -> None:
+    wire.produce(batch(b"a"))
+    with wire.waiting("Fetch", 12, wire.fetch_body(wait_ms=60_000, min_bytes=100_000)) as receive:
+        wire.cluster.server.call(lambda: wire.cluster.log("t")._log.roll())
+        wire.produce(batch(b"b"))
+        assert values(fetched(receive())) == ["a"]  # a read stays in its segment
+
+
+@pytest.mark.parametrize("version", [12, 13])
+def test_a_topic_that_is_deleted_ends_a_wait(wire: Wire, version: int) -> None:
+    named = {"topic_id": wire.cluster.server.metadata.topics["t"].topic_id.hex()} if version >= 13 else {}
+    with wire.waiting("Fetch", version, wire.fetch_body(version=version, wait_ms=60_000, **named)) as receive:
+        wire.cluster.delete_topic("t")
+        answer = fetched(receive())
+    assert answer["error_code"] == Code.UNKNOWN_TOPIC_OR_PARTITION
+    assert {name: answer[name] for name in NOTHING} == NOTHING
+
+
+def test_deleted_records_below_a_fetch_do_not_end_its_wait(still: Wire) -> None:
+    still.produce(batch(b"a", b"b"))
+    with still.waiting("Fetch", 12, still.fetch_body(offset=2, wait_ms=5000)) as receive:
+        still.cluster.server.call(lambda: still.cluster.server.leadership.leader_of("t", 0).delete_records(1))
+        assert waits(still)
+        advance(still, 5000)
+        assert fetched(receive())["log_start_offset"] == 1
+
+
+def test_a_client_that_goes_away_is_forgotten(wire: Wire) -> None:
+    with wire.waiting("Fetch", 12, wire.fetch_body(wait_ms=60_000)):
+        wire.connections.pop((1, "waiting")).close()
+        wire.until(lambda: len(wire.cluster.server.nodes[1].purgatory) == 0)
+
+
+def test_requests_behind_a_fetch_that_waits_are_served_after_it(wire: Wire) -> None:
+    with wire.waiting("Fetch", 12, wire.fetch_body(wait_ms=60_000)) as receive:
+        connection = wire.connection(1, "waiting")
+        behind = connection.send("ApiVersions", 0, {})
+        with pytest.raises(NoAnswer):
+            connection.receive(behind, 0.05)
+        wire.produce(batch(b"a"))
+        receive()
+        assert connection.receive(behind)["error_code"] == Code.NONE
+
+
+def test_two_that_wait_for_the_same_are_both_answered(wire: Wire) -> None:
+    sent = [
+        (wire.connection(1, name), wire.connection(1, name).send("Fetch", 12, wire.fetch_body(wait_ms=60_000)))
+        for name in ("one", "two")
+    ]
+    wire.until(lambda: len(wire.cluster.server.nodes[1].purgatory) == 2)
+    wire.produce(batch(b"a"))
+    assert [values(fetched(connection.receive(number))) for connection, number in sent] == [["a"], ["a"]]
+
+
+# What is answered at once
+
+
+def test_an_unknown_partition_comes_last_and_does_not_end_a_wait(wire: Wire) -> None:
+    with wire.waiting("Fetch", 12, several(wire, {77: 0, 0: 0}, wait_ms=60_000)) as receive:
+        wire.produce(batch(b"a"))
+        [topic] = receive()["responses"]
+    assert [partition["partition_index"] for partition in topic["partitions"]] == [0, 77]
+    assert topic["partitions"][1]["aborted_transactions"] == []
+
+
+def test_an_unknown_partition_alone_is_answered_at_once(wire: Wire) -> None:
+    assert wire.fetch(index=77, wait_ms=60_000)["error_code"] == Code.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_no_partition_at_all_is_answered_at_once(wire: Wire) -> None:
+    assert wire.ask("Fetch", 12, {"max_wait_ms": 60_000, "min_bytes": 1, "session_epoch": -1})["responses"] == []
+
+
+def test_an_offset_out_of_range_ends_the_wait_of_its_neighbours(wire: Wire) -> None:
+    [topic] = wire.ask("Fetch", 12, several(wire, {0: 0, 1: 5}, wait_ms=60_000))["responses"]
+    assert [partition["error_code"] for partition in topic["partitions"]] == [Code.NONE, Code.OFFSET_OUT_OF_RANGE]
+    assert topic["partitions"][1]["aborted_transactions"] is None
+    assert {name: topic["partitions"][1][name] for name in NOTHING} == NOTHING
+
+
+def test_a_diverged_reader_is_told_at_once(wire: Wire) -> None:
+    wire.produce(batch(b"a"))
+    answer = wire.fetch(offset=40, last_fetched_epoch=0, wait_ms=60_000)
+    assert (answer["error_code"], answer["diverging_epoch"]) == (Code.NONE, {"epoch": 0, "end_offset": 1})
+
+
+# Limits
+
+
+def test_the_first_batch_comes_whole_and_the_rest_as_it_fits(wire: Wire) -> None:
+    for index in range(3):
+        wire.produce(batch(b"x" * 1000), index=index)
+    body = several(wire, {1: 0, 0: 0, 2: 0}, max_bytes=100)
+    [topic] = wire.ask("Fetch", 12, body)["responses"]
+    assert [len(partition["records"]) for partition in topic["partitions"]] == [1, 0, 0]
+    assert [partition["high_watermark"] for partition in topic["partitions"]] == [1, 1, 1]
+
+
+def test_a_batch_that_is_cut_off_comes_only_behind_a_whole_one(wire: Wire) -> None:
+    one = len(batch(b"x" * 100))
+    for _ in range(2):
+        wire.produce(batch(b"x" * 100))
+    assert [len(wire.fetch(partition_max_bytes=size)["records"]) for size in (one, one + 30)] == [1, 2]
+
+
+def test_below_v3_limits_are_literal(wire: Wire) -> None:
+    wire.produce(batch(b"x" * 1000))
+    assert wire.fetch(version=2, partition_max_bytes=100)["records"] == []
+
+
+@pytest.mark.parametrize("limit", [{"partition_max_bytes": -1}, {"max_bytes": -1}], ids=["partition", "request"])
+def test_a_negative_limit_is_an_error(wire: Wire, limit: dict[str, int]) -> None:
+    wire.produce(batch(b"a"))
+    assert wire.fetch(**limit)["error_code"] == Code.UNKNOWN_SERVER_ERROR
+
+
+def test_the_broker_has_a_limit_too() -> None:
+    with on_the_wire(config={"fetch.max.bytes": "1024"}) as wire:
+        for _ in range(5):
+            wire.produce(batch(b"x" * 400))
+        whole = [entry for entry in wire.fetch()["records"] if "records" in entry]
+        assert len(whole) == 2
+
+
+# Topic ids
+
+
+def test_an_id_nobody_has_is_unknown_and_echoed(wire: Wire) -> None:
+    [topic] = wire.ask("Fetch", 13, wire.fetch_body(version=13, topic_id=NOWHERE, wait_ms=60_000))["responses"]
+    assert topic["topic_id"] == NOWHERE
+    assert topic["partitions"][0]["error_code"] == Code.UNKNOWN_TOPIC_ID
+
+
+def test_a_topic_that_was_made_anew_has_another_id(wire: Wire) -> None:
+    old = wire.cluster.server.metadata.topics["t"].topic_id.hex()
+    wire.cluster.delete_topic("t")
+    wire.cluster.create_topic("t", 1)
+    assert wire.fetch(version=13, topic_id=old)["error_code"] == Code.UNKNOWN_TOPIC_ID
+
+
+def test_a_known_id_with_an_unknown_partition(wire: Wire) -> None:
+    topic_id = wire.cluster.server.metadata.topics["t"].topic_id.hex()
+    assert wire.fetch(version=13, topic_id=topic_id, index=9)["error_code"] == Code.UNKNOWN_TOPIC_OR_PARTITION
+
+
+# Sessions
+
+
+def session(wire: Wire, number: int, epoch: int, *offsets: int, version: int = 12, **more: Plain) -> Plain:
+    """A request of a session: partitions 0, 1, ... of "t" from these offsets on."""
+    body = several(wire, dict(enumerate(offsets)))
+    return wire.ask("Fetch", version, {**body, "session_id": number, "session_epoch": epoch, **more})
+
+
+def told(answer: Plain) -> list[int]:
+    return [partition["partition_index"] for topic in answer["responses"] for partition in topic["partitions"]]
+
+
+def test_a_session_tells_what_changed(wire: Wire) -> None:
+    opened = session(wire, 0, 0, 0, 0)
+    assert (opened["session_id"] > 0, told(opened)) == (True, [0, 1])
+    assert told(session(wire, opened["session_id"], 1)) == []
+    wire.produce(batch(b"a"), index=1)
+    assert told(session(wire, opened["session_id"], 2)) == [1]
+
+
+def test_a_waiting_session_is_woken_by_any_of_its_partitions(wire: Wire) -> None:
+    number = session(wire, 0, 0, 0, 0, 0)["session_id"]
+    body = {"max_wait_ms": 60_000, "min_bytes": 1, "session_id": number, "session_epoch": 1}
+    with wire.waiting("Fetch", 12, body) as receive:
+        wire.produce(batch(b"a"), index=2)
+        answer = receive()
+    assert (answer["session_id"], told(answer)) == (number, [2])
+
+
+def test_what_is_forgotten_does_not_wake_a_session(wire: Wire) -> None:
+    number = session(wire, 0, 0, 0, 0)["session_id"]
+    forgotten = [{"topic": "t", "partitions": [1]}]
+    body = {"max_wait_ms": 60_000, "min_bytes": 1, "session_id": number, "session_epoch": 1}
+    with wire.waiting("Fetch", 12, {**body, "forgotten_topics_data": forgotten}) as receive:
+        wire.produce(batch(b"a"), index=1)
+        assert waits(wire)
+        wire.produce(batch(b"a"), index=0)
+        assert told(receive()) == [0]
+
+
+@pytest.mark.parametrize(
+    ("number", "epoch", "code"),
+    [
+        (0, 1, Code.FETCH_SESSION_ID_NOT_FOUND),
+        (12345, 1, Code.FETCH_SESSION_ID_NOT_FOUND),
+        (None, 2, Code.INVALID_FETCH_SESSION_EPOCH),
+    ],
+)
+def test_a_request_out_of_step_is_refused_as_a_whole(wire: Wire, number: int | None, epoch: int, code: Code) -> None:
+    opened = session(wire, 0, 0, 0)["session_id"]
+    answer = session(wire, opened if number is None else number, epoch)
+    assert (answer["error_code"], answer["session_id"], answer["responses"]) == (code, 0, [])
+    assert session(wire, opened, 1)["error_code"] == Code.NONE
+
+
+def test_a_session_by_name_is_not_continued_by_id(wire: Wire) -> None:
+    number = session(wire, 0, 0, 0)["session_id"]
+    assert session(wire, number, 1, version=13)["error_code"] == Code.FETCH_SESSION_TOPIC_ID_ERROR
+    assert session(wire, number, 1)["error_code"] == Code.NONE
+
+
+def test_a_topic_deleted_in_a_session_is_told_as_an_error_each_time(wire: Wire) -> None:
+    number = session(wire, 0, 0, 0)["session_id"]
+    wire.cluster.delete_topic("t")
+    for epoch in (1, 2):
+        answer = session(wire, number, epoch)
+        assert fetched(answer)["error_code"] == Code.UNKNOWN_TOPIC_OR_PARTITION
+    wire.cluster.create_topic("t", 1)
+    assert fetched(session(wire, number, 3))["error_code"] == Code.NONE
+
+
+def test_sessions_have_a_limit() -> None:
+    with on_the_wire(config={"max.incremental.fetch.session.cache.slots": "1"}) as wire:
+        assert session(wire, 0, 0, 0)["session_id"] > 0
+        assert session(wire, 0, 0, 0)["session_id"] == 0
+
+
+# Isolation
+
+
+@pytest.mark.parametrize(("isolation", "aborted"), [(0, None), (1, [])])
+def test_only_read_committed_has_a_list_of_aborted_transactions(
+    wire: Wire, isolation: int, aborted: list[Plain] | None
+) -> None:
+    assert wire.fetch(isolation_level=isolation)["aborted_transactions"] == aborted
+
+
+@pytest.mark.parametrize(("release", "records"), [("3.9", None), ("4.4", [])])
+def test_an_unknown_isolation_level_fails_the_whole_request(release: str, records: list[Plain] | None) -> None:
+    with on_the_wire(kafka_version=release) as wire:
+        answer = wire.ask("Fetch", 12, wire.fetch_body(isolation_level=7))
+        assert answer["error_code"] == Code.UNKNOWN_SERVER_ERROR
+        assert fetched(answer)["error_code"] == Code.UNKNOWN_SERVER_ERROR
+        assert fetched(answer)["records"] == records
+        topic_id = wire.cluster.server.metadata.topics["t"].topic_id.hex()
+        answer = wire.ask("Fetch", 13, wire.fetch_body(version=13, isolation_level=7, topic_id=topic_id))
+        assert (answer["error_code"], answer["responses"]) == (Code.UNKNOWN_SERVER_ERROR, [])
+
+
+# Replicas
+
+
+def test_consumers_do_not_see_what_followers_lack(three: Wire) -> None:
+    three.cluster.hold_replication(2)
+    three.produce(batch(b"a"))
+    with three.waiting("Fetch", 12, three.fetch_body(wait_ms=60_000)) as receive:
+        three.cluster.release_replication(2)
+        assert values(fetched(receive())) == ["a"]
+
+
+def test_a_debugging_reader_sees_no_more_than_a_consumer(three: Wire) -> None:
+    three.cluster.hold_replication(2)
+    three.produce(batch(b"a"))
+    assert values(three.fetch(replica_id=-2)) == []
+    assert values(three.fetch(replica_id=-3)) == ["a"]
+
+
+def test_a_consumer_may_wait_at_a_follower(three: Wire) -> None:
+    with three.waiting("Fetch", 12, three.fetch_body(wait_ms=60_000), node=2) as receive:
+        three.produce(batch(b"a"))
+        assert values(fetched(receive())) == ["a"]
+
+
+def test_a_new_leader_ends_the_wait_of_those_who_need_one(three: Wire) -> None:
+    with three.waiting("Fetch", 10, three.fetch_body(version=10, wait_ms=60_000)) as receive:
+        three.cluster.elect_leader("t", 0, 2)
+        assert fetched(receive())["error_code"] == Code.NOT_LEADER_OR_FOLLOWER
+
+
+def test_a_new_epoch_ends_the_wait_of_those_who_gave_one(three: Wire) -> None:
+    body = three.fetch_body(version=16, wait_ms=60_000, current_leader_epoch=0, topic_id=topic_id_of(three))
+    with three.waiting("Fetch", 16, body) as receive:
+        three.cluster.elect_leader("t", 0, 2)
+        answer = fetched(receive())
+    assert answer["error_code"] == Code.FENCED_LEADER_EPOCH
+    assert answer["current_leader"] == {"leader_id": 2, "leader_epoch": 1}
+
+
+def topic_id_of(wire: Wire) -> str:
+    return wire.cluster.server.metadata.topics["t"].topic_id.hex()
+
+
+@pytest.mark.parametrize(("release", "endpoints"), [("3.9", [2]), ("4.4", [])])
+def test_followers_are_told_where_leaders_are_before_4_0(release: str, endpoints: list[int]) -> None:
+    with on_the_wire(3, kafka_version=release) as wire:
+        wire.cluster.elect_leader("t", 0, 2)
+        state = {"replica_state": {"replica_id": 3, "replica_epoch": -1}}
+        body = wire.fetch_body(version=16, current_leader_epoch=0, topic_id=topic_id_of(wire), **state)
+        answer = wire.ask("Fetch", 16, body)
+        assert fetched(answer)["current_leader"]["leader_id"] == 2
+        assert [node["node_id"] for node in answer.get("node_endpoints", [])] == endpoints
+
+
+def test_a_fetch_of_a_follower_says_how_far_it_is(three: Wire) -> None:
+    three.cluster.hold_replication(2)
+    three.produce(batch(b"a", b"b", b"c"))
+    for offset in (1, 3):
+        three.fetch(replica_id=2, offset=offset)
+        assert three.cluster.log("t").high_watermark == offset
+
+
+def test_a_follower_that_is_far_behind_reads_its_segment_at_once(three: Wire) -> None:
+    three.produce(batch(b"a"))
+    three.cluster.server.call(lambda: three.cluster.log("t")._log.roll())
+    three.produce(batch(b"b"))
+    assert values(three.fetch(replica_id=2, wait_ms=60_000, min_bytes=100_000)) == ["a"]
+
+
+def test_a_consumer_is_sent_to_the_replica_of_its_rack() -> None:
+    selector = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+    with on_the_wire(3, config={"replica.selector.class": selector}) as wire:
+        for node, rack in ((1, "a"), (2, "b"), (3, "c")):
+            endpoints = wire.cluster.server.metadata.endpoints
+            endpoints[node] = endpoints[node]._replace(rack=rack)
+        wire.produce(batch(b"a"))
+        near = wire.fetch(version=12, rack_id="b", wait_ms=60_000)
+        assert (near["preferred_read_replica"], near["records"]) == (2, [])
+        assert wire.fetch(version=12, rack_id="a")["preferred_read_replica"] == -1
+        assert wire.fetch(version=12, rack_id="nowhere")["preferred_read_replica"] == -1
+        assert values(wire.fetch(version=12, rack_id="b", node=2)) == ["a"]
+
+
+# Every version
+
+
+@pytest.mark.parametrize("version", range(19))
+def test_every_version_brings_the_records(wire: Wire, version: int) -> None:
+    wire.produce(timed(1000, 2000))
+    named = {"topic_id": topic_id_of(wire)} if version >= 13 else {}
+    answer = wire.fetch(version=version, **named)
+    found = [record for entry in answer["records"] for record in entry.get("records", [entry])]
+    assert len(found) == 2
+    assert {entry["magic"] for entry in answer["records"]} == {0 if version < 2 else 1 if version < 4 else 2}
+    assert answer.get("last_stable_offset", 2) == answer["high_watermark"] == 2
+    assert ("log_start_offset" in answer) == (version >= 5)
+    assert ("preferred_read_replica" in answer) == (version >= 11)
+
+
+def test_a_fetch_that_waits_when_its_broker_stops_loses_its_connection() -> None:
+    with on_the_wire(2) as wire:
+        connection = wire.connection(1)
+        sent = connection.send("Fetch", 12, wire.fetch_body(wait_ms=60_000))
+        node = wire.cluster.server.nodes[1]
+        wire.until(lambda: len(node.purgatory) == 1)
+        wire.cluster.stop_broker(1)
+        with pytest.raises(Closed):
+            connection.receive(sent, 5)
+        assert len(node.purgatory) == 0

@@ -1,0 +1,97 @@
+"""JoinGroup over the wire: what its versions carry, and what is refused before a group is looked at."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from kafkalet.protocol.errors import Code
+from tests.wire.brokers import Plain, Wire, on_the_wire
+
+
+def body(group_id: str = "g", member_id: str = "", **more: object) -> Plain:
+    protocols = [{"name": "range", "metadata": "m"}]
+    timeouts = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 60_000}
+    said = {**timeouts, "protocol_type": "consumer", "protocols": protocols}
+    return {"group_id": group_id, "member_id": member_id, **said, **more}
+
+
+@pytest.fixture(scope="module")
+def wire() -> Iterator[Wire]:
+    with on_the_wire() as wire:
+        wire.ask("FindCoordinator", 3, {"key": "g", "key_type": 0})
+        yield wire
+
+
+@pytest.mark.parametrize("version", range(10))
+def test_a_member_alone_leads_its_group(wire: Wire, version: int) -> None:
+    group_id = f"v{version}"
+    answer = wire.ask("JoinGroup", version, body(group_id))
+    if version >= 4:
+        assert answer["error_code"] == Code.MEMBER_ID_REQUIRED
+        answer = wire.ask("JoinGroup", version, body(group_id, answer["member_id"]))
+    assert (answer["error_code"], answer["generation_id"]) == (Code.NONE, 1)
+    assert answer["leader"] == answer["member_id"]
+    assert answer["protocol_name"] == "range"
+    assert answer.get("protocol_type") == ("consumer" if version >= 7 else None)
+    assert [member["metadata"] for member in answer["members"]] == ["m"]
+
+
+@pytest.mark.parametrize(("version", "nothing"), [(0, ""), (6, ""), (7, None), (9, None)])
+def test_without_a_protocol_its_name_is_empty_or_null(wire: Wire, version: int, nothing: str | None) -> None:
+    answer = wire.ask("JoinGroup", version, body("", "m"))
+    assert (answer["error_code"], answer["member_id"]) == (Code.INVALID_GROUP_ID, "m")
+    assert (answer["protocol_name"], answer["leader"], answer["generation_id"]) == (nothing, "", -1)
+    answer = wire.ask("JoinGroup", version, body("g", "nobody"))
+    assert (answer["error_code"], answer["member_id"]) == (Code.UNKNOWN_MEMBER_ID, "nobody")
+    assert answer["protocol_name"] == nothing
+
+
+@pytest.mark.parametrize("session_timeout_ms", [-1, 0, 5999, 1_800_001])
+def test_a_session_timeout_out_of_bounds_is_refused(wire: Wire, session_timeout_ms: int) -> None:
+    answer = wire.ask("JoinGroup", 5, body(session_timeout_ms=session_timeout_ms))
+    assert answer["error_code"] == Code.INVALID_SESSION_TIMEOUT
+
+
+@pytest.mark.parametrize("session_timeout_ms", [6000, 1_800_000])
+def test_the_bounds_themselves_are_allowed(wire: Wire, session_timeout_ms: int) -> None:
+    answer = wire.ask("JoinGroup", 5, body(session_timeout_ms=session_timeout_ms))
+    assert answer["error_code"] == Code.MEMBER_ID_REQUIRED
+
+
+def test_the_bounds_can_be_set() -> None:
+    bounds = {"group.min.session.timeout.ms": "10", "group.max.session.timeout.ms": "20"}
+    with on_the_wire(config=bounds) as wire:
+        wire.ask("FindCoordinator", 3, {"key": "g", "key_type": 0})
+        told = [wire.ask("JoinGroup", 5, body(session_timeout_ms=ms))["error_code"] for ms in (9, 10, 20, 21)]
+    bad, fine = Code.INVALID_SESSION_TIMEOUT, Code.MEMBER_ID_REQUIRED
+    assert told == [bad, fine, fine, bad]
+
+
+def test_before_anybody_asked_for_a_coordinator_there_is_none() -> None:
+    with on_the_wire() as wire:
+        assert wire.ask("JoinGroup", 5, body())["error_code"] == Code.NOT_COORDINATOR
+
+
+def test_only_the_coordinator_takes_members() -> None:
+    with on_the_wire(3) as wire:
+        coordinator = wire.ask("FindCoordinator", 3, {"key": "g", "key_type": 0})["node_id"]
+        told = {node: wire.ask("JoinGroup", 5, body(), node)["error_code"] for node in (1, 2, 3)}
+    assert told == {
+        node: Code.MEMBER_ID_REQUIRED if node == coordinator else Code.NOT_COORDINATOR for node in (1, 2, 3)
+    }
+
+
+def test_a_client_that_goes_away_while_it_waits_stays_a_member_until_its_session_ends(wire: Wire) -> None:
+    leader = wire.ask("JoinGroup", 3, body("gone"))["member_id"]
+    connection = wire.connection(name="gone")
+    connection.send("JoinGroup", 3, body("gone"))
+    wire.until(lambda: len(described(wire, "gone")) == 2)
+    connection.close()
+    answer = wire.ask("JoinGroup", 3, body("gone", leader))
+    assert (answer["generation_id"], len(answer["members"])) == (2, 2)
+
+
+def described(wire: Wire, group_id: str) -> list[str]:
+    """The members that the coordinator has; in its loop."""
+    members = wire.cluster.server.nodes[1].coordinators.groups.shard_of(group_id).groups[group_id].members
+    return [member.member_id for member in members]

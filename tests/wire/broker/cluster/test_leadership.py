@@ -1,0 +1,295 @@
+"""Leadership: who leads when brokers come and go, who is in sync, and who is told."""
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import kafkalet
+from kafkalet.broker.cluster.metadata import PartitionState
+from kafkalet.broker.cluster.metadata_store import FILE
+from kafkalet.clock import ManualClock
+from kafkalet.protocol.errors import Code, KafkaError
+from tests.wire.brokers import Wire, batch, fetched, on_the_wire
+
+LAG_MS = 30_000  # replica.lag.time.max.ms
+
+
+@pytest.fixture
+def three() -> Iterator[Wire]:
+    """Three brokers with a topic "t" that 1 leads, on a clock that stands still."""
+    with on_the_wire(3, clock=ManualClock()) as wire:
+        yield wire
+
+
+def state(wire: Wire, topic: str = "t") -> PartitionState:
+    return wire.cluster.server.metadata.topics[topic].partitions[0]
+
+
+def advance(wire: Wire, ms: int) -> None:
+    clock = wire.cluster.server.clock
+    assert isinstance(clock, ManualClock)
+    wire.cluster.server.call(lambda: clock.advance(ms))
+
+
+# Leaders
+
+
+def test_the_next_replica_in_sync_leads_when_a_leader_goes(three: Wire) -> None:
+    three.cluster.stop_broker(1)
+    assert (state(three).leader, state(three).leader_epoch, state(three).isr) == (2, 1, [2, 3])
+
+
+def test_a_replica_that_is_not_in_sync_is_passed_over(three: Wire) -> None:
+    three.cluster.hold_replication(2)
+    three.produce(batch(b"a"))
+    advance(three, 2 * LAG_MS)
+    assert state(three).isr == [1, 3]
+    three.cluster.stop_broker(1)
+    assert state(three).leader == 3
+
+
+def test_the_epoch_stays_while_the_leader_stays(three: Wire) -> None:
+    three.cluster.stop_broker(3)
+    three.cluster.start_broker(3)
+    assert (state(three).leader, state(three).leader_epoch) == (1, 0)
+    assert state(three).partition_epoch == 2  # 3 fell out of sync and came back
+
+
+def test_a_leader_that_comes_back_follows(three: Wire) -> None:
+    three.cluster.stop_broker(1)
+    three.cluster.start_broker(1)
+    assert (state(three).leader, state(three).isr) == (2, [1, 2, 3])
+
+
+def test_electing_who_leads_already_changes_nothing(three: Wire) -> None:
+    three.cluster.elect_leader("t", 0, 1)
+    assert (state(three).leader, state(three).leader_epoch) == (1, 0)
+
+
+def test_only_a_replica_in_sync_can_be_elected(three: Wire) -> None:
+    three.cluster.stop_broker(2)
+    with pytest.raises(KafkaError) as refusal:
+        three.cluster.elect_leader("t", 0, 2)
+    assert refusal.value.code == Code.PREFERRED_LEADER_NOT_AVAILABLE
+    assert state(three).leader == 1
+
+
+def test_nobody_but_the_last_in_sync_may_lead_again(three: Wire) -> None:
+    three.cluster.hold_replication(2)
+    three.produce(batch(b"a"))
+    advance(three, 2 * LAG_MS)
+    for node in (3, 1):
+        three.cluster.stop_broker(node)
+    assert (state(three).leader, state(three).isr) == (-1, [1])
+    three.cluster.start_broker(3)
+    assert state(three).leader == -1
+    three.cluster.start_broker(1)
+    assert state(three).leader == 1
+    assert three.cluster.log("t").log_end_offset == 1
+
+
+def test_a_topic_may_rather_lose_records_than_its_leader(three: Wire) -> None:
+    three.cluster.create_topic("rash", config={"unclean.leader.election.enable": "true"}, assignments=[[1, 2]])
+    three.cluster.hold_replication(2)
+    three.produce(batch(b"a"), topic="rash")
+    advance(three, 2 * LAG_MS)
+    three.cluster.stop_broker(1)
+    assert (state(three, "rash").leader, state(three, "rash").isr) == (2, [2])
+    assert three.cluster.log("rash").log_end_offset == 0
+
+
+def test_what_an_unclean_leader_never_had_is_lost_everywhere(three: Wire) -> None:
+    three.cluster.create_topic("rash", config={"unclean.leader.election.enable": "true"}, assignments=[[1, 2]])
+    three.produce(batch(b"both"), topic="rash")
+    three.cluster.hold_replication(2)
+    three.produce(batch(b"lost"), topic="rash")
+    advance(three, 2 * LAG_MS)
+    three.cluster.stop_broker(1)
+    three.cluster.release_replication(2)
+    three.cluster.start_broker(1)
+    ends = [three.cluster.server.nodes[node].partitions["rash", 0].log.log_end_offset for node in (1, 2)]
+    assert ends == [1, 1]
+
+
+# In sync or not
+
+
+def test_a_follower_that_lags_leaves_the_replicas_in_sync(three: Wire) -> None:
+    three.cluster.hold_replication(2)
+    three.produce(batch(b"a"))
+    advance(three, LAG_MS)
+    assert state(three).isr == [1, 2, 3]
+    advance(three, LAG_MS)
+    assert state(three).isr == [1, 3]
+    assert three.cluster.log("t").high_watermark == 1
+
+
+def test_a_follower_that_has_everything_does_not_lag(three: Wire) -> None:
+    three.produce(batch(b"a"))
+    three.cluster.hold_replication(2)
+    advance(three, 10 * LAG_MS)
+    assert state(three).isr == [1, 2, 3]
+
+
+def test_a_follower_that_has_caught_up_is_in_sync_again(three: Wire) -> None:
+    three.cluster.hold_replication(2)
+    three.produce(batch(b"a"))
+    advance(three, 2 * LAG_MS)
+    three.cluster.release_replication(2)
+    assert state(three).isr == [1, 2, 3]
+
+
+def test_a_follower_outside_of_this_process_is_in_sync_once_it_fetches_at_the_end(three: Wire) -> None:
+    three.cluster.hold_replication(2)
+    three.produce(batch(b"a", b"b"))
+    advance(three, 2 * LAG_MS)
+    three.fetch(replica_id=2, offset=1)
+    assert state(three).isr == [1, 3]
+    three.fetch(replica_id=2, offset=2)
+    assert state(three).isr == [1, 2, 3]
+
+
+def test_one_partition_alone_can_be_held(three: Wire) -> None:
+    three.cluster.create_topic("u", assignments=[[1, 2], [1, 2]])
+    three.cluster.hold_replication(2, "u", 1)
+    for index in (0, 1):
+        three.produce(batch(b"a"), topic="u", index=index)
+    assert [three.cluster.log("u", index).high_watermark for index in (0, 1)] == [1, 0]
+
+
+# Who waits is told
+
+
+def test_a_follower_that_falls_out_of_sync_lets_consumers_go_on(three: Wire) -> None:
+    three.cluster.hold_replication(2)
+    three.produce(batch(b"a"))
+    with three.waiting("Fetch", 12, three.fetch_body(wait_ms=100 * LAG_MS)) as receive:
+        advance(three, 2 * LAG_MS)
+        assert fetched(receive())["high_watermark"] == 1
+
+
+def test_a_follower_that_stops_lets_consumers_go_on(three: Wire) -> None:
+    three.cluster.hold_replication(2)
+    three.produce(batch(b"a"))
+    with three.waiting("Fetch", 12, three.fetch_body(wait_ms=100 * LAG_MS)) as receive:
+        three.cluster.stop_broker(2)
+        assert fetched(receive())["high_watermark"] == 1
+
+
+def test_a_broker_that_comes_back_lets_consumers_go_on_where_too_few_were_in_sync() -> None:
+    """Since KIP-966 the high watermark stays while fewer replicas are in sync than min.insync.replicas."""
+    with on_the_wire(2, topic_config={"min.insync.replicas": "2"}) as wire:
+        wire.cluster.stop_broker(2)
+        wire.produce(batch(b"a"))
+        with wire.waiting("Fetch", 12, wire.fetch_body(wait_ms=60_000)) as receive:
+            wire.cluster.start_broker(2)
+            assert fetched(receive())["high_watermark"] == 1
+
+
+@pytest.mark.parametrize(("release", "high_watermark"), [("3.6", 1), ("3.7", 0)])
+def test_since_3_7_the_high_watermark_waits_for_enough_replicas(release: str, high_watermark: int) -> None:
+    with on_the_wire(2, kafka_version=release, topic_config={"min.insync.replicas": "2"}) as wire:
+        wire.cluster.stop_broker(2)
+        wire.produce(batch(b"a"))
+        assert wire.cluster.log("t").high_watermark == high_watermark
+
+
+# Brokers come and go
+
+
+def test_a_broker_that_never_was_cannot_be_stopped_or_started(three: Wire) -> None:
+    with pytest.raises(ValueError, match="broker 9"):
+        three.cluster.stop_broker(9)
+    with pytest.raises(ValueError, match="broker 9"):
+        three.cluster.start_broker(9)
+    with pytest.raises(ValueError, match="broker 1"):
+        three.cluster.start_broker(1)
+
+
+def test_the_port_of_a_broker_that_is_away_is_kept_for_it(three: Wire) -> None:
+    port = three.cluster.server.metadata.endpoints[2].port
+    three.cluster.stop_broker(2)
+    with socket.socket() as other, pytest.raises(OSError, match="in use"):
+        other.bind(("127.0.0.1", port))
+    with socket.socket() as client, pytest.raises(ConnectionRefusedError):
+        client.connect(("127.0.0.1", port))
+    three.cluster.start_broker(2)
+    assert three.fetch(node=2)["error_code"] == Code.NONE
+
+
+def test_a_broker_that_cannot_come_back_is_as_before(three: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+    three.cluster.stop_broker(2)
+    with monkeypatch.context() as patch:
+        patch.setattr("kafkalet.broker.network.listener.Listener.bind", refuse)
+        with pytest.raises(OSError, match="no such luck"):
+            three.cluster.start_broker(2)
+    assert sorted(three.cluster.server.nodes) == [1, 3]
+    three.cluster.start_broker(2)
+    assert state(three).isr == [1, 2, 3]
+
+
+def refuse(*_: object) -> tuple[str, int]:
+    raise OSError("no such luck")
+
+
+# After a restart
+
+
+def test_what_nobody_led_is_led_again_after_a_restart(tmp_path: Path) -> None:
+    with kafkalet.Cluster(brokers=2, data_dir=tmp_path) as first:
+        first.create_topic("t", assignments=[[2]])
+        first.stop_broker(2)
+        assert first.server.metadata.topics["t"].partitions[0].leader == -1
+    with kafkalet.Cluster(brokers=2, data_dir=tmp_path) as second:
+        assert second.log("t").log_end_offset == 0
+        assert second.server.metadata.topics["t"].partitions[0].leader == 2
+
+
+def test_replicas_that_were_away_are_in_sync_after_a_restart(tmp_path: Path) -> None:
+    with kafkalet.Cluster(brokers=2, data_dir=tmp_path) as first:
+        first.create_topic("t", 1, 2)
+        first.stop_broker(1)
+        first.produce("t", 0, batch(b"a"))
+    with kafkalet.Cluster(brokers=2, data_dir=tmp_path) as second:
+        partition = second.server.metadata.topics["t"].partitions[0]
+        assert (partition.leader, partition.isr) == (2, [1, 2])
+        assert second.server.nodes[1].partitions["t", 0].log.log_end_offset == 1
+
+
+def test_what_was_led_by_a_broker_that_is_no_more_finds_another(tmp_path: Path) -> None:
+    with kafkalet.Cluster(brokers=3, data_dir=tmp_path) as first:
+        first.create_topic("t", assignments=[[3, 2]])
+        first.produce("t", 0, batch(b"a"))
+    with kafkalet.Cluster(brokers=2, data_dir=tmp_path) as second:
+        partition = second.server.metadata.topics["t"].partitions[0]
+        assert (partition.leader, partition.leader_epoch, partition.isr) == (2, 2, [2])
+        assert second.log("t").high_watermark == 1
+
+
+@pytest.mark.parametrize(("release", "isr"), [("3.9", [1, 3, 2]), ("4.4", [1, 2, 3])])
+def test_who_joins_the_in_sync_replicas_comes_last_until_they_are_sorted(release: str, isr: list[int]) -> None:
+    with kafkalet.Cluster(brokers=3, kafka_version=release) as cluster:
+        cluster.create_topic("t", assignments=[[1, 2, 3]])
+        cluster.stop_broker(2)
+        assert cluster.server.metadata.topics["t"].partitions[0].isr == [1, 3]
+        cluster.start_broker(2)
+        assert cluster.server.metadata.topics["t"].partitions[0].isr == isr
+
+
+@pytest.mark.parametrize(("release", "after_crash"), [("3.9", 2), ("4.4", 4)])
+def test_a_restart_begins_new_epochs(tmp_path: Path, release: str, after_crash: int) -> None:
+    def epoch() -> int:
+        return cluster.server.metadata.topics["t"].partitions[0].leader_epoch
+
+    with kafkalet.Broker(data_dir=tmp_path, kafka_version=release) as cluster:
+        cluster.create_topic("t")
+        assert epoch() == 0
+    with kafkalet.Broker(data_dir=tmp_path, kafka_version=release) as cluster:
+        assert epoch() == 2, "one without a leader, one with"
+        as_it_runs = (tmp_path / FILE).read_bytes()
+    (tmp_path / FILE).write_bytes(as_it_runs)
+    with kafkalet.Broker(data_dir=tmp_path, kafka_version=release) as cluster:
+        assert epoch() == after_crash
+        assert cluster.log("t").log_end_offset == 0

@@ -1,0 +1,98 @@
+"""A node: the replicas it holds, and what it says of those it does not."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+
+import kafkalet
+from kafkalet.broker.apis import SERVED
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.errors import Code, KafkaError
+from tests.wire.brokers import Closed, Wire, batch, on_the_wire
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[kafkalet.Cluster]:
+    with kafkalet.Cluster(brokers=3) as running:
+        running.create_topic("t", assignments=[[1, 2], [2, 3]])
+        yield running
+
+
+@pytest.mark.parametrize(
+    ("node", "topic", "index", "code"),
+    [
+        (3, "t", 0, Code.NOT_LEADER_OR_FOLLOWER),
+        (1, "t", 1, Code.NOT_LEADER_OR_FOLLOWER),
+        (1, "t", 2, Code.UNKNOWN_TOPIC_OR_PARTITION),
+        (1, "t", -1, Code.UNKNOWN_TOPIC_OR_PARTITION),
+        (1, "u", 0, Code.UNKNOWN_TOPIC_OR_PARTITION),
+    ],
+)
+def test_what_a_node_does_not_hold(cluster: kafkalet.Cluster, node: int, topic: str, index: int, code: Code) -> None:
+    with pytest.raises(KafkaError) as refusal:
+        cluster.server.nodes[node].partition(topic, index)
+    assert refusal.value.code == code
+
+
+def test_a_node_holds_leaders_and_followers_alike(cluster: kafkalet.Cluster) -> None:
+    held = {node_id: sorted(node.partitions) for node_id, node in cluster.server.nodes.items()}
+    assert held == {1: [("t", 0)], 2: [("t", 0), ("t", 1)], 3: [("t", 1)]}
+    assert cluster.server.nodes[2].partition("t", 1).is_leader
+    assert not cluster.server.nodes[2].partition("t", 0).is_leader
+
+
+def test_what_is_dropped_is_not_held_any_more(cluster: kafkalet.Cluster) -> None:
+    cluster.create_topic("gone", assignments=[[1, 2, 3]])
+    cluster.delete_topic("gone")
+    for node in cluster.server.nodes.values():
+        assert ("gone", 0) not in node.partitions
+        assert "gone" not in {topic for topic, _, _ in node.directory.found()}
+
+
+@pytest.mark.parametrize("release", ["0.10.2", "2.8", "3.9", "4.4", "newest"])
+def test_a_node_serves_what_its_release_served_and_is_written(release: str) -> None:
+    with kafkalet.Broker(kafka_version=release) as broker:
+        served = broker.server.nodes[1].api_versions
+        assert set(served) <= SERVED
+        assert {Api.PRODUCE, Api.FETCH, Api.LIST_OFFSETS, Api.METADATA} <= set(served)
+
+
+@pytest.mark.parametrize(("release", "version"), [("0.10.2", 4), ("2.8", 13), ("3.9", 18), ("4.4", 3)])
+def test_versions_beyond_the_release_close_the_connection(release: str, version: int) -> None:
+    with on_the_wire(kafka_version=release) as wire, pytest.raises(Closed):
+        wire.ask("Fetch", version, {"topics": []})
+
+
+def test_a_config_that_changes_reaches_the_listener(cluster: kafkalet.Cluster) -> None:
+    node = cluster.server.nodes[1]
+
+    def change() -> None:
+        cluster.server.metadata.broker_config.setdefault(1, {})["max.connections"] = "7"
+        cluster.server.apply_broker_config()
+
+    cluster.server.call(change)
+    assert node.listener.limits.max_connections == 7
+    assert cluster.server.nodes[2].listener.limits.max_connections != 7
+
+
+def test_two_nodes_have_sessions_and_waiters_of_their_own(cluster: kafkalet.Cluster) -> None:
+    wire = Wire(cluster)
+    opened = wire.ask("Fetch", 12, {**wire.fetch_body(), "session_epoch": 0})["session_id"]
+    assert wire.ask("Fetch", 12, {"session_id": opened, "session_epoch": 1}, node=2)["error_code"] == (
+        Code.FETCH_SESSION_ID_NOT_FOUND
+    )
+    cluster.produce("t", 0, batch(b"a"))
+    wire.close()
+
+
+def test_a_log_of_another_broker_goes_on_in_its_leader_epoch(tmp_path: Path) -> None:
+    with kafkalet.Broker(data_dir=tmp_path) as broker:
+        producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+        producer.produce("t", b"one")
+        producer.flush()
+    (tmp_path / "t-0" / "leader-epoch-checkpoint").write_text("0\n1\n5 0\n")
+    (tmp_path / "kafkalet.json").unlink()
+    with kafkalet.Broker(data_dir=tmp_path) as broker:
+        assert broker.server.nodes[1].partition("t", 0).leader_epoch == 5

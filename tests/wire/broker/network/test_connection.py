@@ -1,0 +1,504 @@
+"""A connection: framing, order, waiting, slow readers, and every way it can end."""
+
+import asyncio
+import logging
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from kafkalet.broker.context import Context
+from kafkalet.broker.network.connection import PENDING_BYTES, TURN_REQUESTS
+from kafkalet.broker.network.router import CloseConnection
+from kafkalet.broker.scheduling.purgatory import Delayed
+from kafkalet.clock import ManualClock
+from kafkalet.protocol.errors import DecodeError
+from kafkalet.storage.files import FileRange, Files
+from tests.wire.serving import Answer, Serving, frame, in_loop
+
+
+def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+# Frames
+
+
+@in_loop
+async def test_a_request_is_answered() -> None:
+    async with Serving() as serving:
+        client = await serving.connect()
+        assert await client.ask(b"hello") == b"hello"
+
+
+@in_loop
+async def test_requests_that_come_together_are_answered_in_their_order() -> None:
+    async with Serving() as serving:
+        client = await serving.connect()
+        asked = [b"%d" % number for number in range(3 * TURN_REQUESTS)]
+        client.send(*asked)
+        assert [await client.receive() for _ in asked] == asked
+
+
+@in_loop
+async def test_a_request_may_come_byte_by_byte() -> None:
+    async with Serving() as serving:
+        client = await serving.connect()
+        for byte in frame(b"slowly") + frame(b"then this"):
+            client.writer.write(bytes([byte]))
+            await client.writer.drain()
+            await asyncio.sleep(0)
+        assert [await client.receive(), await client.receive()] == [b"slowly", b"then this"]
+
+
+@pytest.mark.parametrize("size", [4095, 4096, 65_536, 262_140, 262_144, 262_145, 3_000_000])
+@in_loop
+async def test_a_frame_of_any_size_arrives_whole(size: int) -> None:
+    async with Serving() as serving:
+        client = await serving.connect()
+        content = os.urandom(size - 1) + b"."
+        client.send(b"before", content, b"after")
+        assert await client.receive() == b"before"
+        assert await client.receive() == content
+        assert await client.receive() == b"after"
+
+
+@in_loop
+async def test_a_large_frame_whose_beginning_came_alone_arrives_whole() -> None:
+    async with Serving() as serving:
+        client = await serving.connect()
+        content = os.urandom(1_000_000)
+        wire = frame(content)
+        for at in range(0, len(wire), 50_000):
+            client.writer.write(wire[at : at + 50_000])
+            await client.writer.drain()
+            await asyncio.sleep(0.001)
+        assert await client.receive() == content
+
+
+@pytest.mark.parametrize("size", [100, 1_000_000])
+@in_loop
+async def test_produce_frames_can_be_written_and_others_are_constant(size: int) -> None:
+    async with Serving(lambda content, context: b"ok") as serving:
+        client = await serving.connect()
+        await client.ask(b"\x00\x00" + bytes(size))
+        await client.ask(b"\x00\x01" + bytes(size))
+        assert [type(frame) for frame in serving.router.frames] == [bytearray, bytes]
+
+
+@pytest.mark.parametrize("size", [0, -1, -(2**31), 2**31 - 1, 1_000_001])
+@in_loop
+async def test_a_size_that_cannot_be_closes_the_connection(size: int, caplog: pytest.LogCaptureFixture) -> None:
+    async with Serving(socket_request_max_bytes=1_000_000) as serving:
+        client = await serving.connect()
+        client.send(b"fine")
+        client.writer.write(size.to_bytes(4, "big", signed=True) + b"rest")
+        assert await client.receive() == b"fine"
+        assert await client.is_closed()
+        assert await (await serving.connect()).ask(b"next") == b"next"
+    [line] = warnings(caplog)
+    assert "'tester' at 127.0.0.1:" in line
+    assert f"a frame of {size} bytes" in line
+
+
+@in_loop
+async def test_the_largest_request_that_is_allowed_is_served() -> None:
+    async with Serving(lambda content, context: b"%d" % len(content), socket_request_max_bytes=1_000_000) as serving:
+        assert await (await serving.connect()).ask(bytes(1_000_000)) == b"1000000"
+
+
+# Answers
+
+
+@in_loop
+async def test_no_answer_sends_nothing_and_the_next_request_is_served() -> None:
+    async with Serving(lambda content, context: None if content == b"quiet" else content) as serving:
+        client = await serving.connect()
+        client.send(b"quiet", b"loud")
+        assert await client.receive() == b"loud"
+
+
+@in_loop
+async def test_answers_may_be_ranges_of_files(tmp_path: Path) -> None:
+    content = os.urandom(1_500_000)
+    (tmp_path / "log").write_bytes(content)
+    files = Files(durable=False)
+    file = files.file(str(tmp_path / "log"))
+
+    def answer(asked: bytes, context: Context) -> Answer:
+        start, size = map(int, asked.split())
+        return [b"<", FileRange(file, start, size), b"|", FileRange(file, start, 10), b">"]
+
+    async with Serving(answer) as serving:
+        client = await serving.connect()
+        asked = [(0, 5), (7, 70_000), (100_000, 1_400_000), (3, 0), (0, 1_500_000)]
+        client.send(*(b"%d %d" % pair for pair in asked))
+        for start, size in asked:
+            received = await client.receive()
+            assert received == b"<" + content[start:][:size] + b"|" + content[start:][:10] + b">"
+    files.close()
+
+
+@in_loop
+async def test_a_log_that_became_shorter_under_an_answer_closes_the_connection(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "log").write_bytes(bytes(100_000))
+    files = Files(durable=False)
+    file = files.file(str(tmp_path / "log"))
+    async with Serving(lambda asked, context: [b"<", FileRange(file, 50_000, 100_000)]) as serving:
+        client = await serving.connect()
+        client.send(b"x")
+        with pytest.raises(asyncio.IncompleteReadError):
+            await client.receive()
+    files.close()
+    assert len(warnings(caplog)) == 1
+
+
+@in_loop
+async def test_a_client_that_does_not_read_holds_up_nobody_and_is_served_in_full_once_it_does() -> None:
+    large = os.urandom(1 << 20)
+    async with Serving(lambda asked, context: large if asked == b"large" else asked) as serving:
+        slow, quick = await serving.connect(), await serving.connect()
+        slow.writer.transport.pause_reading()  # type: ignore[attr-defined]
+        slow.send(*[b"large"] * 20)
+        for number in range(50):
+            assert await quick.ask(b"%d" % number) == b"%d" % number
+        served = len(serving.router.frames) - 50
+        assert served < 20  # nobody works ahead for a client that does not take his answers
+        slow.writer.transport.resume_reading()  # type: ignore[attr-defined]
+        for _ in range(20):
+            assert await slow.receive() == large
+
+
+@in_loop
+async def test_requests_of_a_client_that_does_not_read_stay_with_the_client() -> None:
+    large = bytes(8 << 20)
+    async with Serving(lambda asked, context: large) as serving:
+        slow = await serving.connect()
+        slow.writer.transport.pause_reading()  # type: ignore[attr-defined]
+        for _ in range(64):
+            slow.send(bytes(1 << 20))
+        await asyncio.sleep(0.1)
+        [connection] = serving.listener.connections
+        assert len(serving.router.frames) == 1
+        assert len(connection._rest) <= PENDING_BYTES
+        assert slow.writer.transport.get_write_buffer_size() > 32 << 20
+        slow.reset()
+
+
+# Waiting
+
+
+@in_loop
+async def test_what_waits_holds_up_what_was_sent_after_it_on_this_connection_only() -> None:
+    delayed: Delayed[bytes] = Delayed()
+    async with Serving(lambda asked, context: delayed if asked == b"wait" else asked) as serving:
+        client, other = await serving.connect(), await serving.connect()
+        client.send(b"first", b"wait", b"last")
+        assert await client.receive() == b"first"
+        assert await other.ask(b"other") == b"other"
+        assert serving.router.frames[-1] != b"last"
+        delayed.complete(b"waited")
+        assert await client.receive() == b"waited"
+        assert await client.receive() == b"last"
+
+
+@in_loop
+async def test_an_answer_that_waited_may_be_none() -> None:
+    delayed: Delayed[None] = Delayed()
+    async with Serving(lambda asked, context: delayed if asked == b"wait" else asked) as serving:
+        client = await serving.connect()
+        client.send(b"wait", b"last")
+        await serving.settles(lambda: bool(serving.router.frames))
+        delayed.complete(None)
+        assert await client.receive() == b"last"
+
+
+@in_loop
+async def test_many_waits_one_after_the_other() -> None:
+    def answer(asked: bytes, context: Context) -> Answer:
+        delayed: Delayed[bytes] = Delayed()
+        asyncio.get_running_loop().call_soon(delayed.complete, asked)
+        return delayed
+
+    async with Serving(answer) as serving:
+        client = await serving.connect()
+        asked = [b"%d" % number for number in range(200)]
+        client.send(*asked)
+        assert [await client.receive() for _ in asked] == asked
+
+
+@in_loop
+async def test_a_client_that_goes_away_cancels_its_wait(caplog: pytest.LogCaptureFixture) -> None:
+    delayed: Delayed[bytes] = Delayed()
+    async with Serving(lambda asked, context: delayed) as serving:
+        client = await serving.connect()
+        client.send(b"wait")
+        assert await serving.settles(lambda: bool(serving.router.frames))
+        await client.close()
+        assert await serving.settles(lambda: delayed.is_cancelled)
+        assert len(serving.listener) == 0
+    assert warnings(caplog) == []
+
+
+@in_loop
+async def test_a_client_that_is_cut_off_cancels_its_wait() -> None:
+    delayed: Delayed[bytes] = Delayed()
+    async with Serving(lambda asked, context: delayed) as serving:
+        client = await serving.connect()
+        client.send(b"wait")
+        assert await serving.settles(lambda: bool(serving.router.frames))
+        client.reset()
+        assert await serving.settles(lambda: delayed.is_cancelled)
+
+
+@in_loop
+async def test_while_it_waits_no_more_is_read_than_the_bound() -> None:
+    delayed: Delayed[bytes] = Delayed()
+    async with Serving(lambda asked, context: delayed if asked == b"wait" else b"%d" % len(asked)) as serving:
+        client = await serving.connect()
+        client.send(b"wait", *[bytes(50_000)] * 200)
+        assert await serving.settles(lambda: bool(serving.router.frames))
+        await asyncio.sleep(0.05)
+        [connection] = serving.listener.connections
+        assert len(connection._rest) <= max(PENDING_BYTES, 262_144)
+        delayed.complete(b"waited")
+        assert await client.receive() == b"waited"
+        for _ in range(200):
+            assert await client.receive() == b"50000"
+
+
+@in_loop
+async def test_a_failed_wait_is_a_bug_that_costs_this_connection(caplog: pytest.LogCaptureFixture) -> None:
+    delayed: Delayed[bytes] = Delayed()
+    async with Serving(lambda asked, context: delayed if asked == b"wait" else asked) as serving:
+        client, other = await serving.connect(), await serving.connect()
+        client.send(b"wait")
+        assert await serving.settles(lambda: bool(serving.router.frames))
+        delayed.fail(ZeroDivisionError("oops"))
+        assert await client.is_closed()
+        assert await other.ask(b"other") == b"other"
+    [record] = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert "a bug in the answer to Test v0" in record.getMessage()
+    assert record.exc_info is not None
+    assert isinstance(record.exc_info[1], ZeroDivisionError)
+
+
+# Muting
+
+
+@in_loop
+async def test_a_muted_client_gets_its_answer_and_waits_for_the_next() -> None:
+    clock = ManualClock()
+
+    def answer(asked: bytes, context: Context) -> Answer:
+        if asked == b"greedy":
+            context.client.mute(500)
+        return asked
+
+    async with Serving(answer, clock) as serving:
+        client = await serving.connect()
+        client.send(b"greedy", b"next")
+        assert await client.receive() == b"greedy"
+        await asyncio.sleep(0.02)
+        clock.advance(499)
+        await asyncio.sleep(0.02)
+        assert serving.router.frames == [b"greedy"]
+        clock.advance(1)
+        assert await client.receive() == b"next"
+
+
+@in_loop
+async def test_a_muted_client_that_goes_away_is_closed_when_it_could_speak_again() -> None:
+    clock = ManualClock()
+    async with Serving(lambda asked, context: context.client.mute(500), clock) as serving:  # type: ignore[func-returns-value]
+        client = await serving.connect()
+        client.send(b"greedy", b"unanswered")
+        assert await serving.settles(lambda: len(serving.router.frames) == 1)
+        await client.close()
+        clock.advance(500)
+        assert await serving.settles(lambda: len(serving.router.frames) == 2)
+        clock.advance(500)
+        assert await serving.settles(lambda: len(serving.listener) == 0)
+
+
+# Ends
+
+
+@in_loop
+async def test_a_client_that_leaves_in_order_leaves_no_line(caplog: pytest.LogCaptureFixture) -> None:
+    async with Serving() as serving:
+        client = await serving.connect()
+        await client.ask(b"x")
+        await client.close()
+        assert await serving.settles(lambda: len(serving.listener) == 0)
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize("part", [1, 3, 4, 10, 100_000])
+@in_loop
+async def test_a_client_that_leaves_in_mid_frame_leaves_one_line(part: int, caplog: pytest.LogCaptureFixture) -> None:
+    async with Serving() as serving:
+        client = await serving.connect()
+        client.writer.write(frame(bytes(200_000))[:part])
+        await client.close()
+        assert await serving.settles(lambda: len(serving.listener) == 0)
+    [line] = warnings(caplog)
+    assert "gone in the middle of a frame" in line
+
+
+@in_loop
+async def test_requests_sent_before_leaving_are_all_served() -> None:
+    async with Serving(lambda asked, context: None) as serving:
+        client = await serving.connect()
+        client.send(*[b"without answer"] * 500)
+        await client.close()
+        assert await serving.settles(lambda: len(serving.listener) == 0)
+        assert len(serving.router.frames) == 500
+
+
+@in_loop
+async def test_a_client_that_only_stops_sending_gets_its_answers() -> None:
+    large = bytes(1 << 20)
+    async with Serving(lambda asked, context: large) as serving:
+        client = await serving.connect()
+        client.send(*[b"x"] * 10)
+        client.writer.write_eof()
+        for _ in range(10):
+            assert await client.receive() == large
+        assert await client.is_closed()
+
+
+@pytest.mark.parametrize("problem", [CloseConnection("not like this"), DecodeError("not like this")])
+@in_loop
+async def test_a_broken_request_ends_the_connection_after_the_answers_before_it(
+    problem: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    def answer(asked: bytes, context: Context) -> Answer:
+        if asked == b"broken":
+            raise problem
+        return asked
+
+    async with Serving(answer) as serving:
+        client = await serving.connect()
+        client.send(b"fine", b"broken", b"never served")
+        assert await client.receive() == b"fine"
+        assert await client.is_closed()
+        assert serving.router.frames == [b"fine", b"broken"]
+    [line] = warnings(caplog)
+    assert line.endswith("not like this")
+    assert "PLAINTEXT connection of 'tester' at 127.0.0.1:" in line
+
+
+@in_loop
+async def test_a_broken_request_after_a_large_answer_does_not_cut_the_answer() -> None:
+    large = bytes(16 << 20)
+
+    def answer(asked: bytes, context: Context) -> Answer:
+        if asked == b"broken":
+            raise CloseConnection("no")
+        return large
+
+    async with Serving(answer) as serving:
+        client = await serving.connect()
+        client.send(b"large", b"broken")
+        assert await client.receive() == large
+        assert await client.is_closed()
+
+
+@in_loop
+async def test_a_bug_ends_the_connection_with_a_traceback_and_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    def answer(asked: bytes, context: Context) -> Answer:
+        if asked == b"bug":
+            raise ZeroDivisionError
+        return asked
+
+    async with Serving(answer) as serving:
+        client, other = await serving.connect(), await serving.connect()
+        client.send(b"fine", b"bug")
+        assert await client.receive() == b"fine"
+        assert await client.is_closed()
+        assert await other.ask(b"other") == b"other"
+    [record] = caplog.records
+    assert record.levelno == logging.ERROR
+    assert record.exc_info is not None
+    assert isinstance(record.exc_info[1], ZeroDivisionError)
+
+
+@in_loop
+async def test_a_handler_can_close_after_its_answer(caplog: pytest.LogCaptureFixture) -> None:
+    def answer(asked: bytes, context: Context) -> Answer:
+        context.client.close("wrong password")
+        return b"farewell"
+
+    async with Serving(answer) as serving:
+        client = await serving.connect()
+        client.send(b"x", b"never served")
+        assert await client.receive() == b"farewell"
+        assert await client.is_closed()
+        assert len(serving.router.frames) == 1
+    assert [line.rpartition("; ")[2] for line in warnings(caplog)] == ["wrong password"]
+
+
+@in_loop
+async def test_a_connection_can_be_closed_while_its_answer_waits() -> None:
+    delayed: Delayed[bytes] = Delayed()
+    async with Serving(lambda asked, context: delayed) as serving:
+        client = await serving.connect()
+        client.send(b"wait")
+        assert await serving.settles(lambda: bool(serving.router.frames))
+        serving.listener.connections[0].close("enough")
+        assert await client.is_closed()
+        assert delayed.is_cancelled
+
+
+@in_loop
+async def test_closing_the_listener_closes_everything_silently(caplog: pytest.LogCaptureFixture) -> None:
+    delayed: Delayed[bytes] = Delayed()
+    async with Serving(lambda asked, context: delayed if asked == b"wait" else asked) as serving:
+        waiting, idle = await serving.connect(), await serving.connect()
+        waiting.send(b"wait")
+        await idle.ask(b"x")
+        serving.listener.close()
+        assert await waiting.is_closed()
+        assert await idle.is_closed()
+        assert delayed.is_cancelled
+        assert len(serving.listener) == 0
+    assert caplog.records == []
+
+
+@in_loop
+async def test_a_client_that_resets_is_noted_without_alarm(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    async with Serving() as serving:
+        client = await serving.connect()
+        await client.ask(b"x")
+        client.reset()
+        assert await serving.settles(lambda: len(serving.listener) == 0)
+    assert [record.levelno for record in caplog.records if record.name.startswith("kafkalet")] == [logging.INFO]
+
+
+@in_loop
+async def test_the_client_id_in_a_log_line_cannot_break_it(caplog: pytest.LogCaptureFixture) -> None:
+    def answer(asked: bytes, context: Context) -> Answer:
+        context.client_id = "a\nforged line" + "x" * 1000
+        raise CloseConnection("no")
+
+    async with Serving(answer) as serving:
+        client = await serving.connect()
+        client.send(b"x")
+        assert await client.is_closed()
+    [line] = warnings(caplog)
+    assert "\n" not in line
+    assert len(line) < 250
+
+
+@in_loop
+async def test_nagle_is_off_and_keepalive_on() -> None:
+    async with Serving() as serving:
+        await (await serving.connect()).ask(b"x")
+        [connection] = serving.listener.connections
+        assert connection._socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        assert connection._socket.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)

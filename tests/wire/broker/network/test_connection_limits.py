@@ -1,0 +1,122 @@
+"""Limits of connections by address: how they are read, and what they let in on a running broker."""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import pytest
+
+import kafkalet
+from kafkalet.broker.network import connection_limits
+from kafkalet.broker.network.connection_limits import by_address, numeric_address
+from kafkalet.properties import InvalidProperty
+from tests.recorded.wire import Closed, Connection
+from tests.wire.brokers import Wire, on_the_wire
+from tests.wire.serving import in_loop
+
+LIMIT, OVERRIDES = "max.connections.per.ip", "max.connections.per.ip.overrides"
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [("127.0.0.1", "127.0.0.1"), ("0:0::1", "::1"), ("localhost", "127.0.0.1"), ("", "127.0.0.1"), ("a.host", None)],
+)
+def test_numbers_are_addresses_without_a_name_server(host: str, address: str | None) -> None:
+    assert numeric_address(host) == address
+
+
+@in_loop
+async def test_name_is_looked_up_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = threading.Event()
+
+    def slow(host: str) -> str:
+        asked.wait(10)
+        return "10.0.0.7"
+
+    monkeypatch.setattr(connection_limits, "_first_address", slow)
+    limits = by_address({"a.host": 3, "::1": 2}, asyncio.get_running_loop())
+    assert limits == {"::1": 2}
+    asked.set()
+    await asyncio.get_running_loop().shutdown_default_executor()
+    await asyncio.sleep(0)
+    assert limits == {"::1": 2, "10.0.0.7": 3}
+
+
+@in_loop
+async def test_name_without_an_address_is_logged(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(host: str) -> str:
+        raise socket.gaierror(-2, "Name or service not known")
+
+    logged = asyncio.get_running_loop().create_future()
+    monkeypatch.setattr(connection_limits, "_first_address", fail)
+    monkeypatch.setattr(connection_limits._LOG, "warning", lambda *args: logged.set_result(args))
+    assert by_address({"no.host": 3}, asyncio.get_running_loop()) == {}
+    assert (await logged)[1] == "no.host"
+
+
+# On a running broker
+
+
+def opens(wire: Wire, stack: ExitStack, source: str = "127.0.0.1") -> bool:
+    """Open a connection from an address that stays open; whether the broker serves it."""
+    endpoint = wire.cluster.server.metadata.endpoints[1]
+    connection = Connection.__new__(Connection)
+    connection.socket = socket.create_connection((endpoint.host, endpoint.port), 10, (source, 0))
+    connection.timeout_s, connection.buffer, connection.sent = 10, bytearray(), 0
+    connection.asked, connection.answers = {}, {}
+    stack.callback(connection.close)
+    try:
+        connection.ask("ApiVersions", 0, {})
+    except (Closed, OSError):
+        return False
+    return True
+
+
+def alter(wire: Wire, **texts: str) -> int:
+    configs = [{"name": name.replace("_", "."), "value": value} for name, value in texts.items()]
+    resource = {"resource_type": 4, "resource_name": "", "configs": configs}
+    [answer] = wire.ask("IncrementalAlterConfigs", 1, {"resources": [resource]})["responses"]
+    code: int = answer["error_code"]
+    return code
+
+
+@contextmanager
+def limited(**config: str) -> Iterator[tuple[Wire, ExitStack]]:
+    texts = {name.replace("_", "."): value for name, value in config.items()}
+    with ExitStack() as stack, on_the_wire(config=texts) as wire:
+        yield wire, stack
+
+
+def test_limit_of_zero_with_an_override_lets_only_the_override_in() -> None:
+    with limited(max_connections_per_ip="0", max_connections_per_ip_overrides="127.0.0.1:2") as (wire, stack):
+        assert [opens(wire, stack) for _ in range(3)] == [True, True, False]
+        assert not opens(wire, stack, "127.0.0.2")
+
+
+def test_changed_limits_count_at_once() -> None:
+    with limited() as (wire, stack):
+        assert alter(wire, max_connections_per_ip="3") == 0  # one of them is the wire's own
+        assert [opens(wire, stack) for _ in range(3)] == [True, True, False]
+        assert alter(wire, max_connections_per_ip_overrides="127.0.0.1:4") == 0
+        assert [opens(wire, stack) for _ in range(2)] == [True, False]
+        assert alter(wire, max_connections_per_ip_overrides="127.0.0.2:1") == 0
+        assert [opens(wire, stack, "127.0.0.2") for _ in range(2)] == [True, False]
+
+
+def test_raised_max_connections_lets_waiting_clients_in() -> None:
+    with limited(max_connections="1") as (wire, stack):
+        wire.ask("ApiVersions", 0, {})
+        endpoint = wire.cluster.server.metadata.endpoints[1]
+        waiting = Connection(endpoint.host, endpoint.port)
+        stack.callback(waiting.close)
+        sent = waiting.send("ApiVersions", 0, {})
+        assert not waiting.has_answer(sent, 0.05)
+        assert alter(wire, max_connections="2") == 0
+        assert waiting.receive(sent)["error_code"] == 0
+
+
+def test_overrides_may_be_given_at_start_and_malformed_ones_end_it() -> None:
+    with pytest.raises(InvalidProperty, match="not host:number"):
+        kafkalet.Broker(config={OVERRIDES: "x"})

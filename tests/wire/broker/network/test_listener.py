@@ -1,0 +1,414 @@
+"""A listener: who is let in, who has been silent for too long, and what it costs."""
+
+import asyncio
+import contextlib
+import errno
+import logging
+import os
+import random
+import socket
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from kafkalet.broker.context import Context
+from kafkalet.broker.network import listener as listener_module
+from kafkalet.broker.network.connection import Connection
+from kafkalet.broker.network.listener import Listener
+from kafkalet.broker.network.listener_context import Limits
+from kafkalet.clock import ManualClock
+from tests.wire.serving import Answer, Serving, StubRouter, in_loop
+
+
+def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+def new_listener(**limits: Any) -> Listener:
+    router: Any = StubRouter(lambda content, context: content)
+    return Listener(router, ManualClock(), Limits(**limits))
+
+
+# The address
+
+
+def test_port_0_becomes_a_free_one() -> None:
+    one, other = new_listener(), new_listener()
+    host, port = one.bind("127.0.0.1", 0)
+    assert host == "127.0.0.1"
+    assert port > 0
+    assert other.bind("127.0.0.1", 0)[1] != port
+    one.close()
+    other.close()
+
+
+def test_a_taken_port_is_an_error_and_leaves_nothing_open() -> None:
+    one = new_listener()
+    _, port = one.bind("127.0.0.1", 0)
+    with pytest.raises(OSError, match="in use"):
+        new_listener().bind("127.0.0.1", port)
+    one.close()
+
+
+def test_a_port_is_free_again_after_close() -> None:
+    for port in (0, 0):
+        listener = new_listener()
+        _, taken = listener.bind("127.0.0.1", port)
+        listener.close()
+        again = new_listener()
+        assert again.bind("127.0.0.1", taken) == ("127.0.0.1", taken)
+        again.close()
+
+
+@pytest.mark.skipif(not socket.has_ipv6, reason="this machine has no IPv6")
+@in_loop
+async def test_it_listens_on_ipv6_too() -> None:
+    listener = new_listener()
+    try:
+        host, port = listener.bind("::1", 0)
+    except OSError:
+        pytest.skip("this machine has no IPv6 loopback")
+    listener.start(asyncio.get_running_loop())
+    reader, writer = await asyncio.open_connection(host, port)
+    writer.write(b"\0\0\0\1x")
+    assert await reader.readexactly(5) == b"\0\0\0\1x"
+    assert listener.connections[0].peer[0] == "::1"
+    writer.close()
+    await writer.wait_closed()
+    listener.close()
+
+
+def test_a_loop_that_cannot_watch_sockets_is_refused_with_advice() -> None:
+    class Proactor(asyncio.SelectorEventLoop):
+        def add_reader(self, *args: Any) -> None:
+            raise NotImplementedError
+
+    loop = Proactor()
+    listener = new_listener()
+    listener.bind("127.0.0.1", 0)
+    with pytest.raises(RuntimeError, match=r"Proactor cannot watch sockets.*SelectorEventLoop"):
+        listener.start(loop)
+    listener.close()
+    loop.close()
+
+
+@in_loop
+async def test_clients_may_connect_between_bind_and_start() -> None:
+    listener = new_listener()
+    reader, writer = await asyncio.open_connection(*listener.bind("127.0.0.1", 0))
+    writer.write(b"\0\0\0\1x")
+    listener.start(asyncio.get_running_loop())
+    assert await reader.readexactly(5) == b"\0\0\0\1x"
+    writer.close()
+    await writer.wait_closed()
+    listener.close()
+
+
+# Who is let in
+
+
+@in_loop
+async def test_beyond_max_connections_clients_wait_until_one_leaves(caplog: pytest.LogCaptureFixture) -> None:
+    async with Serving(max_connections=2) as serving:
+        first, second = await serving.connect(), await serving.connect()
+        assert await first.ask(b"1") == b"1"
+        assert await second.ask(b"2") == b"2"
+        third, fourth = await serving.connect(), await serving.connect()
+        third.send(b"3")
+        fourth.send(b"4")
+        await asyncio.sleep(0.05)
+        assert len(serving.listener) == 2
+        await first.close()
+        assert await third.receive() == b"3"
+        assert len(serving.listener) == 2
+        await second.close()
+        assert await fourth.receive() == b"4"
+    [line] = warnings(caplog)
+    assert "max.connections=2" in line
+
+
+@in_loop
+async def test_beyond_max_connections_per_ip_clients_are_cut_off(caplog: pytest.LogCaptureFixture) -> None:
+    async with Serving(max_connections_per_ip=2) as serving:
+        first, second = await serving.connect(), await serving.connect()
+        assert await first.ask(b"1") == b"1"
+        assert await second.ask(b"2") == b"2"
+        assert await (await serving.connect()).is_closed()
+        await first.close()
+        assert await serving.settles(lambda: len(serving.listener) == 1)
+        assert await (await serving.connect()).ask(b"3") == b"3"
+    [line] = warnings(caplog)
+    assert "max.connections.per.ip=2" in line
+
+
+@in_loop
+async def test_an_override_counts_for_its_address() -> None:
+    async with Serving(max_connections_per_ip=0, max_connections_per_ip_overrides={"127.0.0.1": 1}) as serving:
+        assert await (await serving.connect()).ask(b"1") == b"1"
+        assert await (await serving.connect()).is_closed()
+
+
+@in_loop
+async def test_limits_may_change_while_it_runs() -> None:
+    async with Serving(max_connections_per_ip=1) as serving:
+        assert await (await serving.connect()).ask(b"1") == b"1"
+        serving.limits.max_connections_per_ip = 2
+        assert await (await serving.connect()).ask(b"2") == b"2"
+
+
+@in_loop
+async def test_without_descriptors_it_pauses_says_so_once_and_goes_on(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listener_module, "RETRY_ACCEPT_SECONDS", 0.01)
+    failures = 0
+
+    class Failing(socket.socket):
+        def accept(self) -> Any:
+            nonlocal failures
+            if failures < 3:
+                failures += 1
+                raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+            return super().accept()
+
+    async with Serving() as serving:
+        listening = serving.listener._socket
+        assert listening is not None
+        serving.listener._socket = Failing(fileno=os.dup(listening.fileno()))
+        serving.listener._socket.setblocking(False)
+        assert await (await serving.connect()).ask(b"x") == b"x"
+        assert failures == 3
+        asyncio.get_running_loop().remove_reader(listening.fileno())
+        listening.close()
+    [line] = warnings(caplog)
+    assert "cannot accept" in line
+
+
+@in_loop
+async def test_a_connection_that_closes_ends_the_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listener_module, "RETRY_ACCEPT_SECONDS", 3600)
+    async with Serving() as serving:
+        first = await serving.connect()
+        await first.ask(b"x")
+        serving.listener._pause(OSError(errno.EMFILE, "too many"))
+        second = await serving.connect()
+        second.send(b"y")
+        await asyncio.sleep(0.02)
+        assert len(serving.listener) == 1
+        await first.close()
+        assert await second.receive() == b"y"
+
+
+# Silence
+
+
+@in_loop
+async def test_a_silent_connection_is_closed_when_its_time_is_up(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    clock = ManualClock()
+    async with Serving(clock=clock, connections_max_idle_ms=1000) as serving:
+        client = await serving.connect()
+        await client.ask(b"x")
+        clock.advance(999)
+        assert await client.ask(b"y") == b"y"  # which is not silence
+        clock.advance(999)
+        assert len(serving.listener) == 1
+        clock.advance(1)
+        assert await client.is_closed()
+    assert any("connections.max.idle.ms=1000" in record.getMessage() for record in caplog.records)
+
+
+@in_loop
+async def test_each_connection_has_its_own_silence() -> None:
+    clock = ManualClock()
+    async with Serving(clock=clock, connections_max_idle_ms=1000) as serving:
+        early = await serving.connect()
+        await early.ask(b"x")
+        clock.advance(500)
+        late = await serving.connect()
+        await late.ask(b"x")
+        clock.advance(500)
+        assert await early.is_closed()
+        assert len(serving.listener) == 1
+        clock.advance(500)
+        assert await late.is_closed()
+
+
+@in_loop
+async def test_below_zero_silence_may_last() -> None:
+    clock = ManualClock()
+    async with Serving(clock=clock, connections_max_idle_ms=-1) as serving:
+        client = await serving.connect()
+        await client.ask(b"x")
+        clock.advance(10**9)
+        assert await client.ask(b"y") == b"y"
+
+
+@in_loop
+async def test_a_connection_that_never_said_anything_is_closed_too() -> None:
+    clock = ManualClock()
+    async with Serving(clock=clock, connections_max_idle_ms=1000) as serving:
+        client = await serving.connect()
+        assert await serving.settles(lambda: len(serving.listener) == 1)
+        clock.advance(1000)
+        assert await client.is_closed()
+
+
+# What it costs, and what it bears
+
+
+@in_loop
+async def test_a_thousand_idle_connections_cost_little_and_others_are_served() -> None:
+    async with Serving() as serving:
+        clients = [await serving.connect() for _ in range(400)]
+        for client in clients[::40]:
+            assert await client.ask(b"x") == b"x"
+        assert await serving.settles(lambda: len(serving.listener) == 400)
+        held = sum(
+            sys.getsizeof(getattr(connection, slot))
+            for connection in serving.listener.connections
+            for slot in ("_rest", "_partial", "_outbox")
+        )
+        assert held / 400 < 100  # nothing is kept for who says nothing
+
+
+MANY = 10_000
+SERVER = """
+import asyncio, collections, resource, sys
+from tests.broker.serving import Serving
+
+async def main():
+    async with Serving() as serving:
+        serving.router.frames = collections.deque(maxlen=1)
+        def rss():
+            with open("/proc/self/statm") as statm:
+                return int(statm.read().split()[1]) * resource.getpagesize() // 1024
+        print(serving.address[1], rss(), flush=True)
+        loop = asyncio.get_running_loop()
+        while await loop.run_in_executor(None, sys.stdin.readline):
+            print(len(serving.listener), rss(), flush=True)
+
+asyncio.run(main())
+"""
+
+
+class Process:
+    """SERVER in a process of its own: what it holds in memory."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", SERVER],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,  # a line for each client that goes away in the middle of a frame
+            text=True,
+        )
+        assert self.process.stdout is not None
+        self.port, self.first_kb = map(int, self.process.stdout.readline().split())
+
+    def look(self) -> tuple[int, int]:
+        """How many connections are open, and how many KiB are resident."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        count, resident_kb = map(int, self.process.stdout.readline().split())
+        return count, resident_kb
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.port))
+
+    def close(self) -> None:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.close()
+        self.process.wait(10)
+        self.process.stdout.close()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_ten_thousand_idle_connections_cost_under_five_kilobytes_each() -> None:
+    import resource
+
+    allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    many = min(MANY, allowed - 500)
+    server = Process()
+    clients: list[socket.socket] = []
+    try:
+        clients += [server.connect() for _ in range(many)]
+        for client in (clients[0], clients[-1]):
+            client.sendall(b"\0\0\0\1x")
+            assert client.recv(5) == b"\0\0\0\1x"
+        count, resident_kb = server.look()
+        assert count == many
+        assert (resident_kb - server.first_kb) / many < 5
+    finally:
+        for client in clients:
+            client.close()
+        server.close()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_clients_that_promise_much_or_never_read_cost_a_bounded_amount() -> None:
+    server = Process()
+    clients = [server.connect() for _ in range(150)]
+    try:
+        for client in clients:
+            client.setblocking(False)
+        for client in clients[:50]:  # promises of 100 MiB, with a little of it
+            client.send((100 << 20).to_bytes(4, "big") + bytes(10_000))
+        request = (60_000).to_bytes(4, "big") + bytes(60_000)
+        for client in clients[50:]:  # requests and requests, and never a look at the answers
+            with contextlib.suppress(BlockingIOError):
+                for _ in range(1000):
+                    client.sendall(request)
+        honest = server.connect()
+        honest.sendall(b"\0\0\0\1x")
+        assert honest.recv(5) == b"\0\0\0\1x"
+        honest.close()
+        _, resident_kb = server.look()
+        assert resident_kb - server.first_kb < 150 * 256
+    finally:
+        for client in clients:
+            client.close()
+        server.close()
+
+
+@in_loop
+async def test_random_bytes_close_their_connection_and_memory_stays_bounded() -> None:
+    chance = random.Random(4711)
+
+    def answer(content: bytes, context: Context) -> Answer:
+        return content[:10]
+
+    async with Serving(answer, socket_request_max_bytes=1 << 20) as serving:
+        honest = await serving.connect()
+        for _ in range(300):
+            client = await serving.connect()
+            client.writer.write(chance.randbytes(chance.randrange(1, 5000)))
+            if chance.random() < 0.5:
+                client.reset()
+            else:
+                await client.close()
+            assert await honest.ask(b"still here?") == b"still here"
+        assert await serving.settles(lambda: len(serving.listener) == 1)
+
+
+@in_loop
+async def test_promises_of_huge_frames_take_no_memory() -> None:
+    async with Serving() as serving:
+        clients = [await serving.connect() for _ in range(100)]
+        for client in clients:
+            client.writer.write((100 << 20).to_bytes(4, "big") + bytes(5000))
+        assert await serving.settles(lambda: len(serving.listener) == 100)
+        await asyncio.sleep(0.05)
+
+        def held(connection: Connection) -> int:
+            partial = connection._partial
+            return sys.getsizeof(connection._rest) + (sys.getsizeof(partial._data) if partial else 0)
+
+        assert max(map(held, serving.listener.connections)) < 50_000
+        for client in clients:
+            client.reset()

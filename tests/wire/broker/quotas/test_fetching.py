@@ -1,0 +1,83 @@
+"""`kafkalet.broker.quotas.fetching`: a consumer within its quota, over the wire."""
+
+from typing import Any
+
+import kafkalet
+from kafkalet.clock import ManualClock
+from kafkalet.protocol.records.build import build_batch
+from kafkalet.protocol.records.record import Record
+from tests.recorded.wire import Connection
+
+NO_SESSION = 0
+
+
+def set_up(broker: kafkalet.Broker, bytes_per_second: float) -> Connection:
+    broker.create_topic("t", config={"retention.ms": "-1"})
+    for _ in range(20):
+        broker.produce("t", 0, build_batch([Record(0, broker.server.clock.now_ms(), None, b"x" * 20_000, ())]))
+    connection = Connection("127.0.0.1", broker.port)
+    entity = [{"entity_type": "client-id", "entity_name": "conformance"}]
+    op = {"key": "consumer_byte_rate", "value": bytes_per_second, "remove": False}
+    body = {"entries": [{"entity": entity, "ops": [op]}], "validate_only": False}
+    assert connection.ask("AlterClientQuotas", 1, body)["entries"][0]["error_code"] == 0
+    return connection
+
+
+def fetch(connection: Connection, offset: int = 0, **body: Any) -> dict[str, Any]:
+    partition = {"partition": 0, "fetch_offset": offset, "partition_max_bytes": 20_000}
+    asked = {"topics": [{"topic": "t", "partitions": [partition]}], "max_wait_ms": 0}
+    return connection.ask("Fetch", 11, asked | body)
+
+
+def records_of(answer: dict[str, Any]) -> list[int]:
+    return [len(partition["records"]) for topic in answer["responses"] for partition in topic["partitions"]]
+
+
+def test_an_answer_that_is_too_much_becomes_an_empty_one() -> None:
+    with kafkalet.Broker(clock=ManualClock()) as broker:
+        connection = set_up(broker, 10_000.0)
+        for offset in range(4):
+            answer = fetch(connection, offset)
+            assert (answer["throttle_time_ms"], records_of(answer)) == (0, [1])
+        refused = fetch(connection, 4)
+        assert (refused["error_code"], refused["responses"], refused["session_id"]) == (0, [], NO_SESSION)
+        assert 0 < refused["throttle_time_ms"] < 100, "100,500 bytes are half a per cent too much for ten seconds"
+        connection.close()
+
+
+def test_no_answer_is_larger_than_all_windows_allow() -> None:
+    clock = ManualClock()
+    with kafkalet.Broker(clock=clock) as broker:
+        connection = set_up(broker, 5_000.0)
+        fetch(connection, 20)  # nothing, but from now on the windows run
+        broker.server.call(lambda: clock.advance(10_900))
+        partition = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1 << 20}
+        answer = fetch(connection, topics=[{"topic": "t", "partitions": [partition]}])
+        [records] = [partition["records"] for topic in answer["responses"] for partition in topic["partitions"]]
+        assert sum(entry.get("size", entry.get("partial_bytes")) for entry in records) == 50_000
+        connection.close()
+
+
+def test_a_session_goes_on_after_a_rest_and_tells_what_it_held_back() -> None:
+    clock = ManualClock()
+    with kafkalet.Broker(clock=clock) as broker:
+        connection = set_up(broker, 10_000.0)
+        session = fetch(connection, session_id=0, session_epoch=0)["session_id"]
+        assert session != NO_SESSION
+        for epoch in (1, 2, 3):
+            assert records_of(fetch(connection, 0, session_id=session, session_epoch=epoch)) == [1]
+        refused = fetch(connection, 0, session_id=session, session_epoch=4)
+        assert (refused["responses"], refused["session_id"]) == ([], session)
+        broker.server.call(lambda: clock.advance(12_000))
+        assert records_of(fetch(connection, 0, session_id=session, session_epoch=5)) == [1]
+        connection.close()
+
+
+def test_a_session_is_not_opened_by_an_answer_that_is_too_much() -> None:
+    with kafkalet.Broker(clock=ManualClock()) as broker:
+        connection = set_up(broker, 10_000.0)
+        for _ in range(4):
+            fetch(connection)
+        assert fetch(connection, session_id=0, session_epoch=0)["session_id"] == NO_SESSION
+        assert not broker.server.nodes[1].fetch_sessions.sessions
+        connection.close()

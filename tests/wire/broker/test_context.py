@@ -1,0 +1,84 @@
+"""The context of a request: one for each connection, written over by each request."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kafkalet.broker.context import Context
+from kafkalet.protocol.api import Api
+from tests.wire.brokers import Wire, on_the_wire
+
+
+class Seen:
+    """Notes the contexts that handlers are given."""
+
+    def __init__(self) -> None:
+        self.contexts: list[Context] = []
+        self.requests: list[tuple[Api, int, int, str]] = []
+
+    def __call__(self, request: Any, context: Context, handle: Any) -> Any:
+        self.contexts.append(context)
+        self.requests.append((context.api, context.version, context.correlation_id, context.client_id))
+        return handle(request, context)
+
+
+@pytest.fixture
+def wire() -> Iterator[Wire]:
+    with on_the_wire(2, kafka_version="3.9") as opened:
+        yield opened
+
+
+@pytest.fixture
+def seen(wire: Wire) -> Seen:
+    noted = Seen()
+    for node in wire.cluster.server.nodes.values():
+        node.router.intercept = noted
+    return noted
+
+
+def test_it_says_what_is_asked(wire: Wire, seen: Seen) -> None:
+    wire.ask("Metadata", 9, {"topics": []})
+    wire.fetch(version=11)
+    assert seen.requests == [(Api.METADATA, 9, 1, "conformance"), (Api.FETCH, 11, 2, "conformance")]
+
+
+def test_a_connection_has_one_for_all_its_requests(wire: Wire, seen: Seen) -> None:
+    for _ in range(2):
+        wire.ask("Metadata", 9, {"topics": []})
+    first, second = seen.contexts
+    assert first is second
+
+
+def test_two_connections_have_two(wire: Wire, seen: Seen) -> None:
+    for name in ("one", "two"):
+        wire.connection(1, name).ask("Metadata", 9, {"topics": []})
+    first, second = seen.contexts
+    assert first is not second
+    assert first.peer != second.peer
+
+
+def test_it_knows_the_broker_that_was_asked(wire: Wire, seen: Seen) -> None:
+    for node in (1, 2):
+        wire.ask("Metadata", 9, {"topics": []}, node)
+    assert [context.node.node_id for context in seen.contexts] == [1, 2]
+    assert {context.cluster for context in seen.contexts} == {wire.cluster.server}
+    assert {context.release.name for context in seen.contexts} == {"3.9"}
+    assert {context.clock for context in seen.contexts} == {node.clock for node in wire.cluster.server.nodes.values()}
+
+
+def test_it_knows_where_the_client_is(wire: Wire, seen: Seen) -> None:
+    wire.ask("Metadata", 9, {"topics": []})
+    [context] = seen.contexts
+    assert context.peer == wire.connection().socket.getsockname()
+    assert (context.principal, context.session) == ("User:ANONYMOUS", None)
+
+
+def test_it_stays_with_a_request_that_waits(wire: Wire, seen: Seen) -> None:
+    """Another connection's requests, served meanwhile, do not write over it."""
+    with wire.waiting("Fetch", 12, wire.fetch_body(wait_ms=60_000)) as receive:
+        wire.produce(b"")
+        context = seen.contexts[0]
+        assert (context.api, context.version) == (Api.FETCH, 12)
+        wire.cluster.delete_topic("t")
+        assert receive()["responses"][0]["partitions"][0]["error_code"] == 3

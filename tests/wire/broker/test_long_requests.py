@@ -1,0 +1,269 @@
+"""Requests that take long: others are served meanwhile, and nothing is lost, mixed up or left behind."""
+
+import gzip
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from kafkalet.broker.apis import produce as produce_api
+from kafkalet.protocol.errors import Code
+from kafkalet.protocol.records.batch import batches
+from kafkalet.protocol.records.build import build_batch, build_message_set, numbered
+from kafkalet.protocol.records.codecs import Codec
+from kafkalet.storage import log as log_module
+from tests.wire.brokers import Closed, Wire, batch, on_the_wire
+
+PATIENCE_S = 10.0
+
+
+class Gate:
+    """Makes the first batch one that takes long, and holds it in its thread until the test opens the gate."""
+
+    def __init__(self) -> None:
+        self.opened, self.reached = threading.Event(), threading.Event()
+
+    def takes_long(self, records: bytes) -> bool:
+        return not self.reached.is_set()
+
+    def wait(self) -> None:
+        self.reached.set()
+        assert self.opened.wait(PATIENCE_S)
+
+
+@contextmanager
+def gated(**options: Any) -> Iterator[tuple[Wire, Gate]]:
+    """A broker for which the first batch takes long."""
+    gate = Gate()
+    validate = log_module.validate
+
+    def held(*args: Any, **kwargs: Any) -> Any:
+        if threading.current_thread().name.startswith("kafkalet-worker"):
+            gate.wait()
+        return validate(*args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch, on_the_wire(**options) as wire:
+        patch.setattr(produce_api, "takes_long", gate.takes_long)
+        patch.setattr(log_module, "validate", held)
+        try:
+            yield wire, gate
+        finally:
+            gate.opened.set()
+
+
+def send(wire: Wire, records: bytes, name: str = "long", **more: Any) -> tuple[Any, int]:
+    connection = wire.connection(1, name)
+    return connection, connection.send("Produce", 9, wire.produce_body(records, **more))
+
+
+def first_values(wire: Wire, topic: str = "t") -> list[bytes | None]:
+    records = wire.cluster.log(topic, 0).batches
+    return [record.value for entry in records for record in entry.records()]
+
+
+def test_others_are_served_while_a_batch_is_validated() -> None:
+    with gated() as (wire, gate):
+        connection, sent = send(wire, batch(b"long"))
+        assert gate.reached.wait(PATIENCE_S)
+        assert wire.produce(batch(b"short"))["base_offset"] == 0
+        assert wire.fetch()["high_watermark"] == 1
+        gate.opened.set()
+        answer = connection.receive(sent, PATIENCE_S)["responses"][0]["partitions"][0]
+        assert (answer["error_code"], answer["base_offset"]) == (0, 1)
+        assert first_values(wire) == [b"short", b"long"]
+
+
+def test_requests_behind_a_long_one_wait_for_it() -> None:
+    with gated() as (wire, gate):
+        connection, first = send(wire, batch(b"long"))
+        second = connection.send("Produce", 9, wire.produce_body(batch(b"next")))
+        assert gate.reached.wait(PATIENCE_S)
+        assert not connection.has_answer(second, 0.05)
+        gate.opened.set()
+        connection.receive(first, PATIENCE_S)
+        assert connection.receive(second, PATIENCE_S)["responses"][0]["partitions"][0]["base_offset"] == 1
+
+
+def test_batches_of_a_producer_without_acks_arrive_although_it_has_gone() -> None:
+    with gated() as (wire, gate):
+        connection, _ = send(wire, batch(b"long"), acks=0)
+        connection.send("Produce", 9, wire.produce_body(batch(b"behind it"), acks=0))
+        assert gate.reached.wait(PATIENCE_S)
+        connection.socket.close()
+        gate.opened.set()
+        wire.until(lambda: wire.cluster.log("t", 0).log_end_offset == 2)
+        assert first_values(wire) == [b"long", b"behind it"]
+
+
+def test_a_topic_that_is_deleted_while_a_batch_is_validated_is_unknown() -> None:
+    with gated() as (wire, gate):
+        connection, sent = send(wire, batch(b"long"))
+        assert gate.reached.wait(PATIENCE_S)
+        wire.cluster.delete_topic("t")
+        gate.opened.set()
+        answer = connection.receive(sent, PATIENCE_S)["responses"][0]["partitions"][0]
+        assert answer["error_code"] == Code.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_a_leader_that_changes_while_a_batch_is_validated_is_not_the_leader() -> None:
+    with gated(brokers=2) as (wire, gate):
+        leader = wire.cluster.server.metadata.partition("t", 0).leader  # type: ignore[union-attr]
+        connection = wire.connection(leader, "long")
+        sent = connection.send("Produce", 9, wire.produce_body(batch(b"long")))
+        assert gate.reached.wait(PATIENCE_S)
+        wire.cluster.elect_leader("t", 0, 3 - leader)
+        gate.opened.set()
+        answer = connection.receive(sent, PATIENCE_S)["responses"][0]["partitions"][0]
+        assert answer["error_code"] == Code.NOT_LEADER_OR_FOLLOWER
+
+
+def test_a_broker_that_stops_ends_its_long_requests() -> None:
+    with gated(brokers=2) as (wire, gate):
+        leader = wire.cluster.server.metadata.partition("t", 0).leader  # type: ignore[union-attr]
+        connection = wire.connection(leader, "long")
+        connection.send("Produce", 9, wire.produce_body(batch(b"long")))
+        assert gate.reached.wait(PATIENCE_S)
+        wire.cluster.stop_broker(leader)
+        gate.opened.set()
+        with pytest.raises(Closed):
+            connection.receive_frame(time.monotonic() + PATIENCE_S)
+        assert wire.cluster.log("t", 0).log_end_offset == 0
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+@pytest.mark.parametrize("config", [{}, {"message.timestamp.type": "LogAppendTime"}, {"compression.type": "gzip"}])
+def test_a_batch_behind_which_others_were_appended_has_whole_offsets_and_checksums(
+    codec: Codec, config: dict[str, str]
+) -> None:
+    with gated(topic_config=config) as (wire, gate):
+        rows = ((1000 + n, None, b"long %d" % n, ()) for n in range(5))
+        connection, sent = send(wire, build_batch(numbered(rows), codec=codec))
+        assert gate.reached.wait(PATIENCE_S)
+        wire.produce(batch(b"short"))
+        gate.opened.set()
+        connection.receive(sent, PATIENCE_S)
+        entries = wire.cluster.log("t", 0).batches
+        for entry in entries:
+            entry.check_crc()
+        assert [entry.base_offset for entry in entries] == [0, 1]
+        assert [record.offset for entry in entries for record in entry.records()] == list(range(6))
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+def test_old_messages_behind_which_others_were_appended_have_whole_offsets(magic: int, codec: Codec) -> None:
+    config = {"message.format.version": "0.9.0" if magic == 0 else "0.10.0"}
+    with gated(kafka_version="2.8", topic_config=config) as (wire, gate):
+        rows = [(1000 + n, None, b"long %d" % n, ()) for n in range(5)]
+        records = build_message_set(magic, numbered(rows), codec=codec)
+        connection = wire.connection(1, "long")
+        sent = connection.send("Produce", 2, wire.produce_body(records, version=2))
+        assert gate.reached.wait(PATIENCE_S)
+        wire.produce(build_message_set(magic, numbered([(1, None, b"x", ())])), version=2)
+        gate.opened.set()
+        assert connection.receive(sent, PATIENCE_S)["responses"][0]["partitions"][0]["base_offset"] == 1
+        entries = wire.cluster.log("t", 0).batches
+        assert [record.offset for entry in entries for record in entry.records()] == list(range(6))
+
+
+def test_a_batch_that_is_refused_in_a_thread_is_refused_as_any_other() -> None:
+    with gated() as (wire, gate):
+        gate.opened.set()
+        broken = bytearray(batch(b"long"))
+        broken[-2] ^= 1
+        assert wire.produce(broken)["error_code"] == Code.CORRUPT_MESSAGE
+        assert wire.cluster.log("t", 0).log_end_offset == 0
+
+
+def test_a_lookup_in_a_batch_of_many_records_finds_the_same() -> None:
+    with on_the_wire() as wire:
+        rows = ((1000 + n, None, None, ()) for n in range(50_000))
+        wire.produce(build_batch(numbered(rows), codec=Codec.GZIP))
+        assert wire.list_offset(1000 + 49_999)["offset"] == 49_999
+        assert wire.list_offset(1000 + 25_000)["offset"] == 25_000
+        assert wire.list_offset(-3)["offset"] == 49_999
+        assert wire.list_offset(1000 + 50_000)["offset"] == -1
+
+
+def test_a_large_request_that_cannot_be_decoded_closes_its_connection_with_a_reason(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with on_the_wire() as wire:
+        connection = wire.connection(1, "large")
+        header = b"\0\x03\0\x05\0\0\0\1\0\1x"  # Metadata v5
+        connection.send_frame(header + b"\0\x0f\xff\xff" + b"\xff" * 300_000)
+        with pytest.raises(Closed):
+            connection.receive_frame(time.monotonic() + PATIENCE_S)
+        assert wire.fetch()["error_code"] == 0
+    assert "closed;" in caplog.text
+    assert "Traceback" not in caplog.text
+
+
+def test_a_large_request_is_answered() -> None:
+    with on_the_wire() as wire:
+        topics = [{"name": f"missing-{number:06}"} for number in range(20_000)]
+        body = {"topics": topics, "allow_auto_topic_creation": False}
+        answer = wire.ask("Metadata", 5, body)
+        assert [topic["error_code"] for topic in answer["topics"]] == [3] * 20_000
+
+
+def test_a_fetch_of_many_partitions_reads_them_all() -> None:
+    with on_the_wire() as wire:
+        wire.cluster.create_topic("wide", 300)
+        for index in (0, 150, 299):
+            wire.produce(batch(b"%d" % index), topic="wide", index=index)
+        partitions = [{"partition": n, "fetch_offset": 0, "partition_max_bytes": 1000} for n in range(300)]
+        body = {"max_wait_ms": 0, "min_bytes": 0, "topics": [{"topic": "wide", "partitions": partitions}]}
+        [topic] = wire.ask("Fetch", 12, body)["responses"]
+        assert [each["partition_index"] for each in topic["partitions"] if each["high_watermark"] == 1] == [0, 150, 299]
+
+
+def test_a_fetch_of_many_partitions_waits_and_is_woken() -> None:
+    with on_the_wire() as wire:
+        wire.cluster.create_topic("wide", 300)
+        partitions = [{"partition": n, "fetch_offset": 0, "partition_max_bytes": 1000} for n in range(300)]
+        body = {"max_wait_ms": 60_000, "min_bytes": 1, "topics": [{"topic": "wide", "partitions": partitions}]}
+        with wire.waiting("Fetch", 12, body) as receive:
+            wire.produce(batch(b"x"), topic="wide", index=123)
+            [topic] = receive()["responses"]
+        assert [each["partition_index"] for each in topic["partitions"] if each["high_watermark"] == 1] == [123]
+
+
+def test_a_down_conversion_of_a_large_batch_gives_every_record() -> None:
+    with on_the_wire(topic_config={"max.message.bytes": "10000000"}) as wire:
+        content = [b"%d" % number * 20 for number in range(20_000)]
+        wire.produce(build_batch(numbered((1000, None, value, ()) for value in content)))
+        answer = wire.ask("Fetch", 3, wire.fetch_body(version=3, partition_max_bytes=10_000_000, max_bytes=10_000_000))
+        records = answer["responses"][0]["topics"] if "topics" in answer["responses"][0] else answer["responses"]
+        messages = records[0]["partitions"][0]["records"]
+        assert len(messages) == 20_000
+
+
+def test_gzip_that_holds_a_hundred_megabytes_is_taken() -> None:
+    with on_the_wire(topic_config={"max.message.bytes": "10000000"}) as wire:
+        payload = build_batch(numbered([(1000, None, bytes(100 << 20), ())]), codec=Codec.GZIP)
+        assert len(payload) < 1 << 20
+        assert wire.produce(payload)["error_code"] == 0
+        [entry] = wire.cluster.log("t", 0).batches
+        assert len(gzip.decompress(bytes(entry.view()[61:]))) > 100 << 20
+        assert next(batches(bytes(entry.view()))).count == 1
+
+
+def test_many_topics_are_created_in_parts_and_all_are_answered() -> None:
+    with on_the_wire(topics=[]) as wire:
+        topics = [
+            {"name": f"made-{number}", "num_partitions": 20, "replication_factor": 1, "assignments": [], "configs": []}
+            for number in range(10)
+        ]
+        topics.append({**topics[0], "name": "made-0"})
+        topics.append({**topics[0], "name": "not allowed"})
+        answer = wire.ask("CreateTopics", 5, {"topics": topics, "timeout_ms": 10_000})["topics"]
+        assert [(topic["name"], topic["error_code"]) for topic in answer] == [
+            *((f"made-{number}", 0) for number in range(1, 10)),
+            ("not allowed", Code.INVALID_TOPIC_EXCEPTION),
+            ("made-0", Code.INVALID_REQUEST),
+        ]
+        assert len(wire.cluster.server.metadata.topics) == 1 + 9

@@ -1,0 +1,481 @@
+"""Clusters of several brokers: who leads, who follows, and what a client is told of it."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kafkalet
+from kafkalet.properties import InvalidProperty
+from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.records.build import build_batch
+from kafkalet.protocol.records.record import Record
+from tests.recorded.wire import Closed, Connection
+
+
+def batch(*values: bytes) -> bytearray:
+    return bytearray(build_batch([Record(index, 1000, None, value, ()) for index, value in enumerate(values)]))
+
+
+class Wire:
+    """Connections to every broker of a cluster, opened when they are needed."""
+
+    def __init__(self, cluster: kafkalet.Cluster) -> None:
+        self.cluster = cluster
+        self.connections: dict[int, Connection] = {}
+
+    def send(self, node_id: int, api: str, version: int, body: dict[str, Any]) -> int:
+        if node_id not in self.connections:
+            endpoint = self.cluster.server.metadata.endpoints[node_id]
+            self.connections[node_id] = Connection(endpoint.host, endpoint.port)
+        return self.connections[node_id].send(api, version, body)
+
+    def ask(self, node_id: int, api: str, version: int, body: dict[str, Any]) -> dict[str, Any]:
+        return self.connections[node_id].receive(sent) if (sent := self.send(node_id, api, version, body)) else {}
+
+    def forget(self, node_id: int) -> None:
+        self.connections.pop(node_id).close()
+
+    def latest(self, node_id: int, version: int = 7, **more: Any) -> dict[str, Any]:
+        """What a broker says of the latest offset of t-0."""
+        asked = {"partition_index": 0, "timestamp": -1, **more}
+        answer = self.ask(node_id, "ListOffsets", version, {"topics": [{"name": "t", "partitions": [asked]}]})
+        partition: dict[str, Any] = answer["topics"][0]["partitions"][0]
+        return partition
+
+    def fetch(self, node_id: int, version: int = 12, **more: Any) -> dict[str, Any]:
+        answer = self.ask(node_id, "Fetch", version, fetch_body(self.cluster, version, **more))
+        partition: dict[str, Any] = answer["responses"][0]["partitions"][0]
+        return partition
+
+
+def fetch_body(
+    cluster: kafkalet.Cluster, version: int, *, offset: int = 0, wait_ms: int = 0, **more: Any
+) -> dict[str, Any]:
+    partition = {"partition": 0, "fetch_offset": offset, "partition_max_bytes": 1 << 20}
+    partition |= {name: more.pop(name) for name in ("current_leader_epoch",) if name in more}
+    topic = {"topic_id": cluster.server.metadata.topics["t"].topic_id.hex()} if version >= 13 else {"topic": "t"}
+    return {
+        "max_wait_ms": wait_ms,
+        "min_bytes": 1 if wait_ms else 0,
+        "topics": [{**topic, "partitions": [partition]}],
+        **more,
+    }
+
+
+@pytest.fixture
+def cluster() -> Iterator[kafkalet.Cluster]:
+    with kafkalet.Cluster(brokers=3) as running:
+        running.create_topic("t", partitions=1, replication_factor=3)
+        yield running
+
+
+@pytest.fixture
+def wire(cluster: kafkalet.Cluster) -> Iterator[Wire]:
+    opened = Wire(cluster)
+    yield opened
+    for connection in opened.connections.values():
+        connection.close()
+
+
+def leader(cluster: kafkalet.Cluster) -> int:
+    return cluster.server.metadata.topics["t"].partitions[0].leader
+
+
+def follower(cluster: kafkalet.Cluster) -> int:
+    return next(node for node in cluster.server.metadata.topics["t"].partitions[0].replicas if node != leader(cluster))
+
+
+# One broker or several, one loop or a thread
+
+
+def test_each_broker_has_a_port_of_its_own(cluster: kafkalet.Cluster) -> None:
+    assert len(set(cluster.bootstrap_servers.split(","))) == 3
+
+
+def test_leaders_are_spread(cluster: kafkalet.Cluster) -> None:
+    cluster.create_topic("wide", partitions=6, replication_factor=2)
+    assert sorted(state.leader for state in cluster.server.metadata.topics["wide"].partitions) == [1, 1, 2, 2, 3, 3]
+
+
+def test_each_broker_may_stand_in_a_rack_of_its_own() -> None:
+    with kafkalet.Cluster(2, racks=["a", "b"], config={"broker.rack": "c"}) as cluster:
+        assert [endpoint.rack for endpoint in cluster.server.metadata.endpoints.values()] == ["a", "b"]
+        assert cluster.server.nodes[2].config.broker_rack == "b"
+        cluster.stop_broker(2)
+        cluster.start_broker(2)
+        assert cluster.server.metadata.endpoints[2].rack == "b"
+    with pytest.raises(ValueError, match="1 racks for 2 brokers"):
+        kafkalet.Cluster(2, racks=["a"])
+
+
+@pytest.mark.parametrize("name", ["node.id", "broker.id"])
+def test_first_broker_has_the_id_of_the_property(name: str) -> None:
+    with kafkalet.Broker(config={name: "0"}) as broker:
+        broker.create_topic("t", assignments=[[0], [0]])
+        assert [(state.leader, state.replicas) for state in broker.server.metadata.topics["t"].partitions] == [
+            (0, [0])
+        ] * 2
+        assert broker.produce("t", 1, build_batch([Record(0, 0, None, b"v")])) == 0
+        assert broker.server.metadata.controller_id == 0
+
+
+def test_ids_of_several_brokers_count_on_from_the_property() -> None:
+    with kafkalet.Cluster(3, config={"node.id": "10"}, racks=["a", "b", "c"]) as cluster:
+        endpoints = cluster.server.metadata.endpoints
+        assert [(node_id, endpoint.rack) for node_id, endpoint in endpoints.items()] == [
+            (10, "a"),
+            (11, "b"),
+            (12, "c"),
+        ]
+        assert [node.config.given()["node.id"] for node in cluster.server.nodes.values()] == ["10", "11", "12"]
+        port = endpoints[11].port
+        cluster.stop_broker(11)
+        cluster.start_broker(11)
+        assert endpoints[11].port == port
+
+
+def test_data_directory_opens_again_with_its_node_id(tmp_path: Path) -> None:
+    for _ in range(2):
+        with kafkalet.Broker(data_dir=tmp_path, config={"node.id": "0"}, topics=["t"]) as broker:
+            assert broker.server.metadata.topics["t"].partitions[0].leader == 0
+        assert "node.id=0\n" in (tmp_path / "meta.properties").read_text()
+
+
+def test_different_node_and_broker_ids_are_refused() -> None:
+    with pytest.raises(InvalidProperty, match="same value"):
+        kafkalet.Broker(config={"node.id": "0", "broker.id": "1"})
+
+
+def test_a_topic_may_have_replicas_on_a_broker_that_is_away() -> None:
+    with kafkalet.Cluster(3) as cluster:
+        cluster.stop_broker(2)
+        cluster.create_topic("t", assignments=[[2, 1], [3, 2]])
+        cluster.create_topic("u", 1, 3)
+        leaders = [(state.leader, state.isr) for state in cluster.server.metadata.topics["t"].partitions]
+        assert leaders == [(1, [1]), (3, [3])]
+        with pytest.raises(KafkaError, match="partition 0 are fenced") as refused:
+            cluster.create_topic("v", assignments=[[2]])
+        assert refused.value.code is Code.INVALID_REPLICA_ASSIGNMENT
+        cluster.produce("t", 0, batch(b"a"))
+        cluster.start_broker(2)
+        assert cluster.server.metadata.topics["t"].partitions[0].isr == [1, 2]
+        assert cluster.server.nodes[2].partitions["t", 0].log.log_end_offset == 1
+        assert sorted(cluster.server.metadata.topics["u"].partitions[0].isr) == [1, 2, 3]
+
+
+def test_calls_of_what_nobody_has_written_are_counted() -> None:
+    with kafkalet.Cluster(2) as cluster:
+        wire = Wire(cluster)
+        for node_id in (1, 2, 1):
+            with pytest.raises(Closed):
+                wire.ask(node_id, "CreateAcls", 3, {"creations": []})
+            wire.forget(node_id)
+        assert cluster.unimplemented_calls == {"CreateAcls": 3}
+
+
+def test_many_brokers_live_in_one_process() -> None:
+    brokers = [kafkalet.Broker(topics=["t"]) for _ in range(5)]
+    for broker in brokers:
+        broker.__enter__()
+    brokers[0].produce("t", 0, batch(b"only here"))
+    assert [broker.log("t").log_end_offset for broker in brokers] == [1, 0, 0, 0, 0]
+    for broker in brokers:
+        broker.__exit__(None, None, None)
+
+
+def test_a_broker_runs_in_the_callers_loop() -> None:
+    async def run() -> int:
+        async with kafkalet.Broker(topics=["t"]) as broker:
+            broker.produce("t", 0, batch(b"a", b"b"))
+            _, writer = await asyncio.open_connection("127.0.0.1", broker.port)
+            writer.close()
+            await writer.wait_closed()
+            return broker.log("t").high_watermark
+
+    assert asyncio.run(run()) == 2
+
+
+def test_a_broker_can_be_started_again_after_it_was_stopped() -> None:
+    broker = kafkalet.Broker(topics=["t"])
+    for _ in range(2):
+        with broker:
+            assert broker.log("t").log_end_offset == 0
+
+
+def test_starting_a_broker_twice_is_an_error() -> None:
+    with kafkalet.Broker() as broker, pytest.raises(RuntimeError):
+        asyncio.run(broker.start())
+
+
+def test_a_taken_port_is_an_os_error() -> None:
+    with kafkalet.Broker() as broker, pytest.raises(OSError, match="in use"), kafkalet.Broker(port=broker.port):
+        pass
+
+
+# Requests to the wrong broker
+
+
+@pytest.mark.parametrize("version", [1, 7])
+def test_list_offsets_of_a_follower_is_refused(cluster: kafkalet.Cluster, wire: Wire, version: int) -> None:
+    assert wire.latest(follower(cluster), version)["error_code"] == Code.NOT_LEADER_OR_FOLLOWER
+
+
+def test_a_newer_epoch_is_unknown_also_to_a_follower(cluster: kafkalet.Cluster, wire: Wire) -> None:
+    assert wire.latest(follower(cluster), current_leader_epoch=5)["error_code"] == Code.UNKNOWN_LEADER_EPOCH
+
+
+def test_fetch_below_v11_is_refused_by_a_follower(cluster: kafkalet.Cluster, wire: Wire) -> None:
+    assert wire.fetch(follower(cluster), 10)["error_code"] == Code.NOT_LEADER_OR_FOLLOWER
+
+
+def test_fetch_since_v11_is_answered_by_a_follower(cluster: kafkalet.Cluster, wire: Wire) -> None:
+    cluster.produce("t", 0, batch(b"a"))
+    answer = wire.fetch(follower(cluster), 11)
+    assert (answer["error_code"], answer["high_watermark"]) == (Code.NONE, 1)
+
+
+def test_produce_to_a_follower_names_the_leader(cluster: kafkalet.Cluster, wire: Wire) -> None:
+    partition = {"index": 0, "records": [{"raw": batch(b"a").hex()}]}
+    body = {"acks": -1, "timeout_ms": 1000, "topics": [{"name": "t", "partitions": [partition]}]}
+    answer = wire.ask(follower(cluster), "Produce", 10, body)
+    refused = answer["responses"][0]["partitions"][0]
+    assert refused["error_code"] == Code.NOT_LEADER_OR_FOLLOWER
+    assert refused["current_leader"] == {"leader_id": leader(cluster), "leader_epoch": 0}
+    assert [node["node_id"] for node in answer["node_endpoints"]] == [leader(cluster)]
+
+
+# Followers
+
+
+def test_followers_have_what_the_leader_has_at_once(cluster: kafkalet.Cluster) -> None:
+    cluster.produce("t", 0, batch(b"a", b"b"))
+    offsets = {
+        (p.log.log_end_offset, p.log.high_watermark)
+        for n in cluster.server.nodes.values()
+        for p in n.partitions.values()
+    }
+    assert offsets == {(2, 2)}
+
+
+def test_a_follower_that_is_held_keeps_the_high_watermark_back(cluster: kafkalet.Cluster) -> None:
+    cluster.hold_replication(follower(cluster))
+    cluster.produce("t", 0, batch(b"a"))
+    log = cluster.log("t")
+    assert (log.high_watermark, log.log_end_offset) == (0, 1)
+
+
+def test_a_follower_that_is_let_go_catches_up(cluster: kafkalet.Cluster) -> None:
+    held = follower(cluster)
+    cluster.hold_replication(held, "t", 0)
+    cluster.produce("t", 0, batch(b"a"))
+    cluster.release_replication(held, "t", 0)
+    assert cluster.log("t").high_watermark == 1
+
+
+def test_consumers_wait_for_the_high_watermark(cluster: kafkalet.Cluster, wire: Wire) -> None:
+    held = follower(cluster)
+    cluster.hold_replication(held)
+    cluster.produce("t", 0, batch(b"a"))
+    waiting = wire.send(leader(cluster), "Fetch", 12, fetch_body(cluster, 12, wait_ms=10_000))
+    cluster.release_replication(held)
+    answer = wire.connections[leader(cluster)].receive(waiting, 5)
+    assert answer["responses"][0]["partitions"][0]["high_watermark"] == 1
+
+
+def test_a_fetch_with_a_replica_id_moves_the_high_watermark(cluster: kafkalet.Cluster, wire: Wire) -> None:
+    held = follower(cluster)
+    cluster.hold_replication(held)
+    cluster.produce("t", 0, batch(b"a", b"b"))
+    wire.fetch(leader(cluster), replica_id=held, offset=2)
+    assert cluster.log("t").high_watermark == 2
+
+
+def test_a_fetch_with_the_id_of_no_replica_is_refused(wire: Wire, cluster: kafkalet.Cluster) -> None:
+    assert wire.fetch(leader(cluster), replica_id=9)["error_code"] == Code.NOT_LEADER_OR_FOLLOWER
+    answer = wire.fetch(leader(cluster), replica_id=9, current_leader_epoch=0)
+    assert answer["error_code"] == Code.UNKNOWN_LEADER_EPOCH
+
+
+def test_acks_all_waits_for_the_followers_and_times_out(cluster: kafkalet.Cluster, wire: Wire) -> None:
+    cluster.hold_replication(follower(cluster))
+    partition = {"index": 0, "records": [{"raw": batch(b"a").hex()}]}
+    body = {"acks": -1, "timeout_ms": 50, "topics": [{"name": "t", "partitions": [partition]}]}
+    answer = wire.ask(leader(cluster), "Produce", 9, body)
+    assert answer["responses"][0]["partitions"][0]["error_code"] == Code.REQUEST_TIMED_OUT
+
+
+def test_acks_one_does_not_wait_for_followers(cluster: kafkalet.Cluster, wire: Wire) -> None:
+    cluster.hold_replication(follower(cluster))
+    partition = {"index": 0, "records": [{"raw": batch(b"a").hex()}]}
+    body = {"acks": 1, "timeout_ms": 50, "topics": [{"name": "t", "partitions": [partition]}]}
+    answer = wire.ask(leader(cluster), "Produce", 9, body)
+    assert answer["responses"][0]["partitions"][0]["error_code"] == Code.NONE
+
+
+# Leaders come and go
+
+
+def test_when_a_leader_stops_another_replica_leads_in_a_new_epoch(cluster: kafkalet.Cluster, wire: Wire) -> None:
+    cluster.produce("t", 0, batch(b"a"))
+    old = leader(cluster)
+    cluster.stop_broker(old)
+    assert leader(cluster) not in (old, -1)
+    answer = wire.latest(leader(cluster))
+    assert (answer["error_code"], answer["offset"], answer["leader_epoch"]) == (Code.NONE, 1, 1)
+
+
+def test_the_old_epoch_is_fenced(cluster: kafkalet.Cluster, wire: Wire) -> None:
+    cluster.stop_broker(leader(cluster))
+    assert wire.latest(leader(cluster), current_leader_epoch=0)["error_code"] == Code.FENCED_LEADER_EPOCH
+
+
+def test_a_fenced_fetch_names_the_leader(cluster: kafkalet.Cluster, wire: Wire) -> None:
+    cluster.stop_broker(leader(cluster))
+    answer = wire.fetch(leader(cluster), 16, current_leader_epoch=0)
+    assert answer["error_code"] == Code.FENCED_LEADER_EPOCH
+    assert answer["current_leader"] == {"leader_id": leader(cluster), "leader_epoch": 1}
+
+
+def test_a_broker_that_comes_back_follows_and_is_in_sync(cluster: kafkalet.Cluster) -> None:
+    old = leader(cluster)
+    cluster.stop_broker(old)
+    cluster.produce("t", 0, batch(b"while it was away"))
+    cluster.start_broker(old)
+    assert old in cluster.server.metadata.topics["t"].partitions[0].isr
+    assert cluster.server.nodes[old].partitions["t", 0].log.log_end_offset == 1
+
+
+def test_a_broker_comes_back_on_its_port(cluster: kafkalet.Cluster) -> None:
+    before = cluster.server.metadata.endpoints[2].port
+    cluster.stop_broker(2)
+    cluster.start_broker(2)
+    assert cluster.server.metadata.endpoints[2].port == before
+
+
+def test_what_the_new_leader_never_had_is_truncated(cluster: kafkalet.Cluster) -> None:
+    old = leader(cluster)
+    others = [node for node in (1, 2, 3) if node != old]
+    for node in others:
+        cluster.hold_replication(node)
+    cluster.produce("t", 0, batch(b"lost"))
+    cluster.stop_broker(old)
+    for node in others:
+        cluster.release_replication(node)
+    cluster.produce("t", 0, batch(b"kept", b"kept too"))
+    cluster.start_broker(old)
+    log = cluster.server.nodes[old].partitions["t", 0].log
+    assert (log.log_end_offset, log.high_watermark) == (2, 2)
+    assert [entry.epoch for entry in log.epochs.entries] == [
+        entry.epoch for entry in cluster.log("t")._log.epochs.entries
+    ]
+
+
+def test_a_reader_from_before_the_truncation_is_told_where_it_diverged(cluster: kafkalet.Cluster, wire: Wire) -> None:
+    cluster.produce("t", 0, batch(b"a"))
+    cluster.stop_broker(leader(cluster))
+    body = fetch_body(cluster, 12, offset=5)
+    body["topics"][0]["partitions"][0]["last_fetched_epoch"] = 0
+    answer = wire.ask(leader(cluster), "Fetch", 12, body)["responses"][0]["partitions"][0]
+    assert answer["diverging_epoch"] == {"epoch": 0, "end_offset": 1}
+
+
+def test_a_leader_whose_high_watermark_lags_has_no_latest_offset_yet(cluster: kafkalet.Cluster, wire: Wire) -> None:
+    old = leader(cluster)
+    last = [node for node in cluster.server.metadata.topics["t"].partitions[0].replicas if node != old][-1]
+    cluster.hold_replication(last)
+    cluster.produce("t", 0, batch(b"a"))
+    cluster.stop_broker(old)
+    new = leader(cluster)
+    assert cluster.log("t").high_watermark == 0
+    assert wire.latest(new, 7)["error_code"] == Code.OFFSET_NOT_AVAILABLE
+    assert wire.latest(new, 4)["error_code"] == Code.LEADER_NOT_AVAILABLE
+    assert wire.latest(new, 7, timestamp=-2)["offset"] == 0
+
+
+def test_nobody_leads_when_no_replica_in_sync_is_left(cluster: kafkalet.Cluster) -> None:
+    cluster.create_topic("single", partitions=3, replication_factor=1)
+    state = cluster.server.metadata.topics["single"].partitions[0]
+    cluster.stop_broker(state.leader)
+    assert state.leader == -1
+    with pytest.raises(KafkaError) as refusal:
+        cluster.log("single", 0)
+    assert refusal.value.code == Code.LEADER_NOT_AVAILABLE
+
+
+def test_the_last_replica_leads_again_when_it_is_back(cluster: kafkalet.Cluster) -> None:
+    cluster.create_topic("single", partitions=3, replication_factor=1)
+    state = cluster.server.metadata.topics["single"].partitions[0]
+    only = state.leader
+    cluster.stop_broker(only)
+    cluster.start_broker(only)
+    assert (state.leader, state.leader_epoch) == (only, 2)
+
+
+def test_a_leader_can_be_chosen(cluster: kafkalet.Cluster) -> None:
+    wanted = follower(cluster)
+    cluster.elect_leader("t", 0, wanted)
+    assert leader(cluster) == wanted
+
+
+def test_too_few_replicas_in_sync_refuse_acks_all(cluster: kafkalet.Cluster, wire: Wire) -> None:
+    cluster.create_topic("safe", 1, 3, {"min.insync.replicas": "2"})
+    state = cluster.server.metadata.topics["safe"].partitions[0]
+    for node in [node for node in state.replicas if node != state.leader]:
+        cluster.stop_broker(node)
+    partition = {"index": 0, "records": [{"raw": batch(b"a").hex()}]}
+    body = {"acks": -1, "timeout_ms": 50, "topics": [{"name": "safe", "partitions": [partition]}]}
+    answer = wire.ask(state.leader, "Produce", 9, body)
+    assert answer["responses"][0]["partitions"][0]["error_code"] == Code.NOT_ENOUGH_REPLICAS
+
+
+# Racks
+
+
+def test_a_topic_needs_as_many_brokers_as_replicas(cluster: kafkalet.Cluster) -> None:
+    with pytest.raises(KafkaError) as refusal:
+        cluster.create_topic("u", 1, 4)
+    assert refusal.value.code == Code.INVALID_REPLICATION_FACTOR
+
+
+# What is kept
+
+
+def test_a_cluster_on_disk_opens_again(tmp_path: Path) -> None:
+    with kafkalet.Cluster(brokers=2, data_dir=tmp_path) as first:
+        first.create_topic("t", 2, 2, {"retention.ms": "-1"})
+        first.produce("t", 1, batch(b"a", b"b"))
+        topic_id, cluster_id = first.server.metadata.topics["t"].topic_id, first.server.metadata.cluster_id
+    with kafkalet.Cluster(brokers=2, data_dir=tmp_path) as second:
+        topic = second.server.metadata.topics["t"]
+        assert (topic.topic_id, topic.config, second.server.metadata.cluster_id) == (
+            topic_id,
+            {"retention.ms": "-1"},
+            cluster_id,
+        )
+        assert second.log("t", 1).high_watermark == 2
+
+
+def test_producer_ids_are_not_given_again_after_a_restart(tmp_path: Path) -> None:
+    with kafkalet.Broker(data_dir=tmp_path) as first:
+        given = first.server.call(first.server.producer_ids.take)
+    with kafkalet.Broker(data_dir=tmp_path) as second:
+        assert second.server.call(second.server.producer_ids.take) > given
+
+
+def test_producer_ids_are_not_given_again_after_a_restart_in_which_none_was_given(tmp_path: Path) -> None:
+    with kafkalet.Cluster(data_dir=tmp_path) as first:
+        given = first.server.call(first.server.producer_ids.take)
+    with kafkalet.Cluster(data_dir=tmp_path):
+        pass
+    with kafkalet.Cluster(data_dir=tmp_path) as third:
+        assert third.server.call(third.server.producer_ids.take) > given
+
+
+def test_a_deleted_topic_is_gone_after_a_restart(tmp_path: Path) -> None:
+    with kafkalet.Broker(data_dir=tmp_path, topics=["t", "u"]) as first:
+        first.delete_topic("t")
+    with kafkalet.Broker(data_dir=tmp_path) as second:
+        assert list(second.server.metadata.topics) == ["u"]

@@ -1,0 +1,121 @@
+"""A transactional producer of the test that speaks the protocol itself, one request at a time."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from kafkalet.clock import ManualClock
+from kafkalet.protocol.errors import Code
+from tests.wire.brokers import Plain, Wire, batch, on_the_wire
+
+PARTITION = ("t", 0)
+
+
+class Tx:
+    """What a client knows of its transactional id. Each method is a request, and gives the code of its answer."""
+
+    def __init__(self, wire: Wire, transactional_id: str = "x") -> None:
+        self.wire = wire
+        self.transactional_id = transactional_id
+        self.node = self.find()
+        self.producer_id = -1
+        self.epoch = -1
+        self.sequences: dict[tuple[str, int], int] = {}
+
+    @property
+    def who(self) -> Plain:
+        return {
+            "transactional_id": self.transactional_id,
+            "producer_id": self.producer_id,
+            "producer_epoch": self.epoch,
+        }
+
+    def find(self) -> int:
+        """The broker that coordinates."""
+        answer = self.wire.ask("FindCoordinator", 3, {"key": self.transactional_id, "key_type": 1}, self._anybody())
+        assert answer["error_code"] == Code.NONE
+        node: int = answer["node_id"]
+        return node
+
+    def _anybody(self) -> int:
+        return next(iter(self.wire.cluster.server.metadata.endpoints))
+
+    def init(self, *, version: int = 4, timeout_ms: int = 60_000, **more: Any) -> Code:
+        body = {"transactional_id": self.transactional_id, "transaction_timeout_ms": timeout_ms, **more}
+        answer = self.wire.ask("InitProducerId", version, body, self.node)
+        if answer["error_code"] == Code.NONE:
+            self.producer_id, self.epoch = answer["producer_id"], answer["producer_epoch"]
+            self.sequences.clear()
+        return Code(answer["error_code"])
+
+    def begin(self, **more: Any) -> None:
+        """Init until nobody else's transaction is in the way."""
+        while (code := self.init(**more)) == Code.CONCURRENT_TRANSACTIONS:
+            pass
+        assert code == Code.NONE
+
+    def add(self, *partitions: tuple[str, int], version: int = 3) -> Code:
+        """The code of the first partition."""
+        topics = [{"name": topic, "partitions": [index]} for topic, index in partitions or [PARTITION]]
+        answer = self.wire.ask("AddPartitionsToTxn", version, {**self.who, "topics": topics}, self.node)
+        return Code(answer["topics"][0]["partitions"][0]["error_code"])
+
+    def add_offsets(self, group_id: str, *, version: int = 3) -> Code:
+        answer = self.wire.ask("AddOffsetsToTxn", version, {**self.who, "group_id": group_id}, self.node)
+        return Code(answer["error_code"])
+
+    def send(self, *values: bytes, version: int = 9, topic: str = "t", index: int = 0, **more: Any) -> Plain:
+        """Produce; what is answered for the partition."""
+        known = self.wire.cluster.server.metadata.partition(topic, index)
+        assert known is not None
+        sequence = self.sequences.get((topic, index), 0)
+        records = batch(
+            *values,
+            producer_id=self.producer_id,
+            producer_epoch=self.epoch,
+            base_sequence=sequence,
+            is_transactional=True,
+        )
+        more = {"transactional_id": self.transactional_id, **more}
+        if version >= 13:
+            more["topic_id"] = self.wire.cluster.server.metadata.topics[topic].topic_id.hex()
+        answer = self.wire.produce(bytes(records), version=version, node=known.leader, topic=topic, index=index, **more)
+        if answer["error_code"] == Code.NONE:
+            self.sequences[topic, index] = sequence + len(values)
+        return answer
+
+    def end(self, committed: bool = True, *, version: int = 3) -> Code:
+        answer = self.wire.ask("EndTxn", version, {**self.who, "committed": committed}, self.node)
+        if version >= 5 and answer["error_code"] == Code.NONE:
+            if (answer["producer_id"], answer["producer_epoch"]) != (self.producer_id, self.epoch):
+                self.sequences.clear()
+            self.producer_id, self.epoch = answer["producer_id"], answer["producer_epoch"]
+        return Code(answer["error_code"])
+
+    def commit(self, *values: bytes) -> None:
+        """A whole transaction, in the way of transaction version 1."""
+        assert self.add() == Code.NONE
+        assert self.send(*values)["error_code"] == Code.NONE
+        assert self.end() == Code.NONE
+
+    def advance(self, ms: int) -> None:
+        """Move the clock of the cluster, a manual one; idle connections do not survive that."""
+        clock = self.wire.cluster.server.clock
+        assert isinstance(clock, ManualClock)
+        self.wire.close()
+        self.wire.connections.clear()
+        self.wire.cluster.server.call(lambda: clock.advance(ms))
+
+    def describe(self) -> Plain:
+        body = {"transactional_ids": [self.transactional_id]}
+        [found] = self.wire.ask("DescribeTransactions", 0, body, self.node)["transaction_states"]
+        return found  # type: ignore[no-any-return]
+
+
+@contextmanager
+def producing(brokers: int = 1, **options: Any) -> Iterator[Tx]:
+    """A cluster with topic "t", and a producer that has its id."""
+    with on_the_wire(brokers, **options) as wire:
+        tx = Tx(wire)
+        assert tx.init() == Code.NONE
+        yield tx

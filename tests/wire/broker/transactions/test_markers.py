@@ -1,0 +1,175 @@
+"""Markers reach every partition, whatever happens on the way."""
+
+from collections.abc import Iterator
+
+import pytest
+
+import kafkalet
+from kafkalet.broker.cluster.state_topics import TRANSACTION_STATE, partition_of
+from kafkalet.protocol.errors import Code
+from kafkalet.protocol.records.batch import Batch
+from tests.wire.brokers import batch, on_the_wire
+
+from .producing import Tx, producing
+
+
+@pytest.fixture
+def tx() -> Iterator[Tx]:
+    with producing(3) as opened:
+        yield opened
+
+
+def markers(tx: Tx, topic: str = "t", index: int = 0) -> list[Batch]:
+    return [batch for batch in tx.wire.cluster.log(topic, index).batches if batch.is_control]
+
+
+def state_of(tx: Tx) -> str:
+    state: str = tx.describe()["transaction_state"]
+    return state
+
+
+def open_transaction(tx: Tx) -> None:
+    assert tx.add() == Code.NONE
+    assert tx.send(b"a")["error_code"] == Code.NONE
+
+
+def others(tx: Tx) -> list[int]:
+    leader = tx.wire.cluster.server.metadata.topics["t"].partitions[0].leader
+    return [node for node in tx.wire.cluster.server.nodes if node != leader]
+
+
+def test_every_partition_gets_one(tx: Tx) -> None:
+    tx.wire.cluster.create_topic("many", 7)
+    partitions = [("many", index) for index in range(7)]
+    assert tx.add(*partitions) == Code.NONE
+    assert tx.end() == Code.NONE
+    assert state_of(tx) == "CompleteCommit"
+    assert [len(markers(tx, *partition)) for partition in partitions] == [1] * 7
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_what_it_says(tx: Tx, committed: bool) -> None:
+    open_transaction(tx)
+    assert tx.end(committed) == Code.NONE
+    [marker] = markers(tx)
+    [record] = marker.records()
+    assert (marker.producer_id, marker.producer_epoch, marker.base_sequence) == (tx.producer_id, tx.epoch, -1)
+    assert record.key == bytes([0, 0, 0, committed])
+    assert record.value == bytes(6)
+
+
+def test_it_bears_the_epoch_of_the_coordinator(tx: Tx) -> None:
+    cluster = tx.wire.cluster
+    index = partition_of("x", 50)
+    cluster.elect_leader(TRANSACTION_STATE.name, index, next(node for node in cluster.server.nodes if node != tx.node))
+    tx.node = tx.find()
+    open_transaction(tx)
+    assert tx.end() == Code.NONE
+    [record] = markers(tx)[0].records()
+    assert record.value == b"\0\0" + (1).to_bytes(4, "big")
+
+
+def test_the_stable_offset_waits_until_the_replicas_have_it(tx: Tx) -> None:
+    cluster = tx.wire.cluster
+    open_transaction(tx)
+    for node in others(tx):
+        cluster.hold_replication(node, "t")
+    assert tx.end() == Code.NONE
+    assert cluster.log("t").log_end_offset == 2
+    assert cluster.log("t").last_stable_offset == 0
+    assert state_of(tx) == "PrepareCommit"
+    assert tx.add() == Code.CONCURRENT_TRANSACTIONS
+    for node in others(tx):
+        cluster.release_replication(node, "t")
+    tx.wire.until(lambda: cluster.server.leadership.leader_of("t", 0).log.last_stable_offset == 2)
+    assert state_of(tx) == "CompleteCommit"
+    assert len(markers(tx)) == 1
+
+
+def test_a_partition_of_a_deleted_topic_needs_none(tx: Tx) -> None:
+    tx.wire.cluster.create_topic("gone", 2)
+    open_transaction(tx)
+    assert tx.add(("gone", 0), ("gone", 1)) == Code.NONE
+    tx.wire.cluster.delete_topic("gone")
+    assert tx.end() == Code.NONE
+    assert state_of(tx) == "CompleteCommit"
+
+
+@pytest.mark.parametrize("way", ["delete", "stop"])
+def test_a_leader_that_goes_while_its_marker_waits_keeps_nobody_waiting(way: str) -> None:
+    with producing(3, clock=kafkalet.ManualClock()) as tx:
+        cluster = tx.wire.cluster
+        one, two = (node for node in cluster.server.nodes if node != tx.node)
+        cluster.create_topic("far", assignments=[[one, two]])
+        assert tx.add(("far", 0)) == Code.NONE
+        cluster.hold_replication(two, "far")
+        assert tx.end() == Code.NONE
+        assert state_of(tx) == "PrepareCommit"
+        if way == "delete":
+            cluster.delete_topic("far")
+        else:
+            cluster.stop_broker(one)
+        tx.advance(1000)
+        assert state_of(tx) == "CompleteCommit"
+
+
+def test_a_partition_without_a_leader_gets_it_later() -> None:
+    clock = kafkalet.ManualClock()
+    with producing(3, clock=clock) as tx:
+        cluster = tx.wire.cluster
+        away = next(node for node in cluster.server.nodes if node != tx.node)
+        cluster.create_topic("alone", assignments=[[away]])
+        cluster.create_topic("beside", assignments=[[tx.node]])
+        assert tx.add(("alone", 0), ("beside", 0)) == Code.NONE
+        cluster.stop_broker(away)
+        assert tx.end() == Code.NONE
+        tx.advance(1000)
+        found = tx.describe()
+        assert found["transaction_state"] == "PrepareCommit"
+        assert found["topics"] == [{"topic": "alone", "partitions": [0]}]
+        cluster.start_broker(away)
+        tx.advance(1000)
+        assert state_of(tx) == "CompleteCommit"
+        assert len(markers(tx, "alone")) == len(markers(tx, "beside")) == 1
+
+
+def test_a_leader_with_too_few_replicas_is_asked_again() -> None:
+    with on_the_wire(2, clock=kafkalet.ManualClock(), config={"transaction.state.log.min.isr": "1"}) as wire:
+        tx, cluster = Tx(wire), wire.cluster
+        cluster.create_topic("safe", assignments=[[tx.node, 3 - tx.node]], config={"min.insync.replicas": "2"})
+        assert tx.init() == tx.add(("safe", 0)) == Code.NONE
+        cluster.stop_broker(3 - tx.node)
+        assert tx.end() == Code.NONE
+        tx.advance(1000)
+        assert state_of(tx) == "PrepareCommit"
+        cluster.start_broker(3 - tx.node)
+        tx.advance(1000)
+        assert state_of(tx) == "CompleteCommit"
+        assert len(markers(tx, "safe")) == 1
+
+
+def test_who_has_seen_a_later_coordinator_refuses(tx: Tx) -> None:
+    open_transaction(tx)
+    later = {
+        "producer_id": tx.producer_id,
+        "producer_epoch": tx.epoch,
+        "transaction_result": False,
+        "coordinator_epoch": 9,
+        "topics": [{"name": "t", "partition_indexes": [0]}],
+    }
+    leader = tx.wire.cluster.server.metadata.topics["t"].partitions[0].leader
+    tx.wire.ask("WriteTxnMarkers", 1, {"markers": [later]}, leader)
+    assert tx.end() == Code.NONE
+    assert state_of(tx) == "PrepareCommit"  # left to the later one
+    assert len(markers(tx)) == 1
+
+
+def test_the_other_partitions_get_theirs_all_the_same(tx: Tx) -> None:
+    tx.wire.cluster.create_topic("zebra")
+    assert tx.add(("t", 0), ("zebra", 0)) == Code.NONE
+    partition = tx.wire.cluster.server.leadership.leader_of("t", 0)
+    records = batch(b"a", producer_id=tx.producer_id, producer_epoch=tx.epoch + 5, base_sequence=0)
+    tx.wire.cluster.server.call(lambda: partition.append(records))
+    assert tx.end() == Code.NONE
+    assert len(markers(tx, "zebra")) == 1
+    assert tx.describe()["topics"] == [{"topic": "t", "partitions": [0]}]

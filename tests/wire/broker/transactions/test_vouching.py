@@ -1,0 +1,182 @@
+"""Records of a transaction are appended when the coordinator vouches for them, and else refused."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import kafkalet
+from kafkalet.broker.cluster.state_topics import TRANSACTION_STATE
+from kafkalet.protocol.errors import Code
+from tests.recorded.wire import Connection
+from tests.wire.brokers import NoAnswer, Plain, batch
+
+from .producing import Tx, producing
+
+
+@pytest.fixture
+def tx() -> Iterator[Tx]:
+    with producing() as opened:
+        yield opened
+
+
+def code(tx: Tx, version: int = 9, **more: Any) -> Code:
+    return Code(tx.send(b"a", version=version, **more)["error_code"])
+
+
+@pytest.mark.parametrize(
+    ("version", "refused"), [(9, Code.INVALID_TXN_STATE), (11, Code.TRANSACTION_ABORTABLE), (12, Code.NONE)]
+)
+def test_what_was_not_added(tx: Tx, version: int, refused: Code) -> None:
+    assert code(tx, version) == refused
+    assert tx.describe()["transaction_state"] == ("Ongoing" if refused == Code.NONE else "Empty")
+
+
+@pytest.mark.parametrize("version", [9, 11])
+def test_what_was_added(tx: Tx, version: int) -> None:
+    assert tx.add() == Code.NONE
+    assert code(tx, version) == Code.NONE
+
+
+def test_a_refusal_comes_with_words_where_the_client_would_not_understand(tx: Tx) -> None:
+    assert tx.send(b"a")["error_message"] == "Partition was not added to the transaction"
+    assert tx.send(b"a", version=11)["error_message"] is None
+
+
+def test_a_later_batch_does_not_overtake_one_that_was_refused(tx: Tx) -> None:
+    tx.sequences["t", 0] = 3
+    assert code(tx) == Code.INVALID_TXN_STATE
+    assert tx.add() == Code.NONE
+    tx.sequences["t", 0] = 4
+    assert code(tx) == Code.OUT_OF_ORDER_SEQUENCE_NUMBER
+    tx.sequences["t", 0] = 3
+    assert code(tx) == Code.NONE
+
+
+def test_each_transaction_is_asked_about(tx: Tx) -> None:
+    tx.commit(b"a")
+    assert code(tx) == Code.INVALID_TXN_STATE
+
+
+def test_what_is_open_in_the_log_is_not_asked_about(tx: Tx) -> None:
+    with producing(2) as two:
+        assert two.add() == Code.NONE
+        assert code(two) == Code.NONE
+        two.wire.cluster.server.call(lambda: two.wire.cluster.server.metadata.remove_topic(TRANSACTION_STATE.name))
+        assert code(two) == Code.NONE
+
+
+def test_another_epoch_is_another_question_since_4_0() -> None:
+    for release, told in (("3.9", Code.NONE), ("4.4", Code.INVALID_PRODUCER_EPOCH)):
+        with producing(kafka_version=release) as tx:
+            assert tx.add() == Code.NONE
+            assert code(tx) == Code.NONE
+            tx.epoch += 1
+            tx.sequences.clear()
+            assert code(tx) == told
+
+
+@pytest.mark.parametrize(("release", "told"), [("4.0", Code.INVALID_TXN_STATE), ("4.1", Code.INVALID_PRODUCER_EPOCH)])
+def test_since_4_1_the_log_knows_old_epochs_before_the_coordinator(release: str, told: Code) -> None:
+    with producing(kafka_version=release) as tx:
+        ahead = batch(b"a", producer_id=tx.producer_id, producer_epoch=5, base_sequence=0)
+        assert tx.wire.produce(bytes(ahead))["error_code"] == Code.NONE
+        assert code(tx) == told
+
+
+def test_two_producers_in_one_request_are_too_many(tx: Tx) -> None:
+    tx.wire.cluster.create_topic("u")
+    topics = [
+        {"name": topic, "partitions": [{"index": 0, "records": [{"raw": bytes(records).hex()}]}]}
+        for topic, records in (
+            ("t", batch(b"a", producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True)),
+            ("u", batch(b"a", producer_id=2, producer_epoch=0, base_sequence=0, is_transactional=True)),
+        )
+    ]
+    answer = tx.wire.ask("Produce", 9, {"acks": 1, "transactional_id": "x", "topics": topics})
+    codes = {partition["error_code"] for topic in answer["responses"] for partition in topic["partitions"]}
+    assert codes == {Code.INVALID_PRODUCER_ID_MAPPING}
+
+
+def test_the_coordinator_may_be_told_not_to_be_asked() -> None:
+    with producing(config={"transaction.partition.verification.enable": "false"}) as tx:
+        assert code(tx) == Code.NONE
+        assert tx.describe()["transaction_state"] == "Empty"
+
+
+def test_refusals_come_before_what_the_log_would_say() -> None:
+    with producing(2, topic_config={"min.insync.replicas": "2"}) as tx:
+        leader = tx.wire.cluster.server.metadata.topics["t"].partitions[0].leader
+        tx.wire.cluster.stop_broker(3 - leader)
+        tx.node = tx.find()
+        assert code(tx, acks=-1) == Code.INVALID_TXN_STATE
+        assert code(tx, acks=7) == Code.INVALID_TXN_STATE
+
+
+@pytest.mark.parametrize(("version", "told"), [(3, Code.OUT_OF_ORDER_SEQUENCE_NUMBER), (5, Code.NONE)])
+def test_a_marker_of_the_same_epoch_is_one_of_the_transaction_before(tx: Tx, version: int, told: Code) -> None:
+    """It does not answer what was asked about this one, whose first batch had the smallest sequence there is."""
+    refused = batch(b"a", producer_id=tx.producer_id, producer_epoch=0, base_sequence=-1, is_transactional=True)
+    assert tx.wire.produce(bytes(refused), version=12, transactional_id="x")["error_code"] == Code.INVALID_RECORD
+    assert tx.end(committed=False, version=version) == Code.NONE
+    plain = batch(b"a", producer_id=tx.producer_id, producer_epoch=tx.epoch, base_sequence=0)
+    assert tx.wire.produce(bytes(plain), version=12, transactional_id="x")["error_code"] == told
+
+
+# Coordinators that take their time
+
+
+def test_records_wait_until_the_coordinator_has_written_it_down() -> None:
+    with producing(2) as tx:
+        cluster = tx.wire.cluster
+        leader = cluster.server.metadata.topics["t"].partitions[0].leader
+        cluster.hold_replication(3 - tx.node, TRANSACTION_STATE.name)
+        records = batch(
+            b"a", producer_id=tx.producer_id, producer_epoch=tx.epoch, base_sequence=0, is_transactional=True
+        )
+        body = tx.wire.produce_body(bytes(records), version=12, transactional_id="x", acks=-1)
+        connection = tx.wire.connection(leader, "waiting")
+        sent = connection.send("Produce", 12, body)
+        tx.wire.until(lambda: len(cluster.server.nodes[tx.node].purgatory) == 1)
+        assert cluster.log("t").log_end_offset == 0
+        cluster.release_replication(3 - tx.node, TRANSACTION_STATE.name)
+        [topic] = connection.receive(sent, 10)["responses"]
+        assert topic["partitions"][0]["error_code"] == Code.NONE
+        assert cluster.log("t").log_end_offset == 1
+
+
+@pytest.mark.parametrize(
+    ("version", "told"),
+    [(9, Code.NOT_ENOUGH_REPLICAS), (11, Code.NOT_ENOUGH_REPLICAS), (12, Code.CONCURRENT_TRANSACTIONS)],
+)
+def test_who_is_too_early_is_asked_for_again_and_then_told(version: int, told: Code) -> None:
+    """The last transaction is decided, and cannot be completed."""
+    with producing(2, clock=kafkalet.ManualClock()) as tx:
+        cluster = tx.wire.cluster
+        clock = cluster.server.clock
+        assert isinstance(clock, kafkalet.ManualClock)
+        cluster.create_topic("slow", 1, 2)
+        leader = cluster.server.metadata.topics["slow"].partitions[0].leader
+        assert tx.add(("slow", 0)) == Code.NONE
+        assert tx.send(b"a", topic="slow")["error_code"] == Code.NONE
+        cluster.hold_replication(3 - leader, "slow")
+        assert tx.end() == Code.NONE
+        records = batch(
+            b"a", producer_id=tx.producer_id, producer_epoch=tx.epoch, base_sequence=0, is_transactional=True
+        )
+        body = tx.wire.produce_body(bytes(records), version=version, transactional_id="x")
+        connection = tx.wire.connection(cluster.server.metadata.topics["t"].partitions[0].leader, "waiting")
+        sent = connection.send("Produce", version, body)
+        waited_ms = 0
+        while not (answer := received(connection, sent)):
+            cluster.server.call(lambda: clock.advance(20))
+            waited_ms += 20
+        assert answer["responses"][0]["partitions"][0]["error_code"] == told
+        assert waited_ms >= 100
+
+
+def received(connection: Connection, sent: int) -> Plain | None:
+    try:
+        return connection.receive(sent, 0.02)
+    except NoAnswer:
+        return None

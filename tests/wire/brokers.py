@@ -1,0 +1,140 @@
+"""Requests over the wire to the brokers of a cluster, one connection to each, and what was answered for one partition.
+
+Whatever is not given has the value that says nothing: offset 0, no epoch, no wait, partition 0 of topic "t".
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import kafkalet
+from kafkalet.embedded import Cluster
+from kafkalet.protocol.records.build import build_batch, numbered
+from tests.recorded.wire import Closed, Connection, NoAnswer
+
+__all__ = ["Closed", "NoAnswer", "Plain", "Wire", "batch", "on_the_wire", "timed"]
+
+Plain = dict[str, Any]
+PATIENCE_S = 10.0
+MEBIBYTE = 1 << 20
+
+
+def batch(*values: bytes, time: int = 1000, **more: Any) -> bytearray:
+    """A batch of records with these values and times from `time` on."""
+    return bytearray(build_batch(numbered((time + n, None, value, ()) for n, value in enumerate(values)), **more))
+
+
+def timed(*times: int, **more: Any) -> bytearray:
+    """A batch of records with these timestamps."""
+    return bytearray(build_batch(numbered((time, None, b"v", ()) for time in times), **more))
+
+
+class Wire:
+    """Connections to the brokers of a cluster, opened when they are needed. Without a node, broker 1 is asked."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.connections: dict[tuple[int, str], Connection] = {}
+
+    def close(self) -> None:
+        for connection in self.connections.values():
+            connection.close()
+
+    def connection(self, node: int = 1, name: str = "") -> Connection:
+        """The connection of that name to a broker."""
+        if (node, name) not in self.connections:
+            endpoint = self.cluster.server.metadata.endpoints[node]
+            self.connections[node, name] = Connection(endpoint.host, endpoint.port)
+        return self.connections[node, name]
+
+    def ask(self, api: str, version: int, body: Plain, node: int = 1) -> Plain:
+        connection = self.connection(node)
+        return connection.receive(connection.send(api, version, body), PATIENCE_S)
+
+    @contextmanager
+    def waiting(self, api: str, version: int, body: Plain, node: int = 1) -> Iterator[Callable[[], Plain]]:
+        """Send a request on a connection of its own and go on once it waits in the broker; gives what receives it."""
+        connection = self.connection(node, "waiting")
+        sent = connection.send(api, version, body)
+        self.until(lambda: len(self.cluster.server.nodes[node].purgatory) == 1)
+        yield lambda: connection.receive(sent, PATIENCE_S)
+
+    def until(self, condition: Callable[[], bool]) -> None:
+        """Look in the loop of the brokers until a condition holds there."""
+        deadline = time.monotonic() + PATIENCE_S
+        while not self.cluster.server.call(condition):
+            assert time.monotonic() < deadline, "that never came true"
+
+    # Produce
+
+    @staticmethod
+    def produce_body(
+        records: bytes | None, *, version: int = 9, topic: str = "t", index: int = 0, **more: Any
+    ) -> Plain:
+        partition = {"index": index, "records": None if records is None else [{"raw": bytes(records).hex()}]}
+        named = {"topic_id": more.pop("topic_id")} if version >= 13 else {"name": topic}
+        return {"acks": 1, "topics": [{**named, "partitions": [partition]}], **more}
+
+    def produce(self, records: bytes | None, *, version: int = 9, node: int = 1, **more: Any) -> Plain:
+        answer = self.ask("Produce", version, self.produce_body(records, version=version, **more), node)
+        partition: Plain = answer["responses"][0]["partitions"][0]
+        return partition
+
+    # Fetch
+
+    @staticmethod
+    def fetch_body(
+        *,
+        version: int = 12,
+        topic: str = "t",
+        index: int = 0,
+        offset: int = 0,
+        partition_max_bytes: int = MEBIBYTE,
+        wait_ms: int = 0,
+        **more: Any,
+    ) -> Plain:
+        partition = {"partition": index, "fetch_offset": offset, "partition_max_bytes": partition_max_bytes}
+        for name in ("current_leader_epoch", "last_fetched_epoch", "log_start_offset"):
+            if name in more:
+                partition[name] = more.pop(name)
+        named = {"topic_id": more.pop("topic_id")} if version >= 13 else {"topic": topic}
+        topics = [{**named, "partitions": [partition]}]
+        return {"max_wait_ms": wait_ms, "min_bytes": 1, "session_epoch": -1, "topics": topics, **more}
+
+    def fetch(self, *, version: int = 12, node: int = 1, **more: Any) -> Plain:
+        answer = self.ask("Fetch", version, self.fetch_body(version=version, **more), node)
+        return fetched(answer)
+
+    # ListOffsets
+
+    def list_offset(self, timestamp: int, *, version: int = 8, node: int = 1, **more: Any) -> Plain:
+        topic, partition = more.pop("topic", "t"), {"partition_index": more.pop("index", 0), "timestamp": timestamp}
+        for name in ("current_leader_epoch", "max_num_offsets"):
+            if name in more:
+                partition[name] = more.pop(name)
+        answer = self.ask(
+            "ListOffsets", version, {"topics": [{"name": topic, "partitions": [partition]}], **more}, node
+        )
+        found: Plain = answer["topics"][0]["partitions"][0]
+        return found
+
+
+def fetched(answer: Plain) -> Plain:
+    """The answer for the only partition that was fetched."""
+    [topic] = answer["responses"]
+    [partition] = topic["partitions"]
+    return partition
+
+
+@contextmanager
+def on_the_wire(brokers: int = 1, **options: Any) -> Iterator[Wire]:
+    """A cluster with a topic "t" of one partition on all brokers, and a wire to it."""
+    config = options.pop("topic_config", None)
+    with kafkalet.Cluster(brokers, **options) as cluster:
+        cluster.create_topic("t", 1, brokers, config)
+        wire = Wire(cluster)
+        try:
+            yield wire
+        finally:
+            wire.close()
