@@ -14,9 +14,9 @@ import ast
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.source import FILES, MODULES, imports, name_of, room_of, tree_of
+
+from .every import for_every
 
 RANK = {
     "version": 0,
@@ -46,7 +46,7 @@ STORAGE_MAY_IMPORT = (
 )
 
 INSIDE = [path for path in MODULES if name_of(path) not in FACADES]
-by_name = pytest.mark.parametrize("path", INSIDE, ids=name_of)
+by_name = for_every(INSIDE, name_of)
 
 
 def ours(path: Path, typing: bool = True) -> set[str]:

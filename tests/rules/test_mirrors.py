@@ -7,12 +7,12 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 from kafkalet.broker.apis import SERVED
 from kafkalet.protocol.api import Api
 from tests.recorded.replay import HERE, load
 from tests.source import MODULES, ROOT, SOURCE, name_of
+
+from .every import for_every
 
 TESTS = ROOT / "tests"
 APIS = SOURCE / "broker" / "apis"
@@ -73,7 +73,7 @@ def mirror(path: Path) -> str:
     return inside.with_name(f"test_{inside.name}").as_posix()
 
 
-@pytest.mark.parametrize("path", MIRRORED, ids=name_of)
+@for_every(MIRRORED, name_of)
 def test_every_module_has_its_test_file(path: Path) -> None:
     other = ELSEWHERE.get(name_of(path).removeprefix("kafkalet."))
     assert is_tested_in(mirror(path)) or (other and is_tested_in(other)), f"no {mirror(path)}"
@@ -89,7 +89,7 @@ def cases_by_api() -> Counter[str]:
     return Counter(step["api"] for step in steps if "api" in step)
 
 
-@pytest.mark.parametrize("api", sorted(SERVED), ids=str)
+@for_every(sorted(SERVED))
 def test_a_served_api_has_its_three_files(api: Api) -> None:
     assert (SOURCE / "protocol" / "messages" / f"{api.module}.py").exists()
     assert (APIS / f"{api.module}.py").exists()

@@ -4,14 +4,14 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
-
 from tests.source import MODULES, SOURCE, name_of, tree_of
+
+from .every import for_every
 
 EMPTY_WORDS = {"utils", "util", "helpers", "helper", "common", "misc", "base", "stuff", "tools"}
 EMPTY_SUFFIXES = ("Manager", "Handler", "Impl", "Helper", "Util", "Utils")
 
-by_name = pytest.mark.parametrize("path", MODULES, ids=name_of)
+by_name = for_every(MODULES, name_of)
 
 
 @by_name

@@ -1,0 +1,28 @@
+"""A rule about many modules is one test, which names every module that breaks it."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+
+def for_every(things: Iterable[Any], name_of: Callable[[Any], str] = str) -> Callable[[Callable[[Any], None]], Any]:
+    """Make one test of a function that asserts something about a single thing."""
+    things = list(things)
+    assert things, "a rule about nothing cannot fail"
+
+    def decorate(rule: Callable[[Any], None]) -> Callable[[], None]:
+        def test() -> None:
+            broken = []
+            for thing in things:
+                try:
+                    rule(thing)
+                except AssertionError as error:
+                    broken.append(f"{name_of(thing)}: {error}")
+            assert not broken, "\n".join([f"{len(broken)} of {len(things)} break the rule", *broken])
+
+        test.__name__ = rule.__name__
+        test.__qualname__ = rule.__qualname__
+        test.__doc__ = rule.__doc__
+        test.__module__ = rule.__module__
+        return test
+
+    return decorate
