@@ -67,6 +67,7 @@ class Log:
         "_log_start_offset",
         "_topic_id_is_written",
         "epochs",
+        "failures",
         "local",
         "partition",
         "producers",
@@ -91,6 +92,8 @@ class Log:
         self.topic_id = topic_id
         self._topic_id_is_written = topic_id_is_written or topic_id is None
         self.local = local
+        self.failures: Failures = local.failures
+        """How the files have failed."""
         self.epochs = epochs
         self.producers = producers
         self._log_start_offset = max(log_start_offset, local.segments.first.base_offset)
@@ -130,11 +133,6 @@ class Log:
     def recovery_point(self) -> int:
         """Everything below this offset has been forced to the disk."""
         return self.local.recovery_point
-
-    @property
-    def failures(self) -> Failures:
-        """How the files have failed."""
-        return self.local.failures
 
     # -- offsets
 
@@ -468,7 +466,7 @@ class Log:
         and that is no error, between what `isolation` shows and the log end. Raises KafkaError: OFFSET_OUT_OF_RANGE
         outside of log start and log end, UNKNOWN_SERVER_ERROR for a negative `max_bytes`.
         """
-        if offset < self.log_start_offset:
+        if offset < self._log_start_offset:
             raise KafkaError(
                 Code.OFFSET_OUT_OF_RANGE,
                 f"Received request for offset {offset} for partition {self.name}, "
