@@ -15,7 +15,6 @@ Request header 0, without a client id, belonged to ControlledShutdown v0 alone, 
 An API key or version that we do not serve is no business of this module: a header is read if Kafka ever had its API.
 """
 
-from collections.abc import Sequence
 from struct import Struct, error
 from typing import NamedTuple
 
@@ -69,19 +68,20 @@ def has_response_tags(api: Api, version: int) -> bool:
     return version in api.flexible and api is not Api.API_VERSIONS
 
 
-def close_frame(api: Api, version: int, correlation_id: int, pieces: Sequence[Chunk]) -> bytes:
-    """The size and the header that go before the pieces of an encoded response."""
-    size = sum(map(len, pieces))
-    if has_response_tags(api, version):
-        return _SIZE_ID_AND_TAGS.pack(size + 5, correlation_id)
-    return _SIZE_AND_ID.pack(size + 4, correlation_id)
+def response_head(api: Api, version: int) -> Struct:
+    """How the size of a frame and the header lie before a response: `pack(size, correlation_id)`.
+
+    The size counts what follows it: the rest of this head, and the message.
+    """
+    return _SIZE_ID_AND_TAGS if has_response_tags(api, version) else _SIZE_AND_ID
 
 
 def response_frame(response: Response, version: int, correlation_id: int) -> list[Chunk]:
     """A whole response in pieces, in the order of the wire; records among them uncopied."""
     pieces: list[Chunk] = [b""]
     response.encode_into(pieces, version)
-    pieces[0] = close_frame(response.API, version, correlation_id, pieces)
+    head = response_head(response.API, version)
+    pieces[0] = head.pack(head.size - 4 + sum(map(len, pieces)), correlation_id)
     return pieces
 
 

@@ -50,12 +50,8 @@ class Release(_Named, GroupRules):
 
     @property
     def answers_every_duplicate(self) -> bool:
-        """A partition named twice in ListOffsets is answered twice; since 4.0 once."""
-        return self.version < (4, 0)
-
-    @property
-    def echoes_topics_without_partitions(self) -> bool:
-        """ListOffsets answers a topic entry without partitions by the same; since 4.0 it leaves it out."""
+        """A partition named twice in ListOffsets is answered twice, a topic without partitions by such a topic; since
+        4.0 once, and not at all."""
         return self.version < (4, 0)
 
     @property
@@ -104,11 +100,6 @@ class Release(_Named, GroupRules):
         return self.version < (4, 0)
 
     # Produce
-
-    @property
-    def serves_old_message_sets(self) -> bool:
-        """Produce v0-2 are served, not only advertised. 4.x advertises them for old clients' sake; `newest` serves."""
-        return self.version < (4, 0) or self.name == NEWEST
 
     @property
     def refuses_epochs_never_given(self) -> bool:

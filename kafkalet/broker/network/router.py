@@ -37,7 +37,7 @@ from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.scheduling.work import Work, answered, has_given_way, in_thread, pause, start
 from kafkalet.protocol.api import BY_KEY, Api
 from kafkalet.protocol.errors import Code, DecodeError, EncodeError, KafkaError, ProtocolError
-from kafkalet.protocol.frame import has_response_tags
+from kafkalet.protocol.frame import response_head
 from kafkalet.protocol.messages import request_type
 from kafkalet.protocol.schema import Request, Response
 from kafkalet.protocol.tags import skip_tags
@@ -53,8 +53,6 @@ _LOG = logging.getLogger(__name__)
 _REQUESTS = logging.getLogger("kafkalet.requests")
 
 _HEADER = struct.Struct(">iih")  # API key and version in one, correlation id, length of the client id
-_SIZE_AND_ID = struct.Struct(">ii")
-_SIZE_ID_AND_TAGS = struct.Struct(">iix")
 
 DECODED_AT_ONCE = 256 * 1024
 """Larger requests are decoded in a thread: they may name many things."""
@@ -143,9 +141,9 @@ class Route:
         self.handle = handle
         self.refuse = refuse
         self.flexible = version in api.flexible
-        tagged = has_response_tags(api, version)
-        self.close_frame = (_SIZE_ID_AND_TAGS if tagged else _SIZE_AND_ID).pack
-        self.header_size = 5 if tagged else 4
+        head = response_head(api, version)
+        self.close_frame = head.pack
+        self.header_size = head.size - 4
 
     def __str__(self) -> str:
         return f"{self.api} v{self.version}"

@@ -9,7 +9,6 @@ from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import DecodeError
 from kafkalet.protocol.frame import (
     RequestHeader,
-    close_frame,
     decode_response_header,
     has_response_tags,
     request_frame,
@@ -114,7 +113,10 @@ def test_the_size_counts_pieces_that_are_no_bytes() -> None:
         def __len__(self) -> int:
             return 1 << 20
 
-    assert close_frame(Api.FETCH, 11, 7, [b"abc", FileRange()]).hex() == "0010000700000007"
+    Topic = FetchResponse.Topic
+    partition = Topic.Partition(partition_index=0, high_watermark=0, records=FileRange())
+    frame = response_frame(FetchResponse(responses=[Topic(topic="t", partitions=[partition])]), 11, 7)
+    assert int.from_bytes(frame[0][:4], "big") == sum(map(len, frame)) - 4 > 1 << 20  # type: ignore[index]
 
 
 def test_records_of_a_response_frame_are_not_copied() -> None:

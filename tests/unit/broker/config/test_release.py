@@ -34,8 +34,3 @@ def test_rules_follow_the_release() -> None:
     assert not Release.of("4.4").log_rules.lifts_unstable_to_log_start
     assert Release.of("2.8").log_rules.honours_message_format
     assert not Release.of("3.0").log_rules.honours_message_format
-
-
-def test_only_newest_serves_what_4_x_merely_advertises() -> None:
-    assert not Release.of("4.4").serves_old_message_sets
-    assert Release.of(NEWEST).serves_old_message_sets
