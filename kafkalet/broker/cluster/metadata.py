@@ -102,6 +102,21 @@ class PartitionState:
     def is_moving(self) -> bool:
         return bool(self.adding or self.removing)
 
+    def restore(
+        self,
+        *,
+        leader: int,
+        isr: list[int],
+        leader_epoch: int,
+        partition_epoch: int,
+        adding: list[int],
+        removing: list[int],
+    ) -> None:
+        """Be as an earlier run of the cluster has left the partition."""
+        self.leader, self.isr = leader, isr
+        self.leader_epoch, self.partition_epoch = leader_epoch, partition_epoch
+        self.adding, self.removing = adding, removing
+
     def change_leader(self, leader: int, isr: list[int] | None = None) -> None:
         """Begin a new leader epoch under `leader` (NO_LEADER: nobody), with these in-sync replicas if they change."""
         self.leader = leader

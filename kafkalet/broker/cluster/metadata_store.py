@@ -209,11 +209,14 @@ def _topics_from_json(saved: list[dict[str, Any]]) -> Iterator[TopicState]:
         partitions = []
         for index, entry in enumerate(topic["partitions"]):
             state = PartitionState(index, _nodes(entry["replicas"]))
-            state.isr = _nodes(entry["isr"])
-            state.leader = _number(entry["leader"], NO_LEADER)
-            state.leader_epoch = _number(entry["leader_epoch"], -1)
-            state.partition_epoch = _number(entry["partition_epoch"], -1)
-            state.adding, state.removing = _nodes(entry.get("adding", [])), _nodes(entry.get("removing", []))
+            state.restore(
+                isr=_nodes(entry["isr"]),
+                leader=_number(entry["leader"], NO_LEADER),
+                leader_epoch=_number(entry["leader_epoch"], -1),
+                partition_epoch=_number(entry["partition_epoch"], -1),
+                adding=_nodes(entry.get("adding", [])),
+                removing=_nodes(entry.get("removing", [])),
+            )
             partitions.append(state)
         yield TopicState(name, topic_id, partitions, _texts(topic["config"]))
 
