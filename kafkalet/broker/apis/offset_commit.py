@@ -45,7 +45,6 @@ def handle(request: OffsetCommitRequest, context: Context) -> OffsetCommitRespon
         answer,
         shard,
         request.group_id,
-        context=context,
         respond=lambda topics: OffsetCommitResponse(topics=topics),
         retention_ms=request.retention_time_ms,
         by_id=by_id,

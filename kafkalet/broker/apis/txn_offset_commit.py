@@ -108,7 +108,6 @@ def _commit(
         answer,
         shard,
         request.group_id,
-        context=context,
         respond=lambda topics: TxnOffsetCommitResponse(topics=topics),
         by_id=context.version >= KNOWS_IDS,
         producer_id=request.producer_id,

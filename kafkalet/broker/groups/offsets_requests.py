@@ -126,7 +126,6 @@ def commit(
     shard: Shard,
     group_id: str,
     *,
-    context: Context,
     respond: Callable[[list[TopicT]], R],
     retention_ms: int = -1,
     by_id: bool = False,
@@ -134,7 +133,7 @@ def commit(
     producer_epoch: int = NO_PRODUCER,
 ) -> R | Delayed[R]:
     """Write what is asked, and `respond` with the topics of the answer once it is replicated."""
-    config, release = context.node.config, context.release
+    config, release = shard.node.config, shard.node.release
     limit = config.offset_metadata_max_bytes
 
     commits = _commits_of(asked, shard, limit, retention_ms, keep_ids=by_id or release.keeps_topic_ids_of_offsets)

@@ -29,8 +29,8 @@ FIRST_WITH_MEMBER_IDS = 4
 FIRST_WITH_SKIPPED_ASSIGNMENT = 9
 
 
-class Joining:
-    """One JoinGroup, looked at."""
+class _Join:
+    """One JoinGroup to a classic group."""
 
     __slots__ = ("caller", "group", "instance_id", "member_id", "protocols", "request")
 
@@ -46,21 +46,21 @@ class Joining:
 
     def answer(self) -> Answer:
         group = self.group
-        if not self._is_welcome():
+        if not self._has_room():
             group.remove_pending_member(self.member_id)
             return join_error(Code.GROUP_MAX_SIZE_REACHED)
         if not self._is_consistent():
             return join_error(Code.INCONSISTENT_GROUP_PROTOCOL, self.member_id)
         if not self.member_id:
-            return self._as_new_member()
+            return self._join_without_id()
         if group.members.is_pending(self.member_id):
             if self.instance_id is not None:  # only dynamic members are given an id in advance; Kafka fails as well
                 return join_error(Code.UNKNOWN_SERVER_ERROR)
-            return self._add(self.member_id)
+            return self._add_member(self.member_id)
         group.validate_member(self.member_id, self.instance_id, joins=True)
-        return self._again(group.members[self.member_id])
+        return self._rejoin(group.members[self.member_id])
 
-    def _is_welcome(self) -> bool:
+    def _has_room(self) -> bool:
         """Whether the group has room. While members join, those who have joined count; the others may be late."""
         group, limit = self.group, self.group.shard.node.config.group_max_size
         members = group.members
@@ -79,7 +79,7 @@ class Joining:
 
     # new members
 
-    def _as_new_member(self) -> Answer:
+    def _join_without_id(self) -> Answer:
         group = self.group
         member_id = f"{self.caller.client_id if self.instance_id is None else self.instance_id}-{_uuid_text()}"
         if len(member_id.encode()) > MAX_STRING_BYTES:
@@ -87,13 +87,13 @@ class Joining:
             raise KafkaError(Code.UNKNOWN_SERVER_ERROR, f"member id of {len(member_id.encode())} bytes")
         known_as = group.members.static_id(self.instance_id)
         if known_as is not None:
-            return self._replace(known_as, member_id)
+            return self._replace_static_member(known_as, member_id)
         if self.instance_id is None and self.caller.version >= FIRST_WITH_MEMBER_IDS:
             group.add_pending_member(member_id, self.request.session_timeout_ms)
             return join_error(Code.MEMBER_ID_REQUIRED, member_id)
-        return self._add(member_id)
+        return self._add_member(member_id)
 
-    def _add(self, member_id: str) -> Answer:
+    def _add_member(self, member_id: str) -> Answer:
         group, request = self.group, self.request
         member = ClassicMember(
             member_id,
@@ -118,7 +118,7 @@ class Joining:
 
     # members who are there already
 
-    def _again(self, member: ClassicMember) -> Answer:
+    def _rejoin(self, member: ClassicMember) -> Answer:
         """A member joins again: a follower without news, or one that missed its answer, is told what is the case."""
         group = self.group
         if group.state is State.EMPTY:  # nobody is a member then
@@ -128,11 +128,11 @@ class Joining:
                 return group.join_response(member)
             if member.member_id != group.members.leader_id:
                 return group.join_response(member)
-        waiting = self._update(member)
+        waiting = self._update_member(member)
         group.rebalance()
         return waiting
 
-    def _update(self, member: ClassicMember) -> Delayed[JoinGroupResponse]:
+    def _update_member(self, member: ClassicMember) -> Delayed[JoinGroupResponse]:
         self.group.members.change_protocols(member, self.protocols)
         if self.group.shard.node.release.takes_new_timeouts:
             member.session_timeout_ms = self.request.session_timeout_ms
@@ -142,26 +142,28 @@ class Joining:
 
     # static members who come back
 
-    def _replace(self, old_id: str, new_id: str) -> Answer:
-        """A static member comes back without its member id. Whoever still asks under the old one is fenced."""
+    def _replace_static_member(self, old_id: str, new_id: str) -> Answer:
+        """A static member comes back without its member id. A client that still uses the old one is fenced."""
         group, members = self.group, self.group.members
         old_leader_id = members.leader_id or ""
         group.fence(members[old_id])
         member = members.replace_static(old_id, new_id)
         group.renew_session(member)
         before = member.protocols, member.session_timeout_ms, member.rebalance_timeout_ms
-        waiting = self._update(member)
+        waiting = self._update_member(member)
         if group.state is State.COMPLETING_REBALANCE or (
             group.state is State.STABLE and group.select_protocol() != group.protocol_name
         ):
             group.prepare_rebalance()
         elif group.state is State.STABLE:
-            group.write_replaced_member(member, lambda code: self._kept(member, code, old_id, old_leader_id, before))
+            group.write_replaced_member(
+                member, lambda code: self._replaced(member, code, old_id, old_leader_id, before)
+            )
         else:
             group.rebalance()
         return waiting
 
-    def _kept(
+    def _replaced(
         self,
         member: ClassicMember,
         code: Code,
@@ -193,7 +195,7 @@ class Joining:
 def join(group: ClassicGroup, request: JoinGroupRequest, caller: Caller) -> Answer:
     """Answer a JoinGroup, at once or when the members of the next generation are known."""
     try:
-        answer = Joining(group, request, caller).answer()
+        answer = _Join(group, request, caller).answer()
     except KafkaError as error:
         answer = join_error(error.code, request.member_id)
     group.flush()

@@ -1,4 +1,4 @@
-"""`kafkalet.broker.groups.classic_record`: groups as Kafka writes them."""
+"""`kafkalet.broker.groups.classic.records`: groups as Kafka writes them."""
 
 from kafkalet.broker.groups.classic.members import ClassicMember, ClassicMembers
 from kafkalet.broker.groups.classic.records import group_record, member_of, read_key, read_value, tombstone
