@@ -26,13 +26,8 @@ from kafkalet.broker.groups.assignors.spec import Assignment
 from kafkalet.broker.groups.group import GroupType, PartitionCheck
 from kafkalet.broker.groups.shard import Shard
 from kafkalet.protocol.errors import Code, KafkaError
-from kafkalet.protocol.messages.consumer_group_describe import (
-    Assignment as DescribedAssignment,
-)
-from kafkalet.protocol.messages.consumer_group_describe import (
-    ConsumerGroupDescribeResponse,
-    TopicPartitions,
-)
+from kafkalet.protocol.messages.consumer_group_describe import Assignment as DescribedAssignment
+from kafkalet.protocol.messages.consumer_group_describe import ConsumerGroupDescribeResponse, TopicPartitions
 from kafkalet.protocol.messages.consumer_group_state import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentValue,
@@ -55,15 +50,7 @@ from kafkalet.protocol.schema import Message
 
 from . import records
 from .config import assignors, duration_ms
-from .members import (
-    LEAVING,
-    ClassicProtocols,
-    ConsumerMember,
-    ConsumerMembers,
-    MemberState,
-    Owned,
-    Resolved,
-)
+from .members import LEAVING, ClassicProtocols, ConsumerMember, ConsumerMembers, MemberState, Owned, Resolved
 from .records import KEYS, Change
 from .timers import MemberTimers
 from .topics import hash_without_racks, known_topics, metadata_hash
