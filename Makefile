@@ -3,18 +3,21 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check bench clients fuzz oracle clean
+.PHONY: run test quick check bench clients fuzz oracle clean
 
 run:
 	$(PYTHON) -m kafkalet serve $(ARGS)
 
 $(BIN)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,spark,dev]'
 	touch $@
 
 test: $(BIN)/.ready
 	$(BIN)/python -m pytest -n 4 $(ARGS)
+
+quick: $(BIN)/.ready
+	$(BIN)/python -m pytest -n 2 --hypothesis-profile=quick tests/unit tests/rules $(ARGS)
 
 check: $(BIN)/.ready
 	$(BIN)/ruff check kafkalet tests benchmarks examples

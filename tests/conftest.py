@@ -4,6 +4,7 @@
 Apache Kafka of that release; without it they are left out, and where Java or Maven is missing they say so.
 """
 
+import ast
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -22,16 +23,26 @@ if TYPE_CHECKING:
     from .recorded.scenario import Server
     from .wire.behaviour.client import Client
 
-ROOT = Path(__file__).parent.parent
+TESTS = Path(__file__).parent
+ROOT = TESTS.parent
+KINDS = ("unit", "wire", "recorded", "clients", "spark", "rules", "fuzz")
 
 # How long an example takes says more about what else the machine does than about us.
-settings.register_profile("kafkalet", deadline=None)
+settings.register_profile("ci", deadline=None)
+settings.register_profile("quick", deadline=None, max_examples=10)  # make quick
 settings.register_profile("long", deadline=None, max_examples=4000)  # --hypothesis-profile=long
-settings.load_profile("kafkalet")
+settings.load_profile("ci")
 
 RELEASES = ("3.9", "4.4")
 BROKERS = [pytest.param(("kafkalet", release), id=f"kafkalet-{release}") for release in RELEASES]
 BROKERS += [pytest.param(("kafka", r), id=f"kafka-{r}", marks=pytest.mark.oracle) for r in RELEASES]
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark each test by its directory. `oracle` is marked by hand: tests of its tools need no Apache Kafka."""
+    kind = item.path.relative_to(TESTS).parts[0]
+    if kind in KINDS:
+        item.add_marker(kind)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -52,16 +63,36 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "Load
 
     class ByGroup(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return _group_of(nodeid.partition("::")[0]) or nodeid
+            return _group_of(nodeid) or nodeid
 
     return ByGroup(config, log)
 
 
+def _group_of(nodeid: str) -> str | None:
+    """The group that the file of a test names; not for a test that can do without the Spark session."""
+    file, _, test = nodeid.partition("::")
+    named = re.search(r'xdist_group\("(\w+)"\)', _text_of(file))
+    if named is None or test.partition("[")[0].rpartition("::")[2] in _without_spark(file):
+        return None
+    return named[1]
+
+
 @cache
-def _group_of(file: str) -> str | None:
-    """The group that a file says all its tests are of."""
-    named = re.search(r'xdist_group\("(\w+)"\)', (ROOT / file).read_text())
-    return named[1] if named else None
+def _text_of(file: str) -> str:
+    return (ROOT / file).read_text()
+
+
+@cache
+def _without_spark(file: str) -> frozenset[str]:
+    """The tests of a file that use the fixture `spark` neither directly nor by another fixture of the file."""
+    functions = [node for node in ast.walk(ast.parse(_text_of(file))) if isinstance(node, ast.FunctionDef)]
+    arguments = {each.name: {argument.arg for argument in each.args.args} for each in functions}
+    if not any("spark" in names for names in arguments.values()) or "autouse" in _text_of(file):
+        return frozenset()
+    using = {"spark", "request"}
+    while more := {name for name, names in arguments.items() if names & using} - using:
+        using |= more
+    return frozenset(arguments.keys() - using)
 
 
 @pytest.fixture(scope="session", params=BROKERS)

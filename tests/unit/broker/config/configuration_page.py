@@ -1,6 +1,6 @@
 """Writes docs/configuration.md from the tables of properties.
 
-    python -m tests.unit.broker.config.configuration_page
+python -m tests.unit.broker.config.configuration_page
 """
 
 import sys
