@@ -8,6 +8,7 @@ says so, as docs/pipeline.md does.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,7 +32,12 @@ pytestmark = pytest.mark.xdist_group("spark")
 T0 = 1_357_000_000_000
 REFUSED = "refused"
 PATIENCE_S = 60
-CONFIG = {"log.retention.ms": "-1", "auto.create.topics.enable": "false", "offsets.topic.num.partitions": "1"}
+CONFIG = {
+    "log.retention.ms": "-1",
+    "auto.create.topics.enable": "false",
+    "offsets.topic.num.partitions": "1",
+    "replica.high.watermark.checkpoint.interval.ms": "100",
+}
 SKEW = (100, 10, 1, 0)
 
 Outcome = str | dict[str, list[int]]
@@ -213,7 +219,18 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Logs]:
                 transactional.commit_transaction(PATIENCE_S)
         assert transactional.flush(PATIENCE_S) == 0
         commit(servers)
+        wait_for_log_start(directory, "cut 0 4")
         yield Logs(servers, str(directory))
+
+
+def wait_for_log_start(directory: Path, line: str) -> None:
+    """Wait until the checkpoint has this line: a reader of the directory knows deleted records only from there."""
+    checkpoint = directory / "log-start-offset-checkpoint"
+    for _ in range(PATIENCE_S * 20):
+        if checkpoint.exists() and line in checkpoint.read_text().splitlines():
+            return
+        time.sleep(0.05)
+    pytest.fail(f"{checkpoint.name} does not say {line!r}")
 
 
 def commit(servers: str) -> None:
