@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test quick check bench clients fuzz oracle clean
+.PHONY: run test quick coverage check bench clients fuzz oracle clean
 
 run:
 	$(PYTHON) -m kafkalet serve $(ARGS)
@@ -18,6 +18,9 @@ test: $(BIN)/.ready
 
 quick: $(BIN)/.ready
 	$(BIN)/python -m pytest -n 2 --hypothesis-profile=quick tests/unit tests/rules $(ARGS)
+
+coverage: $(BIN)/.ready
+	$(BIN)/python -m pytest -n 4 --cov --cov-report=term-missing:skip-covered tests/unit tests/wire tests/recorded $(ARGS)
 
 check: $(BIN)/.ready
 	$(BIN)/ruff check kafkalet tests benchmarks examples

@@ -8,6 +8,7 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,9 @@ TESTS = Path(__file__).parent
 ROOT = TESTS.parent
 KINDS = ("unit", "wire", "recorded", "clients", "spark", "rules", "fuzz")
 
+OF_THE_PIPELINE = ["oracle/pipeline", "spark", "unit/pipeline", "wire/pipeline"]
+collect_ignore = [] if find_spec("pyspark") else OF_THE_PIPELINE
+
 # How long an example takes says more about what else the machine does than about us.
 settings.register_profile("ci", deadline=None)
 settings.register_profile("quick", deadline=None, max_examples=10)  # make quick
@@ -36,6 +40,11 @@ settings.load_profile("ci")
 RELEASES = ("3.9", "4.4")
 BROKERS = [pytest.param(("kafkalet", release), id=f"kafkalet-{release}") for release in RELEASES]
 BROKERS += [pytest.param(("kafka", r), id=f"kafka-{r}", marks=pytest.mark.oracle) for r in RELEASES]
+
+
+def pytest_report_header() -> list[str]:
+    """Say what is left out in an environment without the extra `spark`."""
+    return ["no tests of the pipeline: pip install -e '.[spark]'"] if collect_ignore else []
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
