@@ -1,6 +1,6 @@
 """Small log directories of Apache Kafka, as text, with what their broker answered: for tests that need no Java.
 
-    python -m tests.unit.pipeline.logs.recording 3.9 > tests/pipeline/logs/data/kafka-3.9.json
+    python -m tests.unit.pipeline.logs.recording 3.9 > tests/unit/pipeline/logs/data/kafka-3.9.json
 
 A recording holds the directory twice, as a kill would leave it and after a clean stop, file by file: its size, and its
 bytes up to the zeros at its end. Those of releases before 0.11 were made with a client of their time, by `recorded`.
