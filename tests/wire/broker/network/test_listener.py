@@ -277,7 +277,7 @@ async def test_a_thousand_idle_connections_cost_little_and_others_are_served() -
 MANY = 10_000
 SERVER = """
 import asyncio, collections, resource, sys
-from tests.wire.broker.serving import Serving
+from tests.wire.serving import Serving
 
 async def main():
     async with Serving() as serving:
