@@ -16,8 +16,8 @@ from types import TracebackType
 
 import numpy as np
 
+from .decoding.aborted import AbortedTransactions, abort_markers
 from .decoding.chunks import Chunk, read_chunks
-from .decoding.transactions import AbortedTransactions, abort_markers
 from .filters import Pushed
 from .logs.directory import PartitionLog, find, open_partition
 from .logs.ends import log_end, log_end_offset

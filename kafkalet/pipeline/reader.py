@@ -24,11 +24,11 @@ import pyarrow as pa
 
 from .broker_origin import BrokerOrigin, broker_chunks
 from .columns import Filling, needed
+from .decoding.aborted import is_aborted
 from .decoding.batches import Batches
 from .decoding.chunks import Chunk, Problem
 from .decoding.exactly import Unreadable
 from .decoding.records import Records, decode_each
-from .decoding.transactions import is_aborted
 from .directory_origin import DirectoryOrigin, file_chunks
 from .live.reading import LiveSplit
 from .logs.timestamps import may_hold

@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka import Producer
 
 import kafkalet
-from kafkalet.pipeline.dumping import runs
+from kafkalet.pipeline.dumping import dump_runs
 from kafkalet.pipeline.dumping.dump import dump, dump_options
 from kafkalet.pipeline.session import spark_session
 
@@ -89,12 +89,12 @@ def dump_until_killed(logs: str, out: str) -> None:
     """Put the first file of a committed run in its place, and no other."""
     from kafkalet.pipeline.dumping import dump as module
 
-    def finish(out: str, run: runs.Run, before: Any) -> Any:
-        runs.finish(out, run._replace(files=run.files[:1]), before)
+    def finish(out: str, run: dump_runs.DumpRun, before: Any) -> Any:
+        dump_runs.finish(out, run._replace(files=run.files[:1]), before)
         wait_to_be_killed()
 
     module.finish = finish  # type: ignore[assignment]
-    runs.write_manifest = lambda *_: None  # type: ignore[assignment]
+    dump_runs.write_manifest = lambda *_: None  # type: ignore[assignment]
     spark = spark_session("local[2]", conf={"spark.log.level": "OFF"})
     dump(spark, dump_options({"path": logs}, out, "parquet"), lambda _: None)
 
@@ -103,9 +103,9 @@ def test_dump_that_is_killed_between_two_renames_is_finished_by_the_next(spark: 
     logs, out = fill(tmp_path / "data"), tmp_path / "out"
     run_until_killed(dump_until_killed, tmp_path / "moment", logs, str(out))
     assert len(list(out.glob("topic=t/*/*/*.parquet"))) == 1
-    assert (out / runs.STAGING).exists()
+    assert (out / dump_runs.STAGING).exists()
     told = dump_options({"path": logs}, str(out), "parquet")
     assert dump(spark, told, lambda _: None) is None
-    assert not (out / runs.STAGING).exists()
+    assert not (out / dump_runs.STAGING).exists()
     rows = spark.read.parquet(str(out)).selectExpr("CAST(value AS STRING) AS value")
     assert values(rows) == Counter(range(RECORDS))

@@ -1,18 +1,18 @@
 """What the bytes of logs say, beside what their indexes, snapshots and checkpoints say, and a live broker.
 
 `audit(spark, paths, options)` reads every log in the directories once, in Spark's tasks, and gives a Verdict; `options`
-are in options.py. What counts as wrong is in findings.py, each kind with the module that finds it:
+are in audit_options.py. What counts as wrong is in findings.py, each kind with the module that finds it:
 
-    stretches.py            how logs are cut; tasks.py what Spark is handed; stretch_audit.py what one task does
+    audit_ranges.py         how logs are cut; audit_tasks.py what Spark is handed; stretch_audit.py what a task does
       entries.py            the sound entries of a chunk of a file
       offset_order.py       offsets rise; gaps
       record_checks.py      records against their header
       offset_index_check.py, time_index_check.py     .index and .timeindex, as index_files.py reads them
-      runs.py, epoch_runs.py                          what producers and leaders did, in runs
+      producer_runs.py, epoch_runs.py                 what producers and leaders did, in runs
       sizes.py, keys.py, series.py                    sums, sketches and series of bounded size
     partition_audit.py      a whole log from its stretches
       offset_chain.py       where it ends; why offsets are left out
-      producers.py, transactions.py                   sequences, epochs; what is open, what was aborted
+      producer_checks.py, transaction_history.py      sequences, epochs; what is open, what was aborted
       txn_index_check.py, snapshot_check.py           .txnindex and .snapshot
       surroundings.py, checkpoint_checks.py           the small files beside the segments
       empty_indexes.py                                indexes that have lost all their entries

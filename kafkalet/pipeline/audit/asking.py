@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 
 from kafkalet.pipeline.decoding.chunks import read_chunks
 
+from .audit_ranges import AuditRange
 from .entries import Broken, Entries, entries_of, records_of
-from .stretches import AuditRange
 
 Int64s = NDArray[np.int64]
 NOTHING = -1

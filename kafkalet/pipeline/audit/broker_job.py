@@ -16,12 +16,12 @@ from kafkalet.pipeline.live.broker import LiveBroker
 
 from .asking import Answers, search, whole_log
 from .audit_options import AuditOptions
+from .audit_tasks import AuditTask, bytes_together, packed, tasks_of
 from .comparing import Compared, Comparison, ExpectedPartition, compare
 from .findings import Findings
 from .partition_audit import PartitionFacts
 from .steadiness import TRIES, Listed, audit_here, caught_up, listed, live_broker
 from .stretch_audit import HowToLook
-from .tasks import AuditTask, bytes_together, packed, tasks_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from .findings import Findings
 from .partition_audit import PartitionFacts
-from .transactions import RESULTS
+from .transaction_history import RESULTS
 
 SCHEMA = pa.schema(
     [

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from kafkalet.pipeline.logs.directory import METADATA_TOPIC, Listing, PartitionLog, listing
 
 from .audit_options import AuditOptions
+from .audit_tasks import AuditTask, bytes_together, packed, settled, tasks_of
 from .broker_job import compare_with_broker
 from .directory_checks import check_directories
 from .facts import SCHEMA, findings_table, tables
@@ -24,7 +25,6 @@ from .partition_audit import PartitionFacts, audit_partition
 from .report import page
 from .steadiness import Listed, caught_up, listed, live_broker, steadied
 from .stretch_audit import HowToLook, StretchFacts
-from .tasks import AuditTask, bytes_together, packed, settled, tasks_of
 from .verdict import Verdict
 
 if TYPE_CHECKING:

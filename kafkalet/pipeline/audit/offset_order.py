@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from kafkalet.pipeline.logs.indexes import MAX_RELATIVE_OFFSET
 
+from .audit_ranges import AuditRange
 from .entries import Entries
 from .findings import Findings
-from .stretches import AuditRange
 
 DELETE_HORIZON = 1 << 6
 """An attribute that only the cleaner sets, on what it has seen once (KIP-534)."""

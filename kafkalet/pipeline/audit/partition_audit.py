@@ -27,16 +27,16 @@ from .epoch_runs import NO_EPOCH_RUNS, EpochRuns, check_epochs
 from .findings import Findings
 from .keys import Keys
 from .offset_chain import COMPACTED, EVERYTHING, OffsetChain, follow_offsets
-from .producers import check_producers
+from .producer_checks import check_producers
+from .producer_runs import NO_RUNS, RUN, Runs
 from .record_checks import Times
-from .runs import NO_RUNS, RUN, Runs
 from .series import NO_OFFSETS, NO_TIMES, Bins, behind
 from .sizes import Sizes
 from .snapshot_check import LogFacts, check_snapshot
 from .stretch_audit import StretchFacts
 from .surroundings import Surroundings
 from .timestamp_sample import queries
-from .transactions import ABORTED, OPEN, Transactions, has_data, last_stable_offset, transactions_of
+from .transaction_history import ABORTED, OPEN, Transactions, has_data, last_stable_offset, transactions_of
 from .txn_index_check import SegmentExtent, check_transaction_index
 
 

@@ -11,7 +11,7 @@ from .drawings import Axis, Plot, Tick, duration, linear, logarithmic, moment, n
 from .facts import heaviest
 from .partition_audit import PartitionFacts
 from .series import NEVER, Bins
-from .transactions import OPEN, RESULTS
+from .transaction_history import OPEN, RESULTS
 
 MOST_SPANS = 300
 LANES = 12

@@ -21,8 +21,8 @@ from kafkalet.pipeline.logs.snapshots import Producers, read_snapshot
 
 from .findings import Findings
 from .offset_chain import OffsetChain
-from .runs import ABORT, EMPTY_MARKER, TRANSACTIONAL, Runs
-from .transactions import OPEN, Transactions, has_data
+from .producer_runs import ABORT, EMPTY_MARKER, TRANSACTIONAL, Runs
+from .transaction_history import OPEN, Transactions, has_data
 
 UNKNOWN = -1
 FIELDS = ("producer_epoch", "last_sequence", "last_offset", "offset_delta", "timestamp")

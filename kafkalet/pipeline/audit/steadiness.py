@@ -33,10 +33,10 @@ from kafkalet.protocol.errors import KafkaError
 
 from .at_work import is_at_rest, is_locked
 from .audit_options import AuditOptions
+from .audit_tasks import begin, settled, tasks_of
 from .comparing import Bounds, bounds_of
 from .partition_audit import Begun, PartitionFacts, audit_partition
 from .stretch_audit import HowToLook
-from .tasks import begin, settled, tasks_of
 
 TRIES = 4
 CATCH_UP_MS = 3000

@@ -10,17 +10,17 @@ import numpy as np
 from kafkalet.pipeline.decoding.chunks import Problem, read_chunks
 from kafkalet.pipeline.logs.files import reason_of
 
+from .audit_ranges import AuditRange
 from .entries import Broken, Entries, Int64s, entries_of, records_of
 from .epoch_runs import EpochRuns, EpochsOfStretch
 from .findings import Findings
 from .keys import Keys
 from .offset_index_check import OffsetIndexCheck
 from .offset_order import Extent, OffsetOrder
+from .producer_runs import Runs, RunsOfStretch
 from .record_checks import RecordChecks, Times
-from .runs import Runs, RunsOfStretch
 from .series import Bins, SeriesOfStretch
 from .sizes import Sizes
-from .stretches import AuditRange
 from .time_index_check import TimeIndexCheck
 from .timestamp_sample import TimestampSample
 

@@ -17,10 +17,10 @@ import numpy as np
 from kafkalet.pipeline.logs.files import UnreadableFile
 from kafkalet.pipeline.logs.indexes import TIME_ENTRY
 
+from .audit_ranges import AuditRange
 from .entries import Entries
 from .findings import Findings
 from .index_files import read_entries, torn_bytes
-from .stretches import AuditRange
 
 UNSEEN = -2
 

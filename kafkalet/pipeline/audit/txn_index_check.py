@@ -16,7 +16,7 @@ from kafkalet.pipeline.logs.indexes import TXN_ENTRY
 
 from .findings import Findings
 from .index_files import read_entries, torn_bytes
-from .transactions import ABORTED, Transactions, has_data
+from .transaction_history import ABORTED, Transactions, has_data
 
 
 class SegmentExtent(NamedTuple):

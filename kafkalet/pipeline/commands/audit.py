@@ -6,9 +6,9 @@ from argparse import Namespace
 from collections.abc import Iterator
 
 from kafkalet.pipeline.audit import AuditOptions, audit
+from kafkalet.pipeline.audit.audit_ranges import stretches
+from kafkalet.pipeline.audit.audit_tasks import begin
 from kafkalet.pipeline.audit.job import FACTS, REPORT, VERDICT, chosen
-from kafkalet.pipeline.audit.stretches import stretches
-from kafkalet.pipeline.audit.tasks import begin
 from kafkalet.pipeline.logs.directory import Listing
 from kafkalet.pipeline.option_table import AUDIT
 from kafkalet.pipeline.plan import megabytes, settings_text, table

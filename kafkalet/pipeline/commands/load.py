@@ -22,7 +22,7 @@ from kafkalet.pipeline.writing.write_options import write_options
 
 from . import malformed
 from .command_line import UsageError, format_options, pairs
-from .records import Roles, as_records
+from .record_columns import Roles, as_records
 from .running import Running
 
 if TYPE_CHECKING:

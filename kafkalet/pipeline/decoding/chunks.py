@@ -18,8 +18,8 @@ import numpy as np
 from kafkalet.protocol.records.batch import LOG_OVERHEAD, UP_TO_MAGIC
 from kafkalet.protocol.wire import Buffer
 
+from .aborted import AbortedTransactions
 from .batches import Batches, scan, wrong_checksums
-from .transactions import AbortedTransactions
 
 _OFFSET_AND_LENGTH = Struct(">qi")
 _BLOCK_BYTES = 1 << 20
@@ -114,18 +114,26 @@ def _cut_off(path: str, descriptor: int, position: int, limit: int, end: int) ->
 def _chunk(
     path: str, position: int, buffer: bytes, batches: Batches, check_crcs: bool, problems: tuple[Problem, ...]
 ) -> Chunk:
-    if not check_crcs:
-        return Chunk(path, position, buffer, batches, problems)
+    wrong: tuple[Problem, ...] = ()
+    if check_crcs:
+        batches, wrong = with_right_checksums(path, position, buffer, batches)
+    return Chunk(path, position, buffer, batches, (*wrong, *problems))
+
+
+def with_right_checksums(
+    path: str, position: int, buffer: Buffer, batches: Batches
+) -> tuple[Batches, tuple[Problem, ...]]:
+    """The batches without those whose checksum is wrong, and these as problems."""
     wrong = wrong_checksums(buffer, batches)
     if wrong.size == 0:
-        return Chunk(path, position, buffer, batches, problems)
+        return batches, ()
     bad = batches.take(wrong)
-    found = [
+    found = tuple(
         Problem(path, position + at, size, f"its checksum is wrong (stored {crc:#010x})", offset)
         for at, size, crc, offset in zip(
             bad.position.tolist(), bad.size.tolist(), bad.crc.tolist(), bad.base_offset.tolist(), strict=True
         )
-    ]
+    )
     right = np.ones(batches.position.size, np.bool_)
     right[wrong] = False
-    return Chunk(path, position, buffer, batches.take(right), (*found, *problems))
+    return batches.take(right), found

@@ -1,13 +1,13 @@
 """Topics to Parquet or JSON Lines, again and again: each run adds what is new since the last.
 
-    dump.py        the job: what is new, Spark's reading and writing, the commit
-    ranges.py      which offsets are new, and what has been lost since the last run; topics that were made anew
-    files.py       what a task does: rows into files by date, in a folder of its own
-    sink.py        the same as a sink of Spark, and how the driver hears of it
-    merging.py     small files of a run, merged before it is committed
-    lines.py       a record as a line of JSON
-    manifest.py    up to which offset each partition has been dumped; small files that are there whole or not at all
-    runs.py        what a run wrote, before and after it is in place; the end of a run that died
+    dump.py         the job: what is new, Spark's reading and writing, the commit
+    ranges.py       which offsets are new, and what has been lost since the last run; topics that were made anew
+    dump_files.py   what a task does: rows into files by date, in a folder of its own
+    sink.py         the same as a sink of Spark, and how the driver hears of it
+    merging.py      small files of a run, merged before it is committed
+    lines.py        a record as a line of JSON
+    manifest.py     up to which offset each partition has been dumped; small files that are there whole or not at all
+    dump_runs.py    what a run wrote, before and after it is in place; the end of a run that died
 
     OUT/_manifest.json
     OUT/_runs/000001.json

@@ -17,12 +17,12 @@ from kafkalet.pipeline.origin import PartitionRange
 from kafkalet.pipeline.reader import origin_of
 from kafkalet.pipeline.source import FORMAT
 
-from .files import WrittenFile
+from .dump_files import WrittenFile
+from .dump_runs import Covered, DumpRun, File, clear_staging, commit, finish, pending, recover
 from .lines import with_lines
 from .manifest import EMPTY, Manifest, read_manifest
 from .merging import merged
 from .ranges import new_offsets, topic_ids
-from .runs import Covered, DumpRun, File, clear_staging, commit, finish, pending, recover
 from .shape import COMPRESSIONS, DATE_FOLDERS, TARGET_FILE_BYTES, DumpShape
 from .sink import write
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .files import LINE
+from .dump_files import LINE
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

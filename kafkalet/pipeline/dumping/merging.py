@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from .files import ROW_GROUP_BYTES, WrittenFile, open_sink
-from .runs import STAGING
+from .dump_files import ROW_GROUP_BYTES, WrittenFile, open_sink
+from .dump_runs import STAGING
 from .shape import DumpShape
 
 if TYPE_CHECKING:

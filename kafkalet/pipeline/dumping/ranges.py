@@ -22,8 +22,8 @@ from kafkalet.pipeline.options import Limit, ReadOptions, TopicPartition
 from kafkalet.pipeline.origin import Origin
 from kafkalet.pipeline.positions import DataLoss, check_order, resolved, warn_of_missing
 
+from .dump_runs import Covered
 from .manifest import Manifest
-from .runs import Covered
 
 _NONE = bytes(16)
 

@@ -2,7 +2,7 @@
 
 Spark takes one answer of each task, however often it was tried, and calls `commit` when it has all of them; that is in
 a process of its own, which has nothing but its arguments. So the answers go into a file in OUT/_staging, where the job
-that started the query finds them and makes them count (runs.py). It has chosen the name, which nobody else knows.
+that started the query finds them and makes them count (dump_runs.py). It has chosen the name, which nobody else knows.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
 
-from .files import WrittenFile, write_files
+from .dump_files import WrittenFile, write_files
+from .dump_runs import STAGING
 from .manifest import VERSION, read_json, write_json
-from .runs import STAGING
 from .shape import DumpShape
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from kafkalet.pipeline.decoding.aborted import AbortedTransactions, abort_markers
 from kafkalet.pipeline.decoding.batches import Batches
-from kafkalet.pipeline.decoding.transactions import AbortedTransactions, abort_markers
 from kafkalet.protocol.records.batch import NO_PRODUCER_ID
 from kafkalet.protocol.wire import Buffer
 

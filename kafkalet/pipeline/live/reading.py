@@ -29,10 +29,10 @@ import numpy as np
 import numpy.typing as npt
 
 from kafkalet.clock import Clock
-from kafkalet.pipeline.decoding.batches import Batches, scan, wrong_checksums
-from kafkalet.pipeline.decoding.chunks import Problem
+from kafkalet.pipeline.decoding.aborted import AbortedTransactions
+from kafkalet.pipeline.decoding.batches import Batches, scan
+from kafkalet.pipeline.decoding.chunks import Problem, with_right_checksums
 from kafkalet.pipeline.decoding.exactly import Unreadable
-from kafkalet.pipeline.decoding.transactions import AbortedTransactions
 
 from .aborted_transactions import aborted_in
 from .broker import LiveBroker
@@ -113,7 +113,8 @@ class _Reader:
         if new.position.size:
             taken = new.take(_begins_before(self._end_offset, new))
             if self._settings.check_crcs:
-                taken = self._checked(answer.buffer, taken, problems)
+                taken, wrong = with_right_checksums(self._path, 0, answer.buffer, taken)
+                problems += wrong
             self._offset = int(new.last_offset[-1]) + 1
             self._patience.begin_again()
         else:
@@ -129,20 +130,6 @@ class _Reader:
             elif not self._patience.pause():
                 raise self._fetcher.out_of_range()
         return Fetched(answer.buffer, taken, aborted, tuple(problems), *answer[-3:])
-
-    def _checked(self, buffer: bytearray, batches: Batches, problems: list[Problem]) -> Batches:
-        """The batches without those whose checksum is wrong, which are added to `problems`."""
-        wrong = wrong_checksums(buffer, batches)
-        if not wrong.size:
-            return batches
-        bad = batches.take(wrong)
-        rows = zip(bad.position.tolist(), bad.size.tolist(), bad.crc.tolist(), bad.base_offset.tolist(), strict=True)
-        for position, size, crc, base_offset in rows:
-            reason = f"its checksum is wrong (stored {crc:#010x})"
-            problems.append(Problem(self._path, position, size, reason, base_offset))
-        right = np.ones(batches.position.size, np.bool_)
-        right[wrong] = False
-        return batches.take(right)
 
 
 def _begins_before(end_offset: int, batches: Batches) -> npt.NDArray[np.bool_]:

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kafkalet import formats
-from kafkalet.pipeline.decoding.transactions import AbortedTransactions
+from kafkalet.pipeline.decoding.aborted import AbortedTransactions
 
 from .files import CorruptFile, read_whole
 

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from .directory import ATTEMPTS, PartitionLog, is_replaced, open_partition
 from .ends import log_end
 from .heads import Head, head_at
+from .index_stretches import IndexStretch, stretch_of
 from .indexed import IndexedSegment, floor_segment
-from .stretches import IndexStretch, stretch_of
 from .timestamps import records_of
 
 _DELETED = "its records were deleted before they were read"

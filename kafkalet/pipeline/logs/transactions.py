@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kafkalet.pipeline.decoding.transactions import AbortedTransactions
+from kafkalet.pipeline.decoding.aborted import AbortedTransactions
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.records.batch import Batch
 from kafkalet.protocol.records.control import ControlType, EndMarker, control_type, read_end_marker

@@ -25,7 +25,7 @@ from kafkalet import formats
 from kafkalet.pipeline.logs import checkpoints
 from kafkalet.pipeline.logs.directory import PartitionLog, file_name
 
-from . import producers, staging
+from . import log_producers, staging
 from .fragments import Fragment
 from .ground import Ground, Start, start_of
 
@@ -84,7 +84,7 @@ class Assembly:
         ready = os.path.join(self._root, READY, name)
         os.makedirs(ready)
         start = start_of(log, self._load.leader_epoch)
-        known = {} if log is None else producers.at_end(log)
+        known = {} if log is None else log_producers.at_end(log)
         files, end = self._segments(ready, fragments, start, known)
         if log is None:
             self._finish_new(ready, topic, start, end)
@@ -95,7 +95,7 @@ class Assembly:
         self._journal["end_offsets"].append([topic, number, end])
 
     def _segments(
-        self, ready: str, fragments: list[Fragment], start: Start, known: producers.States
+        self, ready: str, fragments: list[Fragment], start: Start, known: log_producers.States
     ) -> tuple[list[str], int]:
         """Move the segments of the fragments to `ready`. Returns the names of all files, in the order in which they may
         appear, and the log end offset."""
@@ -109,22 +109,22 @@ class Assembly:
                 old = os.path.join(source, file_name(segment.base_offset, ""))
                 staging.move_batches(f"{old}.log", fragment.start, at)
                 staging.move_transactions(f"{old}.txnindex", offsets, known)
-                began = producers.moved(producers.read(f"{old}.snapshot").values(), offsets)
+                began = log_producers.moved(log_producers.read(f"{old}.snapshot").values(), offsets)
                 files += self._snapshot(ready, segment.base_offset + offsets, {**known, **began})
                 for suffix in (".txnindex", ".index", ".timeindex", ".log"):
                     if os.path.exists(old + suffix):
                         files.append(name + suffix)
                         os.rename(old + suffix, os.path.join(ready, name + suffix))
-            known = {**known, **producers.moved(fragment.producers, offsets)}
+            known = {**known, **log_producers.moved(fragment.producers, offsets)}
             at = at._replace(offset=fragment.end_offset + offsets)
         return files + self._snapshot(ready, at.offset, known), at.offset
 
-    def _snapshot(self, ready: str, offset: int, states: producers.States) -> list[str]:
+    def _snapshot(self, ready: str, offset: int, states: log_producers.States) -> list[str]:
         """Each segment but the first of all has one at its base; one at the end is what a clean stop leaves."""
         if not offset:
             return []
         name = file_name(offset, ".snapshot")
-        write(os.path.join(ready, name), producers.encode(states))
+        write(os.path.join(ready, name), log_producers.encode(states))
         return [name]
 
     def _finish_new(self, ready: str, topic: str, start: Start, end: int) -> None:

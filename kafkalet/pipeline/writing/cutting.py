@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .batch_headers import HEAD_BYTES
 from .encode import size, widths, zigzag
-from .heads import HEAD_BYTES
 
 Longs = NDArray[np.int64]
 _LEAST = 3

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from kafkalet.protocol.records.batch import LOG_APPEND_TIME, TRANSACTIONAL
 from kafkalet.protocol.records.codecs import Codec, compress
 
+from .batch_headers import new_heads, sealed
 from .ground import Start
-from .heads import new_heads, sealed
-from .producers import ProducerState
+from .log_producers import ProducerState
 from .segments import Placed, SegmentFiles, WrittenSegment
-from .transactions import Marker, Shaping, Stamp
+from .transaction_shape import Marker, Shaping, Stamp
 from .write_options import WriteOptions
 
 Longs = NDArray[np.int64]

@@ -22,11 +22,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kafkalet.pipeline.decoding.transactions import AbortedTransactions
+from kafkalet.pipeline.decoding.aborted import AbortedTransactions
 from kafkalet.pipeline.logs import indexes
 
-from .producers import ProducerState, encode
-from .transactions import Aborted
+from .log_producers import ProducerState, encode
+from .transaction_shape import Aborted
 
 _MAX_RELATIVE_OFFSET = (1 << 31) - 1
 BATCHES = ".batches"

@@ -21,11 +21,11 @@ from zlib import crc32
 
 import numpy as np
 
-from kafkalet.pipeline.decoding.transactions import AbortedTransactions
+from kafkalet.pipeline.decoding.aborted import AbortedTransactions
 from kafkalet.pipeline.logs.indexes import read_transaction_index, transaction_index_bytes
 
 from .ground import Ground, Start
-from .producers import States
+from .log_producers import States
 from .segments import BATCHES
 
 _WRITING = re.compile(r"\.kafkalog-0\.(\w+)-delete")

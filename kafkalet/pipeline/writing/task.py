@@ -22,7 +22,7 @@ from .fragments import BatchRun, Fragment, FragmentLog
 from .ground import Start
 from .rows import SCHEMA, RowRun, Sorter, stretches
 from .segments import SegmentFiles
-from .transactions import Shaping
+from .transaction_shape import Shaping
 from .write_options import WriteOptions
 
 CHUNK_BYTES = 8 << 20

@@ -17,7 +17,7 @@ from kafkalet.protocol.records.codecs import Codec
 
 from .cutting import Limits
 from .segments import SegmentLimits
-from .transactions import TransactionShape
+from .transaction_shape import TransactionShape
 
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 

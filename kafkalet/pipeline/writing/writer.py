@@ -18,7 +18,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from kafkalet.clock import Clock, SystemClock
 from kafkalet.pipeline.option_types import BadOption
 
-from . import producers, staging
+from . import log_producers, staging
 from .assembly import Load
 from .commit import commit, recover
 from .fragments import Fragment
@@ -92,7 +92,7 @@ class KafkaLogWriter(DataSourceArrowWriter):
 
     def _origin_of(self, topic: str, partition: int) -> FragmentStart:
         log = None if self.overwrite else Ground(self.options.path).log(topic, partition)
-        known = producers.at_end(log) if log is not None and self.options.shape else {}
+        known = log_producers.at_end(log) if log is not None and self.options.shape else {}
         return FragmentStart(start_of(log, self.options.leader_epoch), max(known, default=-1))
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from kafkalet.pipeline.commands.command_line import UsageError, parse
 from kafkalet.pipeline.commands.load import Input, LoadJob, prepare, suffix_of
-from kafkalet.pipeline.commands.records import Roles
+from kafkalet.pipeline.commands.record_columns import Roles
 from kafkalet.pipeline.commands.running import Running
 from kafkalet.pipeline.option_types import BadOption
 

@@ -13,9 +13,9 @@ import kafkalet
 from kafkalet.clock import ManualClock
 from kafkalet.pipeline.dumping import dump as module
 from kafkalet.pipeline.dumping.dump import LOCK, DumpRefused, dump, dump_options, plan
-from kafkalet.pipeline.dumping.files import WrittenFile
+from kafkalet.pipeline.dumping.dump_files import WrittenFile
+from kafkalet.pipeline.dumping.dump_runs import STAGING, DumpRun
 from kafkalet.pipeline.dumping.manifest import read_manifest
-from kafkalet.pipeline.dumping.runs import STAGING, DumpRun
 from kafkalet.pipeline.option_types import BadOption
 from kafkalet.pipeline.positions import DataLoss
 from tests.spark.history import History, Seen, history

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafkalet.pipeline.audit.asking import NOTHING, Answers, LogPlace, search, whole_log
-from kafkalet.pipeline.audit.tasks import begin, tasks_of
+from kafkalet.pipeline.audit.audit_tasks import begin, tasks_of
 from kafkalet.pipeline.logs.directory import PartitionLog
 from kafkalet.storage.lookup import MAX_TIMESTAMP, find
 from tests.unit.pipeline.logs.made import T0, Made

@@ -11,7 +11,7 @@ import pytest
 from kafkalet.pipeline.audit import report
 from kafkalet.pipeline.audit.comparing import Comparison
 from kafkalet.pipeline.audit.report import STYLE, page
-from kafkalet.pipeline.audit.transactions import RESULTS
+from kafkalet.pipeline.audit.transaction_history import RESULTS
 from kafkalet.pipeline.audit.verdict import Verdict
 from tests.unit.pipeline.logs.made import CONFIG, Made
 

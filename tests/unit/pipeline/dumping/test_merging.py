@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafkalet.pipeline.dumping import merging
-from kafkalet.pipeline.dumping.files import WrittenFile, write_files
+from kafkalet.pipeline.dumping.dump_files import WrittenFile, write_files
 from kafkalet.pipeline.dumping.merging import groups_of, merge
 from kafkalet.pipeline.dumping.shape import DumpShape
 
-from .test_files import lines, offsets_of, rows
+from .test_dump_files import lines, offsets_of, rows
 
 
 def file(first: int, size: int, date: str = "2013-01-01", partition: int = 0) -> WrittenFile:

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import kafkalet
+from kafkalet.pipeline.dumping.dump_runs import Covered
 from kafkalet.pipeline.dumping.manifest import EMPTY, Dumped, Manifest
 from kafkalet.pipeline.dumping.ranges import as_text, new_offsets, topic_ids
-from kafkalet.pipeline.dumping.runs import Covered
 from kafkalet.pipeline.option_types import BadOption
 from kafkalet.pipeline.options import read_options
 from kafkalet.pipeline.positions import DataLoss

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from kafkalet.pipeline.dumping.files import WrittenFile
+from kafkalet.pipeline.dumping.dump_files import WrittenFile
 from kafkalet.pipeline.dumping.manifest import read_json
 from kafkalet.pipeline.dumping.shape import DumpShape
 from kafkalet.pipeline.dumping.sink import DumpFiles, FilesWriter, FilesWritten
 
-from .test_files import rows
+from .test_dump_files import rows
 
 ANSWERS = "_staging/answers.json"
 SHAPE = DumpShape("parquet", "zstd")

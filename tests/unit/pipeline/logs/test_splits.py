@@ -9,7 +9,7 @@ import pytest
 
 from kafkalet.pipeline.decoding.chunks import read_chunks
 from kafkalet.pipeline.decoding.records import decode
-from kafkalet.pipeline.logs import stretches
+from kafkalet.pipeline.logs import index_stretches
 from kafkalet.pipeline.logs.directory import PartitionLog, open_partition
 from kafkalet.pipeline.logs.files import CorruptFile
 from kafkalet.pipeline.logs.indexes import offset_index_bytes, read_offset_index
@@ -108,7 +108,7 @@ def test_splits_are_small_and_can_be_pickled(log: PartitionLog) -> None:
 
 
 def test_many_places_are_thinned_out(log: PartitionLog, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stretches, "_PLACES_PER_SPLIT", 3)
+    monkeypatch.setattr(index_stretches, "_PLACES_PER_SPLIT", 3)
     splits = split(log, 0, END, max_bytes=6000)
     assert seen(splits) == list(range(END))
     assert max(each.size_bytes for each in splits) <= 6000

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from struct import pack
 
-from kafkalet.pipeline.audit.stretches import AuditRange, whole
-from kafkalet.pipeline.audit.tasks import begin, tasks_of
+from kafkalet.pipeline.audit.audit_ranges import AuditRange, whole
+from kafkalet.pipeline.audit.audit_tasks import begin, tasks_of
 from kafkalet.pipeline.logs.directory import open_partition
 
 from .audited import entries, make, overwrite, segments

@@ -6,7 +6,7 @@ import numpy as np
 
 from kafkalet.pipeline.audit.entries import entries_of
 from kafkalet.pipeline.audit.findings import Findings
-from kafkalet.pipeline.audit.runs import ABORT, COMMIT, DATA, TRANSACTIONAL, RunsOfStretch, next_sequence
+from kafkalet.pipeline.audit.producer_runs import ABORT, COMMIT, DATA, TRANSACTIONAL, RunsOfStretch, next_sequence
 from kafkalet.pipeline.decoding.batches import walk
 
 from .audited import marker, sent

@@ -32,7 +32,7 @@ import numpy as np
 from kafkalet.protocol.records.batch import increment_sequence
 from kafkalet.protocol.records.control import ControlType, EndMarker, build_end_marker
 
-from .producers import ProducerState
+from .log_producers import ProducerState
 
 FIRST_PRODUCER_ID = 1_000_000_000
 DEFAULT_PRODUCERS = 3

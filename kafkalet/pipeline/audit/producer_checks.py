@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .findings import Findings
-from .runs import ABORT, MAX_SEQUENCE, TRANSACTIONAL, Runs, next_sequence
+from .producer_runs import ABORT, MAX_SEQUENCE, TRANSACTIONAL, Runs, next_sequence
 
 HALF = np.int64(1 << 30)
 

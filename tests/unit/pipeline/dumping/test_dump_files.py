@@ -1,4 +1,4 @@
-"""`kafkalet.pipeline.dumping.files`: rows into files by topic, partition and date."""
+"""`kafkalet.pipeline.dumping.dump_files`: rows into files by topic, partition and date."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafkalet.pipeline.dumping import files
-from kafkalet.pipeline.dumping.files import WrittenFile, characters, write_files
+from kafkalet.pipeline.dumping import dump_files
+from kafkalet.pipeline.dumping.dump_files import WrittenFile, characters, write_files
 from kafkalet.pipeline.dumping.shape import DumpShape
 
 DAY_US = 86_400_000_000
@@ -111,7 +111,7 @@ def test_each_attempt_has_a_folder_of_its_own(tmp_path: Path) -> None:
 
 
 def test_many_rows_become_several_row_groups_of_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "ROW_GROUP_BYTES", 1000)
+    monkeypatch.setattr(dump_files, "ROW_GROUP_BYTES", 1000)
     (file,) = written(tmp_path, [rows([offset], [0]) for offset in range(100, 140)])
     assert pq.ParquetFile(tmp_path / file.staged).num_row_groups > 1
     assert offsets_of(tmp_path, file) == list(range(100, 140))
@@ -145,8 +145,8 @@ def test_date_is_the_period_of_a_folder(tmp_path: Path, period: str, dates: dict
 
 
 def test_many_dates_do_not_add_up_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "TASK_BYTES", 2000)
-    writing = files.Writing(str(tmp_path), "_staging/a", PARQUET)
+    monkeypatch.setattr(dump_files, "TASK_BYTES", 2000)
+    writing = dump_files.Writing(str(tmp_path), "_staging/a", PARQUET)
     for offset in range(100, 200):
         writing.add(rows([offset], [offset % 10]))
         assert writing._waiting_bytes < 2000
@@ -156,7 +156,7 @@ def test_many_dates_do_not_add_up_in_memory(tmp_path: Path, monkeypatch: pytest.
 def test_with_too_many_dates_the_one_that_is_used_no_more_is_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "OPEN_FILES", 2)
+    monkeypatch.setattr(dump_files, "OPEN_FILES", 2)
     found = written(tmp_path, [rows([offset], [day]) for offset, day in enumerate([0, 1, 0, 2, 1])])
     by_date = sorted((file.date, offsets_of(tmp_path, file)) for file in found)
     assert by_date == [

@@ -12,7 +12,14 @@ from kafkalet.pipeline.logs.transactions import (
     open_transactions,
     verify_transactions,
 )
-from kafkalet.pipeline.writing.transactions import FIRST_PRODUCER_ID, Aborted, Marker, Shaping, Stamp, TransactionShape
+from kafkalet.pipeline.writing.transaction_shape import (
+    FIRST_PRODUCER_ID,
+    Aborted,
+    Marker,
+    Shaping,
+    Stamp,
+    TransactionShape,
+)
 from kafkalet.protocol.records.control import ControlType, control_type
 
 from .making import T0, entries, load, log, numbered, records

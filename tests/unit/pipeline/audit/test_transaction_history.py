@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafkalet.pipeline.audit.findings import Findings
-from kafkalet.pipeline.audit.runs import ABORT, COMMIT, RUN, TRANSACTIONAL
-from kafkalet.pipeline.audit.transactions import ABORTED, OPEN, last_stable_offset, transactions_of
+from kafkalet.pipeline.audit.producer_runs import ABORT, COMMIT, RUN, TRANSACTIONAL
+from kafkalet.pipeline.audit.transaction_history import ABORTED, OPEN, last_stable_offset, transactions_of
 
 from .audited import audited, complaints, marker, only, sent, write_log
 

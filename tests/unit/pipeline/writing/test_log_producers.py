@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kafkalet.pipeline.logs.files import CorruptFile
-from kafkalet.pipeline.writing.producers import ProducerState, at_end, encode, moved, read
+from kafkalet.pipeline.writing.log_producers import ProducerState, at_end, encode, moved, read
 
 from .making import load, log, numbered
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from kafkalet.pipeline.decoding.aborted import AbortedTransactions, abort_markers, is_aborted
 from kafkalet.pipeline.decoding.batches import walk
-from kafkalet.pipeline.decoding.transactions import AbortedTransactions, abort_markers, is_aborted
 from kafkalet.protocol.records.build import build_batch
 from kafkalet.protocol.records.codecs import Codec
 from kafkalet.protocol.records.control import ControlType

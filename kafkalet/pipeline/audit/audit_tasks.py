@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from kafkalet.pipeline.logs.directory import METADATA_TOPIC, PartitionLog
 
+from .audit_ranges import AuditRange, stretches, whole
 from .findings import Findings
 from .partition_audit import Begun
 from .stretch_audit import HowToLook, StretchFacts, audit_stretch
-from .stretches import AuditRange, stretches, whole
 from .surroundings import look_around
 
 SMALLEST_TASK_BYTES = 4 << 20

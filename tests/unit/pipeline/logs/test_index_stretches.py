@@ -9,8 +9,8 @@ import pytest
 
 from kafkalet.pipeline.logs.directory import open_partition
 from kafkalet.pipeline.logs.heads import heads
+from kafkalet.pipeline.logs.index_stretches import IndexStretch, stretch_of
 from kafkalet.pipeline.logs.indexed import IndexedSegment
-from kafkalet.pipeline.logs.stretches import IndexStretch, stretch_of
 
 from .made import CONFIG, T0, Made
 

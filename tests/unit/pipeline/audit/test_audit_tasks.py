@@ -6,8 +6,8 @@ from pathlib import Path
 from struct import pack
 
 from kafkalet.pipeline.audit.audit_options import AuditOptions
+from kafkalet.pipeline.audit.audit_tasks import SMALLEST_TASK_BYTES, begin, bytes_together, packed, settled, tasks_of
 from kafkalet.pipeline.audit.stretch_audit import HowToLook
-from kafkalet.pipeline.audit.tasks import SMALLEST_TASK_BYTES, begin, bytes_together, packed, settled, tasks_of
 from kafkalet.pipeline.logs.directory import open_partition
 
 from .audited import audited, batch, entries, flip, make, segments, write_log

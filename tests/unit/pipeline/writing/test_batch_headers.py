@@ -1,6 +1,6 @@
 """The fixed part of batches."""
 
-from kafkalet.pipeline.writing.heads import HEAD_BYTES, new_heads, sealed
+from kafkalet.pipeline.writing.batch_headers import HEAD_BYTES, new_heads, sealed
 from kafkalet.protocol.records.batch import HEADER_SIZE, Batch
 
 

@@ -1,4 +1,4 @@
-"""`kafkalet.pipeline.commands.records`: which column is what."""
+"""`kafkalet.pipeline.commands.record_columns`: which column is what."""
 
 import datetime
 import json
@@ -9,7 +9,7 @@ import pytest
 
 from kafkalet.broker.seeding.record_files import Columns, LoadError, RecordFile
 from kafkalet.pipeline.commands.command_line import UsageError
-from kafkalet.pipeline.commands.records import Roles, are_records, as_records
+from kafkalet.pipeline.commands.record_columns import Roles, are_records, as_records
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

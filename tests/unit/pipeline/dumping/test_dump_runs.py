@@ -1,4 +1,4 @@
-"""`kafkalet.pipeline.dumping.runs`: a run counts or does not, wherever it was killed."""
+"""`kafkalet.pipeline.dumping.dump_runs`: a run counts or does not, wherever it was killed."""
 
 import os
 from collections.abc import Callable
@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kafkalet.pipeline.dumping import runs
-from kafkalet.pipeline.dumping.manifest import EMPTY, Dumped, Manifest, NoManifest, read_manifest, write_manifest
-from kafkalet.pipeline.dumping.runs import (
+from kafkalet.pipeline.dumping import dump_runs
+from kafkalet.pipeline.dumping.dump_runs import (
     STAGING,
     Covered,
     DumpRun,
@@ -20,6 +19,7 @@ from kafkalet.pipeline.dumping.runs import (
     recover,
     run_path,
 )
+from kafkalet.pipeline.dumping.manifest import EMPTY, Dumped, Manifest, NoManifest, read_manifest, write_manifest
 
 SETTINGS = {"format": "jsonl"}
 
@@ -156,4 +156,4 @@ def test_a_record_that_cannot_be_understood_is_named(tmp_path: Path, text: str) 
 def test_the_sums_of_a_run_are_those_of_its_files(tmp_path: Path) -> None:
     run = run_of(tmp_path, 1, 0, 5)
     assert (run.records, run.size_bytes) == (2, 4)
-    assert runs.RUNS == "_runs"
+    assert dump_runs.RUNS == "_runs"

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .findings import Findings
-from .runs import ABORT, COMMIT, DATA, TRANSACTIONAL, Runs
+from .producer_runs import ABORT, COMMIT, DATA, TRANSACTIONAL, Runs
 
 OPEN, ABORTED, COMMITTED, ENDED = range(4)
 """ENDED: a cleaner has taken out what its marker said."""
