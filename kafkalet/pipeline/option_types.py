@@ -37,13 +37,13 @@ class Option(NamedTuple):
     """As Spark's options are written (`startingOffsets`), or with dashes if only the command line has it."""
     takes: str
     """What stands for its value in --help; a switch takes nothing."""
-    parse: Parser
-    default: str | None
-    """As a user would write it; None where the option has no effect unless it is given."""
     help: str
     """Without its backquotes, what --help says."""
     more: str = ""
     """What the documentation says beyond the help."""
+    parse: Parser = str
+    default: str | None = None
+    """As a user would write it; None where the option has no effect unless it is given."""
     flag: bool = True
     """Whether the command line has it."""
     choices: tuple[str, ...] = ()
@@ -87,10 +87,6 @@ class GivenOptions:
             return option.parse(text)
         except NotAllowed as wrong:
             raise BadOption(self._refusal(option.name, wrong)) from None
-
-
-def as_text(text: str) -> str:
-    return text
 
 
 def one_of(*choices: str, allowed: str | None = None) -> Parser:

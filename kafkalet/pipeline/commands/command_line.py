@@ -15,16 +15,14 @@ from typing import Any, NoReturn
 
 from kafkalet.pipeline.dumping.shape import COMPRESSIONS, DATE_FOLDERS, TARGET_FILE_BYTES
 from kafkalet.pipeline.option_table import AUDIT, READ, WRITE
-from kafkalet.pipeline.option_types import Option, as_text
+from kafkalet.pipeline.option_types import Option
 from kafkalet.pipeline.progress import STYLES
 
 COMMON = (
-    Option("master", "URL", as_text, None, "Spark's master (spark-submit's, else local[*])"),
+    Option("master", "URL", "Spark's master (spark-submit's, else local[*])"),
     Option(
         "conf",
         "K=V",
-        as_text,
-        None,
         "a setting of Spark; repeatable",
         "Times that name no zone are UTC unless `spark.sql.session.timeZone` says otherwise",
         repeatable=True,
@@ -32,125 +30,94 @@ COMMON = (
     Option(
         "dry-run",
         "",
-        as_text,
-        None,
         "show the plan (files, splits, bytes, offsets), and do nothing",
         "Dump and audit need no JVM for it",
     ),
     Option(
         "log-level",
         "LEVEL",
-        as_text,
-        "info",
         "of the log on stderr",
         "At `debug` with Spark's own log",
+        default="info",
         choices=("debug", "info", "warning", "error"),
     ),
     Option(
         "progress",
         "STYLE",
-        as_text,
-        "auto",
         "`bar`, `lines` or `none`; `auto` is a bar on a terminal, else lines",
         "Lines go to the log every five seconds. Ended tasks and records are Spark's own numbers, totals are those of "
         "the plan; where the plan does not know them (`load`), there is no bar and no time left",
+        default="auto",
         choices=STYLES,
     ),
 )
 """Options of every command."""
 
 LOAD_INPUT = (
-    Option("from", "FORMAT", as_text, None, "a format of Spark (by the name of INPUT)"),
-    Option("option", "K=V", as_text, None, "an option of that format, as `header=true`; repeatable", repeatable=True),
+    Option("from", "FORMAT", "a format of Spark (by the name of INPUT)"),
+    Option("option", "K=V", "an option of that format, as `header=true`; repeatable", repeatable=True),
 )
 LOAD_COLUMNS = (
     Option(
-        "key",
-        "COL[,COL]",
-        as_text,
-        None,
-        "the key: one column as it is, several as a JSON object",
-        "Without it records have no key",
+        "key", "COL[,COL]", "the key: one column as it is, several as a JSON object", "Without it records have no key"
     ),
     Option(
         "value",
         "COL[,COL]",
-        as_text,
-        None,
         "the value, likewise (all others)",
         "Without it, all columns that are named for nothing else, as a JSON object (one that is left alone: as it is)",
     ),
     Option(
         "timestamp",
         "COL",
-        as_text,
-        None,
         "a timestamp, a date, milliseconds since 1970, or text that is one of these (the time of the load)",
         "Text is in ISO 8601",
     ),
-    Option(
-        "headers",
-        "COL",
-        as_text,
-        None,
-        "`array<struct<key,value>>`, a map, or a struct, whose null fields are left out (none)",
-    ),
-    Option("partition-column", "COL", as_text, None, "the partition; without it, by murmur2 of the key"),
-    Option("topic-column", "COL", as_text, None, "the topic, where it is not one for all"),
+    Option("headers", "COL", "`array<struct<key,value>>`, a map, or a struct, whose null fields are left out (none)"),
+    Option("partition-column", "COL", "the partition; without it, by murmur2 of the key"),
+    Option("topic-column", "COL", "the topic, where it is not one for all"),
 )
 LOAD_OUTPUT = (
-    Option("data-dir", "DIR", as_text, None, "the log directory, new or of a broker that is down", required=True),
-    Option("overwrite", "", as_text, None, "replace the topics that are written; without it they go on"),
+    Option("data-dir", "DIR", "the log directory, new or of a broker that is down", required=True),
+    Option("overwrite", "", "replace the topics that are written; without it they go on"),
     Option(
         "sort",
         "ORDER",
-        as_text,
-        "time",
         "rows in the order of time, or with `none` as they come, without moving them",
+        default="time",
         choices=("time", "none"),
     ),
-    Option("log-append-time", "", as_text, None, "as `--timestamp-type LogAppendTime`"),
+    Option("log-append-time", "", "as `--timestamp-type LogAppendTime`"),
 )
 """Beside WRITE."""
 
 DUMP_INPUT = (
-    Option("bootstrap", "HOST:PORT,...", as_text, None, "a live broker to read from, instead of directories"),
-    Option(
-        "option",
-        "K=V",
-        as_text,
-        None,
-        "any option of the source by its name, also `kafka.*`; repeatable",
-        repeatable=True,
-    ),
+    Option("bootstrap", "HOST:PORT,...", "a live broker to read from, instead of directories"),
+    Option("option", "K=V", "any option of the source by its name, also `kafka.*`; repeatable", repeatable=True),
 )
 """Beside READ."""
 DUMP_OUTPUT = (
-    Option("out", "OUT", as_text, None, "the folder of the dump, new or of an earlier run", required=True),
-    Option("format", "FORMAT", as_text, "parquet", "`parquet` or `jsonl`", choices=tuple(COMPRESSIONS)),
+    Option("out", "OUT", "the folder of the dump, new or of an earlier run", required=True),
+    Option("format", "FORMAT", "`parquet` or `jsonl`", default="parquet", choices=tuple(COMPRESSIONS)),
     Option(
         "compression",
         "CODEC",
-        as_text,
-        None,
         "; ".join(f"{name}: {', '.join(codecs)}" for name, codecs in COMPRESSIONS.items()) + "; the first by default",
     ),
     Option(
         "target-file-bytes",
         "SIZE",
-        as_text,
-        f"{TARGET_FILE_BYTES >> 20}m",
         "the size that files grow to; smaller ones are merged",
         "Only files of one folder that one run wrote are merged; files of earlier runs stay as they are",
+        default=f"{TARGET_FILE_BYTES >> 20}m",
     ),
     Option(
         "date-folders",
         "PERIOD",
-        as_text,
-        "day",
         "a folder for each day, month or year",
         "`month` and `year` make fewer folders, `month=2013-01` or `year=2013`; with `none` there is one for each "
         "partition",
+        default="day",
         choices=tuple(DATE_FOLDERS),
     ),
 )

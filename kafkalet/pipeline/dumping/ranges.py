@@ -11,10 +11,10 @@ loss, an error unless `failOnDataLoss=false`:
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from kafkalet.formats import uuid_text
 from kafkalet.pipeline.broker_origin import properties
 from kafkalet.pipeline.live.broker import LiveBroker
 from kafkalet.pipeline.logs.directory import find
@@ -29,7 +29,10 @@ _NONE = bytes(16)
 
 
 def topic_ids(options: ReadOptions, topics: Collection[str]) -> dict[str, str | None]:
-    """By topic; None where there is no id. Asks the broker or the directories that the options name."""
+    """By topic; None where there is no id. Asks the broker or the directories that the options name.
+
+    A directory has the id in each partition.metadata, a broker in its Metadata answer; both since Kafka 2.8.
+    """
     if options.live:
         with LiveBroker(options.client["bootstrap.servers"], properties(options)) as broker:
             broker.topics(sorted(topics))
@@ -43,7 +46,7 @@ def as_text(topic_id: bytes | None) -> str | None:
     """Of sixteen bytes; None of nothing, and of zeros, which are the absence of an id on the wire."""
     if topic_id is None or topic_id == _NONE:
         return None
-    return base64.urlsafe_b64encode(topic_id).decode().rstrip("=")
+    return uuid_text(topic_id)
 
 
 SHOWN = 5

@@ -17,7 +17,7 @@ from kafkalet.pipeline.commands.command_line import (
     source_options,
 )
 from kafkalet.pipeline.option_table import READ, WRITE
-from kafkalet.pipeline.option_types import Option, as_text
+from kafkalet.pipeline.option_types import Option
 from kafkalet.pipeline.options import read_options
 from kafkalet.pipeline.writing.write_options import write_options
 
@@ -70,7 +70,7 @@ def test_the_sink_knows_every_option_of_writing(option: Option) -> None:
     ],
 )
 def test_a_flag_is_the_name_in_small_letters(name: str, flag: str) -> None:
-    assert Option(name, "", as_text, None, "").flag_name == flag
+    assert Option(name, "", "").flag_name == flag
 
 
 def told(*arguments: str) -> Namespace:
