@@ -216,7 +216,8 @@ def _add_dump(parser: ArgumentParser) -> None:
 
 def _add_audit(parser: ArgumentParser) -> None:
     _add_directories(parser, "+")
-    add_options(parser.add_argument_group("what is audited"), AUDIT)
+    add_options(parser.add_argument_group("what is audited"), [option for option in AUDIT if option.name != "out"])
+    add_options(parser.add_argument_group("what is written"), [option for option in AUDIT if option.name == "out"])
 
 
 def _add_directories(parser: ArgumentParser, how_many: str) -> None:
