@@ -255,13 +255,17 @@ def _verified(
 ) -> TransactionIndex:
     """`index`, which has all that is expected, or if lenient gets it.
 
-    It may have more: of a compacted log the data may be gone while marker and entry are still there.
+    It may have more: of a compacted log the data may be gone while marker and entry are still there. And it may know
+    of an earlier beginning: a start deletes the snapshots below the log start offset, and with them what is known of
+    transactions that began before the oldest segment (ProducerStateManager.truncateAndReload).
     """
+    oldest = log.segments[0].base_offset
     known = set(zip(*(column.tolist() for column in index.aborted), strict=True))
+    began_earlier = {(producer_id, last) for producer_id, first, last in known if first < oldest}
     missing = [
         row
         for row, entry in enumerate(zip(*(column.tolist() for column in expected.aborted), strict=True))
-        if entry not in known
+        if entry not in known and (entry[0], entry[2]) not in began_earlier
     ]
     if not missing:
         return index

@@ -158,6 +158,26 @@ def test_what_began_in_deleted_segments_is_known_by_the_snapshot(made: Made) -> 
     made.close()
 
 
+def test_entry_of_a_transaction_that_began_before_the_oldest_segment_counts_without_its_snapshot(
+    tmp_path: Path,
+) -> None:
+    """A start deletes the snapshots below the log start offset; the entry knows more than what is left of the log."""
+    made = Made(tmp_path / "data", CONFIG)
+    made.transactional(12, 0)
+    made.log.roll()
+    made.transactional(12, 1)
+    made.end(12, commit=False)
+    made.append(2)
+    made.delete_until(3, files=True)
+    made.log.roll()
+    made.close()
+    made.open()
+    assert not [path for path in made.place.glob("*.snapshot") if int(path.stem) <= 1]
+    verify_transactions(made.seen())
+    assert aborted(made.seen(), 3, made.log.log_end_offset, verify=True) == theirs(made, 3, made.log.log_end_offset)
+    made.close()
+
+
 def test_markers_are_asked_only_as_far_as_a_transaction_reaches(made: Made) -> None:
     made.end(10, commit=True)
     made.end(11, commit=True)
