@@ -47,7 +47,7 @@ def test_what_comes_while_a_consumer_waits(client: Driver, kafka: kafkalet.Broke
     """It starts at the end, where nothing is yet."""
     append(kafka, topic, b"old")
     loop_time = 0.3
-    kafka.server.call(lambda: kafka.server._loop.call_later(loop_time, lambda: append(kafka, topic, b"new")))
+    kafka.server.call(lambda: kafka.server.host.loop.call_later(loop_time, lambda: append(kafka, topic, b"new")))
     assert [message.value for message in messages(client.read(topic, {0: 1}, 1))] == [b"new"]
 
 

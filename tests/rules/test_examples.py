@@ -9,6 +9,8 @@ import pytest
 
 from tests.source import ROOT
 
+pytestmark = pytest.mark.slow
+
 FLIGHTS = 6000  # the first week of January
 
 

@@ -16,6 +16,8 @@ from kafkalet.properties import read_properties
 
 from .snippets import DOCUMENTS, Snippet, provide, run_python, shell, snippets
 
+pytestmark = pytest.mark.slow
+
 ALL = [snippet for document in DOCUMENTS for snippet in snippets(document)]
 
 NOT_RUN = {

@@ -128,6 +128,7 @@ def count_changes(tmp_path: Path) -> list[str]:
     return changes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how_long", ["once", "for good"])
 def test_no_failing_change_loses_what_was_acknowledged(tmp_path: Path, how_long: str) -> None:
     (tmp_path / "counted").mkdir()

@@ -323,3 +323,4 @@ LogModel.TestCase.settings = settings(
     max_examples=40, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
 )
 TestLogModel = LogModel.TestCase
+TestLogModel.pytestmark = [pytest.mark.slow]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -286,3 +287,4 @@ TransactionsModel.TestCase.settings = settings(
     max_examples=60, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
 )
 TestTransactionsModel = TransactionsModel.TestCase
+TestTransactionsModel.pytestmark = [pytest.mark.slow]

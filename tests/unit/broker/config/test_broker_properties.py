@@ -1,5 +1,7 @@
 """The table of a broker's properties: no row is without documentation, and what it affects is read somewhere."""
 
+import pytest
+
 from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.broker.config.broker_properties import (
     BROKER_PROPERTIES,
@@ -22,11 +24,13 @@ def test_attribute_of_property_not_given_has_the_declared_default() -> None:
         assert getattr(config, row.affects) == row.declared.default_value(), row.name
 
 
+@pytest.mark.slow
 def test_attribute_of_every_declared_property_is_read() -> None:
     read = reads_of_configurations()
     assert [row.name for row in BROKER_PROPERTIES.values() if row.affects not in read] == []
 
 
+@pytest.mark.slow
 def test_property_read_as_given_is_named_where_it_is_read() -> None:
     assert [row.name for row in READ_AS_GIVEN.values() if row.name not in names_in_code()] == []
     assert [row.name for row in READ_AS_GIVEN.values() if not hasattr(BrokerConfig, row.affects)] == []

@@ -80,5 +80,6 @@ def test_all_properties_are_told_with_where_they_are_from() -> None:
     }
 
 
+@pytest.mark.slow
 def test_property_is_named_where_it_is_read() -> None:
     assert [name for name in PROPERTIES if name not in names_in_code()] == []

@@ -79,6 +79,7 @@ def test_property_with_an_effect_stands_before_one_of_the_broker() -> None:
     assert {row.affects for row in rows} <= {row.affects for row in BROKER_PROPERTIES.values()}
 
 
+@pytest.mark.slow
 def test_property_with_an_effect_is_named_where_it_is_read() -> None:
     rows = [known.row for known in GROUP_PROPERTIES if known.row.affects]
     assert [row.name for row in rows if row.name not in names_in_code()] == []

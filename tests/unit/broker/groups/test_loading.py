@@ -103,6 +103,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=30)
 @given(STEPS)
 def test_a_log_is_read_as_it_was_written(steps: list[tuple[str, str | bool, int, int]]) -> None:

@@ -272,13 +272,13 @@ async def test_the_switch_interval_is_put_back_when_no_thread_has_work_left() ->
 @in_loop
 async def test_closed_workers_end_their_threads() -> None:
     stage = Stage()
-    begun = stage.start(_in_thread(lambda: None))
+    used: list[threading.Thread] = []
+    begun = stage.start(_in_thread(lambda: used.append(threading.current_thread())))
     await stage.result(begun)
-    before = {thread for thread in threading.enumerate() if thread.name.startswith("kafkalet-worker")}
     stage.workers.close()
-    for thread in before:
-        thread.join(5)
-    assert not any(thread.is_alive() for thread in before)
+    [thread] = used
+    thread.join(10)
+    assert not thread.is_alive()
 
 
 async def _in_thread(call: Callable[[], None]) -> None:

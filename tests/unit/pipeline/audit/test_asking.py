@@ -48,6 +48,7 @@ def test_answers_are_those_of_the_log(tmp_path: Path, start: int, max_bytes: int
     made.close()
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.lists(st.integers(0, 400), min_size=1, max_size=5), min_size=1, max_size=25), st.integers(0, 30))
 def test_answers_are_those_of_the_log_for_any_times(

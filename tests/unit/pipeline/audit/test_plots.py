@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
+
 from kafkalet.pipeline.audit.plots import MOST_SPANS, Picture, pictures
 from kafkalet.pipeline.audit.series import POINTS
 from tests.unit.pipeline.logs.made import Made
@@ -54,6 +56,7 @@ def test_of_many_transactions_the_longest_and_the_open_ones_are_drawn(tmp_path: 
     assert "300 of 401" in picture.explanation
 
 
+@pytest.mark.slow
 def test_a_long_log_has_no_more_marks_than_points(tmp_path: Path) -> None:
     directory = write_log(tmp_path, (0, [batch(2 * at) for at in range(3000)]))
     pictures_of = drawn(directory)

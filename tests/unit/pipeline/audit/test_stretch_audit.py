@@ -20,6 +20,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make(tmp_path_factory.mktemp("flipped"), fill).path
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_every_flipped_byte_is_found(log: Path, data: st.DataObject) -> None:

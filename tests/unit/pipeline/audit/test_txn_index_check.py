@@ -104,6 +104,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Made:
     return make(tmp_path_factory.mktemp("flipped"))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_every_flipped_byte_is_found_with_its_entry(log: Made, data: st.DataObject) -> None:

@@ -83,6 +83,7 @@ def judged(read: Callable[[], Any]) -> Any:
         return None
 
 
+@pytest.mark.slow
 @given(record_lists(max_groups=3), st.sampled_from([Codec.NONE, Codec.NONE, Codec.GZIP]), st.data())
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.large_base_example])
 def test_damaged_records_are_read_or_refused_as_the_exact_reader_does(
@@ -110,6 +111,7 @@ def test_damaged_records_are_read_or_refused_as_the_exact_reader_does(
     assert seen == (None if truth is None else [*expected(whole), *truth, *rows_of_entry(Batch(whole), 2)])
 
 
+@pytest.mark.slow
 @given(entries(8), st.data())
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.large_base_example])
 def test_whatever_lies_in_a_log_is_read_or_refused(data: bytes, chance: st.DataObject) -> None:

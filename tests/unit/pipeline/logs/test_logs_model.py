@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 from unittest import mock
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
@@ -185,4 +186,5 @@ def read(splits: list[Split]) -> list[tuple[int, int]]:
 
 
 TestLogsModel = LogsModel.TestCase
+TestLogsModel.pytestmark = [pytest.mark.slow]
 TestLogsModel.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)

@@ -79,6 +79,7 @@ def every_way_to_die(
     raise AssertionError
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [{}, {"partitions": 5}, {"overwrite": True}, {"overwrite": True, "partitions": 2}],

@@ -14,6 +14,7 @@ from .making import T0, entries, load, numbered, records, rows
 SHAPE = {"transactionalShare": 0.5, "transactionSize": 20, "openTransactions": 2}
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=20)
 @given(
     pieces=st.lists(st.integers(0, 200), min_size=1, max_size=8),

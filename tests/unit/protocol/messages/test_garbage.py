@@ -32,6 +32,7 @@ def test_random_bytes(of: tuple[type[Message], int], data: bytes) -> None:
     decode(of[0], data, of[1])
 
 
+@pytest.mark.slow
 @MANY
 @given(st.sampled_from(VECTORS), st.data())
 def test_changed_bytes(vector: Recorded, data: st.DataObject) -> None:

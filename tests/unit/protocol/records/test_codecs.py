@@ -82,6 +82,7 @@ def test_a_cut_off_stream_is_an_unknown_server_error(codec: Codec) -> None:
         assert refusal.value.code is Code.UNKNOWN_SERVER_ERROR
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200)
 @given(st.data(), st.sampled_from(COMPRESSING))
 def test_damaged_streams_are_read_or_refused_but_nothing_else(data: st.DataObject, codec: Codec) -> None:

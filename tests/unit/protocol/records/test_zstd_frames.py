@@ -425,6 +425,7 @@ def built_blocks(draw: st.DrawFn) -> bytes:
     return block(literals + sequences(draw(st.integers(1, 20)), (modes[0], modes[1], modes[2]), tables, stream))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200)
 @given(st.lists(built_blocks(), min_size=1, max_size=4))
 def test_what_is_read_of_built_blocks_the_library_reads_alike(blocks: list[bytes]) -> None:

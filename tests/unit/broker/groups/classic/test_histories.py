@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -161,4 +162,5 @@ class Histories(RuleBasedStateMachine):
 LOST = (Code.UNKNOWN_MEMBER_ID, Code.ILLEGAL_GENERATION, Code.FENCED_INSTANCE_ID)
 
 TestHistories = Histories.TestCase
+TestHistories.pytestmark = [pytest.mark.slow]
 TestHistories.settings = settings(max_examples=20, stateful_step_count=30, deadline=None)

@@ -1,5 +1,6 @@
 """Histories of a consumer group made by chance, with restarts: nobody ever has what another one still has."""
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -53,6 +54,7 @@ def owners(consuming: Consuming) -> list[tuple[str, int]]:
     ]
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(steps, min_size=5, max_size=40))
 def test_no_partition_has_two_owners_and_at_rest_all_have_one(history: list[tuple[str, str, set[str] | None]]) -> None:
