@@ -64,7 +64,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "LoadScopeScheduling | None":
-    """Send tests of one `xdist_group` to one worker: Spark is started once. All others go where there is room.
+    """Send tests of one `xdist_group` to one worker: Spark is started once for each. All others go where there is room.
 
     That is what `--dist loadgroup` is for, which loses the groups with pytest 9.2 (pytest-xdist 3.8). A run that names
     another way to distribute (`make quick`, which needs no Spark) gets that: it hands out many tests at a time.

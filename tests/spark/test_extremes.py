@@ -28,7 +28,7 @@ from kafkalet.protocol.records.build import build_batch, numbered
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = pytest.mark.xdist_group("spark_streams")
 
 PARTITIONS = int(os.environ.get("KAFKALET_TEST_PARTITIONS", "500"))
 """How many partitions the test of many has; 10000 takes a minute or two."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = [
-    pytest.mark.xdist_group("spark"),
+    pytest.mark.xdist_group("spark_streams"),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),  # kafka-python's
 ]
 
