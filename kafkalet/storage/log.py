@@ -533,6 +533,7 @@ class Log:
             self.epochs.truncate_from_end(offset)
             self._log_start_offset = min(offset, self.log_start_offset)
             self._rebuild_producers(offset)
+            self.producers.on_high_watermark_updated(self.high_watermark)  # what it covers was decided for good
             self._follow_end()
             self._update_first_unstable()
         self.local.ground.truncated()

@@ -468,6 +468,17 @@ def test_producers_are_known_again_after_a_truncation(place: Place) -> None:
     assert place.append(9, producer_id=7, producer_epoch=0, base_sequence=1).first_offset == 1
 
 
+def test_truncation_above_the_high_watermark_leaves_the_last_stable_offset_where_it_was(place: Place) -> None:
+    """An aborted transaction below the high watermark holds no reader back, also when producers are read anew."""
+    place.append(0, transactional=True, producer_id=7, producer_epoch=0, base_sequence=0)
+    place.end_transaction(7, commit=False)
+    assert place.log.last_stable_offset == place.log.high_watermark == 2
+    place.append(1, visible=False)
+    place.append(2, visible=False)
+    place.log.truncate_to(3)
+    assert (place.log.last_stable_offset, place.log.high_watermark, place.log.log_end_offset) == (2, 2, 3)
+
+
 def test_everything_can_be_dropped(small: Place) -> None:
     for number in range(3):
         small.append(number, producer_id=7, producer_epoch=0, base_sequence=number)
