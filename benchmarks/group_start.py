@@ -8,7 +8,7 @@ record once the group is complete; nothing is committed. All members begin at th
 member, the time until its first assignment, until its last one, and until its first record; and the processor time of
 clients and brokers, for they share this machine. A client that needs all processors shows its own speed.
 
-For Apache Kafka: `oracle start 3.9 --brokers 3`, with the addresses and pids that it prints.
+For Apache Kafka, start its brokers, and give their addresses and process ids.
 """
 
 import argparse
