@@ -48,6 +48,8 @@ class Cluster:
     A wrong argument is a TypeError or a ValueError (InvalidProperty and UnknownRelease are ValueErrors).
     """
 
+    _most_brokers: int | None = None
+
     def __init__(
         self,
         brokers: int = 1,
@@ -64,6 +66,8 @@ class Cluster:
     ) -> None:
         if arguments.number("brokers", brokers) < 1:
             raise ValueError(f"brokers is {brokers}; a cluster has at least one")
+        if self._most_brokers is not None and brokers > self._most_brokers:
+            raise ValueError(f"a Broker is one broker; for {brokers} use kafkalet.Cluster(brokers={brokers})")
         last_port = arguments.port("port", port) + brokers - 1
         if port:
             arguments.port(f"the port of the last of {brokers} brokers", last_port)
@@ -244,34 +248,7 @@ class Cluster:
 class Broker(Cluster):
     """A cluster of one broker, which is what most tests want."""
 
-    def __init__(
-        self,
-        brokers: int = 1,
-        *,
-        host: str = "127.0.0.1",
-        port: int = 0,
-        advertise: tuple[str, int] | None = None,
-        racks: Sequence[str] | None = None,
-        data_dir: str | os.PathLike[str] | None = None,
-        config: Mapping[str, PropertyValue] | None = None,
-        topics: Iterable[str | NewTopic] = (),
-        kafka_version: str = NEWEST,
-        clock: Clock | None = None,
-    ) -> None:
-        if arguments.number("brokers", brokers) > 1:
-            raise ValueError(f"a Broker is one broker; for {brokers} use kafkalet.Cluster(brokers={brokers})")
-        super().__init__(
-            brokers,
-            host=host,
-            port=port,
-            advertise=advertise,
-            racks=racks,
-            data_dir=data_dir,
-            config=config,
-            topics=topics,
-            kafka_version=kafka_version,
-            clock=clock,
-        )
+    _most_brokers = 1
 
     @property
     def port(self) -> int:
