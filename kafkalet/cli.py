@@ -24,7 +24,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import NamedTuple
 
 from kafkalet.broker.cluster.metadata import check_topic_name
-from kafkalet.broker.cluster.metadata_store import HomeDamaged
+from kafkalet.broker.cluster.metadata_store import MetadataDamaged
 from kafkalet.broker.cluster.new_topics import NewTopic, check_config
 from kafkalet.broker.config.release import UnknownRelease
 from kafkalet.broker.network.addresses import CannotListen
@@ -350,7 +350,7 @@ async def _serve(cluster: Cluster, told: Serve) -> int:
         await cluster.start()
     except StartInterrupted:
         return 0
-    except (StorageFailed, OSError, HomeDamaged, DirectoryInUse, IdentityRefused) as error:
+    except (StorageFailed, OSError, MetadataDamaged, DirectoryInUse, IdentityRefused) as error:
         raise Failure(_cannot_start(error, told)) from error
     except KafkaError as error:
         raise UsageError(error.message or error.code.name) from error

@@ -25,10 +25,10 @@ from kafkalet.storage.identity import IdentityRefused
 from .cluster.changes import Changes
 from .cluster.leadership import Leadership
 from .cluster.metadata import MetadataImage, PartitionState, TopicState, new_topic_id
-from .cluster.metadata_store import Folder, Home, HomeDamaged, take_in_folders
+from .cluster.metadata_store import Folder, MetadataDamaged, MetadataStore, take_in_folders
 from .cluster.new_topics import NewTopic, place_topic
 from .cluster.node import Node
-from .cluster.periodic_tasks import Upkeep
+from .cluster.periodic_tasks import PeriodicTasks
 from .cluster.producer_ids import ProducerIds
 from .cluster.state_topics import STATE_TOPICS, StateTopic
 from .config.broker_config import NODE_IDS, BrokerConfig
@@ -89,11 +89,11 @@ class Server:
         self._addresses = addresses
         self._data_dir = data_dir
         self._new_topics = topics
-        self._home: Home | None = None
+        self._metadata_store: MetadataStore | None = None
         self._buffer = ReceiveBuffer()
         self._turns: Turns | None = None
         self._workers: Workers | None = None
-        self._upkeep: Upkeep | None = None
+        self._periodic_tasks: PeriodicTasks | None = None
         self._saved_producer_id = 0
         self._is_saved = True
         self.changes = Changes(self._write)
@@ -271,8 +271,8 @@ class Server:
         self.loop_clock = clock.bound_to(loop, self.host.call_in(loop)) if isinstance(clock, LoopClock) else clock
         self._turns = Turns(loop.call_soon, elapsed_s)
         self._workers = Workers(loop.call_soon_threadsafe)
-        self._home = Home(self._data_dir)
-        saved = self._home.load()
+        self._metadata_store = MetadataStore(self._data_dir)
+        saved = self._metadata_store.load()
         self.metadata, next_producer_id = saved if saved is not None else (MetadataImage(""), 0)
         self._saved_producer_id = next_producer_id
         self.producer_ids = ProducerIds(next_producer_id, self._reserve_producer_ids)
@@ -295,39 +295,42 @@ class Server:
             self.save()
         for node in self.nodes.values():
             node.listener.start(loop)
-        self._upkeep = Upkeep(self.nodes, self.leadership, self.loop_clock)
-        self._upkeep.start(
-            self.config, durable=self._home.durable, has_followers=self._brokers > 1, write_again=self._write_again
+        self._periodic_tasks = PeriodicTasks(self.nodes, self.leadership, self.loop_clock)
+        self._periodic_tasks.start(
+            self.config,
+            durable=self._metadata_store.durable,
+            has_followers=self._brokers > 1,
+            write_again=self._write_again,
         )
 
     def _check_saved_config(self) -> None:
-        """Raise HomeDamaged if properties that were saved are none."""
-        assert self._home is not None
+        """Raise MetadataDamaged if properties that were saved are none."""
+        assert self._metadata_store is not None
         try:
             for topic in self.metadata.topics.values():
                 self.config.log_config(topic.config)
             for changed in self.metadata.broker_config.values():
                 self.config.for_broker({}).reconfigure(changed, {})
         except InvalidProperty as error:
-            raise HomeDamaged(f"{self._home.file}: {error}") from error
+            raise MetadataDamaged(f"{self._metadata_store.file}: {error}") from error
 
     def _check_saved_ids(self) -> None:
         """Raise IdentityRefused if all partitions that were saved are held by brokers with other ids."""
-        assert self._home is not None
+        assert self._metadata_store is not None
         held_by = {node_id for _, state in self.metadata.all_partitions() for node_id in state.replicas}
         if held_by and held_by.isdisjoint(range(self.first_node_id, self.first_node_id + self._brokers)):
             raise IdentityRefused(
-                f"{self._home.file}: its partitions are those of broker {min(held_by)}, but the id of this broker is "
-                f"{self.first_node_id}; set node.id={min(held_by)}"
+                f"{self._metadata_store.file}: its partitions are those of broker {min(held_by)}, but the id of this "
+                f"broker is {self.first_node_id}; set node.id={min(held_by)}"
             )
 
     def _open_node(self, node_id: int, loop: asyncio.AbstractEventLoop) -> Node:
         """Open a broker's log directory and take its address; clients are not let in yet."""
-        assert self._home is not None
+        assert self._metadata_store is not None
         directory = LogDirectory(
-            self._home.log_directory(node_id, self._brokers),
+            self._metadata_store.log_directory(node_id, self._brokers),
             self.loop_clock,
-            durable=self._home.durable,
+            durable=self._metadata_store.durable,
             cluster_id=self.metadata.cluster_id or None,
             node_id=node_id,
             given_node_id=self._given_node_id(node_id),
@@ -438,10 +441,10 @@ class Server:
         self.save()
 
     def _close(self) -> None:
-        if self._upkeep is not None:
-            self._upkeep.stop()
-            self._upkeep = None
-            if self._home is not None and self._home.durable:
+        if self._periodic_tasks is not None:
+            self._periodic_tasks.stop()
+            self._periodic_tasks = None
+            if self._metadata_store is not None and self._metadata_store.durable:
                 self.leadership.take_leave()
                 with suppress(StorageFailed):
                     self.save()
@@ -453,9 +456,9 @@ class Server:
         self.metadata.endpoints.clear()
         self.metadata.away.clear()
         self._addresses.release()
-        if self._home is not None:
-            self._home.remove()
-            self._home = None
+        if self._metadata_store is not None:
+            self._metadata_store.remove()
+            self._metadata_store = None
 
     def save(self) -> None:
         """Keep the metadata on disk: now, or with the change that is under way. Raises StorageFailed; the metadata is
@@ -464,10 +467,10 @@ class Server:
             self._write()
 
     def _write(self) -> None:
-        if self._home is None:
+        if self._metadata_store is None:
             return
         try:
-            self._home.save(self.metadata, self._saved_producer_id)
+            self._metadata_store.save(self.metadata, self._saved_producer_id)
         except OSError as error:
             self._is_saved = False
             _LOG.error("%s; the metadata is not saved", explain(error))

@@ -33,11 +33,11 @@ FILE = "kafkalet.json"
 FORMAT = 1
 
 
-class HomeDamaged(Exception):
+class MetadataDamaged(Exception):
     """The metadata file of a data directory cannot be read. The text names the file and says why."""
 
 
-class Home:
+class MetadataStore:
     """The directory of a cluster. `durable` is False for a temporary one, where nothing is forced to the disk."""
 
     def __init__(self, data_dir: str | None) -> None:
@@ -93,7 +93,7 @@ class Home:
             with open(path, encoding="utf-8") as file:
                 saved = json.load(file)
             if saved["format"] != FORMAT:
-                raise HomeDamaged(f"{path}: format {_shown(saved['format'])} is not known, only {FORMAT} is")
+                raise MetadataDamaged(f"{path}: format {_shown(saved['format'])} is not known, only {FORMAT} is")
             image = MetadataImage(_text(saved["cluster_id"]))
             image.broker_config = {
                 None if node is None else _number(node): _texts(config) for node, config in saved["broker_config"]
@@ -107,9 +107,9 @@ class Home:
         except FileNotFoundError:
             return None
         except KeyError as error:
-            raise HomeDamaged(f"{path}: {error} is missing") from error
+            raise MetadataDamaged(f"{path}: {error} is missing") from error
         except (ValueError, TypeError, AttributeError, RecursionError, KafkaError) as error:
-            raise HomeDamaged(f"{path}: {error}") from error
+            raise MetadataDamaged(f"{path}: {error}") from error
 
 
 class Folder(NamedTuple):

@@ -24,7 +24,7 @@ from .node import Node
 _LOG = logging.getLogger(__name__)
 
 
-class Upkeep:
+class PeriodicTasks:
     """The periodic tasks of one cluster, between `start` and `stop`."""
 
     def __init__(self, nodes: dict[int, Node], leadership: Leadership, clock: Clock) -> None:

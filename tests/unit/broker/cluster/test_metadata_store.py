@@ -11,8 +11,8 @@ from kafkalet.broker.cluster.metadata_store import (
     FILE,
     MOST_MISSING_PARTITIONS,
     Folder,
-    Home,
-    HomeDamaged,
+    MetadataDamaged,
+    MetadataStore,
     take_in_folders,
 )
 
@@ -30,41 +30,41 @@ def image() -> MetadataImage:
     return made
 
 
-def test_a_temporary_home_goes_away() -> None:
-    home = Home(None)
-    Path(home.path, "something").write_text("x")
-    home.remove()
-    assert not os.path.exists(home.path)
+def test_a_temporary_store_goes_away() -> None:
+    store = MetadataStore(None)
+    Path(store.path, "something").write_text("x")
+    store.remove()
+    assert not os.path.exists(store.path)
 
 
 def test_two_temporary_homes_are_apart() -> None:
-    first, second = Home(None), Home(None)
+    first, second = MetadataStore(None), MetadataStore(None)
     assert first.path != second.path
     first.remove()
     second.remove()
 
 
-def test_a_temporary_home_keeps_no_metadata() -> None:
-    home = Home(None)
-    home.save(image(), 1000)
-    assert os.listdir(home.path) == []
-    home.remove()
+def test_a_temporary_store_keeps_no_metadata() -> None:
+    store = MetadataStore(None)
+    store.save(image(), 1000)
+    assert os.listdir(store.path) == []
+    store.remove()
 
 
-def test_a_durable_home_stays(tmp_path: Path) -> None:
-    home = Home(str(tmp_path / "data"))
-    home.remove()
+def test_a_durable_store_stays(tmp_path: Path) -> None:
+    store = MetadataStore(str(tmp_path / "data"))
+    store.remove()
     assert os.path.isdir(tmp_path / "data")
 
 
-def test_a_new_home_remembers_nothing(tmp_path: Path) -> None:
-    assert Home(str(tmp_path)).load() is None
+def test_a_new_store_remembers_nothing(tmp_path: Path) -> None:
+    assert MetadataStore(str(tmp_path)).load() is None
 
 
 def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
     saved = image()
-    Home(str(tmp_path)).save(saved, 3000)
-    loaded = Home(str(tmp_path)).load()
+    MetadataStore(str(tmp_path)).save(saved, 3000)
+    loaded = MetadataStore(str(tmp_path)).load()
     assert loaded is not None
     found, next_producer_id = loaded
     assert next_producer_id == 3000
@@ -87,30 +87,30 @@ def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
 
 
 def test_a_file_from_before_features_and_quotas_is_loaded(tmp_path: Path) -> None:
-    home = Home(str(tmp_path))
-    home.save(image(), 0)
+    store = MetadataStore(str(tmp_path))
+    store.save(image(), 0)
     saved = json.loads((tmp_path / FILE).read_text())
     for name in ("group_config", "client_metrics", "client_quotas", "features"):
         del saved[name]
     (tmp_path / FILE).write_text(json.dumps(saved))
-    loaded = home.load()
+    loaded = store.load()
     assert loaded is not None
     assert (loaded[0].client_quotas, loaded[0].feature_levels, loaded[0].feature_changes) == ({}, {}, 0)
 
 
-def test_one_broker_keeps_its_logs_in_the_home_itself(tmp_path: Path) -> None:
-    assert Home(str(tmp_path)).log_directory(1, brokers=1) == str(tmp_path)
+def test_one_broker_keeps_its_logs_in_the_data_directory_itself(tmp_path: Path) -> None:
+    assert MetadataStore(str(tmp_path)).log_directory(1, brokers=1) == str(tmp_path)
 
 
 def test_several_brokers_have_a_folder_each(tmp_path: Path) -> None:
-    assert Home(str(tmp_path)).log_directory(2, brokers=3) == str(tmp_path / "broker-2")
+    assert MetadataStore(str(tmp_path)).log_directory(2, brokers=3) == str(tmp_path / "broker-2")
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}", json.dumps({"format": 99})])
 def test_a_damaged_file_is_named(tmp_path: Path, content: str) -> None:
     (tmp_path / FILE).write_text(content)
-    with pytest.raises(HomeDamaged, match=FILE):
-        Home(str(tmp_path)).load()
+    with pytest.raises(MetadataDamaged, match=FILE):
+        MetadataStore(str(tmp_path)).load()
 
 
 # Folders
@@ -186,16 +186,16 @@ def test_folder_with_the_id_of_another_topic_is_left_alone() -> None:
 )
 def test_metadata_that_cannot_be_read_names_its_file_in_one_line(tmp_path: Path, text: str, reason: str) -> None:
     (tmp_path / FILE).write_text(text)
-    with pytest.raises(HomeDamaged, match=reason) as damaged:
-        Home(str(tmp_path)).load()
+    with pytest.raises(MetadataDamaged, match=reason) as damaged:
+        MetadataStore(str(tmp_path)).load()
     assert str(damaged.value).startswith(str(tmp_path / FILE))
     assert "\n" not in str(damaged.value)
 
 
 def test_metadata_that_is_no_text_names_its_file(tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(b"\xff\xfe{}")
-    with pytest.raises(HomeDamaged, match=FILE):
-        Home(str(tmp_path)).load()
+    with pytest.raises(MetadataDamaged, match=FILE):
+        MetadataStore(str(tmp_path)).load()
 
 
 @pytest.mark.parametrize(
@@ -221,23 +221,23 @@ def test_metadata_that_is_no_text_names_its_file(tmp_path: Path) -> None:
     ],
 )
 def test_value_that_no_broker_writes_is_damage(tmp_path: Path, path: list[str | int], value: object) -> None:
-    home = Home(str(tmp_path))
-    home.save(image(), 1000)
+    store = MetadataStore(str(tmp_path))
+    store.save(image(), 1000)
     saved = json.loads((tmp_path / FILE).read_text())
     place = saved
     for step in path[:-1]:
         place = place[step]
     place[path[-1]] = value
     (tmp_path / FILE).write_text(json.dumps(saved))
-    with pytest.raises(HomeDamaged, match=FILE):
-        home.load()
+    with pytest.raises(MetadataDamaged, match=FILE):
+        store.load()
 
 
 def test_topic_that_is_there_twice_is_damage(tmp_path: Path) -> None:
-    home = Home(str(tmp_path))
-    home.save(image(), 1000)
+    store = MetadataStore(str(tmp_path))
+    store.save(image(), 1000)
     saved = json.loads((tmp_path / FILE).read_text())
     saved["topics"] *= 2
     (tmp_path / FILE).write_text(json.dumps(saved))
-    with pytest.raises(HomeDamaged, match="topic t is there twice"):
-        home.load()
+    with pytest.raises(MetadataDamaged, match="topic t is there twice"):
+        store.load()
