@@ -86,6 +86,13 @@ def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
         }
 
 
+def test_file_has_a_line_for_each_topic(tmp_path: Path) -> None:
+    MetadataStore(str(tmp_path)).save(image(), 0)
+    lines = (tmp_path / FILE).read_text().splitlines()
+    topic = lines[lines.index('"topics": [') + 1]
+    assert json.loads(topic)["name"] == "t"
+
+
 def test_a_file_from_before_features_and_quotas_is_loaded(tmp_path: Path) -> None:
     store = MetadataStore(str(tmp_path))
     store.save(image(), 0)
