@@ -14,6 +14,7 @@ transactions/    the transaction coordinator
 quotas/          rates of clients, and how long they are muted
 config/          properties, and the rules in which releases differ
 seeding/         records from files
+regex/           regular expressions in RE2 syntax, for groups, transactions and client metrics
 
 server.py        the brokers of a cluster, and what they share; loop_host.py: in which event loop they run
 views.py         what users see of logs, groups and transactions

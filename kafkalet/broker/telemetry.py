@@ -20,7 +20,7 @@ from .cluster.metadata import MetadataImage
 from .config.client_metrics import DEFAULT_INTERVAL_MS, patterns
 from .config.release import Release
 from .context import Context
-from .groups.regex.automaton import Regex
+from .regex.automaton import Regex
 
 _LOG = logging.getLogger(__name__)
 

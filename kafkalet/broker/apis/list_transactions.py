@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 
 from kafkalet.broker.context import Context
-from kafkalet.broker.groups.regex.automaton import BadRegex, compile_regex
+from kafkalet.broker.regex.automaton import BadRegex, compile_regex
 from kafkalet.broker.transactions.metadata import BY_TITLE
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse

@@ -8,7 +8,7 @@ A broker without a receiver of metrics, as this one is, tells clients what is su
 throws it away.
 
 Kafka reads the patterns of `match` with java.util.regex, which can take exponential time. Here they are read in the
-syntax of RE2 (`groups/regex`), which covers what such patterns need; what only an engine that goes back can match is
+syntax of RE2 (`broker/regex`), which covers what such patterns need; what only an engine that goes back can match is
 refused: look-around, back-references, possessive repetitions.
 
 Source: org.apache.kafka.server.metrics.ClientMetricsConfigs.
@@ -16,7 +16,7 @@ Source: org.apache.kafka.server.metrics.ClientMetricsConfigs.
 
 from collections.abc import Iterator, Mapping
 
-from kafkalet.broker.groups.regex.automaton import BadRegex, Regex, compiling, finished
+from kafkalet.broker.regex.automaton import BadRegex, Regex, compiling, finished
 from kafkalet.properties import Declaration, InvalidProperty, Property, Type, as_text
 from kafkalet.protocol.errors import Code, KafkaError
 

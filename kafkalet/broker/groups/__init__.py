@@ -6,7 +6,6 @@
     classic/            groups whose members assign partitions among themselves (JoinGroup, SyncGroup)
     consumer/           groups that the broker assigns partitions to (ConsumerGroupHeartbeat, KIP-848)
     assignors/          the assignors of the broker: uniform and range
-    regex/              regular expressions in RE2 syntax
     offsets...          committed offsets, also those of open transactions
 
 A handler finds the shard of its group and does its work there.

@@ -15,8 +15,8 @@ from collections.abc import Generator
 from enum import Enum
 
 from kafkalet.broker.groups.assignors.java_order import grown, ordered, string_hash, with_capacity
-from kafkalet.broker.groups.regex.automaton import LONGEST_TOPIC_NAME, BadRegex, compiling, finished, in_turns
 from kafkalet.broker.quoting import quoted
+from kafkalet.broker.regex.automaton import LONGEST_TOPIC_NAME, BadRegex, compiling, finished, in_turns
 from kafkalet.broker.scheduling.work import Work, start
 from kafkalet.protocol.errors import Code, KafkaError
 

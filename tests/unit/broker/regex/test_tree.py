@@ -1,7 +1,7 @@
 import pytest
 
-from kafkalet.broker.groups.regex.classes import DIGIT, Characters, none_beyond
-from kafkalet.broker.groups.regex.tree import (
+from kafkalet.broker.regex.classes import DIGIT, Characters, none_beyond
+from kafkalet.broker.regex.tree import (
     BEGIN,
     EMPTY,
     MOST_STATES,

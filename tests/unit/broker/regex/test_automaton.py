@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from kafkalet.broker.groups.regex import automaton as regex_module
-from kafkalet.broker.groups.regex.automaton import LONGEST_TOPIC_NAME, BadRegex, compile_regex, compiling, finished
+from kafkalet.broker.regex import automaton as regex_module
+from kafkalet.broker.regex.automaton import LONGEST_TOPIC_NAME, BadRegex, compile_regex, compiling, finished
 from tests.effort import executed_lines
 
-VECTORS = json.loads((Path(__file__).parent.parent / "vectors" / "expressions.json").read_text())
+VECTORS = json.loads((Path(__file__).parent / "vectors" / "expressions.json").read_text())
 REFUSED = [(expression, reason) for expression, _, reason in VECTORS if isinstance(reason, str)]
 READ = [(expression, names, matched) for expression, names, matched in VECTORS if not isinstance(matched, str)]
 
