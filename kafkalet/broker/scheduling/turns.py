@@ -86,8 +86,7 @@ class Turns:
 
     def end(self, task: Task) -> None:
         """End the turn of `task`, which `begin` began."""
-        used_s = self.now_s() - self._began_s
-        task.virtual_s = self._start_s + min(used_s, CHARGE_S)
+        used_s = self._charge(task, self.now_s())
         self._used_s += used_s
         if used_s > ROUND_S:
             self.is_congested = True
@@ -108,8 +107,14 @@ class Turns:
 
     def queue_again(self, task: Task) -> None:
         """Let `task`, whose turn this is, or which this turn has begun, take another turn after it."""
-        task.virtual_s = self._start_s + min(self.now_s() - self._began_s, CHARGE_S)
+        self._charge(task, self.now_s())
         self.queue(task)
+
+    def _charge(self, task: Task, now_s: float) -> float:
+        """Charge `task` for the current turn. Return how long the turn has lasted, which may be more."""
+        used_s = now_s - self._began_s
+        task.virtual_s = self._start_s + (used_s if used_s < CHARGE_S else CHARGE_S)  # noqa: FURB136 - faster than min()
+        return used_s
 
     def _mark(self) -> None:
         """Find out whether all the time since the last mark belongs to one iteration of the loop.
@@ -148,7 +153,7 @@ class Turns:
             self.deadline_s = now_s + min(SLICE_S, max(SHORTEST_SLICE_S, CYCLE_S / (len(self._queue) + 1)))
             task.take_turn()
             now_s = self.now_s()
-            task.virtual_s = self._start_s + min(now_s - self._began_s, CHARGE_S)
+            self._charge(task, now_s)
         self.is_congested = bool(self._queue)
         if self._queue:
             self._schedule()
