@@ -304,41 +304,34 @@ class Log:
         return self._append(placed, origin)
 
     @storing
-    def append_built(self, records: bytes, transaction_version: int = 0) -> Appended:
+    def append_built(self, records: bytes, transaction_version: int = 0) -> int:
         """Put one batch at the end that a coordinator of this broker has built for just there, in the topic's format.
 
-        What it says of itself is taken for true, its checksum too; only its size is checked. Raises AppendRefused.
+        What it says of itself is taken for true, its checksum too; only its size is checked. Return the offset of its
+        last record. Raises AppendRefused.
         """
-        self.write_topic_id()
-        check_size(len(records), self.config)
-        check_segment_size(len(records), self.config)
-        batch = Batch(records)
-        last_offset = batch.last_offset
-        accepted = Accepted(
-            records, (batch,), batch.base_offset, last_offset, batch.max_timestamp, last_offset, NO_TIMESTAMP
-        )
-        return self._append(accepted, Origin.COORDINATOR, transaction_version)
-
-    def append_plain(self, records: bytes, last_offset: int, max_timestamp: int, leader_epoch: int) -> None:
-        """The same for a batch of no producer, without asking what only producers, a new epoch, a new segment or a
-        batch that is too large would make a difference to. Raises AppendRefused."""
-        local = self.local
-        config, active, size = local.config, local.segments.active, len(records)
-        try:
-            if (
-                size > config.max_message_bytes
-                or leader_epoch != self.epochs.latest_epoch
-                or not self._topic_id_is_written
-                or active.should_roll(config, size, max_timestamp, last_offset)
-            ):
-                self.append_built(records)
-                return
-            local.append(records, last_offset, max_timestamp, last_offset)
-        except OSError as error:
-            raise local.failures.answer(error) from error
+        local, batch = self.local, Batch(records)
+        config, active, size, last_offset = local.config, local.segments.active, len(records), batch.last_offset
+        if (
+            batch.has_producer_id
+            or size > config.max_message_bytes
+            or batch.leader_epoch != self.epochs.latest_epoch
+            or not self._topic_id_is_written
+            or active.should_roll(config, size, batch.max_timestamp, last_offset)
+        ):
+            self.write_topic_id()
+            check_size(size, config)
+            check_segment_size(size, config)
+            accepted = Accepted(
+                records, (batch,), batch.base_offset, last_offset, batch.max_timestamp, last_offset, NO_TIMESTAMP
+            )
+            return self._append(accepted, Origin.COORDINATOR, transaction_version).last_offset
+        # The rest of _append matters only to producers, a new epoch and a new segment.
+        local.append(records, last_offset, batch.max_timestamp, last_offset)
         self.producers.end_offset = last_offset + 1
         if last_offset + 1 - local.recovery_point >= config.flush_messages:
             self.flush()
+        return last_offset
 
     @storing
     def append_as_follower(self, records: Buffer) -> Appended:

@@ -176,22 +176,17 @@ class Partition:
             self.advance_high_watermark()
             self.changed(self)
 
-    def append_built(self, records: bytes, transaction_version: int = 0) -> Appended:
-        """Append a batch as the leader that a coordinator here has built as it is to lie in the log."""
-        appended = self.log_for(None).append_built(records, transaction_version)
-        self.advance_high_watermark()
-        self.changed(self)
-        return appended
-
-    def append_plain(self, records: bytes, last_offset: int, max_timestamp: int) -> None:
-        """The same for a batch of no producer, once it is known that enough replicas are in sync."""
+    def append_built(self, records: bytes, transaction_version: int = 0) -> int:
+        """Append a batch as the leader that a coordinator here has built as it is to lie in the log, once it is known
+        that enough replicas are in sync. Return the offset of its last record."""
         log = self.log_for(None)
-        log.append_plain(records, last_offset, max_timestamp, self.leader_epoch)
+        last_offset = log.append_built(records, transaction_version)
         if self.followers:
             self.advance_high_watermark()
         else:
             log.maybe_increment_high_watermark(log.log_end_metadata())
         self.changed(self)
+        return last_offset
 
     @property
     def has_enough_replicas(self) -> bool:

@@ -129,12 +129,8 @@ class StateLog:
             producer_epoch=producer_epoch,
             base_sequence=base_sequence,
         )
-        if as_built and producer_id == NO_PRODUCER:
-            last_offset = base_offset + count - 1
-            partition.append_plain(batch, last_offset, now_ms)
-            return last_offset
         if as_built:
-            return partition.append_built(batch).last_offset
+            return partition.append_built(batch)
         return partition.append(bytearray(batch), Origin.COORDINATOR).last_offset
 
     def read(self) -> Iterator[tuple[Batch, Sequence[Record]]]:

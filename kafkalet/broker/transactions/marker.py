@@ -81,7 +81,7 @@ def _append(partition: Partition, marker: Marker, now_ms: int) -> int:
         leader_epoch=partition.leader_epoch,
     )
     if as_built:
-        return partition.append_built(batch, marker.transaction_version).last_offset
+        return partition.append_built(batch, marker.transaction_version)
     return partition.append(bytearray(batch), Origin.COORDINATOR, marker.transaction_version).last_offset
 
 

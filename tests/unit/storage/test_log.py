@@ -72,22 +72,22 @@ def built(place: Place, *values: bytes, leader_epoch: int = 0) -> bytes:
 
 
 def put(place: Place, *values: bytes, leader_epoch: int = 0) -> None:
-    batch = built(place, *values, leader_epoch=leader_epoch)
-    place.log.append_plain(batch, place.log.log_end_offset + len(values) - 1, T0, leader_epoch)
+    last_offset = place.log.append_built(built(place, *values, leader_epoch=leader_epoch))
+    assert last_offset == place.log.log_end_offset - 1
 
 
 def test_a_batch_that_is_ready_lies_in_the_log_as_any_other(tmp_path: Path) -> None:
-    plain, checked = Place(tmp_path / "plain"), Place(tmp_path / "checked")
+    ready, checked = Place(tmp_path / "ready"), Place(tmp_path / "checked")
     for values in ((b"a",), (b"b", b"c"), (b"d" * 5000,), (b"e",)):
-        put(plain, *values)
-        checked.log.append_built(built(checked, *values))
-    assert content(plain.read(0)) == content(checked.read(0))
-    assert plain.log.log_end_offset == checked.log.log_end_offset == 5
-    assert plain.log.producers.end_offset == checked.log.producers.end_offset
-    plain.log.flush()
+        put(ready, *values)
+        checked.log.append_as_follower(built(checked, *values))
+    assert content(ready.read(0)) == content(checked.read(0))
+    assert ready.log.log_end_offset == checked.log.log_end_offset == 5
+    assert ready.log.producers.end_offset == checked.log.producers.end_offset
+    ready.log.flush()
     checked.log.flush()
     name = f"{0:020}.index"
-    assert plain.file(name).read_bytes() == checked.file(name).read_bytes()
+    assert ready.file(name).read_bytes() == checked.file(name).read_bytes()
 
 
 def test_a_batch_that_is_ready_may_begin_a_segment_and_an_epoch(small: Place) -> None:
