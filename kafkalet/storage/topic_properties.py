@@ -5,6 +5,7 @@ that have it, and the attribute of LogConfig that it affects. The order is the o
 """
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Unpack
 
 from kafkalet.properties import (
@@ -230,15 +231,12 @@ _ROWS = (
 
 TOPIC_PROPERTIES: Mapping[str, Declaration] = {row.name: row for row in _ROWS}
 
-_TABLES: dict[Version, PropertySet] = {}
 
-
+@cache
 def topic_properties(version: Version) -> PropertySet:
     """The properties a topic may have in the release of that version number, with their defaults."""
-    if version not in _TABLES:
-        declared = (row.in_release(version) for row in _ROWS)
-        _TABLES[version] = PropertySet(_with_formats_of(version, known) for known in declared if known is not None)
-    return _TABLES[version]
+    declared = (row.in_release(version) for row in _ROWS)
+    return PropertySet(_with_formats_of(version, known) for known in declared if known is not None)
 
 
 def _with_formats_of(version: Version, known: Property) -> Property:

@@ -13,6 +13,7 @@ TOPIC_DEFAULTS      properties that give topics their defaults (`log.segment.byt
 """
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, NamedTuple, Unpack, cast
 
 from kafkalet.properties import Check, Declaration, Options, Property, Type, Update, Value, Version, at_least
@@ -324,14 +325,9 @@ SYNONYMS: Mapping[str, tuple[TopicDefault, ...]] = {
 }
 """The same rows by the topic's property."""
 
-_IN_RELEASE: dict[Version, dict[str, Declaration]] = {}
 
-
-def topic_defaults_of(version: Version) -> dict[str, Declaration]:
+@cache
+def topic_defaults_of(version: Version) -> Mapping[str, Declaration]:
     """The rows of TOPIC_DEFAULTS that a release has, by their names."""
-    if version not in _IN_RELEASE:
-        topic = topic_properties(version)
-        _IN_RELEASE[version] = {
-            row.name: row.declaration(topic[row.topic]) for row in _TOPIC_DEFAULTS if row.topic in topic
-        }
-    return _IN_RELEASE[version]
+    topic = topic_properties(version)
+    return {row.name: row.declaration(topic[row.topic]) for row in _TOPIC_DEFAULTS if row.topic in topic}

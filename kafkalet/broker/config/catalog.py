@@ -4,6 +4,8 @@ Loaded when a caller names or describes properties without effect, and not befor
 """
 
 import re
+from collections.abc import Mapping
+from functools import cache
 
 from kafkalet.properties import Declaration, Version
 
@@ -14,19 +16,17 @@ from .without_effect import declarations
 _OF_LISTENER = re.compile(r"listener\.name\.[^.]*\.(?:[a-z0-9-]+\.)??(?=sasl|ssl|max|num|connections|principal)")
 
 _WITHOUT_EFFECT = declarations()
-_CATALOGS: dict[Version, dict[str, Declaration]] = {}
 
 
-def catalog(version: Version) -> dict[str, Declaration]:
+@cache
+def catalog(version: Version) -> Mapping[str, Declaration]:
     """All properties that a broker of that release describes, by name and in the order of their names."""
-    if version not in _CATALOGS:
-        known = {}
-        for row in (*_WITHOUT_EFFECT, *READ_AS_GIVEN.values(), *BROKER_PROPERTIES.values()):
-            if not row.is_hidden and (declared := row.in_release(version)) is not None:
-                known[row.name] = row._replace(declared=declared)
-        known.update(topic_defaults_of(version))
-        _CATALOGS[version] = dict(sorted(known.items()))
-    return _CATALOGS[version]
+    known = {}
+    for row in (*_WITHOUT_EFFECT, *READ_AS_GIVEN.values(), *BROKER_PROPERTIES.values()):
+        if not row.is_hidden and (declared := row.in_release(version)) is not None:
+            known[row.name] = row._replace(declared=declared)
+    known.update(topic_defaults_of(version))
+    return dict(sorted(known.items()))
 
 
 def known_property(name: str, version: Version) -> Declaration | None:

@@ -1,7 +1,5 @@
 """Which partition a key belongs to, as the Java producer decides it (`Utils.murmur2`, `BuiltInPartitioner`)."""
 
-from functools import lru_cache
-
 _SEED = 0x9747B28C
 _M = 0x5BD1E995
 _MASK = 0xFFFFFFFF
@@ -22,7 +20,6 @@ def murmur2(data: bytes) -> int:
     return h ^ h >> 15
 
 
-@lru_cache(maxsize=1 << 14)
 def partition_of(key: bytes, partitions: int) -> int:
     """The partition of a key in a topic of so many partitions (1 or more)."""
     return (murmur2(key) & 0x7FFFFFFF) % partitions

@@ -25,7 +25,6 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from operator import add
 from typing import Any, NamedTuple
 
@@ -238,7 +237,6 @@ def _timestamp(value: Any) -> int:
     raise _Bad(f"timestamp {json.dumps(value)} is neither milliseconds since 1970 nor ISO 8601")
 
 
-@lru_cache(maxsize=1 << 12)  # the times of a file tend to repeat
 def _of_text(text: str) -> int | None:
     text = text.strip()
     if text.isdecimal() and text.isascii():

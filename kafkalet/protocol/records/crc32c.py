@@ -13,6 +13,7 @@ right shift by e, and zero bytes in front of a message change nothing.
 `crc32c` is the fastest at hand, `BACKEND` its name; all take bytes, bytearray or a contiguous memoryview of bytes.
 """
 
+from functools import cache
 from itertools import pairwise
 from struct import unpack
 from typing import Protocol
@@ -200,24 +201,27 @@ def _multiply(a: int, b: int) -> int:
     return product
 
 
-_POWERS: list[list[int]] = []
-"""_POWERS[i][d] = x^(8 * d * 256^i) mod P, for the three bytes of a distance; made on first use."""
+@cache
+def _powers() -> list[list[int]]:
+    """_powers()[i][d] = x^(8 * d * 256^i) mod P, for the three bytes of a distance."""
+    powers = []
+    step = 0x00800000  # x^8
+    for _ in range(3):
+        row = [0x80000000]
+        for _ in range(255):
+            row.append(_multiply(row[-1], step))
+        powers.append(row)
+        step = _multiply(row[-1], step)
+    return powers
 
 
 def _shift(register: int, distance: int) -> int:
     """The register after `distance` more zero bytes: register * x^(8 * distance) mod P."""
-    if not _POWERS:
-        step = 0x00800000  # x^8
-        for _ in range(3):
-            row = [0x80000000]
-            for _ in range(255):
-                row.append(_multiply(row[-1], step))
-            _POWERS.append(row)
-            step = _multiply(row[-1], step)
+    powers = _powers()
     while distance >> 24:
-        register = _multiply(_POWERS[2][255], _multiply(_POWERS[2][1], register))
+        register = _multiply(powers[2][255], _multiply(powers[2][1], register))
         distance -= 1 << 24
-    for row in _POWERS:
+    for row in powers:
         if digit := distance & 255:
             register = _multiply(row[digit], register)
         distance >>= 8

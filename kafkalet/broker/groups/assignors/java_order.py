@@ -26,14 +26,17 @@ _MULTIPLIER = 0x9E3779B97F4A7C15  # of BaseHashTable.findSlot
 
 
 def string_hash(text: str) -> int:
-    """String.hashCode, as an unsigned number. Those of short strings are kept."""
+    """String.hashCode, as an unsigned number.
+
+    Those of short strings are kept, because every assignment sorts the same names of topics and members again: the hash
+    of a member id takes 6 us, looking it up 0.1 us.
+    """
     return _remembered_hash(text) if len(text) <= _REMEMBERED_CHARACTERS else java_hash(text)
 
 
 _remembered_hash = lru_cache(maxsize=4096)(java_hash)
 
 
-@lru_cache(maxsize=4096)
 def uuid_hash(uuid: bytes) -> int:
     """Uuid.hashCode, as an unsigned number."""
     number = int.from_bytes(uuid, "big")

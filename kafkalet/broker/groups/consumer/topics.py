@@ -73,6 +73,8 @@ def _topic_hash(metadata: MetadataImage, name: str) -> bytes:
 
 @lru_cache(maxsize=256)
 def _hash(topic_id: bytes, name: str, racks: tuple[tuple[str, ...], ...]) -> bytes:
+    """Kept, because a group computes it again for all of its topics when one of them changes: it takes 8 us for six
+    partitions, looking it up 0.1 us."""
     data = bytearray(_MAGIC)
     data += topic_id[7::-1] + topic_id[:7:-1] + _string(name) + _number(len(racks))
     for index, of_partition in enumerate(racks):
