@@ -52,6 +52,7 @@ def test_an_offset_outside_the_log_is_out_of_range_and_tells_no_offsets(broker: 
     said = broker.fetched(at(topic, offset))
     offsets = (said["high_watermark"], said["last_stable_offset"], said["log_start_offset"])
     assert (said["error_code"], offsets) == (Code.OFFSET_OUT_OF_RANGE, (-1, -1, -1))
+    assert (said["records"], said["aborted_transactions"]) == ([], None)
 
 
 def test_high_watermark_stable_offset_and_log_start_are_told(broker: Client) -> None:
@@ -77,7 +78,7 @@ def test_read_committed_has_a_list_of_aborted_transactions_even_if_it_is_empty(b
     assert broker.fetched(at(topic), isolation_level=1)["aborted_transactions"] == []
 
 
-@pytest.mark.parametrize("limit", [0, 1, BATCH - 1])
+@pytest.mark.parametrize("limit", [0, 1, BATCH - 1, BATCH])
 def test_the_first_batch_comes_whole_however_small_the_limits(broker: Client, limit: int) -> None:
     """FE-08, KIP-74; sarama#3538, redpanda#1532."""
     topic = broker.topic()
@@ -93,6 +94,7 @@ def test_only_the_first_partition_with_records_may_exceed_the_limits(broker: Cli
         broker.produced(topic, filled(1, 22), partition=partition)
     answer = broker.fetch(*(at(topic, 0, partition) for partition in range(3)), max_bytes=1)
     assert [len(p["records"]) for p in answer["responses"][0]["partitions"]] == [0, 1, 0]
+    assert [p["high_watermark"] for p in answer["responses"][0]["partitions"]] == [0, 1, 1]
 
 
 def test_behind_the_first_batch_records_are_cut_where_the_limit_falls(broker: Client) -> None:
@@ -173,6 +175,21 @@ def test_only_unknown_topics_are_answered_at_once(broker: Client) -> None:
     elapsed_ms, answer = broker.timed(at("there-is-no-such-topic"), max_wait_ms=20_000, min_bytes=1)
     assert elapsed_ms < 10_000
     assert codes(answer) == [Code.UNKNOWN_TOPIC_OR_PARTITION]
+
+
+def test_fetch_of_only_unknown_partition_is_answered_at_once(broker: Client) -> None:
+    """FE-41."""
+    elapsed_ms, answer = broker.timed(at(broker.topic(), 0, 77), max_wait_ms=20_000, min_bytes=1)
+    assert elapsed_ms < 10_000
+    assert codes(answer) == [Code.UNKNOWN_TOPIC_OR_PARTITION]
+
+
+def test_fetch_of_only_unknown_topic_id_is_answered_at_once(broker: Client) -> None:
+    """FE-41, KIP-516."""
+    unknown = {"topic_id": "00000000-0000-0000-0000-0000000000ff", "partitions": at("")["partitions"]}
+    elapsed_ms, answer = broker.timed(unknown, version=13, max_wait_ms=20_000, min_bytes=1)
+    assert elapsed_ms < 10_000
+    assert codes(answer) == [Code.UNKNOWN_TOPIC_ID]
 
 
 def test_min_bytes_is_at_most_max_bytes(broker: Client) -> None:

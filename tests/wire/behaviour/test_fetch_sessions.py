@@ -116,12 +116,14 @@ def test_another_epoch_than_the_next_is_refused_and_the_session_lives_on(broker:
     session = Session(broker, at(broker.topic()))
     refused = broker.fetch(session_id=session.id, session_epoch=epoch)
     assert (refused["error_code"], refused["responses"]) == (Code.INVALID_FETCH_SESSION_EPOCH, [])
+    assert refused["session_id"] == 0
     assert session.fetch()["error_code"] == 0
 
 
-def test_an_unknown_session_is_not_found(broker: Client) -> None:
+@pytest.mark.parametrize("session_id", [0, 123456789])
+def test_an_unknown_session_is_not_found(broker: Client, session_id: int) -> None:
     """FE-24."""
-    answer = broker.fetch(session_id=123456789, session_epoch=1)
+    answer = broker.fetch(session_id=session_id, session_epoch=1)
     assert (answer["error_code"], answer["session_id"]) == (Code.FETCH_SESSION_ID_NOT_FOUND, 0)
 
 

@@ -1,4 +1,8 @@
-"""Fetch: what ends a wait and what does not, what each version may be told, sessions, and fetches of replicas."""
+"""Fetch: what ends a wait, sessions whose requests wait, fetches of replicas, and how releases differ.
+
+These tests look into the broker (its purgatory, its clock, its log) or need several brokers. What one request to one
+broker shows is tested in tests/wire/behaviour, which also asks Apache Kafka; what a log returns in tests/unit/storage.
+"""
 
 from collections.abc import Iterator
 
@@ -6,9 +10,8 @@ import pytest
 
 from kafkalet.clock import ManualClock
 from kafkalet.protocol.errors import Code
-from tests.wire.brokers import Closed, NoAnswer, Plain, Wire, batch, fetched, on_the_wire, timed
+from tests.wire.brokers import Closed, NoAnswer, Plain, Wire, batch, fetched, on_the_wire
 
-NOWHERE = "00000000-0000-0000-0000-0000000000ff"
 NOTHING = {"high_watermark": -1, "last_stable_offset": -1, "log_start_offset": -1, "records": []}
 
 
@@ -69,12 +72,6 @@ def several(wire: Wire, offsets: dict[int, int], **more: int) -> Plain:
 # What ends a wait
 
 
-def test_a_produce_ends_a_wait(wire: Wire) -> None:
-    with wire.waiting("Fetch", 12, wire.fetch_body(wait_ms=60_000)) as receive:
-        wire.produce(batch(b"new"))
-        assert values(fetched(receive())) == ["new"]
-
-
 def test_too_few_bytes_do_not_end_a_wait(still: Wire) -> None:
     records = batch(b"a")
     with still.waiting("Fetch", 12, still.fetch_body(wait_ms=5000, min_bytes=2 * len(records))) as receive:
@@ -91,17 +88,6 @@ def test_when_the_time_is_up_there_is_what_there_is(still: Wire) -> None:
         assert waits(still)
         advance(still, 1)
         assert values(fetched(receive())) == ["a"]
-
-
-def test_the_bytes_of_all_partitions_count_together(wire: Wire) -> None:
-    records = batch(b"a")
-    body = several(wire, {0: 0, 1: 0}, wait_ms=60_000, min_bytes=2 * len(records))
-    with wire.waiting("Fetch", 12, body) as receive:
-        wire.produce(records, index=1)
-        assert waits(wire)
-        wire.produce(records, index=0)
-        [topic] = receive()["responses"]
-        assert [values(partition) for partition in topic["partitions"]] == [["a"], ["a"]]
 
 
 def test_a_partition_counts_no_more_than_it_may_give(still: Wire) -> None:
@@ -187,19 +173,8 @@ def test_an_unknown_partition_comes_last_and_does_not_end_a_wait(wire: Wire) -> 
     assert topic["partitions"][1]["aborted_transactions"] == []
 
 
-def test_an_unknown_partition_alone_is_answered_at_once(wire: Wire) -> None:
-    assert wire.fetch(index=77, wait_ms=60_000)["error_code"] == Code.UNKNOWN_TOPIC_OR_PARTITION
-
-
 def test_no_partition_at_all_is_answered_at_once(wire: Wire) -> None:
     assert wire.ask("Fetch", 12, {"max_wait_ms": 60_000, "min_bytes": 1, "session_epoch": -1})["responses"] == []
-
-
-def test_an_offset_out_of_range_ends_the_wait_of_its_neighbours(wire: Wire) -> None:
-    [topic] = wire.ask("Fetch", 12, several(wire, {0: 0, 1: 5}, wait_ms=60_000))["responses"]
-    assert [partition["error_code"] for partition in topic["partitions"]] == [Code.NONE, Code.OFFSET_OUT_OF_RANGE]
-    assert topic["partitions"][1]["aborted_transactions"] is None
-    assert {name: topic["partitions"][1][name] for name in NOTHING} == NOTHING
 
 
 def test_a_diverged_reader_is_told_at_once(wire: Wire) -> None:
@@ -209,27 +184,6 @@ def test_a_diverged_reader_is_told_at_once(wire: Wire) -> None:
 
 
 # Limits
-
-
-def test_the_first_batch_comes_whole_and_the_rest_as_it_fits(wire: Wire) -> None:
-    for index in range(3):
-        wire.produce(batch(b"x" * 1000), index=index)
-    body = several(wire, {1: 0, 0: 0, 2: 0}, max_bytes=100)
-    [topic] = wire.ask("Fetch", 12, body)["responses"]
-    assert [len(partition["records"]) for partition in topic["partitions"]] == [1, 0, 0]
-    assert [partition["high_watermark"] for partition in topic["partitions"]] == [1, 1, 1]
-
-
-def test_a_batch_that_is_cut_off_comes_only_behind_a_whole_one(wire: Wire) -> None:
-    one = len(batch(b"x" * 100))
-    for _ in range(2):
-        wire.produce(batch(b"x" * 100))
-    assert [len(wire.fetch(partition_max_bytes=size)["records"]) for size in (one, one + 30)] == [1, 2]
-
-
-def test_below_v3_limits_are_literal(wire: Wire) -> None:
-    wire.produce(batch(b"x" * 1000))
-    assert wire.fetch(version=2, partition_max_bytes=100)["records"] == []
 
 
 @pytest.mark.parametrize("limit", [{"partition_max_bytes": -1}, {"max_bytes": -1}], ids=["partition", "request"])
@@ -246,27 +200,6 @@ def test_the_broker_has_a_limit_too() -> None:
         assert len(whole) == 2
 
 
-# Topic ids
-
-
-def test_an_id_nobody_has_is_unknown_and_echoed(wire: Wire) -> None:
-    [topic] = wire.ask("Fetch", 13, wire.fetch_body(version=13, topic_id=NOWHERE, wait_ms=60_000))["responses"]
-    assert topic["topic_id"] == NOWHERE
-    assert topic["partitions"][0]["error_code"] == Code.UNKNOWN_TOPIC_ID
-
-
-def test_a_topic_that_was_made_anew_has_another_id(wire: Wire) -> None:
-    old = wire.cluster.server.metadata.topics["t"].topic_id.hex()
-    wire.cluster.delete_topic("t")
-    wire.cluster.create_topic("t", 1)
-    assert wire.fetch(version=13, topic_id=old)["error_code"] == Code.UNKNOWN_TOPIC_ID
-
-
-def test_a_known_id_with_an_unknown_partition(wire: Wire) -> None:
-    topic_id = wire.cluster.server.metadata.topics["t"].topic_id.hex()
-    assert wire.fetch(version=13, topic_id=topic_id, index=9)["error_code"] == Code.UNKNOWN_TOPIC_OR_PARTITION
-
-
 # Sessions
 
 
@@ -278,14 +211,6 @@ def session(wire: Wire, number: int, epoch: int, *offsets: int, version: int = 1
 
 def told(answer: Plain) -> list[int]:
     return [partition["partition_index"] for topic in answer["responses"] for partition in topic["partitions"]]
-
-
-def test_a_session_tells_what_changed(wire: Wire) -> None:
-    opened = session(wire, 0, 0, 0, 0)
-    assert (opened["session_id"] > 0, told(opened)) == (True, [0, 1])
-    assert told(session(wire, opened["session_id"], 1)) == []
-    wire.produce(batch(b"a"), index=1)
-    assert told(session(wire, opened["session_id"], 2)) == [1]
 
 
 def test_a_waiting_session_is_woken_by_any_of_its_partitions(wire: Wire) -> None:
@@ -308,27 +233,6 @@ def test_what_is_forgotten_does_not_wake_a_session(wire: Wire) -> None:
         assert told(receive()) == [0]
 
 
-@pytest.mark.parametrize(
-    ("number", "epoch", "code"),
-    [
-        (0, 1, Code.FETCH_SESSION_ID_NOT_FOUND),
-        (12345, 1, Code.FETCH_SESSION_ID_NOT_FOUND),
-        (None, 2, Code.INVALID_FETCH_SESSION_EPOCH),
-    ],
-)
-def test_a_request_out_of_step_is_refused_as_a_whole(wire: Wire, number: int | None, epoch: int, code: Code) -> None:
-    opened = session(wire, 0, 0, 0)["session_id"]
-    answer = session(wire, opened if number is None else number, epoch)
-    assert (answer["error_code"], answer["session_id"], answer["responses"]) == (code, 0, [])
-    assert session(wire, opened, 1)["error_code"] == Code.NONE
-
-
-def test_a_session_by_name_is_not_continued_by_id(wire: Wire) -> None:
-    number = session(wire, 0, 0, 0)["session_id"]
-    assert session(wire, number, 1, version=13)["error_code"] == Code.FETCH_SESSION_TOPIC_ID_ERROR
-    assert session(wire, number, 1)["error_code"] == Code.NONE
-
-
 def test_a_topic_deleted_in_a_session_is_told_as_an_error_each_time(wire: Wire) -> None:
     number = session(wire, 0, 0, 0)["session_id"]
     wire.cluster.delete_topic("t")
@@ -346,13 +250,6 @@ def test_sessions_have_a_limit() -> None:
 
 
 # Isolation
-
-
-@pytest.mark.parametrize(("isolation", "aborted"), [(0, None), (1, [])])
-def test_only_read_committed_has_a_list_of_aborted_transactions(
-    wire: Wire, isolation: int, aborted: list[Plain] | None
-) -> None:
-    assert wire.fetch(isolation_level=isolation)["aborted_transactions"] == aborted
 
 
 @pytest.mark.parametrize(("release", "records"), [("3.9", None), ("4.4", [])])
@@ -450,20 +347,7 @@ def test_a_consumer_is_sent_to_the_replica_of_its_rack() -> None:
         assert values(wire.fetch(version=12, rack_id="b", node=2)) == ["a"]
 
 
-# Every version
-
-
-@pytest.mark.parametrize("version", range(19))
-def test_every_version_brings_the_records(wire: Wire, version: int) -> None:
-    wire.produce(timed(1000, 2000))
-    named = {"topic_id": topic_id_of(wire)} if version >= 13 else {}
-    answer = wire.fetch(version=version, **named)
-    found = [record for entry in answer["records"] for record in entry.get("records", [entry])]
-    assert len(found) == 2
-    assert {entry["magic"] for entry in answer["records"]} == {0 if version < 2 else 1 if version < 4 else 2}
-    assert answer.get("last_stable_offset", 2) == answer["high_watermark"] == 2
-    assert ("log_start_offset" in answer) == (version >= 5)
-    assert ("preferred_read_replica" in answer) == (version >= 11)
+# A broker that stops
 
 
 def test_a_fetch_that_waits_when_its_broker_stops_loses_its_connection() -> None:

@@ -5,11 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from kafkalet.protocol.errors import Code
-from kafkalet.protocol.records.build import build_batch, build_message_set, numbered
+from kafkalet.protocol.records.build import build_message_set, numbered
 from kafkalet.protocol.records.codecs import Codec
-from tests.wire.brokers import Plain, Wire, batch, fetched, on_the_wire, timed
-
-MAGIC = {0: 0, 1: 0, 2: 1, 3: 1, 4: 2, 11: 2}
+from tests.wire.brokers import Wire, batch, fetched, on_the_wire
 
 
 @pytest.fixture(scope="module")
@@ -29,24 +27,6 @@ def wire(shared: Wire) -> Wire:
 def with_config(wire: Wire, **config: str) -> None:
     wire.cluster.delete_topic("t")
     wire.cluster.create_topic("t", 1, config={name.replace("_", "."): value for name, value in config.items()})
-
-
-def records(answer: Plain) -> list[Plain]:
-    return [record for entry in answer["records"] for record in entry.get("records", [entry])]
-
-
-@pytest.mark.parametrize(("version", "magic"), MAGIC.items())
-def test_each_version_gets_the_format_it_can_read(wire: Wire, version: int, magic: int) -> None:
-    wire.produce(timed(1000, 2000))
-    answer = wire.fetch(version=version)
-    assert {entry["magic"] for entry in answer["records"]} == {magic}
-    assert [record.get("ts") for record in records(answer)] == ([None, None] if magic == 0 else [1000, 2000])
-
-
-def test_headers_vanish(wire: Wire) -> None:
-    wire.produce(bytearray(build_batch(numbered([(1000, b"k", b"v", (("h", b"x"),))]))))
-    [record] = records(wire.fetch(version=3))
-    assert (record["key"], record["value"], record.get("headers")) == ("k", "v", None)
 
 
 def test_uncompressed_records_below_the_offset_are_left_out(wire: Wire) -> None:
