@@ -142,6 +142,11 @@ class Serving:
         self.clients.append(client)
         return client
 
+    async def turns(self, count: int = 50) -> None:
+        """Let the loop take so many turns; in each it reads what has come on every connection it watches."""
+        for _ in range(count):
+            await asyncio.sleep(0)
+
     async def settles(self, condition: Callable[[], bool], turns: int = 2000) -> bool:
         """Whether a condition comes true within so many turns of the loop (a millisecond each)."""
         for _ in range(turns):

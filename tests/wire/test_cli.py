@@ -410,6 +410,7 @@ def test_a_signal_ends_a_load(tmp_path: Path) -> None:
     path.write_text('{"key": "k", "value": "v"}\n' * 500_000)
     with serving("--load", f"t={path}", environment={"TMPDIR": str(tmp_path)}) as process:
         while not list(tmp_path.glob("kafkalet-*")):
+            assert process.poll() is None
             time.sleep(0.01)
         process.terminate()
         out, _ = process.communicate(timeout=10)

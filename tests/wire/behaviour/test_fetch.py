@@ -6,7 +6,9 @@ from kafkalet.protocol.errors import Code
 
 from .client import Client, at, batch, codes, filled, partitions, values
 
-WAIT_MS = 600
+WAIT_MS = 200
+TICK_MS = 2  # Kafka's timer (SystemTimer) and ours count in milliseconds: a wait may end one early
+FOREVER_MS = 600_000  # longer than a client of these tests waits for an answer
 BATCH = 90  # bytes of a batch of one record with a value of 22
 
 
@@ -111,33 +113,32 @@ def test_partitions_are_answered_in_the_order_asked(broker: Client) -> None:
     assert partitions(broker.fetch(*wanted)) == [(two, 0), (one, 1), (one, 0)]
 
 
-def test_without_a_wait_the_answer_comes_at_once(broker: Client) -> None:
+def test_fetch_with_max_wait_of_zero_is_answered_without_records(broker: Client) -> None:
     """FE-01."""
-    elapsed_ms, answer = broker.timed(at(broker.topic()), max_wait_ms=0, min_bytes=1)
-    assert codes(answer) == [0]
-    assert elapsed_ms < WAIT_MS
+    said = broker.fetched(at(broker.topic()), max_wait_ms=0, min_bytes=1)
+    assert (said["error_code"], said["records"]) == (0, [])
 
 
 def test_with_nothing_to_read_the_wait_is_waited_out(broker: Client) -> None:
     """FE-01."""
     elapsed_ms, answer = broker.timed(at(broker.topic()), max_wait_ms=WAIT_MS, min_bytes=1)
     assert codes(answer) == [0]
-    assert elapsed_ms >= 0.97 * WAIT_MS
+    assert elapsed_ms > WAIT_MS - TICK_MS
 
 
 def test_min_bytes_of_none_does_not_wait(broker: Client) -> None:
-    elapsed_ms, _ = broker.timed(at(broker.topic()), max_wait_ms=5000, min_bytes=0)
-    assert elapsed_ms < 5000
+    said = broker.fetched(at(broker.topic()), max_wait_ms=FOREVER_MS, min_bytes=0)
+    assert (said["error_code"], said["records"]) == (0, [])
 
 
 def test_a_waiting_fetch_is_woken_by_a_produce(broker: Client) -> None:
     """FE-02, DelayedFetch case G; emqx#16961."""
     topic = broker.topic()
     connection = broker.connection("waiting")
-    sent = connection.send("Fetch", 12, broker.fetching(at(topic), max_wait_ms=20_000, min_bytes=1))
+    sent = connection.send("Fetch", 12, broker.fetching(at(topic), max_wait_ms=FOREVER_MS, min_bytes=1))
     assert not connection.has_answer(sent, 0.1)
     broker.produced(topic, batch(10, value="now"))
-    answer = connection.receive(sent, 15)
+    answer = connection.receive(sent)
     assert values(answer["responses"][0]["partitions"][0]) == ["now"]
 
 
@@ -145,20 +146,19 @@ def test_a_waiting_fetch_is_not_woken_by_too_little(broker: Client) -> None:
     """FE-05: bytes are counted over all partitions."""
     topic = broker.topic(2)
     connection = broker.connection("waiting")
-    body = broker.fetching(at(topic), at(topic, 0, 1), max_wait_ms=20_000, min_bytes=2 * BATCH)
+    body = broker.fetching(at(topic), at(topic, 0, 1), max_wait_ms=FOREVER_MS, min_bytes=2 * BATCH)
     sent = connection.send("Fetch", 12, body)
     broker.produced(topic, filled(1, 22))
     assert not connection.has_answer(sent, 0.2)
     broker.produced(topic, filled(2, 22), partition=1)
-    assert [len(p["records"]) for p in connection.receive(sent, 15)["responses"][0]["partitions"]] == [1, 1]
+    assert [len(p["records"]) for p in connection.receive(sent)["responses"][0]["partitions"]] == [1, 1]
 
 
 @pytest.mark.parametrize("offset", [-1, 9])
 def test_an_error_in_a_partition_ends_the_wait(broker: Client, offset: int) -> None:
     """FE-01, ReplicaManager.fetchMessages."""
     topic = broker.topic(2)
-    elapsed_ms, answer = broker.timed(at(topic, 0, 1), at(topic, offset), max_wait_ms=20_000, min_bytes=1)
-    assert elapsed_ms < 10_000
+    answer = broker.fetch(at(topic, 0, 1), at(topic, offset), max_wait_ms=FOREVER_MS, min_bytes=1)
     assert codes(answer) == [0, Code.OFFSET_OUT_OF_RANGE]
 
 
@@ -166,29 +166,26 @@ def test_an_unknown_topic_beside_an_idle_partition_does_not_end_the_wait(broker:
     """FE-40, KafkaApis.handleFetchRequest: it was sorted out before anything is read."""
     wanted = [at("there-is-no-such-topic"), at(broker.topic())]
     elapsed_ms, answer = broker.timed(*wanted, max_wait_ms=WAIT_MS, min_bytes=1)
-    assert elapsed_ms >= 0.97 * WAIT_MS
+    assert elapsed_ms > WAIT_MS - TICK_MS
     assert sorted(codes(answer)) == [0, Code.UNKNOWN_TOPIC_OR_PARTITION]
 
 
 def test_only_unknown_topics_are_answered_at_once(broker: Client) -> None:
     """FE-41."""
-    elapsed_ms, answer = broker.timed(at("there-is-no-such-topic"), max_wait_ms=20_000, min_bytes=1)
-    assert elapsed_ms < 10_000
+    answer = broker.fetch(at("there-is-no-such-topic"), max_wait_ms=FOREVER_MS, min_bytes=1)
     assert codes(answer) == [Code.UNKNOWN_TOPIC_OR_PARTITION]
 
 
 def test_fetch_of_only_unknown_partition_is_answered_at_once(broker: Client) -> None:
     """FE-41."""
-    elapsed_ms, answer = broker.timed(at(broker.topic(), 0, 77), max_wait_ms=20_000, min_bytes=1)
-    assert elapsed_ms < 10_000
+    answer = broker.fetch(at(broker.topic(), 0, 77), max_wait_ms=FOREVER_MS, min_bytes=1)
     assert codes(answer) == [Code.UNKNOWN_TOPIC_OR_PARTITION]
 
 
 def test_fetch_of_only_unknown_topic_id_is_answered_at_once(broker: Client) -> None:
     """FE-41, KIP-516."""
     unknown = {"topic_id": "00000000-0000-0000-0000-0000000000ff", "partitions": at("")["partitions"]}
-    elapsed_ms, answer = broker.timed(unknown, version=13, max_wait_ms=20_000, min_bytes=1)
-    assert elapsed_ms < 10_000
+    answer = broker.fetch(unknown, version=13, max_wait_ms=FOREVER_MS, min_bytes=1)
     assert codes(answer) == [Code.UNKNOWN_TOPIC_ID]
 
 
@@ -196,17 +193,16 @@ def test_min_bytes_is_at_most_max_bytes(broker: Client) -> None:
     """FE-07; apache/kafka#7595."""
     topic = broker.topic()
     broker.produced(topic, filled(1, 22))
-    elapsed_ms, _ = broker.timed(at(topic), max_wait_ms=20_000, min_bytes=10_000, max_bytes=BATCH)
-    assert elapsed_ms < 10_000
+    said = broker.fetched(at(topic), max_wait_ms=FOREVER_MS, min_bytes=10_000, max_bytes=BATCH)
+    assert len(said["records"]) == 1
 
 
 def test_an_offset_in_an_older_segment_is_answered_at_once(broker: Client) -> None:
     """FE-06, DelayedFetch case F."""
     topic = broker.topic(segment_bytes=1 << 20)
     broker.produced(topic, filled(1, 600_000), filled(2, 600_000))
-    elapsed_ms, answer = broker.timed(at(topic, 0, 0, 5_000_000), max_wait_ms=20_000, min_bytes=4_000_000)
-    assert elapsed_ms < 10_000
-    assert len(answer["responses"][0]["partitions"][0]["records"]) == 1
+    said = broker.fetched(at(topic, 0, 0, 5_000_000), max_wait_ms=FOREVER_MS, min_bytes=4_000_000)
+    assert len(said["records"]) == 1
 
 
 @pytest.mark.parametrize(("epoch", "code"), [(-1, 0), (0, 0), (1, Code.UNKNOWN_LEADER_EPOCH)])
