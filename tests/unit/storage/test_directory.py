@@ -210,7 +210,9 @@ def test_what_was_to_be_deleted_is_deleted_by_the_next_start(tmp_path: Path, ope
 
 def test_a_clean_stop_finishes_deletions(tmp_path: Path) -> None:
     place = Place(tmp_path / "data")
+    place.append(1)
     place.directory.delete("t", 0)
+    assert [name for name in names(place.path) if name.endswith("-delete")]
     place.directory.close()
     assert not [name for name in names(place.path) if name.endswith("-delete")]
 

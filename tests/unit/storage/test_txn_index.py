@@ -127,10 +127,13 @@ def test_an_entry_of_a_later_version_is_not_understood(files: Files, path: str) 
         list(index)
 
 
-def test_a_flush_reaches_the_disk(path: str) -> None:
+def test_a_flush_reaches_the_disk(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
     files = Files(durable=True)
     index_at(files, path, FIRST).flush()
     files.close()
+    assert len(synced) == 1
 
 
 def test_the_file_goes_with_its_index_and_may_come_again(files: Files, path: str) -> None:

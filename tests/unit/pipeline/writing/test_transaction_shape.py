@@ -57,6 +57,7 @@ def test_an_aborted_transaction_is_stable_up_to_the_next_open_one() -> None:
             first = open_since.pop(step.state.producer_id)
             stable = min(open_since.values(), default=step.offset + 1)
             assert step.aborted == Aborted(step.state.producer_id, first, step.offset, stable)
+    assert any(not isinstance(step, Stamp) for step in steps)
 
 
 def test_without_a_share_of_transactions_producers_are_idempotent(tmp_path: Path) -> None:

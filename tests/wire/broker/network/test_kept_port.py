@@ -25,9 +25,10 @@ def test_nobody_else_can_take_it_until_it_is_released() -> None:
 
 
 def test_clients_are_refused() -> None:
-    kept = KeptPort("127.0.0.1", free_port())
+    port = free_port()
+    kept = KeptPort("127.0.0.1", port)
     with socket.socket() as client, pytest.raises(ConnectionRefusedError):
-        client.connect(kept._socket.getsockname())
+        client.connect(("127.0.0.1", port))
     kept.release()
 
 
@@ -35,6 +36,8 @@ def test_a_port_that_cannot_be_had_is_not_kept() -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
-        kept = KeptPort("127.0.0.1", other.getsockname()[1])
-        kept.release()
-        other.close()
+        port = other.getsockname()[1]
+        kept = KeptPort("127.0.0.1", port)
+    with socket.socket() as another:
+        another.bind(("127.0.0.1", port))
+    kept.release()
