@@ -25,18 +25,18 @@ def build(batch: dict[str, Any], to_bytes: Callable[[Any], bytes | None]) -> byt
     for n, record in enumerate(records):
         offset = 0 if batch.get("inner_offsets") == "zero" else n
         pair = to_bytes(record.get("key")), to_bytes(record.get("value"))
-        messages.append(_message(offset, magic, append, record["ts"], *pair, changed if plain else {}))
+        messages.append(message(offset, magic, append, record["ts"], *pair, changed if plain else {}))
     if not plain:
         value = codecs.compress(codec, b"".join(messages))
         attributes = codecs.NAMES.index(codec) | append
         last = 0 if batch.get("inner_offsets") == "zero" else len(records) - 1
         times = [record["ts"] for record in records]
-        messages = [_message(last, magic, attributes, max(times, default=-1), None, value, changed)]
+        messages = [message(last, magic, attributes, max(times, default=-1), None, value, changed)]
     data = b"".join(messages)
     return data[: -changed["truncate"] or None] if "truncate" in changed else data
 
 
-def _message(
+def message(
     offset: int, magic: int, attributes: int, ts: int, key: bytes | None, value: bytes | None, changed: dict[str, Any]
 ) -> bytes:
     stamp = struct.pack(">q", changed.get("ts", ts)) if magic else b""

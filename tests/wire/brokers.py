@@ -11,6 +11,7 @@ from typing import Any
 import kafkalet
 from kafkalet.embedded import Cluster
 from kafkalet.protocol.records.build import build_batch, numbered
+from kafkalet.storage.log import Log
 from tests.recorded.wire import Closed, Connection, NoAnswer
 
 __all__ = ["Closed", "NoAnswer", "Plain", "Wire", "batch", "on_the_wire", "timed"]
@@ -65,6 +66,10 @@ class Wire:
         deadline = time.monotonic() + PATIENCE_S
         while not self.cluster.server.call(condition):
             assert time.monotonic() < deadline, "that never came true"
+
+    def log(self, topic: str = "t", index: int = 0) -> Log:
+        """The log of the leader, to be used in the loop of the brokers."""
+        return self.cluster.server.leadership.leader_of(topic, index).log
 
     # Produce
 

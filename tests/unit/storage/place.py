@@ -57,6 +57,12 @@ class Place:
     def names(self) -> list[str]:
         return sorted(path.name for path in Path(self.log.directory).iterdir())
 
+    def overwrite(self, position: int, data: bytes, segment: int = 0) -> None:
+        """Damage the file of a segment behind the back of the log."""
+        with open(self.file(f"{segment:020d}.log"), "r+b") as file:
+            file.seek(position)
+            file.write(data)
+
     def append(self, *records: dict[str, Any] | int, visible: bool = True, **fields: Any) -> Appended:
         """Append one batch; numbers are milliseconds after T0. See `produced` for the fields."""
         appended = self.log.append_as_leader(produced(*records, **fields), 0)

@@ -239,7 +239,7 @@ def test_the_place_of_a_transaction_that_was_read_from_a_snapshot_is_looked_up(p
 def test_damage_is_not_taken_for_an_unknown_place(place: Place) -> None:
     place.append(1)
     place.append(2)
-    place.log.segments.active._file.write(bytes(12), 0)
+    place.overwrite(0, bytes(12))
     with pytest.raises(KafkaError) as refused:
         place.log.offset_metadata(1)
     assert refused.value.code is Code.CORRUPT_MESSAGE

@@ -142,7 +142,7 @@ def test_message_sets_are_checked_like_batches() -> None:
 def test_a_message_inside_a_wrapper_has_its_own_checksum() -> None:
     inner = bytearray(message_set(1, 0))
     inner[-1] ^= 1
-    wrapper = message_sets._message(0, 1, Codec.GZIP, T0, None, codecs.compress("gzip", bytes(inner)), {})
+    wrapper = message_sets.message(0, 1, Codec.GZIP, T0, None, codecs.compress("gzip", bytes(inner)), {})
     assert refused(wrapper).code == Code.CORRUPT_MESSAGE
 
 

@@ -153,7 +153,7 @@ def test_an_entry_that_was_not_written_whole_is_cut_off(place: Place, left: int)
     place.append(1)
     size = place.log.size_bytes
     place.append(2)
-    place.log.segments.active._file.truncate(size + left if left > 0 else 2 * size - 1)
+    os.truncate(place.file("00000000000000000000.log"), size + left if left > 0 else 2 * size - 1)
     place.crash()
     assert (place.log.log_end_offset, place.log.size_bytes) == (1, size)
     assert place.append(3).first_offset == 1
@@ -163,7 +163,7 @@ def test_a_damaged_entry_and_all_behind_it_are_cut_off(place: Place, caplog: pyt
     for number in range(4):
         place.append(number)
     size = place.log.size_bytes // 4
-    place.log.segments.active._file.write(b"\xff", 2 * size + 65)
+    place.overwrite(2 * size + 65, b"\xff")
     place.crash()
     assert four(place.log) == (0, 0, 0, 2)
     assert place.log.size_bytes == 2 * size
@@ -174,16 +174,14 @@ def test_a_damaged_entry_and_all_behind_it_are_cut_off(place: Place, caplog: pyt
 def test_zeros_behind_the_last_entry_are_cut_off(place: Place) -> None:
     place.append(1)
     size = place.log.size_bytes
-    place.log.segments.active._file.write(bytes(5000), size)
+    place.overwrite(size, bytes(5000))
     place.crash()
     assert (place.log.log_end_offset, place.log.size_bytes) == (1, size)
 
 
 def test_segments_behind_a_damaged_one_go(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     place = filled(tmp_path)
-    segment = place.log.segments.get(2)
-    assert segment is not None
-    segment._file.write(b"\xff", 65)
+    place.overwrite(65, b"\xff", segment=2)
     place.log.local.recovery_point = 0
     place.directory.checkpoint()
     place.crash()
@@ -220,7 +218,7 @@ def test_the_recovery_point_is_not_raised_by_a_recovery(tmp_path: Path) -> None:
 def test_a_segment_whose_offsets_fall_is_emptied(place: Place, caplog: pytest.LogCaptureFixture) -> None:
     place.append(1)
     sent = b"".join(with_epoch(logged(offset), 0) for offset in (5, 3, 2))
-    place.log.segments.active._file.write(sent, 0)
+    place.overwrite(0, sent)
     place.crash()
     assert "can not be recovered" in caplog.text
     assert (place.log.log_end_offset, place.log.size_bytes) == (0, 0)
@@ -228,7 +226,7 @@ def test_a_segment_whose_offsets_fall_is_emptied(place: Place, caplog: pytest.Lo
 
 def test_an_offset_too_far_from_its_segment_is_not_opened(place: Place) -> None:
     place.append(1)
-    place.log.segments.active._file.write(with_epoch(logged(2**31), 0), 0)
+    place.overwrite(0, with_epoch(logged(2**31), 0))
     with pytest.raises(StorageFailed, match=r"00000000000000000000\.log holds offset 2147483648 at 0"):
         place.crash()
 

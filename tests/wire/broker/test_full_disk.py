@@ -264,7 +264,7 @@ def test_markers_that_could_not_be_written_are_written_later(wire: Wire, disk: F
     records = batch(b"x", producer_id=body["producer_id"], producer_epoch=0, base_sequence=0, is_transactional=True)
     assert wire.produce(records, transactional_id="g")["error_code"] == 0
 
-    path = Path(wire.cluster.log("t", 0)._log.directory)
+    path = Path(wire.log().directory)
     disk.fail_on(path.name)
     assert one(wire.ask("EndTxn", 1, body)) == Code.NONE
     disk.heal()

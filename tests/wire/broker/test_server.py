@@ -368,9 +368,8 @@ def test_what_the_new_leader_never_had_is_truncated(cluster: kafkalet.Cluster) -
     cluster.start_broker(old)
     log = cluster.server.nodes[old].partitions["t", 0].log
     assert (log.log_end_offset, log.high_watermark) == (2, 2)
-    assert [entry.epoch for entry in log.epochs.entries] == [
-        entry.epoch for entry in cluster.log("t")._log.epochs.entries
-    ]
+    leading = cluster.server.leadership.leader_of("t", 0).log
+    assert [entry.epoch for entry in log.epochs.entries] == [entry.epoch for entry in leading.epochs.entries]
 
 
 def test_a_reader_from_before_the_truncation_is_told_where_it_diverged(cluster: kafkalet.Cluster, wire: Wire) -> None:

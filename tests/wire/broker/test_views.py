@@ -44,7 +44,7 @@ def test_it_shows_its_offsets_where_it_is_printed(broker: kafkalet.Broker) -> No
 def test_segments_come_with_base_offset_size_and_largest_timestamp(broker: kafkalet.Broker) -> None:
     first, second = timed(1000, 5000), timed(3000)
     broker.produce("t", 0, first)
-    broker.server.call(lambda: broker.log("t", 0)._log.roll())
+    broker.server.call(broker.server.leadership.leader_of("t", 0).log.roll)
     broker.produce("t", 0, second)
     assert broker.log("t", 0).segments == [SegmentView(0, len(first), 5000), SegmentView(2, len(second), 3000)]
 
@@ -55,7 +55,7 @@ def test_a_segment_without_records_has_no_timestamp(broker: kafkalet.Broker) -> 
 
 def test_batches_are_those_on_disk_across_segments(broker: kafkalet.Broker) -> None:
     broker.produce("t", 0, batch(b"a", b"b"))
-    broker.server.call(lambda: broker.log("t", 0)._log.roll())
+    broker.server.call(broker.server.leadership.leader_of("t", 0).log.roll)
     broker.produce("t", 0, batch(b"c"))
     found = broker.log("t", 0).batches
     assert [(entry.base_offset, entry.last_offset) for entry in found] == [(0, 1), (2, 2)]

@@ -36,7 +36,7 @@ def test_a_producer_that_was_silent_for_long_is_forgotten() -> None:
     with kafkalet.Broker(topics=["t"], clock=clock, config={"producer.id.expiration.ms": "60000"}) as broker:
         records = [Record(0, clock.now_ms(), None, b"v", ())]
         broker.produce("t", 0, build_batch(records, producer_id=7, producer_epoch=0, base_sequence=0))
-        producers = broker.log("t")._log.producers
+        producers = broker.server.leadership.leader_of("t", 0).log.producers
         assert producers.entry(7) is not None
         broker.server.call(lambda: clock.advance(400_000))
         assert producers.entry(7) is None
@@ -70,7 +70,7 @@ def test_logs_are_flushed_when_they_were_not_for_flush_ms(tmp_path: Path) -> Non
     config = {"log.flush.scheduler.interval.ms": "1000", "log.flush.interval.ms": "5000"}
     with kafkalet.Broker(topics=["t"], clock=clock, config=config, data_dir=tmp_path) as broker:
         broker.produce("t", 0, batch(clock.now_ms()))
-        local = broker.log("t")._log.local
+        local = broker.server.leadership.leader_of("t", 0).log.local
         broker.server.call(lambda: clock.advance(4_000))
         assert local.recovery_point == 0
         broker.server.call(lambda: clock.advance(2_000))

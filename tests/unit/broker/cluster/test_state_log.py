@@ -163,7 +163,9 @@ def damage(log: StateLog, batch: int, byte: int) -> None:
     """Overwrite a byte of a batch in the log file."""
     [segment] = log.partition.log.segments
     position, _ = list(segment.heads())[batch]
-    segment._file.write(b"\x7f", position + byte)
+    with open(segment.path, "r+b") as file:
+        file.seek(position + byte)
+        file.write(b"\x7f")
 
 
 @pytest.mark.parametrize(("byte", "left"), [(61, [0, 4]), (57, [0, 4]), (16, [0]), (8, [0])])

@@ -36,7 +36,7 @@ def only(verdict: Verdict) -> PartitionFacts:
 
 
 def idempotent(made: Made, producer_id: int, sequence: int, *times: int, epoch: int = 0) -> None:
-    made._add(build_batch(records(*times), producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence))
+    made.add(build_batch(records(*times), producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence))
 
 
 def fill(made: Made) -> None:

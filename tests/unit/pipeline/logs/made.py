@@ -66,7 +66,7 @@ class Made:
         self.log.flush()
 
     def append(self, *times: int, value: bytes = b"value", codec: Codec = Codec.NONE, **fields: int) -> None:
-        self._add(build_batch(records(*times, value=value), codec=codec, **fields))
+        self.add(build_batch(records(*times, value=value), codec=codec, **fields))
 
     def append_time(self, *times: int) -> None:
         """One batch that has the time of its append."""
@@ -90,12 +90,12 @@ class Made:
             base_sequence=sequence,
             is_transactional=True,
         )
-        self._add(batch)
+        self.add(batch)
 
     def end(self, producer_id: int, *, commit: bool, ms: int = 0) -> None:
         kind = ControlType.COMMIT if commit else ControlType.ABORT
         marker = build_end_marker(EndMarker(kind, 0), timestamp=T0 + ms, producer_id=producer_id, producer_epoch=0)
-        self._add(marker, Origin.COORDINATOR)
+        self.add(marker, Origin.COORDINATOR)
 
     def replicate(self, batch: bytes, *, renumber: bool = True) -> None:
         """Append what a leader has numbered already."""
@@ -111,7 +111,7 @@ class Made:
             self.log.apply_retention()
             self.directory.ground.deletions.hurry_all()
 
-    def _add(self, batch: bytes, origin: Origin = Origin.CLIENT) -> None:
+    def add(self, batch: bytes, origin: Origin = Origin.CLIENT) -> None:
         self.log.append_as_leader(bytearray(batch), 0, origin)
         self._follow()
 

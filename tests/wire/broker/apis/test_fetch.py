@@ -111,7 +111,7 @@ def test_another_partition_does_not_end_a_wait(wire: Wire) -> None:
 def test_a_new_segment_ends_a_wait(wire: Wire) -> None:
     wire.produce(batch(b"a"))
     with wire.waiting("Fetch", 12, wire.fetch_body(wait_ms=60_000, min_bytes=100_000)) as receive:
-        wire.cluster.server.call(lambda: wire.cluster.log("t")._log.roll())
+        wire.cluster.server.call(wire.log().roll)
         wire.produce(batch(b"b"))
         assert values(fetched(receive())) == ["a"]  # a read stays in its segment
 
@@ -328,7 +328,7 @@ def test_a_fetch_of_a_follower_says_how_far_it_is(three: Wire) -> None:
 
 def test_a_follower_that_is_far_behind_reads_its_segment_at_once(three: Wire) -> None:
     three.produce(batch(b"a"))
-    three.cluster.server.call(lambda: three.cluster.log("t")._log.roll())
+    three.cluster.server.call(three.log().roll)
     three.produce(batch(b"b"))
     assert values(three.fetch(replica_id=2, wait_ms=60_000, min_bytes=100_000)) == ["a"]
 

@@ -85,6 +85,10 @@ class ScriptedBroker:
         """What to answer to the next requests of an API."""
         self._scripts.setdefault(api, deque()).extend(answers)
 
+    def forget(self) -> None:
+        """Give none of the answers that were prepared."""
+        self._scripts.clear()
+
     def requests(self, api: Api) -> list[Any]:
         """The requests that came for an API."""
         return [request for request, _ in self.asked if request.API is api]

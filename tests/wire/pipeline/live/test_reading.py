@@ -59,7 +59,7 @@ def serving(log: Log, *, cut: bool = True) -> Callable[[FetchRequest], FetchResp
 
 
 def serve(broker: ScriptedBroker, log: Log) -> None:
-    broker._scripts.clear()
+    broker.forget()
     broker.script(Api.FETCH, *[serving(log)] * 1000)
 
 
@@ -240,7 +240,7 @@ def test_no_trouble_on_the_way_loses_or_doubles_anything(
         answers.insert(at, trouble)
         if isinstance(trouble, bytes):
             answers.insert(at + 1, HANG_UP)
-    shared._scripts.clear()
+    shared.forget()
     shared.script(Api.FETCH, *answers)
     told = {"retry.backoff.ms": "0", "max.partition.fetch.bytes": "80", "request.timeout.ms": "20"}
     assert entries(read(shared, 0, log.end_offset, told)) == log.batches
