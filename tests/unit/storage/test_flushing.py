@@ -28,15 +28,20 @@ def is_open(descriptor: Descriptor) -> bool:
     return True
 
 
+def has_thread() -> bool:
+    return any(thread.name == "kafkalet-flush" for thread in threading.enumerate())
+
+
 def test_what_follows_follows_when_it_is_asked_for(tmp_path: Path) -> None:
     flusher, done = Flusher(), []
+
+    def then(number: int) -> None:
+        done.append((number, threading.current_thread()))
+
     for number in range(3):
-        flusher.submit("a", job(tmp_path / str(number)), lambda error, number=number: done.append(number))
-    with flusher._changed:
-        flusher._changed.wait_for(lambda: not flusher._under_way)
-    assert done == []
-    flusher.collect()
-    assert done == [0, 1, 2]
+        flusher.submit("a", job(tmp_path / str(number)), lambda error, number=number: then(number))
+    flusher.wait()
+    assert done == [(number, threading.current_thread()) for number in range(3)]
     flusher.close()
 
 
@@ -45,14 +50,14 @@ def test_closing_waits_for_everything_and_ends_the_thread(tmp_path: Path) -> Non
     flusher.submit("a", job(tmp_path / "a"), done.append)
     flusher.close()
     assert done == [None]
-    assert not [thread for thread in threading.enumerate() if thread.name == "kafkalet-flush"]
+    assert not has_thread()
 
 
 def test_a_flusher_without_work_has_no_thread() -> None:
     flusher = Flusher()
     flusher.collect()
+    assert not has_thread()
     flusher.close()
-    assert flusher._thread is None
 
 
 def test_a_failure_is_told_with_its_file_and_descriptors_are_closed(
@@ -74,18 +79,24 @@ def test_a_failure_is_told_with_its_file_and_descriptors_are_closed(
 
 
 def test_not_more_jobs_wait_than_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    most = 0
+    most = submitted = forced = 0
+    enough = threading.Event()
     flusher = Flusher()
 
-    def count(descriptor: int) -> None:
-        nonlocal most
-        most = max(most, flusher._under_way)
+    def force(descriptor: int) -> None:
+        nonlocal most, forced
+        enough.wait(10)
+        most = max(most, submitted - forced)
+        forced += 1
 
-    monkeypatch.setattr(os, "fsync", count)
+    monkeypatch.setattr(os, "fsync", force)
     for number in range(MOST_JOBS * 3):
         flusher.submit("a", job(tmp_path / str(number % 5)), lambda error: None)
+        submitted += 1
+        if submitted == MOST_JOBS:
+            enough.set()
     flusher.close()
-    assert most <= MOST_JOBS
+    assert (most, forced) == (MOST_JOBS, 3 * MOST_JOBS)
 
 
 def test_descriptors_are_those_of_what_is_there(tmp_path: Path) -> None:
