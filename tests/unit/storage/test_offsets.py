@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kafkalet.protocol.errors import Code, KafkaError
-from kafkalet.storage.values import Isolation, LogOffsetMetadata
+from kafkalet.storage.values import LogOffsetMetadata
 
 from .place import CONFIG, Place, four
 from .producing import logged, marker
@@ -385,13 +385,6 @@ def test_all_offsets_outlive_a_clean_stop(place: Place) -> None:
     before = four(place.log)
     assert before == (2, 3, 4, 5)
     assert four(place.reopen()) == before
-
-
-def test_bounds_of_readers_are_the_offsets(place: Place) -> None:
-    place.append(1)
-    place.append(2, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
-    place.append(3, visible=False)
-    assert [isolation.bound(place.log) for isolation in Isolation] == [3, 2, 1]
 
 
 def test_it_says_what_it_is(place: Place) -> None:
