@@ -5,11 +5,11 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from typing import NoReturn
 
 import pytest
 
 import kafkalet
-from kafkalet.broker.network import connection_limits
 from kafkalet.broker.network.connection_limits import by_address, numeric_address
 from kafkalet.properties import InvalidProperty
 from tests.recorded.wire import Closed, Connection
@@ -31,11 +31,11 @@ def test_numbers_are_addresses_without_a_name_server(host: str, address: str | N
 async def test_name_is_looked_up_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = threading.Event()
 
-    def slow(host: str) -> str:
+    def slow(host: str, *_: object, **options: object) -> list[tuple[int, int, int, str, tuple[str, int]]]:
         asked.wait(10)
-        return "10.0.0.7"
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.0.0.7", 0))]
 
-    monkeypatch.setattr(connection_limits, "_first_address", slow)
+    monkeypatch.setattr(socket, "getaddrinfo", slow)
     limits = by_address({"a.host": 3, "::1": 2}, asyncio.get_running_loop())
     assert limits == {"::1": 2}
     asked.set()
@@ -45,15 +45,17 @@ async def test_name_is_looked_up_in_a_thread(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @in_loop
-async def test_name_without_an_address_is_logged(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(host: str) -> str:
+async def test_name_without_an_address_is_logged(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(host: str, *_: object, **options: object) -> NoReturn:
         raise socket.gaierror(-2, "Name or service not known")
 
-    logged = asyncio.get_running_loop().create_future()
-    monkeypatch.setattr(connection_limits, "_first_address", fail)
-    monkeypatch.setattr(connection_limits._LOG, "warning", lambda *args: logged.set_result(args))
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
     assert by_address({"no.host": 3}, asyncio.get_running_loop()) == {}
-    assert (await logged)[1] == "no.host"
+    await asyncio.get_running_loop().shutdown_default_executor()
+    await asyncio.sleep(0)
+    assert "the address of no.host cannot be found: [Errno -2]" in caplog.text
 
 
 # On a running broker
