@@ -124,10 +124,15 @@ def _order(item: Any) -> tuple[tuple[str, Any], ...]:
 
 
 class Matcher:
-    """Compares answers of one broker."""
+    """Compares answers of one broker, for which it is `now_ms()`."""
 
-    def __init__(self, placeholders: dict[str, Callable[[Any], bool]]) -> None:
-        self.placeholders = {"$TEXT": _is_text, "$NOW": _is_now, "$UUID": _is_uuid, **placeholders}
+    def __init__(
+        self,
+        placeholders: dict[str, Callable[[Any], bool]],
+        now_ms: Callable[[], int] = lambda: int(time.time() * 1000),
+    ) -> None:
+        self.now_ms = now_ms
+        self.placeholders = {"$TEXT": _is_text, "$NOW": self._is_now, "$UUID": _is_uuid, **placeholders}
 
     def differences(self, expected: Any, got: Any, in_order: InOrder = True) -> list[Difference]:
         found: list[Difference] = []
@@ -154,10 +159,18 @@ class Matcher:
                 CLIENT_ID if expected == "$MEMBER" else expected.removeprefix("$MEMBER:")
             )
         if isinstance(expected, str) and expected.startswith(HEX) and isinstance(got, str):
-            return _is_same_hex(expected, got)
+            return self._is_same_hex(expected, got)
         if isinstance(expected, str) and (test := self.placeholders.get(expected)):
             return test(got)
         return type(expected) is type(got) and bool(expected == got)
+
+    def _is_same_hex(self, expected: str, got: str) -> bool:
+        wanted = re.escape(expected).replace(re.escape(PRESENT), "([0-9a-f]{16})")
+        match = re.fullmatch(wanted.replace(re.escape(CHANCE), "[0-9a-f]{16}"), got)
+        return match is not None and all(self._is_now(int(time_ms, 16)) for time_ms in match.groups())
+
+    def _is_now(self, value: Any) -> bool:
+        return type(value) is int and abs(value - self.now_ms()) < MINUTES_MS
 
 
 def _is_text(value: Any) -> bool:
@@ -166,15 +179,3 @@ def _is_text(value: Any) -> bool:
 
 def _is_uuid(value: Any) -> bool:
     return isinstance(value, str) and UUID.fullmatch(value) is not None
-
-
-def _is_same_hex(expected: str, got: str) -> bool:
-    wanted = (
-        re.escape(expected).replace(re.escape(PRESENT), "([0-9a-f]{16})").replace(re.escape(CHANCE), "[0-9a-f]{16}")
-    )
-    match = re.fullmatch(wanted, got)
-    return match is not None and all(_is_now(int(time_ms, 16)) for time_ms in match.groups())
-
-
-def _is_now(value: Any) -> bool:
-    return type(value) is int and abs(value - time.time() * 1000) < MINUTES_MS

@@ -110,7 +110,8 @@ def check(step: dict[str, Any], player: Player, in_order: InOrder) -> list[Diffe
     expected = resolve(step["expect"], player.names)
     answer = told(step, answer, player.names)
     server = player.server
-    matcher = Matcher({"$NODE": server.nodes.__contains__, "$CLUSTER": server.cluster_id.__eq__})
+    placeholders = {"$NODE": server.nodes.__contains__, "$CLUSTER": server.cluster_id.__eq__}
+    matcher = Matcher(placeholders, server.now_ms)
     return matcher.differences(advertised(expected, server), answer, in_order)
 
 

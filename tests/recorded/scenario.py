@@ -2,10 +2,15 @@
 
 A step is performed by the method of its `op`, which returns the answer in the notation of `expect`. Nothing is compared
 here: `replay.py` does that, and `record.py` writes the answers down instead.
+
+A broker with a `ManualClock` is not waited for in real time: a step that waits advances the clock instead.
 """
 
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from kafkalet import ManualClock
 
 from . import notation
 from .matching import NAME, resolve
@@ -15,7 +20,11 @@ from .wire import Closed, Connection, NoAnswer, decode_answer
 
 WAITED = 0.97  # the share of its maximum wait from which an answer counts as waited for
 RETRY_S = 60.0
-PAUSE_S = 0.02
+PAUSE_MS = 20
+LOOK_S = 0.001
+"""How long an answer may be under way before the manual clock is advanced by another `PAUSE_MS`."""
+
+T = TypeVar("T")
 
 
 class SetupFailed(Exception):
@@ -23,11 +32,16 @@ class SetupFailed(Exception):
 
 
 class Server:
-    """A broker, and what the placeholders of the transcripts stand for on it."""
+    """A broker, and what the placeholders of the transcripts stand for on it.
 
-    def __init__(self, bootstrap: str, acl: bool = False, legacy: bool = False) -> None:
+    `clock` is the broker's clock, if it is a manual one.
+    """
+
+    def __init__(
+        self, bootstrap: str, acl: bool = False, legacy: bool = False, clock: ManualClock | None = None
+    ) -> None:
         host, _, port = bootstrap.rpartition(":")
-        self.host, self.port, self.acl, self.legacy = host, int(port), acl, legacy
+        self.host, self.port, self.acl, self.legacy, self.clock = host, int(port), acl, legacy, clock
         connection = self.connect()
         try:
             rows = connection.ask("ApiVersions", 0, {})["api_keys"]
@@ -41,6 +55,15 @@ class Server:
     def connect(self, name: str = "main") -> Connection:
         user = ("user" if name.startswith("user") else "admin") if self.acl else None
         return Connection(self.host, self.port, user)
+
+    def now_ms(self) -> int:
+        return int(time.time() * 1000) if self.clock is None else self.clock.now_ms()
+
+    def wait(self, ms: int) -> None:
+        if self.clock is None:
+            time.sleep(ms / 1000)
+        else:
+            self.clock.advance(ms)
 
     def lacks(self, needs: dict[str, Any]) -> str:
         """What a scenario needs and this broker has not, in words; "" if nothing."""
@@ -65,7 +88,7 @@ class Player:
         self.server, self.unique = server, unique
         self.names: dict[str, Any] = {}
         self.connections: dict[str, Connection] = {}
-        self.waiting: dict[str, tuple[Connection, int, float]] = {}
+        self.waiting: dict[str, tuple[Connection, int, int]] = {}
 
     def close(self) -> None:
         for connection in self.connections.values():
@@ -77,6 +100,8 @@ class Player:
         perform = getattr(self, f"op_{step['op']}", None)
         if perform is None:
             raise ValueError(f"no such op: {step['op']!r}")
+        if self.server.clock is not None:
+            self.server.clock.advance(1)  # no two steps at the same time, as with Apache Kafka
         return perform(step)
 
     def op_note(self, step: dict[str, Any]) -> None: ...
@@ -86,18 +111,18 @@ class Player:
         self.names[step["name"]] = value.replace("<unique>", self.unique) if isinstance(value, str) else value
 
     def op_bind_now(self, step: dict[str, Any]) -> None:
-        self.names[step["bind"]] = int(time.time() * 1000)
+        self.names[step["bind"]] = self.server.now_ms()
 
     def op_sleep(self, step: dict[str, Any]) -> None:
-        time.sleep(step["ms"] / 1000)
+        self.server.wait(step["ms"])
 
     def op_request(self, step: dict[str, Any]) -> Any:
         name = step.get("conn", "main")
         deadline = time.monotonic() + RETRY_S
         while True:
-            began = time.monotonic()
+            began_ms = self.server.now_ms()
             try:
-                answer = self.connection(name).ask(step["api"], step["version"], self.body(step))
+                answer = self.ask(name, step)
             except Closed:
                 self.drop(name)
                 answer = {"connection": "closed"}
@@ -107,8 +132,8 @@ class Player:
             codes = set(error_codes(answer))
             if not codes & set(step.get("retry_errors", ())) or time.monotonic() > deadline:
                 break
-            time.sleep(PAUSE_S)
-        self.time(step, answer, began)
+            self.server.wait(PAUSE_MS)
+        self.time(step, answer, began_ms)
         self.bind(step, answer)
         if step.get("must_succeed") and (codes - {0} or "connection" in answer):
             raise SetupFailed(f"{step['api']} v{step['version']} has to succeed and answers {answer}")
@@ -120,32 +145,37 @@ class Player:
         answer = None
         while time.monotonic() < deadline:
             try:
-                answer = self.connection(step.get("conn", "main")).ask(step["api"], step["version"], self.body(step))
+                answer = self.ask(step.get("conn", "main"), step)
             except (Closed, NoAnswer) as error:
                 raise SetupFailed(f"{step['api']} v{step['version']}: {type(error).__name__}") from error
             if at_path(answer, step["path"]) == wanted:
                 return
-            time.sleep(PAUSE_S)
+            self.server.wait(PAUSE_MS)
         raise SetupFailed(f"{step['path']} of {step['api']} does not become {wanted!r}: {answer}")
 
     def op_send(self, step: dict[str, Any]) -> None:
         connection = self.connection(step.get("conn", "main"))
         sent = connection.send(step["api"], step["version"], self.body(step))
-        self.waiting[step["id"]] = connection, sent, time.monotonic()
+        self.waiting[step["id"]] = connection, sent, self.server.now_ms()
 
     def op_is_pending(self, step: dict[str, Any]) -> Any:
         connection, sent, _ = self.waiting[step["id"]]
-        return {"answered": connection.has_answer(sent, step["wait_ms"] / 1000)}
+        try:
+            answer = self.patiently(lambda wait_s: connection.receive(sent, wait_s), step["wait_ms"] / 1000)
+        except NoAnswer:
+            return {"answered": False}
+        connection.answers[sent] = answer
+        return {"answered": True}
 
     def op_receive(self, step: dict[str, Any]) -> Any:
-        connection, sent, began = self.waiting.pop(step["id"])
+        connection, sent, began_ms = self.waiting.pop(step["id"])
         try:
-            answer = connection.receive(sent)
+            answer = self.receive(connection, sent)
         except Closed:
             return {"connection": "closed"}
         except NoAnswer:
             return {"connection": "no answer"}
-        self.time(step, answer, began)
+        self.time(step, answer, began_ms)
         self.bind(step, answer)
         return answer
 
@@ -155,7 +185,7 @@ class Player:
         answered = False
         try:
             first = connection.send(step["api"], step["version"], self.body(step))
-            connection.receive(connection.send("ApiVersions", 0, {}))
+            self.receive(connection, connection.send("ApiVersions", 0, {}))
         except (Closed, NoAnswer):
             self.drop(name)
             return {"answered": first in connection.answers, "connection": "closed"}
@@ -170,7 +200,9 @@ class Player:
                 connection.send_frame(data, step.get("size_prefix"))
             else:
                 connection.send_bytes(data)
-            frame = connection.receive_frame(time.monotonic() + step["timeout_ms"] / 1000)
+            frame = self.patiently(
+                lambda wait_s: connection.receive_frame(time.monotonic() + wait_s), step["timeout_ms"] / 1000
+            )
             answer: dict[str, Any] = {"correlation_id": int.from_bytes(frame[:4], "big", signed=True)}
             if "decode" in step:
                 api, version = step["decode"]
@@ -201,6 +233,32 @@ class Player:
             return {"records": sorted(records, key=lambda record: record["key"])}
         return {"batches": batches}
 
+    def ask(self, name: str, step: dict[str, Any]) -> dict[str, Any]:
+        connection = self.connection(name)
+        return self.receive(connection, connection.send(step["api"], step["version"], self.body(step)))
+
+    def receive(self, connection: Connection, sent: int) -> dict[str, Any]:
+        return self.patiently(lambda wait_s: connection.receive(sent, wait_s), connection.timeout_s)
+
+    def patiently(self, receive: Callable[[float], T], timeout_s: float) -> T:
+        """What `receive`, which is given a number of seconds, returns within `timeout_s`; NoAnswer after that."""
+        if self.server.clock is None:
+            return receive(timeout_s)
+        give_up_ms = self.server.now_ms() + timeout_s * 1000
+        while True:
+            try:
+                return receive(LOOK_S)
+            except NoAnswer:
+                pass
+            # What the broker can do without waiting it has done once it has answered another request.
+            self.connection("idle").ask("ApiVersions", 0, {})
+            try:
+                return receive(LOOK_S)
+            except NoAnswer:
+                if self.server.now_ms() >= give_up_ms:
+                    raise
+            self.server.clock.advance(PAUSE_MS)
+
     def connection(self, name: str) -> Connection:
         if name not in self.connections:
             self.connections[name] = self.server.connect(name)
@@ -221,11 +279,11 @@ class Player:
             said = {name: at_path(answer, path) for name, path in step.get("bind_said", {}).items()}
             self.names |= {name: value for name, value in said.items() if value is not None}
 
-    def time(self, step: dict[str, Any], answer: dict[str, Any], began: float) -> None:
+    def time(self, step: dict[str, Any], answer: dict[str, Any], began_ms: int) -> None:
         if "timing_max_wait_ms" in step and "connection" not in answer:
-            elapsed_ms = (time.monotonic() - began) * 1000
+            elapsed_ms = self.server.now_ms() - began_ms
             answer["elapsed"] = "waited" if elapsed_ms >= WAITED * step["timing_max_wait_ms"] else "not waited"
-            answer["#elapsed_ms"] = round(elapsed_ms)
+            answer["#elapsed_ms"] = elapsed_ms
 
 
 def told(step: dict[str, Any], answer: Any, names: dict[str, Any]) -> Any:

@@ -33,15 +33,19 @@ ALL = [
 
 @pytest.fixture(scope="session")
 def server_of() -> Iterator[Callable[..., Server]]:
-    """One cluster per release and number of brokers for the whole run: scenarios use topics of their own."""
+    """One cluster per release and number of brokers for the whole run, each on a manual clock.
+
+    Scenarios share it, because each creates its own topics.
+    """
     servers: dict[tuple[str, int], Server] = {}
     with ExitStack() as stack:
 
         def start(release: str, brokers: int = 1) -> Server:
             if (release, brokers) not in servers:
-                made = kafkalet.Cluster(brokers, kafka_version=release, config=broker_config(release))
+                clock = kafkalet.ManualClock()
+                made = kafkalet.Cluster(brokers, kafka_version=release, config=broker_config(release), clock=clock)
                 bootstrap = stack.enter_context(made).bootstrap_servers.partition(",")[0]
-                servers[release, brokers] = Server(bootstrap, legacy=release == "2.8")
+                servers[release, brokers] = Server(bootstrap, legacy=release == "2.8", clock=clock)
             return servers[release, brokers]
 
         yield start
