@@ -50,9 +50,21 @@ def pytest_report_header() -> list[str]:
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Mark each test by its directory. `oracle` is marked by hand: tests of its tools need no Apache Kafka."""
-    kind = item.path.relative_to(TESTS).parts[0]
+    kind = _kind_of(item.path)
     if kind in KINDS:
         item.add_marker(kind)
+
+
+@cache
+def _kind_of(path: Path) -> str:
+    return path.relative_to(TESTS).parts[0]
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not even import the modules that need Apache Kafka in every test, unless it is asked for."""
+    if "oracle" in config.option.markexpr or collection_path.suffix != ".py" or _kind_of(collection_path) != "oracle":
+        return None
+    return "\npytestmark = pytest.mark.oracle\n" in collection_path.read_text() or None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.recorded.replay import broker_config, load, replay, transcripts
+from tests.recorded.replay import broker_config, head, load, replay, transcripts
 from tests.recorded.scenario import Server
 
 from .apache_kafka import ApacheKafka, missing
@@ -18,7 +18,7 @@ ALL = [
     pytest.param(release, acl, path, id=f"{release}{'-acl' * acl}-{path.stem}")
     for release, acl in PLACES
     for path in transcripts(release)
-    if bool(load(path)["needs"].get("acl")) == acl
+    if bool(head(path)["needs"].get("acl")) == acl
 ]
 
 

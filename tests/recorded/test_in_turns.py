@@ -15,7 +15,7 @@ from kafkalet.broker.network import router
 from kafkalet.broker.scheduling import turns
 from kafkalet.storage import lookup
 
-from .replay import broker_config, load, replay, transcripts
+from .replay import broker_config, head, load, replay, transcripts
 from .scenario import Server
 
 GROUPS = {
@@ -35,7 +35,7 @@ ALL = [
     pytest.param(release, path, id=f"{release}-{path.stem}")
     for release in ("2.8", "3.9")
     for path in transcripts(release)
-    if load(path)["group"] in GROUPS and waits_ms(path) < 1000
+    if head(path)["group"] in GROUPS and waits_ms(path) < 1000
 ]
 
 
@@ -74,4 +74,4 @@ def test_long_requests_are_answered_as_apache_kafka_answers(
 
 
 def test_there_are_transcripts_of_every_group() -> None:
-    assert {load(param.values[1])["group"] for param in ALL} == GROUPS
+    assert {head(param.values[1])["group"] for param in ALL} == GROUPS

@@ -2,7 +2,6 @@
 
 import copy
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from . import notation
 from .codecs import NAMES, compress, decompress
 from .matching import Matcher, resolve
-from .replay import HERE, load, ordered
+from .replay import HERE, head, load, ordered
 
 FILES = sorted(HERE.glob("*/*.json"))
 
@@ -125,9 +124,15 @@ def test_a_true_is_no_one() -> None:
     assert Matcher({}).differences({"a": 1}, {"a": True})
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_transcripts_say_which_scenario_they_are(path: Path) -> None:
-    scenario = load(path)
-    assert scenario["scenario"] == path.stem
-    assert any("case" in step for step in scenario["steps"])
-    assert all("expect" in step for step in scenario["steps"] if "case" in step)
+def test_transcripts_say_which_scenario_they_are() -> None:
+    for path in FILES:
+        scenario = load(path)
+        assert scenario["scenario"] == path.stem
+        assert {name: value for name, value in scenario.items() if name != "steps"} == head(path)
+
+
+def test_transcripts_have_cases_with_answers() -> None:
+    for path in FILES:
+        cases = [step for step in load(path)["steps"] if "case" in step]
+        assert cases, path
+        assert all("expect" in step for step in cases), path

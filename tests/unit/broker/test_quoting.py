@@ -41,8 +41,9 @@ def logged(tree: ast.AST) -> list[ast.expr]:
     ]
 
 
-@pytest.mark.parametrize("path", sorted(BROKER.rglob("*.py")), ids=lambda path: str(path.relative_to(BROKER)))
-def test_what_clients_choose_is_quoted_in_log_lines(path: Path) -> None:
-    for argument in logged(ast.parse(path.read_text())):
+def test_what_clients_choose_is_quoted_in_log_lines() -> None:
+    arguments = [(path, argument) for path in BROKER.rglob("*.py") for argument in logged(ast.parse(path.read_text()))]
+    assert len(arguments) > 50
+    for path, argument in arguments:
         name = argument.attr if isinstance(argument, ast.Attribute) else getattr(argument, "id", "")
-        assert name not in CLIENT_TEXTS, f"{path.name}:{argument.lineno} logs {name} without quoted()"
+        assert name not in CLIENT_TEXTS, f"{path}:{argument.lineno} logs {name} without quoted()"

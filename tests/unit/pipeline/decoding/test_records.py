@@ -4,6 +4,7 @@ import gc
 import io
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -124,12 +125,13 @@ def test_whatever_lies_in_a_log_is_read_or_refused(data: bytes, chance: st.DataO
         assert seen is None
 
 
-@pytest.mark.parametrize("position", range(HEADER_SIZE, len(build_batch(SOME))))
 @pytest.mark.parametrize("byte", [0, 1, 127, 128, 255])
-def test_a_byte_that_lies_is_found_out(position: int, byte: int) -> None:
-    data = bytearray(build_batch(SOME))
-    data[position] = byte
-    assert judged(lambda: decoded(data)) == judged(lambda: expected(data))
+def test_a_byte_that_lies_is_found_out(byte: int) -> None:
+    whole = build_batch(SOME)
+    for position in range(HEADER_SIZE, len(whole)):
+        data = bytearray(whole)
+        data[position] = byte
+        assert judged(partial(decoded, data)) == judged(partial(expected, data)), position
 
 
 def test_the_entry_that_cannot_be_read_is_named() -> None:

@@ -1,7 +1,7 @@
 """Every version that kio has: the same bytes for the same values, both ways."""
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -9,19 +9,36 @@ from hypothesis import strategies as st
 
 from kafkalet.protocol.schema import Request, Response
 
-from .kio_mapping import Pair, kio_decode, kio_encode, kio_has, pair
 from .values import message_versions
 
-SHARED = [(message, version) for message, version in message_versions() if kio_has(message, version)]
+if TYPE_CHECKING:  # kio takes a while to import, and most test processes never need it
+    from .kio_mapping import Pair
+
+NOT_IN_KIO = {"StreamsGroupTopologyDescriptionUpdate", "UnregisterController"}
+SHARED: dict[type[Request] | type[Response], list[int]] = {}
+for _message, _version in message_versions():
+    if _message.__name__.removesuffix("Request").removesuffix("Response") not in NOT_IN_KIO:
+        SHARED.setdefault(_message, []).append(_version)
 
 
 @cache
-def strategy(of: Pair) -> st.SearchStrategy[Any]:
+def strategy(of: "Pair") -> st.SearchStrategy[Any]:
     return of.strategy()
 
 
-@pytest.mark.parametrize(("message", "version"), SHARED, ids=[f"{m.__name__}-v{v}" for m, v in SHARED])
-def test_kio_reads_and_writes_the_same_bytes(message: type[Request] | type[Response], version: int) -> None:
+@pytest.mark.parametrize("message", SHARED)
+def test_kio_reads_and_writes_the_same_bytes(message: type[Request] | type[Response]) -> None:
+    from .kio_mapping import kio_has
+
+    versions = [version for version in SHARED[message] if kio_has(message, version)]
+    assert versions, "kio does not have this message: name it in NOT_IN_KIO"
+    for version in versions:
+        compare_with_kio(message, version)
+
+
+def compare_with_kio(message: type[Request] | type[Response], version: int) -> None:
+    from .kio_mapping import kio_decode, kio_encode, pair
+
     both = pair(message, version)
 
     @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), database=None)

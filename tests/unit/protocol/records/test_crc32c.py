@@ -43,10 +43,10 @@ def test_the_check_value_of_the_standard(function: ours.Checksum) -> None:
     assert function(b"123456789") == 0xE3069283
 
 
-@pytest.mark.parametrize("size", CHECKED_SIZES)
-def test_folding_agrees_with_the_package_at_every_width_of_its_chain(size: int) -> None:
-    data = random.Random(size).randbytes(size)
-    assert ours.crc32c_pure(data) == package.crc32c(data)
+def test_folding_agrees_with_the_package_at_every_width_of_its_chain() -> None:
+    for size in CHECKED_SIZES:
+        data = random.Random(size).randbytes(size)
+        assert ours.crc32c_pure(data) == package.crc32c(data), size
 
 
 @given(st.binary(max_size=2000), st.integers(0, 0xFFFFFFFF))
