@@ -174,11 +174,11 @@ class Cluster:
             raise ValueError(f"partitions is {partitions}, and assignments names the brokers of {len(replicas)}")
         if replicas is not None and replication_factor not in (-1, len(replicas[0])):
             raise ValueError(f"replication_factor is {replication_factor}, and assignments names {len(replicas[0])}")
-        self.server.call(lambda: self.server.create_topic(wanted, replicas))
+        self.server.call(lambda: self.server.controller.create_topic(wanted, replicas))
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic and its logs. UNKNOWN_TOPIC_OR_PARTITION if it does not exist."""
-        self.server.call(lambda: self.server.delete_topic(_topic(name)))
+        self.server.call(lambda: self.server.controller.delete_topic(_topic(name)))
 
     def produce(self, topic: str, partition: int, records: bytes | bytearray | memoryview) -> int:
         """Append an encoded record batch, as `kafkalet.protocol.records.build` makes it; return its first offset.
@@ -200,7 +200,11 @@ class Cluster:
         """A view of a group: its state, its members, what it has committed. One that does not exist is "Dead"."""
         from kafkalet.broker.views import GroupView
 
-        return GroupView(arguments.text("the id of a group", group_id), self.server.nodes, self.server.call)
+        return GroupView(
+            arguments.text("the id of a group", group_id),
+            lambda: [broker.coordinators for broker in self.server.brokers.values()],
+            self.server.call,
+        )
 
     def transaction(self, transactional_id: str) -> TransactionView:
         """The present state of a transactional id. TRANSACTIONAL_ID_NOT_FOUND if no producer has used it."""

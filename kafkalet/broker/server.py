@@ -1,8 +1,8 @@
-"""The server: one or more brokers over one metadata image, in one event loop.
+"""The server: the brokers of one cluster, in one event loop.
 
-It creates and deletes topics, hands out producer ids, keeps the metadata on disk and runs the periodic tasks. Leaders
-and followers are the business of `Leadership`; requests reach the nodes. Users hold a `kafkalet.Cluster` or a
-`kafkalet.Broker`, which own a server.
+It puts together what a cluster is made of, and takes it apart: the directory with the metadata, the controller, and
+for each broker its node and what serves clients. It starts and stops brokers and runs the periodic tasks. Users hold a
+`kafkalet.Cluster` or a `kafkalet.Broker`, which own a server.
 """
 
 from __future__ import annotations
@@ -11,26 +11,25 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext, suppress
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from kafkalet.clock import Clock, LoopClock, elapsed_s
 from kafkalet.properties import InvalidProperty
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.storage.directory import LogDirectory
 from kafkalet.storage.failures import StorageFailed
-from kafkalet.storage.files import explain
 from kafkalet.storage.ground import StartInterrupted
 from kafkalet.storage.identity import IdentityRefused
 
-from .cluster.changes import Changes
+from .broker_server import BrokerServer
+from .cluster.controller import Controller
+from .cluster.coordinators import Coordinators
 from .cluster.leadership import Leadership
-from .cluster.metadata import MetadataImage, PartitionState, TopicState, new_topic_id
+from .cluster.metadata import MetadataImage
 from .cluster.metadata_store import Folder, MetadataDamaged, MetadataStore, take_in_folders
-from .cluster.new_topics import NewTopic, place_topic
+from .cluster.new_topics import NewTopic
 from .cluster.node import Node
 from .cluster.periodic_tasks import PeriodicTasks
-from .cluster.producer_ids import ProducerIds
-from .cluster.state_topics import STATE_TOPICS, StateTopic
 from .config.broker_config import NODE_IDS, BrokerConfig
 from .config.release import Release
 from .loop_host import LoopHost
@@ -39,10 +38,6 @@ from .network.receiving import ReceiveBuffer
 from .scheduling.turns import Turns
 from .scheduling.work import Workers
 from .transactions.verification import Transactions
-
-if TYPE_CHECKING:
-    from .cluster.partition import Partition
-
 
 T = TypeVar("T")
 
@@ -77,9 +72,10 @@ class Server:
         self.loop_clock: Clock = clock
         """The same time, with timers that run in the event loop while the server is running."""
         self.host = LoopHost(name, self._open, self._close)
-        self.metadata = MetadataImage("")
-        self.nodes: dict[int, Node] = {}
-        self.leadership = Leadership(self.metadata, self.nodes, self.clock)
+        self.controller = Controller(config, release, clock, MetadataImage(""))
+        self.brokers: dict[int, BrokerServer] = {}
+        """Those that are running, as the `nodes` of the controller."""
+        self.transactions = self._transactions()
         self.unimplemented_calls: dict[str, int] = {}
         """How often clients asked for APIs that kafkalet does not have, by name: {"CreateAcls": 2}."""
         self.first_node_id = config.first_node_id(brokers)
@@ -94,130 +90,38 @@ class Server:
         self._turns: Turns | None = None
         self._workers: Workers | None = None
         self._periodic_tasks: PeriodicTasks | None = None
-        self._saved_producer_id = 0
-        self._is_saved = True
-        self.changes = Changes(self._write)
-        """Of the metadata, which are written when they are complete."""
         self._is_to_stop = False
-        self.producer_ids = ProducerIds(0, self._reserve_producer_ids)
-        self.transactions = Transactions(self)
 
     def call(self, function: Callable[[], T]) -> T:
         """Run `function` in the event loop of the server; see LoopHost.call."""
         return self.host.call(function)
 
-    # Topics
+    @property
+    def metadata(self) -> MetadataImage:
+        return self.controller.metadata
 
-    def create_topic(self, wanted: NewTopic, assignments: list[list[int]] | None = None) -> TopicState:
-        """Create a topic; `assignments` are the replicas of each partition. Raises KafkaError as CreateTopics does."""
-        name = wanted.name
-        replicas = place_topic(wanted, assignments, self.metadata, self.config)
-        away = self.metadata.away
-        states = [PartitionState(index, list(nodes), away) for index, nodes in enumerate(replicas)]
-        topic = TopicState(name, new_topic_id(), states, wanted.properties)
-        with self.changes.begin() as change:
-            self.metadata.add_topic(topic)
-            change.undo(lambda: self._drop(self.metadata.remove_topic(name)))
-            for state in states:
-                self._host(topic, state)
-        return topic
+    @property
+    def nodes(self) -> dict[int, Node]:
+        """The brokers that are running."""
+        return self.controller.nodes
 
-    def delete_topic(self, name: str) -> None:
-        """Delete a topic and its logs. UNKNOWN_TOPIC_OR_PARTITION if it does not exist."""
-        self.metadata.existing_topic(name)
-        with self.changes.begin() as change:
-            topic = self.metadata.remove_topic(name)
-            change.undo(lambda: self.metadata.add_topic(topic))
-            change.then(lambda: self._drop(topic))
+    @property
+    def leadership(self) -> Leadership:
+        return self.controller.leadership
 
-    def _drop(self, topic: TopicState) -> None:
-        """Delete the logs of a topic that is no longer in the metadata."""
-        for state in topic.partitions:
-            self._drop_partition(topic, state.index)
-        for node in self.nodes.values():
-            node.coordinators.partitions_deleted(topic.name, range(len(topic.partitions)))
+    def _transactions(self) -> Transactions:
+        return Transactions(self.metadata, self.loop_clock, self.release, self._coordinators_of)
 
-    def _drop_partition(self, topic: TopicState, index: int) -> None:
-        for node in self.nodes.values():
-            node.drop(topic.name, index)
-            if topic.is_internal:
-                node.coordinators.changed(topic.name, index)
-
-    def add_partitions(self, topic: TopicState, replicas: list[list[int]]) -> None:
-        """Give a topic further partitions, with these replicas."""
-        with self.changes.begin() as change:
-            for nodes in replicas:
-                state = PartitionState(len(topic.partitions), list(nodes), self.metadata.away)
-                topic.partitions.append(state)
-                change.undo(lambda: self._drop_partition(topic, topic.partitions.pop().index))
-                self._host(topic, state)
-            self.metadata.topic_changed(topic.name)
-
-    def state_topic(self, wanted: StateTopic) -> TopicState:
-        """An internal topic, which is made if it does not exist yet."""
-        topic = self.metadata.topics.get(wanted.name)
-        if topic is None:
-            topic = self.create_topic(wanted.wanted(self.config, len(self.metadata.endpoints)))
-        return topic
+    def _coordinators_of(self, node_id: int) -> Coordinators | None:
+        broker = self.brokers.get(node_id)
+        return None if broker is None else broker.coordinators
 
     @property
     def is_busy(self) -> bool:
         """Whether a long request is in progress, or so many that they have to queue."""
         return self._turns is not None and (
-            self._turns.is_congested or any(node.router.is_busy for node in self.nodes.values())
+            self._turns.is_congested or any(broker.router.is_busy for broker in self.brokers.values())
         )
-
-    @property
-    def auto_creates_topics(self) -> bool:
-        return self.config.auto_create_topics_enable
-
-    def auto_create_topic(self, name: str) -> None:
-        """Create a topic that a client asked for: an internal one as its coordinator would, others with the brokers'
-        defaults (AutoTopicCreationManager.creatableTopic)."""
-        internal = STATE_TOPICS.get(name)
-        if internal is not None:
-            self.state_topic(internal)
-        else:
-            self.create_topic(NewTopic(name))
-
-    def apply_config(self, topic: TopicState) -> None:
-        """Let the logs of a topic obey its configuration as it is now."""
-        self.reconfigure(topic)
-        self.save()
-
-    def reconfigure(self, topic: TopicState) -> None:
-        """The same, without saving the metadata."""
-        for node in self.nodes.values():
-            config = node.config.log_config(topic.config)
-            for state in topic.partitions:
-                if (partition := node.partitions.get((topic.name, state.index))) is not None:
-                    partition.log.reconfigure(config)
-
-    def apply_broker_config(self) -> None:
-        """Let the brokers and all logs obey the properties of brokers that the metadata holds now."""
-        self.reconfigure_brokers()
-        self.save()
-
-    def reconfigure_brokers(self) -> None:
-        """The same, without saving the metadata."""
-        self.config.reconfigure(self.metadata.broker_config.get(None, {}), {})
-        for node in self.nodes.values():
-            self._configure(node.node_id, node.config)
-            node.apply_config()
-        for topic in self.metadata.topics.values():
-            self.reconfigure(topic)
-
-    def _configure(self, node_id: int, config: BrokerConfig) -> BrokerConfig:
-        """Bring the configuration of a broker in line with the metadata."""
-        changed = self.metadata.broker_config
-        config.reconfigure(changed.get(None, {}), changed.get(node_id, {}))
-        return config
-
-    def feature_level(self, name: str) -> int:
-        """The level at which the cluster runs a feature ("transaction.version", "group.version"); 0: it is off."""
-        from .config.features import Features
-
-        return Features(self.release, self.metadata).level(name)
 
     # Brokers
 
@@ -256,7 +160,7 @@ class Server:
                 Code.PREFERRED_LEADER_NOT_AVAILABLE,
                 f"broker {node_id} cannot lead {name}-{index}; in sync are {_listed(state.isr)}",
             )
-        self.save()
+        self.controller.save()
 
     def _check_node(self, node_id: int) -> None:
         """Raise ValueError unless it is a broker of this cluster, running or stopped."""
@@ -273,34 +177,35 @@ class Server:
         self._workers = Workers(loop.call_soon_threadsafe)
         self._metadata_store = MetadataStore(self._data_dir)
         saved = self._metadata_store.load()
-        self.metadata, next_producer_id = saved if saved is not None else (MetadataImage(""), 0)
-        self._saved_producer_id = next_producer_id
-        self.producer_ids = ProducerIds(next_producer_id, self._reserve_producer_ids)
-        self.leadership = Leadership(self.metadata, self.nodes, self.loop_clock)
+        metadata, next_producer_id = saved if saved is not None else (MetadataImage(""), 0)
+        self.controller = Controller(
+            self.config, self.release, self.loop_clock, metadata, self._metadata_store, next_producer_id
+        )
+        self.transactions = self._transactions()
         if saved is None:
             self.metadata.broker_config[None] = self.config.cluster_wide_at_first()
         self._check_saved_config()
         self.config.reconfigure(self.metadata.broker_config.get(None, {}), {})
         first = self.first_node_id
         for node_id in range(first, first + self._brokers):
-            self._open_node(node_id, loop)
+            self._open_broker(node_id, loop)
         self._check_saved_ids()
         self._take_in_topics()
-        for node in self.nodes.values():
-            node.coordinators.load_all()
+        for broker in self.brokers.values():
+            broker.coordinators.load_all()
         for new in self._new_topics:
             if new.name not in self.metadata.topics:
-                self.create_topic(new)
+                self.controller.create_topic(new)
         with suppress(StorageFailed) if saved is not None else nullcontext():  # reading needs no space
-            self.save()
-        for node in self.nodes.values():
-            node.listener.start(loop)
+            self.controller.save()
+        for broker in self.brokers.values():
+            broker.listener.start(loop)
         self._periodic_tasks = PeriodicTasks(self.nodes, self.leadership, self.loop_clock)
         self._periodic_tasks.start(
             self.config,
             durable=self._metadata_store.durable,
             has_followers=self._brokers > 1,
-            write_again=self._write_again,
+            write_again=self.controller.write_again,
         )
 
     def _check_saved_config(self) -> None:
@@ -324,7 +229,7 @@ class Server:
                 f"broker is {self.first_node_id}; set node.id={min(held_by)}"
             )
 
-    def _open_node(self, node_id: int, loop: asyncio.AbstractEventLoop) -> Node:
+    def _open_broker(self, node_id: int, loop: asyncio.AbstractEventLoop) -> BrokerServer:
         """Open a broker's log directory and take its address; clients are not let in yet."""
         assert self._metadata_store is not None
         directory = LogDirectory(
@@ -338,26 +243,28 @@ class Server:
         )
         if not self.metadata.cluster_id:
             self.metadata.cluster_id = directory.cluster_id
-        config = self._configure(node_id, self.config.for_broker(self._facts_of(node_id)))
+        config = self.controller.configure(node_id, self.config.for_broker(self._facts_of(node_id)))
         assert self._turns is not None
         assert self._workers is not None
         node = Node(
             node_id,
-            self,
             self.metadata,
             config,
             self.release,
             directory,
             self.loop_clock,
             loop,
-            self._buffer,
             self._turns,
             self._workers,
         )
+        broker = BrokerServer(
+            node, self.controller, self.transactions, self.brokers, self._buffer, self.unimplemented_calls
+        )
         self.nodes[node_id] = node
+        self.brokers[node_id] = broker
         self.metadata.away.discard(node_id)
-        self.metadata.endpoints[node_id] = self._addresses.take(node_id, node.listener, config.broker_rack)
-        return node
+        self.metadata.endpoints[node_id] = self._addresses.take(node_id, broker.listener, config.broker_rack)
+        return broker
 
     def _given_node_id(self, node_id: int) -> int | None:
         """The id of a broker, if a property gives it."""
@@ -380,7 +287,7 @@ class Server:
         )
         for topic, partition in list(self.metadata.all_partitions()):
             self._check_interrupted()
-            self._host(topic, partition, skip_broken=True)
+            self.controller.host(topic, partition, skip_broken=True)
             self.leadership.elect(topic, partition)  # where the last leader is no more, or there was none
 
     def interrupt(self) -> None:
@@ -391,35 +298,19 @@ class Server:
         if self._is_to_stop:
             raise StartInterrupted
 
-    def _host(self, topic: TopicState, state: PartitionState, *, skip_broken: bool = False) -> None:
-        """Open the replicas of a partition and let its leader lead. With `skip_broken` replicas whose logs cannot be
-        opened are offline, else StorageFailed is raised."""
-        for node_id in state.replicas:
-            if (node := self.nodes.get(node_id)) is not None:
-                self._host_on(node, topic, state, skip_broken=skip_broken)
-        self.leadership.begin(topic, state)
-
-    def _host_on(self, node: Node, topic: TopicState, state: PartitionState, *, skip_broken: bool) -> None:
-        try:
-            node.host(topic, state, node.config.log_config(topic.config), self.leadership.changed)
-        except StorageFailed as error:
-            if not skip_broken:
-                raise
-            node.offline[topic.name, state.index] = error.reason
-            _LOG.error("%s-%d is offline: %s", topic.name, state.index, error.reason)
-
     def stop_broker(self, node_id: int) -> None:
         """Take a broker out of the cluster: its listener closes, others lead what it led."""
         self._check_node(node_id)
         if node_id not in self.nodes:
             raise ValueError(f"broker {node_id} was stopped already; start_broker({node_id}) starts it again")
-        node = self.nodes.pop(node_id)
+        del self.nodes[node_id]
+        broker = self.brokers.pop(node_id)
         self.metadata.endpoints.pop(node_id, None)
         self.metadata.away.add(node_id)
         self.leadership.node_left(node_id)
-        node.close()
+        broker.close()
         self._addresses.keep(node_id)
-        self.save()
+        self.controller.save()
 
     def start_broker(self, node_id: int) -> None:
         """Bring a broker back that was stopped, on the port it had."""
@@ -428,17 +319,17 @@ class Server:
             raise ValueError(f"broker {node_id} is running already; start_broker is for one that was stopped")
         loop = self.host.loop
         try:
-            node = self._open_node(node_id, loop)
+            broker = self._open_broker(node_id, loop)
             for topic, state in self.metadata.all_partitions():
                 if node_id in state.replicas:
-                    self._host_on(node, topic, state, skip_broken=True)
+                    self.controller.host_on(broker.node, topic, state, skip_broken=True)
             self.leadership.node_came(node_id)
-            node.listener.start(loop)
+            broker.listener.start(loop)
         except BaseException:
             if node_id in self.nodes:
                 self.stop_broker(node_id)
             raise
-        self.save()
+        self.controller.save()
 
     def _close(self) -> None:
         if self._periodic_tasks is not None:
@@ -447,59 +338,17 @@ class Server:
             if self._metadata_store is not None and self._metadata_store.durable:
                 self.leadership.take_leave()
                 with suppress(StorageFailed):
-                    self.save()
-        for node in self.nodes.values():
-            node.close()
+                    self.controller.save()
+        for broker in self.brokers.values():
+            broker.close()
         if self._workers is not None:
             self._workers.close()
-        self.nodes.clear()
-        self.metadata.endpoints.clear()
-        self.metadata.away.clear()
+        self.brokers.clear()
+        self.controller.close()
         self._addresses.release()
         if self._metadata_store is not None:
             self._metadata_store.remove()
             self._metadata_store = None
-
-    def save(self) -> None:
-        """Keep the metadata on disk: now, or with the change that is under way. Raises StorageFailed; the metadata is
-        written again then from time to time."""
-        if not self.changes.are_under_way:
-            self._write()
-
-    def _write(self) -> None:
-        if self._metadata_store is None:
-            return
-        try:
-            self._metadata_store.save(self.metadata, self._saved_producer_id)
-        except OSError as error:
-            self._is_saved = False
-            _LOG.error("%s; the metadata is not saved", explain(error))
-            raise StorageFailed(explain(error), explain(error)) from error
-        self._is_saved = True
-
-    def _write_again(self) -> None:
-        """Write what could not be written before."""
-        if not self._is_saved:
-            with suppress(StorageFailed):
-                self._write()
-
-    def _reserve_producer_ids(self, end: int) -> None:
-        saved, self._saved_producer_id = self._saved_producer_id, end
-        try:
-            self.save()
-        except StorageFailed:
-            self._saved_producer_id = saved
-            raise
-
-    def follower_fetched(self, leader: Partition, node_id: int, fetch_offset: int, log_start_offset: int) -> None:
-        """A follower outside of this process has fetched from `leader`."""
-        self.leadership.follower_fetched(leader, node_id, fetch_offset, log_start_offset)
-
-    def preferred_replica(self, leader: Partition, rack: str, fetch_offset: int) -> int | None:
-        """Where a consumer of that rack had better read, None: here (replica.selector.class, KIP-392)."""
-        if not self.config.replica_selector_class:
-            return None
-        return self.leadership.preferred_replica(leader, rack, fetch_offset)
 
 
 def _listed(node_ids: Iterable[int]) -> str:

@@ -12,14 +12,14 @@ Source: org.apache.kafka.server.ClientMetricsManager, ClientMetricsInstance.
 
 import logging
 import zlib
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
+from kafkalet.clock import Clock
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .cluster.metadata import MetadataImage
 from .config.client_metrics import DEFAULT_INTERVAL_MS, patterns
 from .config.release import Release
-from .context import Context
 from .regex.automaton import Regex
 
 _LOG = logging.getLogger(__name__)
@@ -44,6 +44,14 @@ class Subscription(NamedTuple):
     interval_ms: int
 
 
+class Asker(Protocol):
+    """What is known of the client that asks or pushes (a Context)."""
+
+    clock: Clock
+    client_id: str
+    peer: tuple[str, int]
+
+
 class _Instance:
     """A client that asked or pushed."""
 
@@ -65,10 +73,10 @@ class Telemetry:
         self._instances: dict[bytes, _Instance] = {}
         self._patterns: dict[str, tuple[str, dict[str, Regex]]] = {}  # by subscription: its `match` and what it means
 
-    def ask(self, client_id: bytes, context: Context) -> Subscription:
+    def ask(self, client_id: bytes, asker: Asker) -> Subscription:
         """What this client is to push. THROTTLING_QUOTA_EXCEEDED where it asked or pushed just now."""
-        instance = self._instance(client_id, context)
-        now_ms = context.clock.now_ms()
+        instance = self._instance(client_id, asker)
+        now_ms = asker.clock.now_ms()
         idle_ms = now_ms - max(instance.asked_ms, instance.pushed_ms)
         if idle_ms < instance.subscription.interval_ms and instance.last_error not in RECOVERABLE:
             raise KafkaError(Code.THROTTLING_QUOTA_EXCEEDED)
@@ -76,12 +84,12 @@ class Telemetry:
         instance.last_error = Code.NONE
         return instance.subscription
 
-    def push(self, client_id: bytes, subscription_id: int, is_ending: bool, context: Context) -> None:
+    def push(self, client_id: bytes, subscription_id: int, is_ending: bool, asker: Asker) -> None:
         """Let a client push. Raises KafkaError with the code that PushTelemetry answers."""
-        instance = self._instance(client_id, context)
+        instance = self._instance(client_id, asker)
         if instance.is_ending:
             raise KafkaError(Code.INVALID_REQUEST)
-        now_ms = context.clock.now_ms()
+        now_ms = asker.clock.now_ms()
         is_due = instance.asked_ms > instance.pushed_ms
         if is_due or now_ms - instance.pushed_ms >= instance.subscription.interval_ms:
             instance.pushed_ms = now_ms
@@ -97,8 +105,8 @@ class Telemetry:
         if client_id in self._instances:
             self._instances[client_id].last_error = code
 
-    def _instance(self, client_id: bytes, context: Context) -> _Instance:
-        subscription = self._subscription(client_id, context)
+    def _instance(self, client_id: bytes, asker: Asker) -> _Instance:
+        subscription = self._subscription(client_id, asker)
         instance = self._instances.get(client_id)
         if instance is None:
             if len(self._instances) >= MAX_CLIENTS:
@@ -109,28 +117,28 @@ class Telemetry:
             instance.asked_ms = instance.pushed_ms = 0
         return instance
 
-    def _subscription(self, client_id: bytes, context: Context) -> Subscription:
+    def _subscription(self, client_id: bytes, asker: Asker) -> Subscription:
         metrics: set[str] = set()
         interval_ms = DEFAULT_INTERVAL_MS
         for name, texts in self._metadata.client_metrics.items():
-            if self._fits(name, texts.get("match"), client_id, context):
+            if self._fits(name, texts.get("match"), client_id, asker):
                 metrics.update(name.strip() for name in texts.get("metrics", "").split(",") if name.strip())
                 interval_ms = min(interval_ms, int(texts.get("interval.ms", DEFAULT_INTERVAL_MS)))
         names = [ALL_METRICS] if ALL_METRICS in metrics else sorted(metrics)
         crc = zlib.crc32("".join([*names, str(interval_ms)]).encode() + client_id)
         return Subscription(crc - (1 << 32) if crc >> 31 else crc, names, interval_ms)
 
-    def _fits(self, name: str, match: str | None, client_id: bytes, context: Context) -> bool:
+    def _fits(self, name: str, match: str | None, client_id: bytes, asker: Asker) -> bool:
         """Whether a subscription means this client. What a client says of its software is not kept: it fits nothing."""
         import uuid
 
         if match is None:
             return True
         known = {
-            "client_id": context.client_id,
+            "client_id": asker.client_id,
             "client_instance_id": str(uuid.UUID(bytes=client_id)),
-            "client_source_address": context.peer[0],
-            "client_source_port": str(context.peer[1]),
+            "client_source_address": asker.peer[0],
+            "client_source_port": str(asker.peer[1]),
         }
         wanted = self._patterns_of(name, match)
         return all(_matches(pattern, known.get(attribute, "")) for attribute, pattern in wanted.items())

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.records.batch import Batch
 from kafkalet.storage.log import Log
 
-if TYPE_CHECKING:
-    from .cluster.node import Node
+from .cluster.coordinators import Coordinators
+
+if TYPE_CHECKING:  # loaded with the first group
     from .groups.group import Group
     from .groups.offsets import Offsets
 
@@ -115,14 +116,14 @@ class LogView:
 
 
 class GroupView:
-    """A live view of a group; each attribute is read when it is asked for. `nodes` are the brokers that run.
+    """A live view of a group; each attribute is read when it is asked for.
 
-    RuntimeError once the broker is not running.
+    `coordinators` gives those of the brokers that are running. RuntimeError once the broker is not running.
     """
 
-    def __init__(self, group_id: str, nodes: Mapping[int, Node], call: Call) -> None:
+    def __init__(self, group_id: str, coordinators: Callable[[], Iterable[Coordinators]], call: Call) -> None:
         self.group_id = group_id
-        self._nodes = nodes
+        self._coordinators = coordinators
         self._call = call
 
     def __repr__(self) -> str:
@@ -160,9 +161,9 @@ class GroupView:
         """What `see` finds in the group and in the committed offsets; `nothing` if no broker coordinates the group."""
 
         def look() -> T:
-            for node in self._nodes.values():
+            for each in self._coordinators():
                 try:
-                    shard = node.coordinators.groups.shard_for_offsets(self.group_id)
+                    shard = each.groups.shard_for_offsets(self.group_id)
                 except KafkaError:
                     continue  # another broker coordinates it
                 return see(shard.groups.get(self.group_id), shard.offsets)

@@ -53,7 +53,7 @@ def test_replicas_are_moved_and_leaders_elected(cluster: kafkalet.Cluster, admin
 
 def test_features_are_described_and_changed(cluster: kafkalet.Cluster, admin: Any) -> None:
     admin.update_features({"transaction.version": (UpdateFeatureType.SAFE_DOWNGRADE, 1)})
-    assert cluster.server.feature_level("transaction.version") == 1
+    assert cluster.server.nodes[1].feature_level("transaction.version") == 1
     assert "transaction.version" in str(admin.describe_features())
 
 
@@ -74,8 +74,8 @@ def with_quota(cluster: kafkalet.Cluster, key: str, value: float) -> None:
 
     def change() -> None:
         cluster.server.metadata.client_quotas[frozenset({("user", "ANONYMOUS")})] = {key: value}
-        for node in cluster.server.nodes.values():
-            node.apply_quotas()
+        for broker in cluster.server.brokers.values():
+            broker.apply_quotas()
 
     cluster.server.call(change)
 

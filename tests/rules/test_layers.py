@@ -49,8 +49,8 @@ INSIDE = [path for path in MODULES if name_of(path) not in FACADES]
 by_name = for_every(INSIDE, name_of)
 
 
-def ours(path: Path, typing: bool = True) -> set[str]:
-    return {module for module in imports(path, typing=typing) if module.split(".")[0] == "kafkalet"}
+def ours(path: Path) -> set[str]:
+    return {module for module in imports(path) if module.split(".")[0] == "kafkalet"}
 
 
 def test_every_room_has_its_rank() -> None:
@@ -101,11 +101,8 @@ def _guarded(path: Path, module: str) -> bool:
 
 
 def test_no_module_imports_itself_in_the_end() -> None:
-    """No cycles, lazy imports included: a cycle is one idea in two files, or two in one.
-
-    An import for type checking only may lead back: a handler has to name the class of the broker that calls it.
-    """
-    graph = {name: ours(path, typing=False) & FILES.keys() for name, path in FILES.items() if name not in FACADES}
+    """No cycles, with lazy imports and those for type checking: a cycle is one idea in two files, or two in one."""
+    graph = {name: ours(path) & FILES.keys() for name, path in FILES.items() if name not in FACADES}
     done: set[str] = set()
 
     def visit(name: str, way: tuple[str, ...]) -> None:

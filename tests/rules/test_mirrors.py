@@ -18,7 +18,10 @@ TESTS = ROOT / "tests"
 APIS = SOURCE / "broker" / "apis"
 OFTEN = 5
 ELSEWHERE: dict[str, str] = {
+    "broker.broker": "broker/test_broker_server.py",
+    "broker.client": "broker/network/test_connection.py",
     "broker.cluster.assignments": "test_golden.py",
+    "broker.cluster.controller": "broker/test_server.py",
     "broker.config.without_effect": "broker/config/test_catalog.py",
     "broker.context": "broker/network/test_router.py",
     "broker.config.features": "broker/apis/test_api_versions.py",
@@ -37,6 +40,7 @@ ELSEWHERE: dict[str, str] = {
     "broker.cluster.partition": "broker/test_server.py",
     "broker.cluster.replication": "broker/test_server.py",
     "broker.network.listener_context": "broker/network/test_listener.py",
+    "broker.network.request_text": "broker/network/test_request_log.py",
     "embedded": "broker/test_server.py",
     "broker.views": "broker/test_server.py",
     "pipeline.directory_origin": "pipeline/test_source.py",

@@ -22,8 +22,8 @@ KNOWS_FENCED = 2
 def handle(
     request: AddOffsetsToTxnRequest, context: Context
 ) -> AddOffsetsToTxnResponse | Delayed[AddOffsetsToTxnResponse]:
-    version, coordinator = context.version, context.node.coordinators.transactions
-    topic = context.cluster.metadata.topics.get(CONSUMER_OFFSETS.name)
+    version, coordinator = context.version, context.broker.coordinators.transactions
+    topic = context.metadata.topics.get(CONSUMER_OFFSETS.name)
     count = context.node.config.offsets_topic_num_partitions if topic is None else len(topic.partitions)
     partition = (CONSUMER_OFFSETS.name, partition_of(request.group_id, count))
     producer = Producer(request.producer_id, request.producer_epoch)

@@ -68,14 +68,14 @@ def _add_all(transactions: list[Wanted], context: Context, then: Callable[[AddPa
 
 
 def _add(wanted: Wanted, context: Context, then: Callable[[list[TopicResult]], None]) -> None:
-    version, metadata = context.version, context.cluster.metadata
+    version, metadata = context.version, context.metadata
     partitions = [(topic.name, index) for topic in wanted.topics for index in topic.partitions]
     unknown = [each for each in partitions if metadata.partition(*each) is None]
     if unknown:
         codes: Codes = dict.fromkeys(partitions, Code.OPERATION_NOT_ATTEMPTED)
         then(_by_topic(codes | dict.fromkeys(unknown, Code.UNKNOWN_TOPIC_OR_PARTITION)))
         return
-    coordinator = context.node.coordinators.transactions
+    coordinator = context.broker.coordinators.transactions
     producer = Producer(wanted.producer_id, wanted.producer_epoch)
     if wanted.verify_only:
         then(_by_topic(coordinator.verify_partitions(wanted.transactional_id, producer, partitions)))

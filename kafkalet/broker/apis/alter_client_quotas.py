@@ -55,9 +55,9 @@ def _alter(
             answer.error_code, answer.error_message = error.code, error.message
         answers.append(answer)
     if not validate_only:
-        for node in context.cluster.nodes.values():
-            node.apply_quotas(addresses)
-        context.cluster.save()
+        for broker in context.broker.brokers.values():
+            broker.apply_quotas(addresses)
+        context.controller.save()
     return AlterClientQuotasResponse(entries=answers)
 
 
@@ -93,7 +93,7 @@ def _change(
             check_value(kinds, op.key, op.value)
     if validate_only:
         return
-    quotas: dict[QuotaEntity, dict[str, float]] = context.cluster.metadata.client_quotas
+    quotas: dict[QuotaEntity, dict[str, float]] = context.metadata.client_quotas
     values = dict(quotas.get(entity, {}))
     for op in ops:
         values.pop(op.key, None)

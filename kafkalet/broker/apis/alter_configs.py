@@ -15,7 +15,7 @@ Answer = AlterConfigsResponse.Resource
 def handle(request: AlterConfigsRequest, context: Context) -> AlterConfigsResponse:
     named = [(resource.resource_type, resource.resource_name) for resource in request.resources]
     answers = []
-    with context.cluster.changes.begin():
+    with context.controller.changes.begin():
         for resource, name in zip(request.resources, named, strict=True):
             answer = Answer(
                 error_message=None, resource_type=resource.resource_type, resource_name=resource.resource_name

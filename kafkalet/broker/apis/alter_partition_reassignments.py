@@ -38,7 +38,7 @@ def handle(request: AlterPartitionReassignmentsRequest, context: Context) -> Alt
                 answer.error_code, answer.error_message = error.code, error.message
             answers.append(answer)
         topics.append(Topic(name=topic.name, partitions=answers))
-    context.cluster.save()
+    context.controller.save()
     message = None
     if not context.release.runs_without_zookeeper:
         topics, message = _each_once(topics), ""
@@ -79,7 +79,7 @@ def refuse(
 
 
 def _move(name: str, wanted: Partition, may_differ: bool, context: Context) -> None:
-    metadata, leadership = context.cluster.metadata, context.cluster.leadership
+    metadata, leadership = context.metadata, context.controller.leadership
     if wanted.replicas is None and not context.release.runs_without_zookeeper:
         moving = metadata.partition(name, wanted.partition_index)
         if moving is None or not moving.is_moving:

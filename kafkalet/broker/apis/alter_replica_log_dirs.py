@@ -30,6 +30,6 @@ def _code(name: str, index: int, path: str, context: Context) -> Code:
         return Code.LOG_DIR_NOT_FOUND
     if (name, index) in context.node.partitions:
         return Code.NONE
-    if context.cluster.metadata.partition(name, index) is not None:
+    if context.metadata.partition(name, index) is not None:
         return Code.REPLICA_NOT_AVAILABLE
     return Code.UNKNOWN_TOPIC_OR_PARTITION

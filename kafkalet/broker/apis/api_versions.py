@@ -31,7 +31,7 @@ def handle(request: ApiVersionsRequest, context: Context) -> ApiVersionsResponse
         api_keys=[
             ApiVersionsResponse.ApiVersion(api_key=api, min_version=lowest, max_version=highest)
             for api, (lowest, highest) in advertised(context.release.name).items()
-            if api in context.node.api_versions
+            if api in context.broker.api_versions
         ],
     )
     if context.version >= 3:
@@ -48,7 +48,7 @@ def _refusal(request: ApiVersionsRequest, context: Context) -> Code:
     if (request.cluster_id is None) != (request.node_id == _NO_NODE):
         return Code.INVALID_REQUEST
     if request.cluster_id is not None and (
-        request.cluster_id != context.cluster.metadata.cluster_id or request.node_id != context.node.node_id
+        request.cluster_id != context.metadata.cluster_id or request.node_id != context.node.node_id
     ):
         return Code.REBOOTSTRAP_REQUIRED
     return Code.NONE
@@ -56,7 +56,7 @@ def _refusal(request: ApiVersionsRequest, context: Context) -> Code:
 
 def _add_features(response: ApiVersionsResponse, context: Context) -> None:
     lowest_level = 0 if context.version >= 4 else 1
-    features = Features(context.release, context.cluster.metadata)
+    features = Features(context.release, context.metadata)
     response.supported_features = [
         ApiVersionsResponse.SupportedFeature(name=feature.name, min_version=feature.lowest, max_version=feature.highest)
         for feature in features.supported.values()

@@ -38,7 +38,7 @@ def _describe(group_id: str, context: Context) -> ConsumerGroupDescribeResponse.
     try:
         if not runs_consumer_groups(context.node):
             raise KafkaError(Code.UNSUPPORTED_VERSION)
-        return consumer_group(context.node.coordinators.groups.shard_of(group_id), group_id).described()
+        return consumer_group(context.broker.coordinators.groups.shard_of(group_id), group_id).described()
     except KafkaError as error:
         return _refused(group_id, error.code, error.message if error.code == Code.GROUP_ID_NOT_FOUND else None)
 

@@ -10,13 +10,13 @@ from typing import Any
 
 from kafkalet.broker.context import Context
 from kafkalet.broker.groups.assignors.java_order import order_of_strings
+from kafkalet.broker.groups.consumer.checked_regexes import LONG_EXPRESSION
 from kafkalet.broker.groups.consumer.config import assignors, runs_consumer_groups
 from kafkalet.broker.groups.consumer.group import consumer_group, existing_group
 from kafkalet.broker.groups.consumer.heartbeat import Sender, heartbeat
 from kafkalet.broker.groups.consumer.leaving import leave, schedule_classic_session_timeouts
 from kafkalet.broker.groups.consumer.members import JOINING, LEAVING, LEAVING_FOR_A_RESTART
 from kafkalet.broker.groups.consumer.migration import group_to_join
-from kafkalet.broker.groups.consumer.regexes import LONG_EXPRESSION
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest as Request
@@ -34,7 +34,7 @@ def handle(request: Request, context: Context) -> Answer | Coroutine[Any, Any, A
 
 async def _read_and_handle(regex: str, request: Request, context: Context) -> Answer:
     if runs_consumer_groups(context.node):
-        await context.node.coordinators.groups.regexes.read(regex)
+        await context.broker.coordinators.groups.regexes.read(regex)
     return _handle(request, context)
 
 
@@ -43,7 +43,7 @@ def _handle(request: Request, context: Context) -> Answer:
     if not runs_consumer_groups(node):
         raise KafkaError(Code.UNSUPPORTED_VERSION)
     _check(request, context)
-    shard = node.coordinators.groups.shard_of(request.group_id)
+    shard = context.broker.coordinators.groups.shard_of(request.group_id)
     if request.member_epoch in (LEAVING, LEAVING_FOR_A_RESTART):
         group = consumer_group(shard, request.group_id)
         offset = leave(group, request.member_id, request.instance_id, request.member_epoch)

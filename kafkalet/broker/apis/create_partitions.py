@@ -30,7 +30,7 @@ def handle(request: CreatePartitionsRequest, context: Context) -> CreatePartitio
         for name, count in times.items()
         if count > 1
     ]
-    with context.cluster.changes.begin():
+    with context.controller.changes.begin():
         for topic in request.topics:
             if times[topic.name] == 1:
                 answer = Answer(name=topic.name)
@@ -48,7 +48,7 @@ def refuse(request: CreatePartitionsRequest, context: Context, error: KafkaError
 
 
 def _grow(topic: Topic, validate_only: bool, context: Context) -> None:
-    metadata = context.cluster.metadata
+    metadata = context.metadata
     state = metadata.topics.get(topic.name)
     if state is None:
         raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION)
@@ -75,4 +75,4 @@ def _grow(topic: Topic, validate_only: bool, context: Context) -> None:
         check_assignments(replicas, metadata.endpoints, replication_factor, metadata.away, now)
     count_mutations(more, STRICT_QUOTA_SINCE, context)
     if not validate_only:
-        context.cluster.add_partitions(state, replicas)
+        context.controller.add_partitions(state, replicas)

@@ -64,7 +64,7 @@ async def _create_in_turns(
 
 def _in_parts(topics: list[Topic], context: Context) -> Iterator[list[Topic]]:
     """Cut into parts of about PARTITIONS_AT_ONCE partitions."""
-    default = context.cluster.config.num_partitions
+    default = context.controller.config.num_partitions
     part: list[Topic] = []
     partitions = 0
     for topic in topics:
@@ -78,7 +78,7 @@ def _in_parts(topics: list[Topic], context: Context) -> Iterator[list[Topic]]:
 
 
 def _create_all(topics: list[Topic], request: CreateTopicsRequest, context: Context) -> list[Answer]:
-    with context.cluster.changes.begin():
+    with context.controller.changes.begin():
         return [_create(topic, request.validate_only, context) for topic in topics]
 
 
@@ -113,18 +113,18 @@ def _refused(name: str, code: Code, message: str | None) -> Answer:
 
 
 def _create(topic: Topic, validate_only: bool, context: Context) -> Answer:
-    cluster = context.cluster
+    controller = context.controller
     try:
-        check_name(topic.name, cluster.metadata)
+        check_name(topic.name, controller.metadata)
         config = _config(topic)
         if context.release.runs_without_zookeeper:
-            check_config(config, cluster.config)  # the controller looks at it before it looks at any count
+            check_config(config, controller.config)  # the controller looks at it before it looks at any count
         wanted = NewTopic(topic.name, topic.num_partitions, config, topic.replication_factor)
         assignments = _assignments(topic)
-        replicas = place_topic(wanted, assignments, cluster.metadata, cluster.config)
+        replicas = place_topic(wanted, assignments, controller.metadata, controller.config)
         count_mutations(len(replicas), STRICT_QUOTA_SINCE, context)
         if not validate_only:
-            cluster.create_topic(wanted, replicas)
+            controller.create_topic(wanted, replicas)
     except KafkaError as error:
         return _refused(topic.name, error.code, error.message)
     answer = Answer(
@@ -134,7 +134,7 @@ def _create(topic: Topic, validate_only: bool, context: Context) -> Answer:
         replication_factor=len(replicas[0]),
         configs=_effective(config, context) if context.version >= 5 else [],
     )
-    answer.topic_id = new_topic_id() if validate_only else cluster.metadata.topics[topic.name].topic_id
+    answer.topic_id = new_topic_id() if validate_only else controller.metadata.topics[topic.name].topic_id
     return answer
 
 

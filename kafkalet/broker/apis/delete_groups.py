@@ -23,7 +23,7 @@ def handle(request: DeleteGroupsRequest, context: Context) -> Answer:
         answer = Deleted(group_id=group_id)
         answers.append(answer)
         try:
-            shard = context.node.coordinators.groups.shard_for_offsets(group_id)
+            shard = context.broker.coordinators.groups.shard_for_offsets(group_id)
             written.append((answer, shard, _delete(shard, group_id)))
         except KafkaError as error:
             answer.error_code = error.code  # in words only for groups of Kafka Streams

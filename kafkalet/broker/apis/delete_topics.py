@@ -34,7 +34,7 @@ def handle(request: DeleteTopicsRequest, context: Context) -> DeleteTopicsRespon
     by_id = _ids(ids, context, answers)
     doomed = dict(by_id)
     for name in names:
-        topic = context.cluster.metadata.topics.get(name)
+        topic = context.metadata.topics.get(name)
         if topic is None:
             answers.append(_refused(Code.UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_NAME, name))
         elif topic.topic_id in ids:
@@ -43,7 +43,7 @@ def handle(request: DeleteTopicsRequest, context: Context) -> DeleteTopicsRespon
             answers.append(_refused(Code.INVALID_REQUEST, message, name, topic.topic_id))
         else:
             doomed[topic.topic_id] = name
-    with context.cluster.changes.begin():
+    with context.controller.changes.begin():
         for topic_id, name in doomed.items():
             answers.append(_delete(name, topic_id, context))
     return DeleteTopicsResponse(responses=answers)
@@ -51,10 +51,10 @@ def handle(request: DeleteTopicsRequest, context: Context) -> DeleteTopicsRespon
 
 def _delete(name: str, topic_id: bytes, context: Context) -> Answer:
     try:
-        count_mutations(len(context.cluster.metadata.topics[name].partitions), STRICT_QUOTA_SINCE, context)
+        count_mutations(len(context.metadata.topics[name].partitions), STRICT_QUOTA_SINCE, context)
     except KafkaError as error:
         return _refused(error.code, error.message, name, topic_id)
-    context.cluster.delete_topic(name)
+    context.controller.delete_topic(name)
     return Answer(name=name, topic_id=topic_id)
 
 
@@ -89,7 +89,7 @@ def _ids(ids: dict[bytes, int], context: Context, answers: list[Answer]) -> dict
     """The names of the topics whose id is given once."""
     found = {}
     for topic_id, times in ids.items():
-        topic = context.cluster.metadata.topic_by_id(topic_id)
+        topic = context.metadata.topic_by_id(topic_id)
         if times > 1:
             answers.append(_refused(Code.INVALID_REQUEST, "Duplicate topic id.", None, topic_id))
         elif topic is None:

@@ -33,7 +33,7 @@ def handle(request: DescribeClientQuotasRequest, context: Context) -> DescribeCl
             entity=[Entry.Entity(entity_type=kind, entity_name=name) for kind, name in sorted(entity)],
             values=[Entry.Value(key=key, value=value) for key, value in values.items()],
         )
-        for entity, values in context.cluster.metadata.client_quotas.items()
+        for entity, values in context.metadata.client_quotas.items()
         if _fits(entity, request.components, request.strict)
     ]
     return DescribeClientQuotasResponse(entries=entries)

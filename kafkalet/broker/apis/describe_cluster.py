@@ -22,7 +22,7 @@ def handle(request: DescribeClusterRequest, context: Context) -> DescribeCluster
         return _refused(Code.MISMATCHED_ENDPOINT_TYPE, message)
     if request.endpoint_type != BROKERS:
         return _refused(Code.UNSUPPORTED_ENDPOINT_TYPE, f"Unsupported endpoint type {request.endpoint_type}")
-    metadata = context.cluster.metadata
+    metadata = context.metadata
     return DescribeClusterResponse(
         cluster_id=metadata.cluster_id,
         controller_id=metadata.controller_id,

@@ -69,7 +69,7 @@ def _configs(resource: Resource, request: DescribeConfigsRequest, context: Conte
     kind, name = resource.resource_type, resource.resource_name
     if kind == ResourceType.TOPIC:
         check_topic_name(name)
-        topic = context.cluster.metadata.topics.get(name)
+        topic = context.metadata.topics.get(name)
         if topic is None:
             raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, "")
         entries = topic_entries(topic.config, context.node.config)
@@ -95,7 +95,7 @@ def _client_metrics(name: str, context: Context) -> Iterator[Entry]:
 
     if not name:
         raise _invalid("Client metrics subscription name must not be empty")
-    return client_metrics_entries(context.cluster.metadata.client_metrics.get(name, {}), context.release)
+    return client_metrics_entries(context.metadata.client_metrics.get(name, {}), context.release)
 
 
 def _group(name: str, context: Context) -> Iterator[Entry]:
@@ -103,7 +103,7 @@ def _group(name: str, context: Context) -> Iterator[Entry]:
 
     if not name:
         raise _invalid("Group name must not be empty")
-    return group_entries(context.cluster.metadata.group_config.get(name, {}), context.node.config)
+    return group_entries(context.metadata.group_config.get(name, {}), context.node.config)
 
 
 def _config(entry: Entry, request: DescribeConfigsRequest) -> Config:
@@ -131,7 +131,7 @@ def _documentation(name: str) -> str | None:
 def _facts(context: Context) -> dict[str, str]:
     """What a broker of Kafka would have been told at its start."""
     node = context.node
-    endpoint = context.cluster.metadata.endpoints[node.node_id]
+    endpoint = context.metadata.endpoints[node.node_id]
     listener = f"{context.listener}://{endpoint.host}:{endpoint.port}"
     facts = {"broker.id": str(node.node_id), "listeners": listener, "advertised.listeners": listener}
     if context.release.runs_without_zookeeper:

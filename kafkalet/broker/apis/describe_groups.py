@@ -35,7 +35,7 @@ def refuse(request: DescribeGroupsRequest, context: Context, error: KafkaError) 
 
 def _describe(group_id: str, context: Context) -> Described:
     try:
-        shard = context.node.coordinators.groups.shard_for_offsets(group_id)
+        shard = context.broker.coordinators.groups.shard_for_offsets(group_id)
     except KafkaError as error:
         return _without_members(group_id, "", error.code)
     group = shard.groups.get(group_id)

@@ -40,7 +40,7 @@ def refuse(request: DescribeProducersRequest, context: Context, error: KafkaErro
 def _describe(topic: str, index: int, context: Context) -> Answer:
     try:
         check_topic_name(topic)
-        if topic not in context.cluster.metadata.topics:
+        if topic not in context.metadata.topics:
             raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"this cluster has no topic {topic}")
     except KafkaError as error:
         return _refused(index, error.code, error.message)

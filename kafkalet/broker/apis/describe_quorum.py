@@ -28,7 +28,7 @@ def handle(request: DescribeQuorumRequest, context: Context) -> DescribeQuorumRe
                 Topic(topic_name=name, partitions=[_unknown(index) for index in indexes]) for name, indexes in asked
             ]
         )
-    metadata = context.cluster.metadata
+    metadata = context.metadata
     end = max(Features(context.release, metadata).epoch, 0)
     now_ms = context.clock.now_ms()
     voters = [
@@ -62,5 +62,5 @@ def _unknown(index: int) -> Answer:
 def _nodes(context: Context) -> list[Node]:
     return [
         Node(node_id=node.node_id, listeners=[Node.Listener(name="CONTROLLER", host=node.host, port=node.port)])
-        for node in context.cluster.metadata.endpoints.values()
+        for node in context.metadata.endpoints.values()
     ]

@@ -24,7 +24,7 @@ Cursor = DescribeTopicPartitionsResponse.Cursor
 
 
 async def handle(request: DescribeTopicPartitionsRequest, context: Context) -> DescribeTopicPartitionsResponse:
-    metadata = context.cluster.metadata
+    metadata = context.metadata
     cursor = request.cursor
     asked = {topic.name for topic in request.topics} or set(metadata.topics)
     if cursor is not None and ((request.topics and cursor.topic_name not in asked) or cursor.partition_index < 0):
@@ -86,9 +86,9 @@ def _known(topic: TopicState, partitions: list[PartitionState], context: Context
 
 def _partition(state: PartitionState, context: Context) -> Partition:
     """A partition, without an error also where nobody leads it."""
-    metadata = context.cluster.metadata
+    metadata = context.metadata
     isr, eligible = list(state.isr), []
-    if state.leader == NO_LEADER and context.cluster.feature_level("eligible.leader.replicas.version"):
+    if state.leader == NO_LEADER and context.node.feature_level("eligible.leader.replicas.version"):
         isr, eligible = [], isr  # KIP-966: nobody is in sync then, but some may lead without a loss
     return Partition(
         partition_index=state.index,

@@ -28,7 +28,7 @@ def _describe(transactional_id: str, context: Context) -> Answer:
     if not transactional_id:
         return _refused(transactional_id, Code.INVALID_REQUEST)
     try:
-        transaction = context.node.coordinators.transactions.find(transactional_id)
+        transaction = context.broker.coordinators.transactions.find(transactional_id)
     except KafkaError as error:
         return _refused(transactional_id, error.code)
     if transaction is None:

@@ -42,7 +42,7 @@ def handle(request: ElectLeadersRequest, context: Context) -> ElectLeadersRespon
         for topic in topics:
             results = topic.partition_result
             topic.partition_result = [one for one in results if one.error_code != Code.ELECTION_NOT_NEEDED]
-    context.cluster.save()
+    context.controller.save()
     if not context.release.runs_without_zookeeper:
         topics = _each_once(topics)
     return ElectLeadersResponse(replica_election_results=topics)
@@ -78,9 +78,9 @@ def _wanted(request: ElectLeadersRequest, context: Context) -> Iterator[tuple[st
         for topic in request.topic_partitions:
             yield topic.topic, topic.partitions
         return
-    known: Mapping[str, object] = context.cluster.metadata.topics
+    known: Mapping[str, object] = context.metadata.topics
     for name in list(known):
-        yield name, range(len(context.cluster.metadata.topics[name].partitions))
+        yield name, range(len(context.metadata.topics[name].partitions))
 
 
 def _elect_each(name: str, partitions: Sequence[int], kind: Election, context: Context) -> Iterator[Answer]:
@@ -94,19 +94,19 @@ def _elect_each(name: str, partitions: Sequence[int], kind: Election, context: C
 
 
 def _elect(name: str, index: int, kind: Election, context: Context) -> None:
-    cluster = context.cluster
-    topic = cluster.metadata.topics.get(name)
+    controller = context.controller
+    topic = controller.metadata.topics.get(name)
     if topic is None:
         raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"No such topic as {name}")
-    state = cluster.metadata.partition(name, index)
+    state = controller.metadata.partition(name, index)
     if state is None:
         raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"No such partition as {name}-{index}")
     preferred = state.replicas[0]
     if state.leader == preferred or (kind is Election.UNCLEAN and state.leader != NO_LEADER):
         raise KafkaError(Code.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition.")
     if kind is Election.PREFERRED:
-        if preferred not in cluster.nodes or preferred not in state.isr:
+        if preferred not in controller.nodes or preferred not in state.isr:
             raise KafkaError(Code.PREFERRED_LEADER_NOT_AVAILABLE, "The preferred leader was not available.")
-        cluster.leadership.elect(topic, state, preferred)
-    elif not cluster.leadership.elect(topic, state, unclean=True):
+        controller.leadership.elect(topic, state, preferred)
+    elif not controller.leadership.elect(topic, state, unclean=True):
         raise KafkaError(Code.ELIGIBLE_LEADERS_NOT_AVAILABLE, "Eligible topic partition leaders are not available.")

@@ -28,7 +28,7 @@ def handle(request: EndTxnRequest, context: Context) -> EndTxnResponse | Delayed
         request.committed,
         EPOCH_RISES_PER_TRANSACTION if version >= RAISES_EPOCH else 0,
     )
-    coordinator = context.node.coordinators.transactions
+    coordinator = context.broker.coordinators.transactions
     return answer_of(
         lambda then: coordinator.end_transaction(
             request.transactional_id, end, lambda result: then(_respond(result, version))

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeVar
 from kafkalet.broker.cluster.partition import Partition, Read
 from kafkalet.broker.context import Context
 from kafkalet.broker.fetch_sessions import NAMELESS, NO_SESSION, Asked, FetchContext, Key, Told
-from kafkalet.broker.quotas.fetching import refuses
+from kafkalet.broker.quotas.fetching import fetch_max_bytes, refuses
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.scheduling.work import answered, pause
 from kafkalet.protocol.errors import Code, KafkaError
@@ -93,7 +93,7 @@ class _Fetch:
         self.by_id = context.version >= 13
         state = request.replica_state
         self.replica_id = request.replica_id if state is None else state.replica_id
-        self.session: FetchContext = context.node.fetch_sessions.context(
+        self.session: FetchContext = context.broker.fetch_sessions.context(
             request.session_id,
             request.session_epoch,
             self._asked(),
@@ -169,7 +169,7 @@ class _Fetch:
 
     def _name_of(self, topic_id: bytes) -> str:
         """The name of a topic by its id, "" where there is none."""
-        topic = self.context.cluster.metadata.topic_by_id(topic_id)
+        topic = self.context.metadata.topic_by_id(topic_id)
         return "" if topic is None else topic.name
 
     def _refusal(self, key: Key) -> Code | None:
@@ -177,14 +177,14 @@ class _Fetch:
         name, topic_id, index = key
         if topic_id is not None and not name:
             return Code.UNKNOWN_TOPIC_ID
-        if self.context.cluster.metadata.partition(name, index) is None:
+        if self.context.metadata.partition(name, index) is None:
             return Code.UNKNOWN_TOPIC_OR_PARTITION
         return None
 
     def _limits(self, level: Isolation) -> Limits:
         request, context = self.request, self.context
         consumer = self.replica_id < 0 and self.replica_id != FUTURE_REPLICA
-        max_bytes = min(request.max_bytes, context.node.fetch_max_bytes(context))
+        max_bytes = min(request.max_bytes, fetch_max_bytes(context))
         return Limits(
             replica_id=self.replica_id,
             isolation=level if consumer else Isolation.LOG_END,
@@ -251,7 +251,7 @@ class _Fetch:
         except KafkaError as error:
             return self._failed(name, index, error.code)
         if limits.from_follower and first_time and read.diverging is None:
-            self.context.cluster.follower_fetched(
+            self.context.controller.follower_fetched(
                 partition, limits.replica_id, asked.fetch_offset, asked.log_start_offset
             )
         return self._succeeded(index, read, limits)
@@ -294,7 +294,7 @@ class _Fetch:
             records=b"",
         )
         if self.context.version >= 16 and code in (Code.NOT_LEADER_OR_FOLLOWER, Code.FENCED_LEADER_EPOCH):
-            state = self.context.cluster.metadata.partition(name, index)
+            state = self.context.metadata.partition(name, index)
             if state is not None:
                 answer.current_leader = Answer.LeaderIdAndEpoch(leader_id=state.leader, leader_epoch=state.leader_epoch)
         return Found(answer, 0, None, True)
@@ -303,7 +303,7 @@ class _Fetch:
         """Send a consumer to the replica in its rack (KIP-392), if the broker is told to and there is one."""
         if limits.rack is None or not partition.is_leader:
             return None
-        node = self.context.cluster.preferred_replica(partition, limits.rack, asked.fetch_offset)
+        node = self.context.controller.preferred_replica(partition, limits.rack, asked.fetch_offset)
         if node is None:
             return None
         log = partition.log_for(asked.current_leader_epoch)
@@ -432,7 +432,7 @@ class _Fetch:
         leaders = {answer.current_leader.leader_id for answer in answers.values() if answer.current_leader is not None}
         return [
             FetchResponse.NodeEndpoint(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
-            for node in self.context.cluster.metadata.endpoints_of(leaders)
+            for node in self.context.metadata.endpoints_of(leaders)
         ]
 
     def _refuse_all(self, code: Code) -> FetchResponse:

@@ -46,13 +46,13 @@ def _find(key: str, key_type: int, context: Context) -> tuple[Endpoint, KafkaErr
             if key_type == SHARE and context.version >= 6 and context.release.finds_nobody_for_share_groups:
                 raise KafkaError(Code.COORDINATOR_NOT_AVAILABLE, "")
             raise KafkaError(Code.INVALID_REQUEST, f"Unknown coordinator type received: {key_type}")
-        topic = context.cluster.state_topic(wanted)
+        topic = context.controller.state_topic(wanted)
         leader = topic.partitions[partition_of(key, len(topic.partitions))].leader
-        endpoint = context.cluster.metadata.endpoints.get(leader)
+        endpoint = context.metadata.endpoints.get(leader)
         if endpoint is None:
             raise KafkaError(Code.COORDINATOR_NOT_AVAILABLE)
         if wanted is CONSUMER_OFFSETS:
-            groups = context.cluster.nodes[leader].coordinators.groups
+            groups = context.broker.brokers[leader].coordinators.groups
             groups.arrivals.note(key, context.client)
         return endpoint, None
     except KafkaError as error:

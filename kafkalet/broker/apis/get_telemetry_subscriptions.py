@@ -20,7 +20,7 @@ def handle(request: GetTelemetrySubscriptionsRequest, context: Context) -> GetTe
     client_id = request.client_instance_id
     if client_id == ZERO_ID:
         client_id = new_topic_id()
-    subscription = context.node.telemetry.ask(client_id, context)
+    subscription = context.broker.telemetry.ask(client_id, context)
     return GetTelemetrySubscriptionsResponse(
         client_instance_id=client_id,
         subscription_id=subscription.id,

@@ -10,7 +10,7 @@ from kafkalet.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResp
 
 
 def handle(request: HeartbeatRequest, context: Context) -> HeartbeatResponse:
-    shard = context.node.coordinators.groups.shard_of(request.group_id)
+    shard = context.broker.coordinators.groups.shard_of(request.group_id)
     group = shard.groups.get(request.group_id)
     if group is None:
         raise KafkaError(Code.UNKNOWN_MEMBER_ID)

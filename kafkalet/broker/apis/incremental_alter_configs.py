@@ -34,7 +34,7 @@ class Operation(IntEnum):
 def handle(request: IncrementalAlterConfigsRequest, context: Context) -> IncrementalAlterConfigsResponse:
     named = [(resource.resource_type, resource.resource_name) for resource in request.resources]
     answers = []
-    with context.cluster.changes.begin():
+    with context.controller.changes.begin():
         for resource, name in zip(request.resources, named, strict=True):
             answer = Answer(
                 error_message=None, resource_type=resource.resource_type, resource_name=resource.resource_name

@@ -34,12 +34,12 @@ def handle(
         return _respond(Result(Code.INVALID_REQUEST), context.version)
     if transactional_id is None:
         try:
-            result = Result(Code.NONE, context.cluster.producer_ids.take(), 0)
+            result = Result(Code.NONE, context.controller.producer_ids.take(), 0)
         except StorageFailed:
             result = Result(NO_IDS_LEFT)
         return _respond(result, context.version)
     expected = None if request.producer_id == NONE else Producer(request.producer_id, request.producer_epoch)
-    coordinator, version = context.node.coordinators.transactions, context.version
+    coordinator, version = context.broker.coordinators.transactions, context.version
     return answer_of(
         lambda then: coordinator.init_producer_id(
             transactional_id,

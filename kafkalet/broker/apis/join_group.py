@@ -24,7 +24,7 @@ FIRST_WITHOUT_PROTOCOL = 7
 
 def handle(request: JoinGroupRequest, context: Context) -> Answer:
     node = context.node
-    shard = node.coordinators.groups.shard_of(request.group_id)
+    shard = context.broker.coordinators.groups.shard_of(request.group_id)
     config = node.config
     if not config.group_min_session_timeout_ms <= request.session_timeout_ms <= config.group_max_session_timeout_ms:
         raise KafkaError(Code.INVALID_SESSION_TIMEOUT)

@@ -14,7 +14,7 @@ FIRST_WITH_MANY = 3
 
 
 def handle(request: LeaveGroupRequest, context: Context) -> LeaveGroupResponse:
-    shard = context.node.coordinators.groups.shard_of(request.group_id)
+    shard = context.broker.coordinators.groups.shard_of(request.group_id)
     group = shard.groups.get(request.group_id)
     many = context.version >= FIRST_WITH_MANY
     leaving = request.members if many else [LeaveGroupRequest.Member(member_id=request.member_id)]

@@ -30,7 +30,7 @@ def handle(request: ListConfigResourcesRequest, context: Context) -> ListConfigR
 
 
 def _names(kind: int, context: Context) -> Iterable[str]:
-    metadata = context.cluster.metadata
+    metadata = context.metadata
     if kind == ResourceType.TOPIC:
         return list(metadata.topics)
     if kind == ResourceType.GROUP:

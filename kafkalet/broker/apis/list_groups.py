@@ -23,7 +23,7 @@ def handle(request: ListGroupsRequest, context: Context) -> ListGroupsResponse:
             group_state=group.state,
             group_type=group.type,
         )
-        for shard in context.node.coordinators.groups.shards()
+        for shard in context.broker.coordinators.groups.shards()
         for group in shard.groups.values()
         if not states or (group.state.lower() if in_any_case else group.state) in states
         if not types or group.type in types

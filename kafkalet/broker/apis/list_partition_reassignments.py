@@ -29,13 +29,13 @@ def _asked(request: ListPartitionReassignmentsRequest, context: Context) -> Iter
         for asked in request.topics:
             yield asked.name, asked.partition_indexes
         return
-    for topic in context.cluster.metadata.topics.values():
+    for topic in context.metadata.topics.values():
         yield topic.name, range(len(topic.partitions))
 
 
 def _moving(name: str, indexes: Iterable[int], context: Context) -> Iterator[Topic.Partition]:
     for index in indexes:
-        state = context.cluster.metadata.partition(name, index)
+        state = context.metadata.partition(name, index)
         if state is not None and state.is_moving:
             yield Topic.Partition(
                 partition_index=index,

@@ -27,7 +27,7 @@ def handle(request: ListTransactionsRequest, context: Context) -> ListTransactio
         return ListTransactionsResponse(error_code=error.code, unknown_state_filters=[], transaction_states=[])
     now_ms = context.clock.now_ms()
     found = []
-    for transaction in context.node.coordinators.transactions.transactions():
+    for transaction in context.broker.coordinators.transactions.transactions():
         known = transaction.metadata
         if (
             (not producer_ids or known.producer_id in producer_ids)

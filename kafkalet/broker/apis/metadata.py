@@ -45,7 +45,7 @@ CLUSTER_OPERATIONS = sum(1 << operation for operation in (5, 7, 8, 9, 10, 11, 12
 
 
 async def handle(request: MetadataRequest, context: Context) -> MetadataResponse:
-    metadata = context.cluster.metadata
+    metadata = context.metadata
     asked = request.topics
     if asked is None or (context.version == 0 and not asked):
         topics = await _all_topics(request, context)
@@ -102,7 +102,7 @@ def _refuse_all(asked: list[MetadataRequest.Topic], code: Code) -> MetadataRespo
 
 async def _all_topics(request: MetadataRequest, context: Context) -> list[AnswerTopic]:
     topics = []
-    for topic in list(context.cluster.metadata.topics.values()):
+    for topic in list(context.metadata.topics.values()):
         topics.append(_known(topic, request, context))
         await pause()
     return topics
@@ -112,7 +112,7 @@ async def _by_ids(topic_ids: Iterable[bytes], request: MetadataRequest, context:
     unknown, known = [], []
     for topic_id in topic_ids:
         await pause()
-        topic = context.cluster.metadata.topic_by_id(topic_id)
+        topic = context.metadata.topic_by_id(topic_id)
         if topic is None:
             answer = AnswerTopic(error_code=Code.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id, partitions=[])
             unknown.append(answer)
@@ -122,11 +122,11 @@ async def _by_ids(topic_ids: Iterable[bytes], request: MetadataRequest, context:
 
 
 async def _by_names(names: Iterable[str], request: MetadataRequest, context: Context) -> list[AnswerTopic]:
-    creates = request.allow_auto_topic_creation and context.cluster.auto_creates_topics
+    creates = request.allow_auto_topic_creation and context.controller.auto_creates_topics
     existing, illegal, missing = [], [], []
     for name in names:
         await pause()
-        topic = context.cluster.metadata.topics.get(name)
+        topic = context.metadata.topics.get(name)
         if topic is not None:
             existing.append(_known(topic, request, context))
         elif creates and not _is_legal(name):
@@ -168,7 +168,7 @@ def _create(name: str, context: Context) -> Code:
     """Create a topic; what its first answer says."""
     code = Code.LEADER_NOT_AVAILABLE
     try:
-        context.cluster.auto_create_topic(name)
+        context.controller.auto_create_topic(name)
     except KafkaError as error:
         code = error.code
         log.debug("topic %s was asked for and cannot be created: %s", quoted(name), code.name)
@@ -176,7 +176,7 @@ def _create(name: str, context: Context) -> Code:
 
 
 def _known(topic: TopicState, request: MetadataRequest, context: Context) -> AnswerTopic:
-    alive = context.cluster.metadata.endpoints
+    alive = context.metadata.endpoints
     return AnswerTopic(
         error_code=Code.NONE,
         name=topic.name,
@@ -198,7 +198,7 @@ def _partition(state: PartitionState, alive: Collection[int], context: Context) 
     code = Code.NONE
     if state.leader == NO_LEADER:
         code = Code.LEADER_NOT_AVAILABLE
-        if context.cluster.feature_level("eligible.leader.replicas.version"):
+        if context.node.feature_level("eligible.leader.replicas.version"):
             isr = []  # KIP-966: who was in sync last is now only eligible
     elif offline and version == 0:
         code = Code.REPLICA_NOT_AVAILABLE

@@ -35,7 +35,7 @@ def handle(request: OffsetCommitRequest, context: Context) -> OffsetCommitRespon
     if context.version == 0 and context.release.keeps_old_offsets_in_zookeeper:
         return _commit_to_zookeeper(request, asked, answer, context)
     try:
-        shard = context.node.coordinators.groups.shard_for_offsets(request.group_id)
+        shard = context.broker.coordinators.groups.shard_for_offsets(request.group_id)
         _check(request, asked, shard, context)
     except KafkaError as error:
         answer.add_all(asked, error.code)

@@ -19,7 +19,7 @@ Answers = list[tuple[str, int, Code]]
 
 def handle(request: OffsetDeleteRequest, context: Context) -> OffsetDeleteResponse | Delayed[OffsetDeleteResponse]:
     unknown, found = _sort_out(request, context)
-    shard = context.node.coordinators.groups.shard_of(request.group_id)
+    shard = context.broker.coordinators.groups.shard_of(request.group_id)
     group = shard.groups.get(request.group_id)
     if group is None:
         raise KafkaError(Code.GROUP_ID_NOT_FOUND)

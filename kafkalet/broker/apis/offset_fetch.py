@@ -72,7 +72,7 @@ class _Reader:
             self.answer = Group(group_id=asked.group_id, topics=[], error_code=error.code)
 
     def _read(self, asked: OffsetFetchRequest.Group) -> list[Topic]:
-        shard = self.shard = self.context.node.coordinators.groups.shard_for_offsets(asked.group_id)
+        shard = self.shard = self.context.broker.coordinators.groups.shard_for_offsets(asked.group_id)
         group = shard.groups.get(asked.group_id)
         if group is not None:
             group.check_fetch(asked.member_id, asked.member_epoch)

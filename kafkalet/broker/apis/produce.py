@@ -58,7 +58,7 @@ Answered = ProduceResponse | Delayed[ProduceResponse | None] | None
 
 def handle(request: ProduceRequest, context: Context) -> Answered | Coroutine[Any, Any, Answered]:
     given = list(_records(request, context))
-    metadata = context.cluster.metadata
+    metadata = context.metadata
     if request.transactional_id is None and any(is_transactional(chunk) for _, chunk in given if chunk):
         return _answer(
             {key: _refused(key, Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED) for key, _ in given}, request, context
@@ -82,7 +82,8 @@ async def _append_in_turns(
     if request.transactional_id is not None and context.release.verifies_transactions:
         chunks = {(name, index): chunk for (name, _, index), chunk in sound.items()}
         asked: Delayed[Vouched] = Delayed()
-        vouch(chunks, request.transactional_id, Operation.of_produce(context.version), context.node, asked.complete)
+        operation = Operation.of_produce(context.version)
+        vouch(chunks, request.transactional_id, operation, context.broker, asked.complete)
         vouched = await answered(asked)
     pending: dict[Key, Pending] = {}
     answers: dict[Key, Answer] = {}
@@ -135,7 +136,7 @@ def _records(request: ProduceRequest, context: Context) -> Iterator[tuple[Key, B
     for topic in request.topic_data:
         name = topic.name
         if context.version >= 13:
-            known = context.cluster.metadata.topic_by_id(topic.topic_id)
+            known = context.metadata.topic_by_id(topic.topic_id)
             name = "" if known is None else known.name
         for partition in topic.partition_data:
             yield (name, topic.topic_id, partition.index), partition.records
@@ -146,7 +147,7 @@ def _sift(given: list[tuple[Key, Buffer | None]], context: Context) -> tuple[dic
     sound: dict[Key, Buffer] = {}
     refused: dict[Key, Answer] = {}
     for key, chunk in given:
-        if context.cluster.metadata.partition(key[0], key[2]) is None:
+        if context.metadata.partition(key[0], key[2]) is None:
             unknown_id = context.version >= 13 and not key[0]
             refused[key] = _refused(key, Code.UNKNOWN_TOPIC_ID if unknown_id else Code.UNKNOWN_TOPIC_OR_PARTITION)
             continue
@@ -233,7 +234,7 @@ def _refused_by(error: KafkaError, key: Key, context: Context) -> Answer:
 
 def _name_leader(answer: Answer, key: Key, context: Context) -> Answer:
     """Tell who leads now, where the version has a place for it (KIP-951)."""
-    state = context.cluster.metadata.partition(key[0], key[2])
+    state = context.metadata.partition(key[0], key[2])
     if context.version >= 10 and state is not None:
         answer.current_leader = Answer.LeaderIdAndEpoch(leader_id=state.leader, leader_epoch=state.leader_epoch)
     return answer
@@ -290,7 +291,7 @@ def _answer(answers: dict[Key, Answer], request: ProduceRequest, context: Contex
 def _endpoints(answers: dict[Key, Answer], context: Context) -> list[ProduceResponse.NodeEndpoint]:
     """Where the leaders are that the answer names (KIP-951)."""
     leaders = {answer.current_leader.leader_id for answer in answers.values() if answer.current_leader is not None}
-    endpoints = context.cluster.metadata.endpoints
+    endpoints = context.metadata.endpoints
     return [
         ProduceResponse.NodeEndpoint(
             node_id=node, host=endpoints[node].host, port=endpoints[node].port, rack=endpoints[node].rack

@@ -15,7 +15,7 @@ def handle(request: PushTelemetryRequest, context: Context) -> PushTelemetryResp
     client_id = request.client_instance_id
     if client_id == ZERO_ID:
         raise KafkaError(Code.INVALID_REQUEST)
-    telemetry = context.node.telemetry
+    telemetry = context.broker.telemetry
     telemetry.push(client_id, request.subscription_id, request.terminating, context)
     code = _refusal(request)
     telemetry.failed(client_id, code)

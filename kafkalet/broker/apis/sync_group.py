@@ -17,7 +17,7 @@ FIRST_WITH_PROTOCOL = 5
 def handle(request: SyncGroupRequest, context: Context) -> SyncGroupResponse | Delayed[SyncGroupResponse]:
     if context.version >= FIRST_WITH_PROTOCOL and (request.protocol_type is None or request.protocol_name is None):
         raise KafkaError(Code.INCONSISTENT_GROUP_PROTOCOL)
-    shard = context.node.coordinators.groups.shard_of(request.group_id)
+    shard = context.broker.coordinators.groups.shard_of(request.group_id)
     group = shard.groups.get(request.group_id)
     if group is None:
         raise KafkaError(Code.UNKNOWN_MEMBER_ID)

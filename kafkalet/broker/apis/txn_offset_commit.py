@@ -38,7 +38,7 @@ def handle(request: TxnOffsetCommitRequest, context: Context) -> Answer:
     if not asked:
         return TxnOffsetCommitResponse(topics=answer.topics)
     try:
-        shard = context.node.coordinators.groups.shard_of(request.group_id)
+        shard = context.broker.coordinators.groups.shard_of(request.group_id)
         if context.release.makes_groups_for_transactions:
             classic_group(shard, request.group_id)
         guard = _start_verification(request, shard, context)
@@ -88,7 +88,7 @@ def _verify(
 
     producer = Producer(request.producer_id, request.producer_epoch)
     operation = Operation.of_txn_offset_commit(context.version)
-    context.cluster.transactions.verify(request.transactional_id, producer, [key], operation, verified)
+    context.broker.transactions.verify(request.transactional_id, producer, [key], operation, verified)
     return done if done.is_waiting else done.result()
 
 

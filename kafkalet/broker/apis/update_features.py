@@ -22,7 +22,7 @@ ELIGIBLE_LEADERS = "eligible.leader.replicas.version"
 
 
 def handle(request: UpdateFeaturesRequest, context: Context) -> UpdateFeaturesResponse:
-    features = Features(context.release, context.cluster.metadata)
+    features = Features(context.release, context.metadata)
     if not context.release.changes_features_together:
         return _change_each(request, features, context)
     try:
@@ -37,7 +37,7 @@ def handle(request: UpdateFeaturesRequest, context: Context) -> UpdateFeaturesRe
             features.change(update.feature, update.max_version_level)
         if features.level(ELIGIBLE_LEADERS) > eligible_leaders:
             _keep_min_isr_in_cluster(context)
-        context.cluster.save()
+        context.controller.save()
     # The text is that of the code, because every answer in Kafka is made of a code.
     answers = [Answer(feature=update.feature, error_message="NONE") for update in request.feature_updates]
     return UpdateFeaturesResponse(error_message=None, results=answers)
@@ -50,12 +50,12 @@ def refuse(request: UpdateFeaturesRequest, context: Context, error: KafkaError) 
 def _keep_min_isr_in_cluster(context: Context) -> None:
     """Eligible leaders need one min.insync.replicas for the whole cluster (KIP-966,
     ConfigurationControlManager.maybeGenerateElrSafetyRecords)."""
-    changed = context.cluster.metadata.broker_config
+    changed = context.metadata.broker_config
     for config in changed.values():
         if config is not changed.get(None):
             config.pop(MIN_ISR, None)
-    changed.setdefault(None, {}).setdefault(MIN_ISR, context.cluster.config.static.get(MIN_ISR, "1"))
-    context.cluster.apply_broker_config()
+    changed.setdefault(None, {}).setdefault(MIN_ISR, context.controller.config.static.get(MIN_ISR, "1"))
+    context.controller.apply_broker_config()
 
 
 def _change_each(request: UpdateFeaturesRequest, features: Features, context: Context) -> UpdateFeaturesResponse:
@@ -68,7 +68,7 @@ def _change_each(request: UpdateFeaturesRequest, features: Features, context: Co
         except KafkaError as error:
             answer.error_code, answer.error_message = error.code, error.message
         answers.append(answer)
-    context.cluster.save()
+    context.controller.save()
     message = "" if context.release.runs_without_zookeeper else None
     return UpdateFeaturesResponse(error_message=message, results=answers)
 

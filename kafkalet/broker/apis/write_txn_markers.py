@@ -56,7 +56,9 @@ def _write_all(
         for topic in each.topics:
             for index in topic.partition_indexes:
                 partition = (topic.name, index)
-                write_marker(context.node, *partition, marker, partial(written, marker.producer_id, partition))
+                write_marker(
+                    context.broker.coordinators, *partition, marker, partial(written, marker.producer_id, partition)
+                )
     written(-1, None, Code.NONE)
 
 

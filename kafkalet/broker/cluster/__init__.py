@@ -3,7 +3,8 @@
 metadata.py          topics, partitions, leaders, brokers: the image that all brokers share
 metadata_store.py    the image on disk; changes.py: one change of it, complete or not at all
 partition.py         leadership over one log; leadership.py: elections; replication.py: followers
-node.py              one broker: its partitions, coordinators, listener and properties
+node.py              one broker: its partitions, and what its parts share: metadata, properties, directory, clock
+controller.py        what is decided for all brokers: topics, configurations, producer ids; it keeps the image on disk
 coordinators.py      which broker coordinates which groups and transactions; state_log.py: their logs
 new_topics.py, assignments.py, state_topics.py, producer_ids.py
 periodic_tasks.py    retention, flushes, checkpoints, the ISR

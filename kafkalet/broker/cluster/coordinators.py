@@ -8,18 +8,19 @@ first: so a coordinator never works in the middle of an election.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from kafkalet.protocol.errors import Code, KafkaError
 
-from .state_topics import CONSUMER_OFFSETS, STATE_TOPICS, StateTopic, partition_of
+from .node import Node
+from .state_topics import CONSUMER_OFFSETS, STATE_TOPICS, TRANSACTION_STATE, StateTopic, partition_of
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # loaded with the first group, or the first transaction
     from kafkalet.broker.groups.coordinator import GroupCoordinator
     from kafkalet.broker.transactions.coordinator import TransactionCoordinator
 
-    from .node import Node
     from .state_log import StateLog
 
 
@@ -37,10 +38,18 @@ class Coordinator(Protocol):
 
 
 class Coordinators:
-    """The coordinators of the broker `node`."""
+    """The coordinators of the broker `node`.
 
-    def __init__(self, node: Node) -> None:
-        self._node = node
+    `take_producer_id` gives an unused producer id, or raises StorageFailed; `of_broker` gives the coordinators of a
+    running broker by its id.
+    """
+
+    def __init__(
+        self, node: Node, take_producer_id: Callable[[], int], of_broker: Callable[[int], Coordinators | None]
+    ) -> None:
+        self.node = node
+        self._take_producer_id = take_producer_id
+        self._of_broker = of_broker
         self._groups: GroupCoordinator | None = None
         self._transactions: TransactionCoordinator | None = None
 
@@ -49,7 +58,7 @@ class Coordinators:
         if self._groups is None:
             from kafkalet.broker.groups.coordinator import GroupCoordinator
 
-            self._groups = GroupCoordinator(self._node)
+            self._groups = GroupCoordinator(self.node, partial(self.partition_for, CONSUMER_OFFSETS))
         return self._groups
 
     @property
@@ -57,7 +66,12 @@ class Coordinators:
         if self._transactions is None:
             from kafkalet.broker.transactions.coordinator import TransactionCoordinator
 
-            self._transactions = TransactionCoordinator(self._node)
+            self._transactions = TransactionCoordinator(
+                self.node,
+                partial(self.partition_for, TRANSACTION_STATE),
+                self._take_producer_id,
+                self._of_broker,
+            )
         return self._transactions
 
     @property
@@ -76,22 +90,22 @@ class Coordinators:
     def partition_for(self, topic: StateTopic, key: str) -> int:
         """The partition of `topic` that keeps a key, with its state loaded. NOT_COORDINATOR unless this broker
         leads it, also before the topic is made."""
-        known = self._node.metadata.topics.get(topic.name)
+        known = self.node.metadata.topics.get(topic.name)
         if known is None:
             raise KafkaError(Code.NOT_COORDINATOR, f"{topic.name} does not exist yet")
         index = partition_of(key, len(known.partitions))
         self.refresh(topic.name, index)
         if index not in self.of(topic.name).loaded():
-            raise KafkaError(Code.NOT_COORDINATOR, f"broker {self._node.node_id} does not lead {topic.name}-{index}")
+            raise KafkaError(Code.NOT_COORDINATOR, f"broker {self.node.node_id} does not lead {topic.name}-{index}")
         return index
 
     def changed(self, topic: str, index: int) -> None:
         """Somebody was elected to lead this partition: look soon who."""
-        self._node.call_soon(lambda: self.refresh(topic, index))
+        self.node.call_soon(lambda: self.refresh(topic, index))
 
     def refresh(self, topic: str, index: int) -> None:
         """Load or forget the state in a partition, if leadership has changed since it was last looked at."""
-        partition = self._node.partitions.get((topic, index))
+        partition = self.node.partitions.get((topic, index))
         if partition is not None and not partition.is_leader:
             partition = None
         if partition is None and self._find(topic) is None:
@@ -104,7 +118,7 @@ class Coordinators:
         if partition is not None and epoch is None:
             from .state_log import StateLog
 
-            coordinator.load(StateLog(partition, self._node.clock, self._node.purgatory))
+            coordinator.load(StateLog(partition, self.node.clock, self.node.purgatory))
 
     def partitions_deleted(self, topic: str, partitions: Collection[int]) -> None:
         """These partitions are no more; so is what was kept about them."""
@@ -113,7 +127,7 @@ class Coordinators:
 
     def load_all(self) -> None:
         """Load the state in every partition that this broker leads and that holds any."""
-        for (topic, index), partition in list(self._node.partitions.items()):
+        for (topic, index), partition in list(self.node.partitions.items()):
             if topic in STATE_TOPICS and partition.log.log_end_offset:
                 self.refresh(topic, index)
 

@@ -22,7 +22,7 @@ from kafkalet.storage.failures import StorageFailed
 from .metadata import NO_LEADER, MetadataImage, PartitionState, TopicState
 from .node import Node
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a broker starts before it holds a partition
     from .partition import Partition
 
 
@@ -52,7 +52,7 @@ class Leadership:
             self.replicate(leader)
         if topic.is_internal:
             for node in self.nodes.values():
-                node.coordinators.changed(topic.name, state.index)
+                node.observer.state_partition_changed(topic.name, state.index)
 
     def elect(
         self, topic: TopicState, state: PartitionState, preferred: int | None = None, *, unclean: bool = False

@@ -57,8 +57,8 @@ def change(
 
 
 def _change_topic(context: Context, name: str, edit: Edit, validate_only: bool) -> None:
-    cluster = context.cluster
-    topic = cluster.metadata.topics.get(name)
+    controller = context.controller
+    topic = controller.metadata.topics.get(name)
     texts = edit({} if topic is None else topic.config)
     unknown = KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
     if topic is None and not context.release.runs_without_zookeeper:
@@ -75,11 +75,11 @@ def _change_topic(context: Context, name: str, edit: Edit, validate_only: bool) 
     if topic is None:
         raise unknown
     if not validate_only:
-        with cluster.changes.begin() as change:
+        with controller.changes.begin() as change:
             before, topic.config = topic.config, texts
-            change.undo(lambda: cluster.reconfigure(topic))
+            change.undo(lambda: controller.reconfigure(topic))
             change.undo(lambda: setattr(topic, "config", before))
-            cluster.apply_config(topic)
+            controller.apply_config(topic)
 
 
 def _bad_value(error: InvalidProperty, topic: str, release: Release) -> KafkaError:
@@ -95,9 +95,9 @@ def _prefix(kind: str, name: str, release: Release) -> str:
 
 
 def _change_broker(context: Context, name: str, edit: Edit, named: Collection[str], validate_only: bool) -> None:
-    cluster = context.cluster
+    controller = context.controller
     node_id = _node_id(name, context) if name else None
-    changed: dict[int | None, dict[str, str]] = cluster.metadata.broker_config
+    changed: dict[int | None, dict[str, str]] = controller.metadata.broker_config
     before = changed.get(node_id, {})
     texts = edit(before)
     try:
@@ -109,7 +109,7 @@ def _change_broker(context: Context, name: str, edit: Edit, named: Collection[st
         )
     except KafkaError as error:
         raise KafkaError(error.code, f"{_prefix('BROKER', name, context.release)}{error.message}") from error
-    if context.cluster.feature_level("eligible.leader.replicas.version"):
+    if context.node.feature_level("eligible.leader.replicas.version"):
         if node_id is not None and MIN_ISR in named:
             message = f"Broker-level {MIN_ISR} cannot be altered while ELR is enabled."
             raise KafkaError(Code.INVALID_CONFIG, message)
@@ -117,17 +117,17 @@ def _change_broker(context: Context, name: str, edit: Edit, named: Collection[st
             message = f"Cluster-level {MIN_ISR} cannot be removed while ELR is enabled."
             raise KafkaError(Code.INVALID_CONFIG, message)
     if not validate_only:
-        with cluster.changes.begin() as change:
-            change.undo(cluster.reconfigure_brokers)
+        with controller.changes.begin() as change:
+            change.undo(controller.reconfigure_brokers)
             change.undo(lambda: changed.update({node_id: before}))
             changed[node_id] = texts
-            cluster.apply_broker_config()
+            controller.apply_broker_config()
 
 
 def _change_client_metrics(context: Context, name: str, edit: Edit, validate_only: bool) -> None:
     from .client_metrics import check as check_client_metrics
 
-    kept: dict[str, dict[str, str]] = context.cluster.metadata.client_metrics
+    kept: dict[str, dict[str, str]] = context.metadata.client_metrics
     texts = edit(kept.get(name, {}))
     if not name:
         raise _invalid("Subscription name can't be empty")
@@ -138,7 +138,7 @@ def _change_client_metrics(context: Context, name: str, edit: Edit, validate_onl
 def _change_group(context: Context, name: str, edit: Edit, validate_only: bool) -> None:
     from .group_properties import check as check_group
 
-    kept: dict[str, dict[str, str]] = context.cluster.metadata.group_config
+    kept: dict[str, dict[str, str]] = context.metadata.group_config
     texts = edit(kept.get(name, {}))
     if not name:
         raise _invalid("Default group resources are not allowed.")
@@ -152,7 +152,7 @@ def _keep(
     """Remember the properties of a resource; one without any is none."""
     if validate_only:
         return
-    with context.cluster.changes.begin() as change:
+    with context.controller.changes.begin() as change:
         before = dict(kept)
         change.undo(lambda: kept.update(before))
         change.undo(kept.clear)

@@ -5,24 +5,18 @@ A handler asks for the shard of its group, `groups.shard_of(group_id)`, and does
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.
 """
 
-from __future__ import annotations
+from collections.abc import Callable, Collection, Iterator
 
-from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING
-
+from kafkalet.broker.cluster.node import Node
 from kafkalet.broker.cluster.state_log import StateLog
-from kafkalet.broker.cluster.state_topics import CONSUMER_OFFSETS
 from kafkalet.broker.scheduling.periodic import PeriodicRunner
 from kafkalet.protocol.errors import Code, KafkaError
 
-from .classic.delayed_join import Arrivals
-from .consumer.regexes import CheckedRegexes
+from .classic.arrivals import Arrivals
+from .consumer.checked_regexes import CheckedRegexes
 from .loading import load
 from .offsets_expiration import remove_expired, remove_partitions
 from .shard import Shard
-
-if TYPE_CHECKING:  # a node makes the coordinator
-    from kafkalet.broker.cluster.node import Node
 
 FOUND_GROUPS = 10_000
 LONGEST_REMEMBERED = 255
@@ -30,10 +24,15 @@ LONGEST_REMEMBERED = 255
 
 
 class GroupCoordinator:
-    """The groups that the broker `node` coordinates."""
+    """The groups that the broker `node` coordinates.
 
-    def __init__(self, node: Node) -> None:
+    `partition_for` gives the partition of __consumer_offsets that keeps a group, with its state loaded;
+    NOT_COORDINATOR if another broker leads it.
+    """
+
+    def __init__(self, node: Node, partition_for: Callable[[str], int]) -> None:
         self._node = node
+        self._partition_for = partition_for
         self._shards: dict[int, Shard] = {}
         self._found: dict[str, Shard] = {}  # by group, to find it quickly
         self._expiration = PeriodicRunner(node.clock)
@@ -44,7 +43,7 @@ class GroupCoordinator:
         return {index: shard.log.leader_epoch for index, shard in self._shards.items()}
 
     def load(self, log: StateLog) -> None:
-        self._shards[log.index] = load(Shard(self._node, log))
+        self._shards[log.index] = load(Shard(self._node, log, self.arrivals, self.regexes))
         if not self._expiration.is_running:
             self._expiration.every(self._node.config.offsets_retention_check_interval_ms, self._expire)
 
@@ -66,7 +65,7 @@ class GroupCoordinator:
         shard = self._found.get(group_id)
         if shard is not None and shard.log.is_current and shard.log.partition is self._node.partitions.get(shard.place):
             return shard
-        shard = self._shards[self._node.coordinators.partition_for(CONSUMER_OFFSETS, group_id)]
+        shard = self._shards[self._partition_for(group_id)]
         if len(group_id) <= LONGEST_REMEMBERED:
             if len(self._found) >= FOUND_GROUPS:
                 self._found.clear()

@@ -6,31 +6,34 @@ be written changes nothing, and the client gets the code that Kafka makes of the
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorShard, GroupMetadataManager.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from kafkalet.broker.cluster.node import Node
 from kafkalet.broker.cluster.state_log import NO_SEQUENCE, StateLog, StateRecord, client_code
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.clock import Clock
 from kafkalet.protocol.errors import Code, KafkaError
 
+from .classic.arrivals import Arrivals
+from .consumer.checked_regexes import CheckedRegexes
 from .group import Group
 from .offsets import Offsets
-
-if TYPE_CHECKING:  # a node makes the coordinator
-    from kafkalet.broker.cluster.node import Node
 
 T = TypeVar("T")
 
 
 class Shard:
-    """One partition's groups. `node` is the broker: its config, clock, release and metadata."""
+    """One partition's groups. `node` is the broker: its config, clock, release and metadata.
 
-    def __init__(self, node: Node, log: StateLog) -> None:
+    `arrivals` and `regexes` are what the coordinator remembers for all of its shards.
+    """
+
+    def __init__(self, node: Node, log: StateLog, arrivals: Arrivals, regexes: CheckedRegexes) -> None:
         self.node = node
         self.log = log
+        self.arrivals = arrivals
+        self.regexes = regexes
         self.place = log.partition.topic, log.index
         self.clock: Clock = node.clock
         self.groups: dict[str, Group] = {}

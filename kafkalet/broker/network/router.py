@@ -29,10 +29,12 @@ from collections.abc import Callable, Coroutine, Iterator
 from functools import partial
 from importlib import import_module
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 from kafkalet.broker.apis import SERVED
-from kafkalet.broker.context import Client, Context
+from kafkalet.broker.broker import Broker
+from kafkalet.broker.client import Client
+from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.scheduling.work import Work, answered, has_given_way, in_thread, pause, start
 from kafkalet.protocol.api import BY_KEY, Api
@@ -45,9 +47,6 @@ from kafkalet.protocol.text import REPLACE
 from kafkalet.protocol.wire import Chunk
 
 from .sending import joined
-
-if TYPE_CHECKING:
-    from kafkalet.broker.cluster.node import Node
 
 _LOG = logging.getLogger(__name__)
 _REQUESTS = logging.getLogger("kafkalet.requests")
@@ -152,8 +151,8 @@ class Route:
 class Router:
     """Serves the requests of one broker."""
 
-    def __init__(self, node: Node, unimplemented_calls: dict[str, int] | None = None) -> None:
-        self.node = node
+    def __init__(self, broker: Broker, unimplemented_calls: dict[str, int] | None = None) -> None:
+        self.broker = broker
         self.unimplemented_calls = {} if unimplemented_calls is None else unimplemented_calls
         """How often clients asked for what nobody has written yet, by the names of the APIs; several routers may count
         in one."""
@@ -186,7 +185,7 @@ class Router:
         if _REQUESTS.isEnabledFor(logging.DEBUG) is not self._logs_requests:
             self._logs_requests = not self._logs_requests
             self._choose()
-        return Context(self.node, client, peer, listener)
+        return Context(self.broker, client, peer, listener)
 
     @property
     def throttle(self) -> Throttle | None:
@@ -205,7 +204,7 @@ class Router:
         if self._logs_requests:
             from .request_log import RequestLog
 
-            log = RequestLog(self.node, self.route, self._end)
+            log = RequestLog(self.route, self._end)
             self.route, self._end = log.route, log.end
 
     def _serve_throttled(self, frame: bytes | bytearray, context: Context, out: list[Chunk]) -> int | Delayed[Response]:
@@ -326,7 +325,7 @@ class Router:
         api = BY_KEY.get(key)
         if api is None:
             raise CloseConnection(f"no API has the key {key}")
-        served = self.node.api_versions.get(api)
+        served = self.broker.api_versions.get(api)
         if served is None:
             if api.client_facing and api not in SERVED:
                 self._lament(api)
@@ -365,7 +364,7 @@ class Router:
         return encoded
 
     def _begin(self, work: Coroutine[Any, Any, Any]) -> Any:
-        return start(work, self.node.turns, self.node.workers, self._working)
+        return start(work, self.broker.node.turns, self.broker.node.workers, self._working)
 
     def _lament(self, api: Api) -> None:
         """A client needs what nobody has written yet: say so once, in a way that is seen, and count."""

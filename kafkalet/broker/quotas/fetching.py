@@ -16,10 +16,16 @@ Partition = FetchResponse.Topic.Partition
 Key = tuple[str, bytes | None, int]
 
 
+def fetch_max_bytes(context: Context) -> int:
+    """The most that one answer to this client's Fetch may hold."""
+    max_bytes, throttling = context.node.config.fetch_max_bytes, context.broker.throttling
+    return max_bytes if throttling is None else int(min(max_bytes, throttling.most_fetch_bytes(context)))
+
+
 def refuses(answers: Mapping[Key, Partition], context: Context) -> bool:
     """Whether an answer of these partitions is more than the client may have now; it is counted if not."""
-    throttling = context.node.throttling
-    if not context.request_bytes or throttling is None or context.node.router.throttle is None:
+    throttling = context.broker.throttling
+    if not context.request_bytes or throttling is None or not context.metadata.client_quotas:
         return False
     topics: dict[tuple[str, bytes | None], FetchResponse.Topic] = {}
     for (name, topic_id, _), answer in answers.items():

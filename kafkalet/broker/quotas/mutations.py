@@ -9,6 +9,6 @@ def count_mutations(partitions: int, strict_since: int, context: Context) -> Non
     THROTTLING_QUOTA_EXCEEDED while the client owes something, where its request is of version `strict_since` or later;
     earlier ones are only slowed down.
     """
-    controller = context.cluster.nodes.get(context.cluster.metadata.controller_id)
+    controller = context.broker.brokers.get(context.metadata.controller_id)
     if controller is not None and controller.throttling is not None:
         controller.throttling.mutate(partitions, context.version >= strict_since, context)

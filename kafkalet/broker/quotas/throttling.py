@@ -17,10 +17,10 @@ Source: kafka.server.ClientQuotaManager, ClientRequestQuotaManager, ControllerMu
 import logging
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
+from kafkalet.broker.client import Client
 from kafkalet.broker.config.broker_config import BrokerConfig
-from kafkalet.broker.context import Context
 from kafkalet.broker.quoting import quoted
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.clock import Clock
@@ -42,6 +42,20 @@ MANY_CLIENTS = 10_000
 """Of so many clients it is remembered which quota they have."""
 MANY_METERS = 1000
 """From so many meters on the old ones are looked for."""
+
+
+class Asked(Protocol):
+    """The request that is counted, and its client (a Context)."""
+
+    api: Api
+    client_id: str
+    principal: str
+    request_bytes: int
+    """0: it came before there was a quota."""
+    spent_s: float
+    began_s: float | None
+    throttle_ms: int
+    client: Client
 
 
 class _Kept(Generic[T]):
@@ -129,19 +143,19 @@ class Throttling:
 
     # What the router asks.
 
-    def begin(self, context: Context, request_bytes: int) -> None:
+    def begin(self, context: Asked, request_bytes: int) -> None:
         """A request of so many bytes has come."""
         context.request_bytes = request_bytes
         context.throttle_ms = 0
         context.spent_s = 0.0
         context.began_s = self._spent_s()
 
-    def pause(self, context: Context) -> None:
+    def pause(self, context: Asked) -> None:
         """The request has to wait, which is not time spent on it."""
         context.spent_s = self._time_of(context)
         context.began_s = None
 
-    def end(self, answer: Any, context: Context) -> None:
+    def end(self, answer: Any, context: Asked) -> None:
         """The request is answered (None: its client expects no answer): let the client rest if it has to."""
         if not context.request_bytes:
             return  # there was no quota yet when it came
@@ -156,17 +170,17 @@ class Throttling:
                 answer.throttle_time_ms = throttle_ms
             context.client.mute(throttle_ms)
 
-    def _time_of(self, context: Context) -> float:
+    def _time_of(self, context: Asked) -> float:
         now_s = self._spent_s()
         return context.spent_s + (now_s - context.began_s if context.began_s is not None else 0.0)
 
-    def _record_time(self, context: Context) -> int:
+    def _record_time(self, context: Asked) -> int:
         """Count the time that was spent on a request so far."""
         throttle_ms = self._record(REQUEST, self._time_of(context) * PERCENT, context)
         context.spent_s, context.began_s = 0.0, None
         return min(throttle_ms, self._window_ms)
 
-    def _record(self, key: str, value: float, context: Context) -> int:
+    def _record(self, key: str, value: float, context: Asked) -> int:
         found = self._quota_of(key, context)
         if found is None:
             return 0
@@ -176,7 +190,7 @@ class Throttling:
         meter.record(value, now_ms)
         return meter.throttle_ms(quota, now_ms)
 
-    def _quota_of(self, key: str, context: Context) -> tuple[float, str, str] | None:
+    def _quota_of(self, key: str, context: Asked) -> tuple[float, str, str] | None:
         """What `quota_of` says, remembered."""
         who = key, context.principal, context.client_id
         if who not in self._found:
@@ -188,13 +202,13 @@ class Throttling:
 
     # What handlers ask.
 
-    def most_fetch_bytes(self, context: Context) -> float:
+    def most_fetch_bytes(self, context: Asked) -> float:
         """More than that in one answer would always be too much."""
         found = self._quota_of(CONSUME, context)
         window_seconds = self._window_ms // MS_PER_SECOND
         return float("inf") if found is None else found[0] * self._fetch_windows * window_seconds
 
-    def refuses_fetch(self, answer_bytes: int, context: Context) -> bool:
+    def refuses_fetch(self, answer_bytes: int, context: Asked) -> bool:
         """Whether an answer to Fetch of that size is too much; it is counted only if not."""
         throttle_ms = self._record(CONSUME, answer_bytes, context)
         throttle_ms = max(throttle_ms, self._record_time(context))
@@ -203,7 +217,7 @@ class Throttling:
             context.throttle_ms = throttle_ms
         return throttle_ms > 0
 
-    def mutate(self, partitions: int, strict: bool, context: Context) -> None:
+    def mutate(self, partitions: int, strict: bool, context: Asked) -> None:
         """Count partitions that are to be created or deleted.
 
         THROTTLING_QUOTA_EXCEEDED where `strict`, and nothing is counted, while the client owes something.

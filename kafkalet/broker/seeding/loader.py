@@ -67,7 +67,7 @@ async def _load(cluster: Server, topic: str, path: str, columns: Columns, progre
     with tempfile.TemporaryFile() as laid_aside:
         count = await _read(cluster, topic, RecordFile(path, columns), laid_aside, progress)
         if topic not in cluster.metadata.topics:
-            cluster.create_topic(NewTopic(topic))
+            cluster.controller.create_topic(NewTopic(topic))
         for partition, batch in _batches(laid_aside):
             cluster.leadership.leader_of(topic, partition).append(batch)
             await asyncio.sleep(0)

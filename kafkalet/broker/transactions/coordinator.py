@@ -7,13 +7,11 @@ older client knows.
 Source: kafka.coordinator.transaction.TransactionCoordinator.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from kafkalet.broker.cluster.node import Node
 from kafkalet.broker.cluster.state_log import StateLog
-from kafkalet.broker.cluster.state_topics import TRANSACTION_STATE
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.storage.failures import StorageFailed
 
@@ -26,6 +24,7 @@ from .decisions import (
     initialize,
     verify_partition,
 )
+from .marker import Leader
 from .markers import Ending
 from .metadata import (
     NO_EPOCH,
@@ -37,9 +36,6 @@ from .metadata import (
 )
 from .shard import Shard, Transaction
 from .timeouts import Timeouts
-
-if TYPE_CHECKING:
-    from kafkalet.broker.cluster.node import Node
 
 NO_IDS_LEFT = Code.COORDINATOR_LOAD_IN_PROGRESS
 """The next block of producer ids cannot be reserved: clients try again (RPCProducerIdManager.generateProducerId)."""
@@ -59,10 +55,24 @@ def for_version(code: Code, version: int, knows_fenced: int) -> Code:
 
 
 class TransactionCoordinator:
-    """The transactions that the broker `node` coordinates."""
+    """The transactions that the broker `node` coordinates.
 
-    def __init__(self, node: Node) -> None:
+    `partition_for` gives the partition of __transaction_state that keeps a transactional id, with its state loaded;
+    NOT_COORDINATOR if another broker leads it. `take_producer_id` gives an unused producer id, or raises StorageFailed.
+    `leader` gives a running broker by its id, to write markers there.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        partition_for: Callable[[str], int],
+        take_producer_id: Callable[[], int],
+        leader: Callable[[int], Leader | None],
+    ) -> None:
         self._node = node
+        self._partition_for = partition_for
+        self._take_producer_id = take_producer_id
+        self._leader = leader
         self._shards: dict[int, Shard] = {}
         self._epochs: dict[int, int] = {}
         """Of each shard."""
@@ -101,8 +111,7 @@ class TransactionCoordinator:
 
     def _transaction_version(self) -> int:
         """That the cluster runs at."""
-        level: int = self._node.cluster.feature_level("transaction.version")
-        return level
+        return self._node.feature_level("transaction.version")
 
     def _check_version(self, client_version: int) -> None:
         """Version 0 of the records in the log has no place for a transaction version (and Kafka is stuck then)."""
@@ -122,7 +131,7 @@ class TransactionCoordinator:
                 yield from shard.transactions.values()
 
     def _shard(self, transactional_id: str) -> Shard:
-        return self._shards[self._node.coordinators.partition_for(TRANSACTION_STATE, transactional_id)]
+        return self._shards[self._partition_for(transactional_id)]
 
     def _known(self, transactional_id: str) -> Transaction:
         if not transactional_id:
@@ -261,7 +270,7 @@ class TransactionCoordinator:
             if self._endings.get(transaction) is ending:
                 ending.start()
 
-        ending = self._endings[transaction] = Ending(self._node, transaction, done)
+        ending = self._endings[transaction] = Ending(self._node, transaction, self._leader, done)
         self._node.call_soon(start)
         return ending
 
@@ -275,10 +284,5 @@ class TransactionCoordinator:
         end = End(producer_id, epoch, committed=False, client_version=self._transaction_version(), is_fence=True)
         self._end(transaction, end, then)
 
-    def _take_producer_id(self) -> int:
-        taken: int = self._node.cluster.producer_ids.take()
-        return taken
-
     def _now_ms(self) -> int:
-        now_ms: int = self._node.clock.now_ms()
-        return now_ms
+        return self._node.clock.now_ms()

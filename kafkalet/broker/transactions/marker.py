@@ -10,8 +10,9 @@ Source: kafka.server.KafkaApis.handleWriteTxnMarkersRequest.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from kafkalet.broker.cluster.node import Node
 from kafkalet.broker.cluster.partition import Partition
 from kafkalet.broker.cluster.state_topics import CONSUMER_OFFSETS
 from kafkalet.broker.scheduling.purgatory import Purgatory
@@ -19,8 +20,8 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.control import ControlType, EndMarker, build_end_marker
 from kafkalet.storage.values import Origin
 
-if TYPE_CHECKING:
-    from kafkalet.broker.cluster.node import Node
+if TYPE_CHECKING:  # a transaction that sends no offsets does without groups
+    from kafkalet.broker.groups.coordinator import GroupCoordinator
 
 LOOK_MS = 500
 """What happens on another broker may touch nobody where the waiting is done, so look from time to time."""
@@ -36,8 +37,17 @@ class Marker(NamedTuple):
     transaction_version: int = 0
 
 
+class Leader(Protocol):
+    """What a marker needs of the broker that leads its partition (Coordinators have it)."""
+
+    node: Node
+
+    @property
+    def groups(self) -> GroupCoordinator: ...
+
+
 def write_marker(
-    node: Node,
+    leader: Leader,
     topic: str,
     index: int,
     marker: Marker,
@@ -50,6 +60,7 @@ def write_marker(
     UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS, INVALID_PRODUCER_EPOCH,
     TRANSACTION_COORDINATOR_FENCED, UNSUPPORTED_FOR_MESSAGE_FORMAT, REQUEST_TIMED_OUT.
     """
+    node = leader.node
     partition = node.partitions.get((topic, index))
     if partition is None:
         then(Code.UNKNOWN_TOPIC_OR_PARTITION)
@@ -62,7 +73,7 @@ def write_marker(
     except KafkaError as error:
         then(error.code)
         return
-    written = _Written(node, partition, last_offset, marker, then)
+    written = _Written(leader, partition, last_offset, marker, then)
     if written.look() is None:
         written.wait(purgatory or node.purgatory, node.config.request_timeout_ms)
 
@@ -89,9 +100,9 @@ class _Written:
     """A marker that is in the leader's log."""
 
     def __init__(
-        self, node: Node, partition: Partition, offset: int, marker: Marker, then: Callable[[Code], None]
+        self, leader: Leader, partition: Partition, offset: int, marker: Marker, then: Callable[[Code], None]
     ) -> None:
-        self._node = node
+        self._leader = leader
         self._partition = partition
         self._leader_epoch = partition.leader_epoch
         self._offset = offset
@@ -101,7 +112,7 @@ class _Written:
     def look(self) -> Code | None:
         """Tell whoever waits what has become of it, if that is known."""
         partition = self._partition
-        if self._node.partitions.get((partition.topic, partition.index)) is not partition:
+        if self._leader.node.partitions.get((partition.topic, partition.index)) is not partition:
             return self._tell(Code.NOT_LEADER_OR_FOLLOWER)  # the topic is deleted, or the broker has stopped
         if not partition.is_leader or partition.leader_epoch != self._leader_epoch:
             return self._tell(Code.NOT_LEADER_OR_FOLLOWER)
@@ -122,7 +133,7 @@ class _Written:
 
     def _tell(self, code: Code) -> Code:
         if code is Code.NONE and self._partition.topic == CONSUMER_OFFSETS.name:
-            self._node.coordinators.groups.transaction_ended(
+            self._leader.groups.transaction_ended(
                 self._partition.index, self._marker.producer_id, committed=self._marker.committed
             )
         self._then(code)

@@ -10,22 +10,17 @@ __transaction_state.
 Source: kafka.coordinator.transaction.TransactionMarkerChannelManager, TransactionMarkerRequestCompletionHandler.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
+from kafkalet.broker.cluster.node import Node
 from kafkalet.clock import Timer
 from kafkalet.protocol.errors import Code
 
-from .marker import Marker, write_marker
+from .marker import Leader, Marker, write_marker
 from .metadata import State, TopicPartition
 from .shard import Transaction
-
-if TYPE_CHECKING:
-    from kafkalet.broker.cluster.node import Node
 
 _LOG = logging.getLogger(__name__)
 
@@ -37,12 +32,22 @@ NEEDS_NONE = frozenset({Code.UNSUPPORTED_FOR_MESSAGE_FORMAT, Code.UNSUPPORTED_VE
 
 
 class Ending:
-    """The markers of one transaction that is decided. `done` is called once, when it is complete or given up."""
+    """The markers of one transaction that is decided. `node` coordinates it; `leader` gives a running broker by its id.
 
-    def __init__(self, node: Node, transaction: Transaction, done: Callable[[], None]) -> None:
+    `done` is called once, when it is complete or given up.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        transaction: Transaction,
+        leader: Callable[[int], Leader | None],
+        done: Callable[[], None],
+    ) -> None:
         metadata = transaction.metadata
         self._node = node
         self._transaction = transaction
+        self._leader = leader
         self._completed = metadata.completed(node.clock.now_ms())
         self._marker = Marker(
             metadata.producer_id,
@@ -87,7 +92,7 @@ class Ending:
         if state is None:
             self._has_marker(partition)
             return
-        leader = self._node.cluster.nodes.get(state.leader)
+        leader = self._leader(state.leader)
         if leader is None:
             self._try_later(partition)
         else:

@@ -20,15 +20,17 @@ from collections.abc import Callable, Iterable
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
+from kafkalet.broker.cluster.coordinators import Coordinators
+from kafkalet.broker.cluster.metadata import MetadataImage
 from kafkalet.broker.cluster.state_topics import TRANSACTION_STATE, partition_of
+from kafkalet.broker.config.release import Release
+from kafkalet.clock import Clock
 from kafkalet.protocol.errors import Code, KafkaError
 
 from .decisions import Producer
 from .metadata import EPOCH_RISES_PER_TRANSACTION, TopicPartition
 
-if TYPE_CHECKING:
-    from kafkalet.broker.cluster.node import Node
-    from kafkalet.broker.server import Server
+if TYPE_CHECKING:  # loaded for users who look at transactions
     from kafkalet.broker.views import TransactionView
 
 Refusals = dict[TopicPartition, KafkaError]
@@ -56,18 +58,30 @@ class Operation(IntEnum):
 
 
 class Transactions:
-    """The transactions of a cluster, whoever of its brokers coordinates them."""
+    """The transactions of a cluster, whoever of its brokers coordinates them.
 
-    def __init__(self, cluster: Server) -> None:
-        self._cluster = cluster
+    `coordinators_of` gives the coordinators of a running broker by its id.
+    """
+
+    def __init__(
+        self,
+        metadata: MetadataImage,
+        clock: Clock,
+        release: Release,
+        coordinators_of: Callable[[int], Coordinators | None],
+    ) -> None:
+        self._metadata = metadata
+        self._clock = clock
+        self._release = release
+        self._coordinators_of = coordinators_of
 
     def view(self, transactional_id: str) -> TransactionView:
         """How a transactional id stands. TRANSACTIONAL_ID_NOT_FOUND if no producer has used it."""
         from kafkalet.broker.views import TransactionView
 
-        coordinator = self._coordinator(transactional_id)
-        transaction = None if coordinator is None else coordinator.coordinators.transactions.find(transactional_id)
-        if coordinator is None or transaction is None:
+        leader = self._leader(transactional_id)
+        transaction = None if leader is None else leader.transactions.find(transactional_id)
+        if leader is None or transaction is None:
             raise KafkaError(Code.TRANSACTIONAL_ID_NOT_FOUND, f"there is no transactional id {transactional_id}")
         known = transaction.metadata
         return TransactionView(
@@ -78,7 +92,7 @@ class Transactions:
             known.timeout_ms,
             sorted(known.partitions),
             known.start_ms,
-            coordinator.node_id,
+            leader.node.node_id,
         )
 
     def verify(
@@ -95,12 +109,12 @@ class Transactions:
         written it down. Its codes are those of Kafka's coordinator, but INVALID_PRODUCER_EPOCH for PRODUCER_FENCED.
         """
         wanted = frozenset(partitions)
-        clock = self._cluster.loop_clock
+        clock = self._clock
         give_up_ms = clock.now_ms() + RETRY_MAX_MS
 
         def answered(codes: dict[TopicPartition, Code]) -> None:
             too_early = Code.CONCURRENT_TRANSACTIONS in codes.values()
-            if too_early and self._cluster.release.asks_again_when_too_early and clock.now_ms() < give_up_ms:
+            if too_early and self._release.asks_again_when_too_early and clock.now_ms() < give_up_ms:
                 clock.call_later(RETRY_MS, ask)
             else:
                 then({each: _refusal(code, operation) for each, code in codes.items() if code})
@@ -118,11 +132,11 @@ class Transactions:
         operation: Operation,
         then: Callable[[dict[TopicPartition, Code]], None],
     ) -> None:
-        leader = self._coordinator(transactional_id)
+        leader = self._leader(transactional_id)
         if leader is None:
             then(dict.fromkeys(partitions, Code.COORDINATOR_NOT_AVAILABLE))
             return
-        coordinator = leader.coordinators.transactions
+        coordinator = leader.transactions
         if operation is Operation.ADD:
 
             def added(code: Code) -> None:
@@ -132,12 +146,12 @@ class Transactions:
         else:
             then(coordinator.verify_partitions(transactional_id, producer, partitions))
 
-    def _coordinator(self, transactional_id: str) -> Node | None:
-        """The node that coordinates, None while nobody does."""
-        topic = self._cluster.metadata.topics.get(TRANSACTION_STATE.name)
+    def _leader(self, transactional_id: str) -> Coordinators | None:
+        """The coordinators of the broker that is responsible, None while no broker is."""
+        topic = self._metadata.topics.get(TRANSACTION_STATE.name)
         if topic is None:
             return None
-        return self._cluster.nodes.get(topic.partitions[partition_of(transactional_id, len(topic.partitions))].leader)
+        return self._coordinators_of(topic.partitions[partition_of(transactional_id, len(topic.partitions))].leader)
 
 
 def _refusal(code: Code, operation: Operation) -> KafkaError:

@@ -8,11 +8,10 @@ another leader.
 Source: kafka.server.ReplicaManager.handleProduceAppend.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from kafkalet.broker.broker import Broker
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import batches
 from kafkalet.protocol.wire import Buffer
@@ -21,9 +20,6 @@ from kafkalet.storage.verification import Guard
 from .decisions import Producer
 from .metadata import TopicPartition
 from .verification import Operation, Refusals
-
-if TYPE_CHECKING:
-    from kafkalet.broker.cluster.node import Node
 
 PASSES = frozenset(
     {
@@ -50,13 +46,14 @@ def vouch(
     given: Mapping[TopicPartition, Buffer],
     transactional_id: str,
     operation: Operation,
-    node: Node,
+    broker: Broker,
     then: Callable[[Vouched], None],
 ) -> None:
     """Ask the coordinator about what a producer sends to these partitions.
 
     `then` is called with what it says. Raises KafkaError where several producers are at work in one request.
     """
+    node = broker.node
     first_sequences: dict[TopicPartition, int] = {}
     producers: set[Producer] = set()
     for partition, records in given.items():
@@ -91,7 +88,7 @@ def vouch(
         told = {each: _for_producers(error.code, operation) for each, error in refused.items()}
         then(Vouched(refusals | told, guards))
 
-    node.cluster.transactions.verify(transactional_id, producer, guards, operation, answered)
+    broker.transactions.verify(transactional_id, producer, guards, operation, answered)
 
 
 def _for_producers(code: Code, operation: Operation) -> KafkaError:

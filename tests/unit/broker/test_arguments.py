@@ -272,7 +272,7 @@ def test_properties_of_topics_and_brokers_may_be_numbers_and_bools() -> None:
         topics = broker.server.metadata.topics
         assert topics["made"].config == {"retention.ms": "100", "preallocate": "true"}
         assert (topics["more"].config, len(topics["more"].partitions)) == ({"segment.ms": "7"}, 3)
-        assert not broker.server.auto_creates_topics
+        assert not broker.server.controller.auto_creates_topics
 
 
 # What a cluster is made with

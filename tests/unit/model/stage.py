@@ -106,7 +106,7 @@ class Stage:
     def begin(self, api: Api, version: int, node: int, client_id: str = "tester", **fields: Any) -> "Pending":
         """Put a request to a broker; `fields` are its own, with structs as dicts."""
         sent = as_received(api, version, fields)
-        context = Context(self.cluster.server.nodes[node], Gone(), ("127.0.0.1", 1), "PLAINTEXT")
+        context = Context(self.cluster.server.brokers[node], Gone(), ("127.0.0.1", 1), "PLAINTEXT")
         context.api, context.version, context.client_id, context.correlation_id = api, version, client_id, 1
         module = importlib.import_module(f"kafkalet.broker.apis.{api.module}")
         try:

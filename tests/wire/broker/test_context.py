@@ -32,8 +32,8 @@ def wire() -> Iterator[Wire]:
 @pytest.fixture
 def seen(wire: Wire) -> Seen:
     noted = Seen()
-    for node in wire.cluster.server.nodes.values():
-        node.router.intercept = noted
+    for broker in wire.cluster.server.brokers.values():
+        broker.router.intercept = noted
     return noted
 
 
@@ -62,7 +62,7 @@ def test_it_knows_the_broker_that_was_asked(wire: Wire, seen: Seen) -> None:
     for node in (1, 2):
         wire.ask("Metadata", 9, {"topics": []}, node)
     assert [context.node.node_id for context in seen.contexts] == [1, 2]
-    assert {context.cluster for context in seen.contexts} == {wire.cluster.server}
+    assert {context.controller for context in seen.contexts} == {wire.cluster.server.controller}
     assert {context.release.name for context in seen.contexts} == {"3.9"}
     assert {context.clock for context in seen.contexts} == {node.clock for node in wire.cluster.server.nodes.values()}
 

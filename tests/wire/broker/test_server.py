@@ -459,18 +459,18 @@ def test_a_cluster_on_disk_opens_again(tmp_path: Path) -> None:
 
 def test_producer_ids_are_not_given_again_after_a_restart(tmp_path: Path) -> None:
     with kafkalet.Broker(data_dir=tmp_path) as first:
-        given = first.server.call(first.server.producer_ids.take)
+        given = first.server.call(first.server.controller.producer_ids.take)
     with kafkalet.Broker(data_dir=tmp_path) as second:
-        assert second.server.call(second.server.producer_ids.take) > given
+        assert second.server.call(second.server.controller.producer_ids.take) > given
 
 
 def test_producer_ids_are_not_given_again_after_a_restart_in_which_none_was_given(tmp_path: Path) -> None:
     with kafkalet.Cluster(data_dir=tmp_path) as first:
-        given = first.server.call(first.server.producer_ids.take)
+        given = first.server.call(first.server.controller.producer_ids.take)
     with kafkalet.Cluster(data_dir=tmp_path):
         pass
     with kafkalet.Cluster(data_dir=tmp_path) as third:
-        assert third.server.call(third.server.producer_ids.take) > given
+        assert third.server.call(third.server.controller.producer_ids.take) > given
 
 
 def test_a_deleted_topic_is_gone_after_a_restart(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@
     reconciliation      a member on its way to its target assignment
     records             the group in __consumer_offsets
     topics, xxh3        what a group knows of its topics, and the hash of it
-    regexes             subscriptions by regular expression
+    regexes             subscriptions by regular expression; checked_regexes: whether they can be read
     leaving             members leave, or are fenced
     config              properties of the broker and of one group
     classic_members     members of the classic protocol in such a group

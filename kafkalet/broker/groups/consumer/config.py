@@ -3,15 +3,9 @@
 Source: org.apache.kafka.coordinator.group.GroupConfigManager, GroupCoordinatorConfig.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from kafkalet.broker.cluster.node import Node
 from kafkalet.broker.groups.assignors import ASSIGNORS
 from kafkalet.properties import whole_number
-
-if TYPE_CHECKING:  # a node makes the coordinator
-    from kafkalet.broker.cluster.node import Node
 
 _PACKAGE = "org.apache.kafka.coordinator.group.assignor."
 
@@ -34,7 +28,7 @@ def runs_consumer_groups(node: Node) -> bool:
     given = node.config.given().get("group.coordinator.rebalance.protocols")
     if not node.release.runs_consumer_groups:
         return given is not None and "consumer" in _words(given)
-    return (given is None or "consumer" in _words(given)) and node.cluster.feature_level("group.version") >= 1
+    return (given is None or "consumer" in _words(given)) and node.feature_level("group.version") >= 1
 
 
 def _words(text: str) -> list[str]:

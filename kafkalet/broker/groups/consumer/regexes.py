@@ -16,9 +16,9 @@ from enum import Enum
 
 from kafkalet.broker.groups.assignors.java_order import grown, ordered, string_hash, with_capacity
 from kafkalet.broker.quoting import quoted
-from kafkalet.broker.regex.automaton import LONGEST_TOPIC_NAME, BadRegex, compiling, finished, in_turns
+from kafkalet.broker.regex.automaton import LONGEST_TOPIC_NAME, BadRegex, compiling, in_turns
 from kafkalet.broker.scheduling.work import Work, start
-from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.errors import KafkaError
 
 from . import records
 from .group import ConsumerGroup
@@ -28,9 +28,6 @@ from .records import Change
 _LOG = logging.getLogger(__name__)
 
 SHORTEST_REFRESH_MS = 10_000
-LONG_EXPRESSION = 1000
-"""An expression of more characters takes more than a millisecond to read."""
-MOST_CHECKED = 16
 _NOTHING = Resolved(frozenset(), 0, 0)
 
 
@@ -55,7 +52,7 @@ def update_regexes(
         if old and regexes[old] == 1:
             changes.append(records.no_regex(group.group_id, old))
         if new and not regexes[new]:
-            group.shard.node.coordinators.groups.regexes.check(new)
+            group.shard.regexes.check(new)
             is_new = True
         elif (new in group.members.resolved) if new else _notices(group, old):
             status = RegexStatus.CHANGED_AND_RESOLVED
@@ -66,46 +63,6 @@ def update_regexes(
 
 def _notices(group: ConsumerGroup, given_up: str) -> bool:
     return bool(given_up) and group.shard.node.release.notices_expressions_given_up
-
-
-class CheckedRegexes:
-    """The expressions that clients of a broker came with last, and what is wrong with them.
-
-    A long expression takes some ten milliseconds to read; a handler reads it in turns (`read`), and the group, which
-    decides at once, then finds it here.
-    """
-
-    def __init__(self) -> None:
-        self._problems: dict[str, BadRegex | None] = {}
-
-    def check(self, expression: str) -> None:
-        """Raise INVALID_REGULAR_EXPRESSION for an expression that RE2 cannot read."""
-        if expression not in self._problems:
-            self._remember(expression, finished(_reading(expression)))
-        problem = self._problems[expression]
-        if problem is not None:
-            raise KafkaError(
-                Code.INVALID_REGULAR_EXPRESSION,
-                f"SubscribedTopicRegex `{expression}` is not a valid regular expression: {problem}.",
-            ) from problem
-
-    async def read(self, expression: str) -> None:
-        """Have what `check` needs to know ready."""
-        if expression not in self._problems:
-            self._remember(expression, await in_turns(_reading(expression)))
-
-    def _remember(self, expression: str, problem: BadRegex | None) -> None:
-        if len(self._problems) >= MOST_CHECKED:
-            del self._problems[next(iter(self._problems))]
-        self._problems[expression] = problem
-
-
-def _reading(expression: str) -> Generator[None, None, BadRegex | None]:
-    try:
-        yield from compiling(expression, LONGEST_TOPIC_NAME)
-    except BadRegex as problem:
-        return problem
-    return None
 
 
 def _is_due(group: ConsumerGroup, old: str, new: str, *, is_new: bool) -> bool:

@@ -42,7 +42,7 @@ class Asking:
 
     def begin(self, api: Api, version: int, node: int = 1, **fields: Any) -> Any:
         """Call the handler, in the thread of the cluster: its answer, or a coroutine that has not begun."""
-        context = Context(self.cluster.server.nodes[node], NoClient(), ("127.0.0.1", 1), "PLAINTEXT")
+        context = Context(self.cluster.server.brokers[node], NoClient(), ("127.0.0.1", 1), "PLAINTEXT")
         context.api, context.version, context.client_id, context.correlation_id = api, version, "tester", 1
         handler = importlib.import_module(f"kafkalet.broker.apis.{api.module}")
         return handler.handle(as_received(api, version, fields), context)

@@ -26,8 +26,9 @@ def ask(
     node_id: int = -1,
 ) -> ApiVersionsResponse:
     context = SimpleNamespace(
-        node=SimpleNamespace(api_versions={api: versions_of(release)[api] for api in SERVED}, node_id=3),
-        cluster=SimpleNamespace(metadata=MetadataImage("the-cluster")),
+        broker=SimpleNamespace(api_versions={api: versions_of(release)[api] for api in SERVED}),
+        node=SimpleNamespace(node_id=3),
+        metadata=MetadataImage("the-cluster"),
         release=Release.of(release),
         version=version,
     )
@@ -39,7 +40,7 @@ def ask(
 
 
 def test_the_context_is_one_a_handler_gets() -> None:
-    assert {"node", "cluster", "release", "version"} <= set(Context.__slots__)
+    assert {"broker", "node", "metadata", "release", "version"} <= set(Context.__slots__)
 
 
 def listed(response: ApiVersionsResponse) -> list[tuple[int, int, int]]:

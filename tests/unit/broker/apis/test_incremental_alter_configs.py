@@ -59,7 +59,10 @@ def test_a_change_of_one_broker_is_its_own() -> None:
     with asking(brokers=2) as ask:
         assert alter(ask, BROKER, "2", ("max.connections", SET, "7"), node=2)["error_code"] == 0
         assert [node.config.max_connections for node in ask.cluster.server.nodes.values()] == [2**31 - 1, 7]
-        assert [node.listener.limits.max_connections for node in ask.cluster.server.nodes.values()] == [2**31 - 1, 7]
+        assert [broker.listener.limits.max_connections for broker in ask.cluster.server.brokers.values()] == [
+            2**31 - 1,
+            7,
+        ]
         assert alter(ask, BROKER, "", ("max.connections", SET, "9"))["error_code"] == 0
         assert [node.config.max_connections for node in ask.cluster.server.nodes.values()] == [9, 7]
 

@@ -26,22 +26,22 @@ def test_a_change_is_seen_by_clients_and_by_the_cluster() -> None:
     with asking() as ask:
         assert update(ask, ("transaction.version", 1, DOWNGRADE))["error_code"] == 0
         assert finalized(ask)["transaction.version"] == 1
-        assert ask.cluster.server.feature_level("transaction.version") == 1
+        assert ask.cluster.server.nodes[1].feature_level("transaction.version") == 1
 
 
 def test_a_change_is_there_after_a_restart(tmp_path: Path) -> None:
     with asking(data_dir=tmp_path) as ask:
         update(ask, ("group.version", 0, DOWNGRADE))
     with asking(data_dir=tmp_path) as ask:
-        assert ask.cluster.server.feature_level("group.version") == 0
-        assert ask.cluster.server.feature_level("transaction.version") == 2
+        assert ask.cluster.server.nodes[1].feature_level("group.version") == 0
+        assert ask.cluster.server.nodes[1].feature_level("transaction.version") == 2
         assert "group.version" not in finalized(ask)
 
 
 def test_since_4_0_one_refusal_refuses_all() -> None:
     with asking() as ask:
         assert update(ask, ("transaction.version", 1, DOWNGRADE), ("nope", 1, UPGRADE))["error_code"] == 95
-        assert ask.cluster.server.feature_level("transaction.version") == 2
+        assert ask.cluster.server.nodes[1].feature_level("transaction.version") == 2
 
 
 def test_before_4_0_each_feature_is_for_itself() -> None:
@@ -51,13 +51,13 @@ def test_before_4_0_each_feature_is_for_itself() -> None:
             ("metadata.version", 0),
             ("nope", 95),
         ]
-        assert ask.cluster.server.feature_level("metadata.version") == 20
+        assert ask.cluster.server.nodes[1].feature_level("metadata.version") == 20
 
 
 def test_what_is_only_validated_changes_nothing() -> None:
     with asking() as ask:
         assert update(ask, ("transaction.version", 1, DOWNGRADE), validate_only=True)["error_code"] == 0
-        assert ask.cluster.server.feature_level("transaction.version") == 2
+        assert ask.cluster.server.nodes[1].feature_level("transaction.version") == 2
 
 
 @pytest.mark.parametrize(("name", "level"), [("nope", 1), ("nope", 0), ("", 1)])

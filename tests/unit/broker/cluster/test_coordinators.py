@@ -23,7 +23,7 @@ def client() -> Iterator[Committing]:
 
 
 def coordinators(client: Committing, node: int) -> Coordinators:
-    return client.stage.cluster.server.nodes[node].coordinators
+    return client.stage.cluster.server.brokers[node].coordinators
 
 
 def test_nothing_is_made_before_somebody_needs_it(client: Committing) -> None:

@@ -21,7 +21,7 @@ def ask() -> Iterator[Asking]:
 
 def put(ask: Asking, kind: int, name: str, texts: dict[str, str], validate_only: bool = False) -> None:
     """Replace the configuration of a resource."""
-    context = Context(ask.cluster.server.nodes[1], NoClient(), ("127.0.0.1", 1), "PLAINTEXT")
+    context = Context(ask.cluster.server.brokers[1], NoClient(), ("127.0.0.1", 1), "PLAINTEXT")
     ask.cluster.server.call(lambda: change(context, kind, name, lambda _: texts, texts, validate_only))
 
 

@@ -32,7 +32,7 @@ class Consuming:
 
     @property
     def group(self) -> ConsumerGroup:
-        shard = self.stage.cluster.server.nodes[self.node].coordinators.groups.shard_of(self.group_id)
+        shard = self.stage.cluster.server.brokers[self.node].coordinators.groups.shard_of(self.group_id)
         group = shard.groups[self.group_id]
         assert isinstance(group, ConsumerGroup)
         return group

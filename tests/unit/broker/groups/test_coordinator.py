@@ -9,7 +9,7 @@ from .committing import Committing, committing
 
 
 def coordinator_of(client: Committing) -> GroupCoordinator:
-    groups: GroupCoordinator = client.stage.cluster.server.nodes[client.node].coordinators.groups
+    groups: GroupCoordinator = client.stage.cluster.server.brokers[client.node].coordinators.groups
     return groups
 
 
@@ -33,7 +33,7 @@ def test_groups_are_spread_over_the_partitions() -> None:
 
 def test_another_brokers_groups_are_refused() -> None:
     with committing(2) as client:
-        other = client.stage.cluster.server.nodes[3 - client.node].coordinators.groups
+        other = client.stage.cluster.server.brokers[3 - client.node].coordinators.groups
         with pytest.raises(KafkaError) as refused:
             other.shard_of("g")
         assert refused.value.code == Code.NOT_COORDINATOR

@@ -23,7 +23,7 @@ def stage() -> Iterator[Stage]:
 
 def of_each_kind(stage: Stage) -> list[Group]:
     Acting(stage)  # somebody has asked for the coordinator
-    shard = stage.cluster.server.nodes[1].coordinators.groups.shard_of("g")
+    shard = stage.cluster.server.brokers[1].coordinators.groups.shard_of("g")
     return [ClassicGroup(shard, "g"), ConsumerGroup(shard, "g")]
 
 

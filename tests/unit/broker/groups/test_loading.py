@@ -22,7 +22,7 @@ UNSTABLE = -88
 def read_anew(client: Committing) -> Shard:
     """What a coordinator finds that reads the same log."""
     shard = client.shard
-    return load(Shard(shard.node, shard.log))
+    return load(Shard(shard.node, shard.log, shard.arrivals, shard.regexes))
 
 
 def offsets_in(shard: Shard, group_id: str = "g") -> dict[tuple[str, int], int]:

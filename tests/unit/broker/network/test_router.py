@@ -25,19 +25,19 @@ from kafkalet.protocol.schema import Response
 from kafkalet.protocol.wire import Chunk
 
 
-class Node:
+class Broker:
     """As much of a broker as the router asks of one."""
 
     def __init__(self) -> None:
+        self.node = SimpleNamespace(
+            node_id=1, release=Release.of(), clock=ManualClock(), metadata=SimpleNamespace(cluster_id="C")
+        )
+        self.controller = None
         self.api_versions: dict[Api, tuple[int, int]] = {
             Api.LIST_OFFSETS: (1, 11),
             Api.PRODUCE: (0, 13),
             Api.API_VERSIONS: (0, 4),
         }
-        self.release = Release.of()
-        self.clock = ManualClock()
-        self.cluster = SimpleNamespace(metadata=SimpleNamespace(cluster_id="C"))
-        self.node_id = 1
 
 
 class Client:
@@ -54,8 +54,8 @@ class Routing:
     """A router whose handlers are those of a test."""
 
     def __init__(self) -> None:
-        self.node = Node()
-        self.router = Router(self.node)
+        self.broker = Broker()
+        self.router = Router(self.broker)
         self.context = self.router.context(Client(), ("127.0.0.1", 5), "PLAINTEXT")
         self.handlers: dict[str, Callable[[Any, Context], Any]] = {}
         self.asked: list[Any] = []
@@ -185,7 +185,7 @@ def test_any_bytes_are_answered_or_refused_in_an_orderly_way(frame: bytes) -> No
     routing = Routing()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(router_module, "import_module", routing.import_module)
-        routing.node.api_versions = {api: (api.versions.low, api.versions.high) for api in Api if api.client_facing}
+        routing.broker.api_versions = {api: (api.versions.low, api.versions.high) for api in Api if api.client_facing}
         routing.router.intercept = lambda request, context, handle: None
         with contextlib.suppress(CloseConnection, DecodeError):
             routing.route(frame)
@@ -210,7 +210,7 @@ def test_api_versions_in_an_unserved_version_is_answered_in_version_0(
 
 
 def test_before_kip_511_that_answer_is_empty(routing: Routing) -> None:
-    routing.node.api_versions[Api.API_VERSIONS] = (0, 2)
+    routing.broker.api_versions[Api.API_VERSIONS] = (0, 2)
     _, wire = routing.route(header(18, 3) + b"\x00")
     assert ApiVersionsResponse.decode(wire[8:], 0).api_keys == []
 
@@ -315,7 +315,7 @@ def test_an_api_nobody_has_written_is_lamented_once_by_name(
 def test_routers_that_count_together_lament_once(caplog: pytest.LogCaptureFixture) -> None:
     calls: dict[str, int] = {}
     for _ in range(2):
-        router = Router(Node(), calls)
+        router = Router(Broker(), calls)
         with pytest.raises(CloseConnection, match="CreateAcls is not served"):
             router.route(header(30, 3), router.context(Client(), ("127.0.0.1", 1), "PLAINTEXT"), [])
     assert calls == {"CreateAcls": 2}

@@ -47,8 +47,8 @@ class Kitchen:
         self.lookups: dict[str, Delayed[str | None]] = {}
         self.throttling.obey({entity: quotas}, {})
         self.client = Client()
-        node = SimpleNamespace(cluster=None, release=None, clock=self.clock)
-        self.context = Context(node, self.client, ("127.0.0.1", 1), "PLAINTEXT")
+        broker = SimpleNamespace(node=SimpleNamespace(metadata=None, release=None, clock=self.clock), controller=None)
+        self.context = Context(broker, self.client, ("127.0.0.1", 1), "PLAINTEXT")
         self.context.client_id = "c"
 
     def look_up(self, host: str) -> Delayed[str | None]:

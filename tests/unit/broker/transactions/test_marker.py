@@ -23,7 +23,8 @@ def write(wire: Wire, marker: Marker = MARKER, *, topic: str = "t", leader: bool
     told: list[Code] = []
     state = wire.cluster.server.metadata.partition(topic, 0)
     node = 1 if state is None else state.leader if leader else 3 - state.leader
-    wire.cluster.server.call(lambda: write_marker(wire.cluster.server.nodes[node], topic, 0, marker, told.append))
+    coordinators = wire.cluster.server.brokers[node].coordinators
+    wire.cluster.server.call(lambda: write_marker(coordinators, topic, 0, marker, told.append))
     return told
 
 

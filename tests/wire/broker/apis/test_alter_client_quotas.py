@@ -67,7 +67,7 @@ def test_an_entity_without_quotas_is_forgotten() -> None:
 
 def test_without_a_quota_nothing_is_asked_on_the_way_of_a_request() -> None:
     with asking() as ask:
-        router = ask.cluster.server.nodes[1].router
+        router = ask.cluster.server.brokers[1].router
         assert router.throttle is None
         alter(ask, entry({"user": "u"}, **{PRODUCE: 5.0}))
         assert (router.throttle is None) is False
@@ -82,7 +82,7 @@ def test_quotas_are_there_after_a_restart(tmp_path: Path) -> None:
         assert ask.cluster.server.metadata.client_quotas == {
             frozenset({("user", "u"), ("client-id", None)}): {PRODUCE: 5.0}
         }
-        assert ask.cluster.server.nodes[1].router.throttle is not None
+        assert ask.cluster.server.brokers[1].router.throttle is not None
 
 
 def test_a_producer_is_told_how_long_it_rests_and_is_not_served_meanwhile() -> None:

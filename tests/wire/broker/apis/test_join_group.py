@@ -93,5 +93,5 @@ def test_a_client_that_goes_away_while_it_waits_stays_a_member_until_its_session
 
 def described(wire: Wire, group_id: str) -> list[str]:
     """The members that the coordinator has; in its loop."""
-    members = wire.cluster.server.nodes[1].coordinators.groups.shard_of(group_id).groups[group_id].members
+    members = wire.cluster.server.brokers[1].coordinators.groups.shard_of(group_id).groups[group_id].members
     return [member.member_id for member in members]

@@ -57,7 +57,7 @@ def wire() -> Iterator[Wire]:
 
 @pytest.mark.parametrize("api", ASKED, ids=str)
 def test_longest_strings_are_answered(wire: Wire, api: Api) -> None:
-    low, high = wire.cluster.server.call(lambda: wire.cluster.server.nodes[1].api_versions[api])
+    low, high = wire.cluster.server.call(lambda: wire.cluster.server.brokers[1].api_versions[api])
     for version in {low, high}:
         assert ask(wire, api, version, filled(request_type(api)), LONGEST)
 

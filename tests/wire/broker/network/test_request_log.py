@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import kafkalet
 from kafkalet.broker.apis import SERVED
 from kafkalet.broker.cluster.metadata import MetadataImage
-from kafkalet.broker.network import request_log
-from kafkalet.broker.network.request_log import describe
+from kafkalet.broker.network import request_text
+from kafkalet.broker.network.request_text import describe
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.fields import NEVER
@@ -246,7 +246,7 @@ def test_a_bug_in_a_handler_is_shown(wire: Wire, lines: Lines, later: bool) -> N
         delayed = wire.cluster.server.nodes[1].purgatory.park(["k"], 1, lambda: None, lambda: "late")
         return delayed.map(lambda _: 1 // 0)
 
-    wire.cluster.server.nodes[1].router.intercept = break_down
+    wire.cluster.server.brokers[1].router.intercept = break_down
     with pytest.raises(Closed):
         wire.ask("Metadata", 9, {"topics": []})
     what = "ZeroDivisionError: integer division or modulo by zero (waited)" if later else "LookupError: a bug"
@@ -259,7 +259,7 @@ def test_a_message_that_cannot_be_described_does_no_harm(
     def fail(*_: Any) -> str:
         raise LookupError("no words")
 
-    monkeypatch.setattr(request_log, "describe", fail)
+    monkeypatch.setattr(request_text, "describe", fail)
     assert "brokers" in wire.ask("Metadata", 9, {"topics": []})
     not_shown = "(not shown: LookupError: no words)"
     assert last(wire, lines) == f"Metadata v9 {not_shown} -> {not_shown}"
@@ -367,7 +367,7 @@ def test_every_message_has_words(api: Api, data: st.DataObject) -> None:
 def test_nothing_stands_in_the_way_while_it_is_off() -> None:
     with on_the_wire() as wire:
         wire.ask("Metadata", 9, {"topics": []})
-        router = wire.cluster.server.nodes[1].router
+        router = wire.cluster.server.brokers[1].router
         assert router.route == router._serve
         assert router._end is None
 
@@ -384,7 +384,7 @@ def test_a_level_that_is_changed_counts_from_the_next_connection_on(caplog: pyte
         assert ask("first") == 4  # its own line, too
         caplog.set_level(logging.WARNING, REQUESTS)
         assert ask("third") == 4
-        router = wire.cluster.server.nodes[1].router
+        router = wire.cluster.server.brokers[1].router
         assert router.route == router._serve
 
 

@@ -79,5 +79,5 @@ def test_a_session_is_not_opened_by_an_answer_that_is_too_much() -> None:
         for _ in range(4):
             fetch(connection)
         assert fetch(connection, session_id=0, session_epoch=0)["session_id"] == NO_SESSION
-        assert not broker.server.nodes[1].fetch_sessions.sessions
+        assert not broker.server.brokers[1].fetch_sessions.sessions
         connection.close()

@@ -93,7 +93,7 @@ def test_when_the_epochs_have_run_out_there_is_another_id() -> None:
         first = tx.producer_id
 
         def wear_out() -> None:
-            transaction = tx.wire.cluster.server.nodes[1].coordinators.transactions.find("x")
+            transaction = tx.wire.cluster.server.brokers[1].coordinators.transactions.find("x")
             assert transaction is not None
             transaction.metadata = transaction.metadata._replace(producer_epoch=32765)
 

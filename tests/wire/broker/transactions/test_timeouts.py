@@ -87,7 +87,7 @@ def test_what_was_forgotten_does_not_come_back(clock: kafkalet.ManualClock) -> N
 
 def reload(tx: Tx) -> None:
     def again() -> None:
-        coordinators = tx.wire.cluster.server.nodes[1].coordinators
+        coordinators = tx.wire.cluster.server.brokers[1].coordinators
         for index in list(coordinators.transactions.loaded()):
             coordinators.transactions.unload(index)
             coordinators.refresh("__transaction_state", index)

@@ -23,7 +23,9 @@ def group() -> Iterator[Acting]:
 def inside(group: Acting) -> ClassicGroup:
     """The group as the coordinator keeps it."""
     kept = (
-        group.stage.cluster.server.nodes[group.node].coordinators.groups.shard_of(group.group_id).groups[group.group_id]
+        group.stage.cluster.server.brokers[group.node]
+        .coordinators.groups.shard_of(group.group_id)
+        .groups[group.group_id]
     )
     assert isinstance(kept, ClassicGroup)
     return kept
@@ -331,13 +333,13 @@ def test_who_waits_when_another_broker_takes_over_is_sent_there() -> None:
     group = Acting(stage)
     generation, [leader, follower] = group.stable(2)
     joining = group.join(leader)
-    stage.cluster.server.nodes[group.node].coordinators.groups.unload(0)
+    stage.cluster.server.brokers[group.node].coordinators.groups.unload(0)
     assert (joining.answer()["error_code"], joining.answer()["member_id"]) == (Code.NOT_COORDINATOR, leader)
     assert group.heartbeat(generation, follower) == Code.NONE  # read anew
     group.join(leader)
     group.join(follower)
     syncing = group.sync(generation + 1, follower)
-    stage.cluster.server.nodes[group.node].coordinators.groups.unload(0)
+    stage.cluster.server.brokers[group.node].coordinators.groups.unload(0)
     assert syncing.answer()["error_code"] == Code.NOT_COORDINATOR
     stage.close()
 

@@ -36,7 +36,7 @@ def take(step: tuple[str, str, set[str] | None], consuming: Consuming) -> None:
         assert consuming.leave(name) == 0
         del consuming.epochs[name], consuming.owned[name]
     elif what == "grow":
-        stage.cluster.server.add_partitions(stage.cluster.server.metadata.topics["t"], [[1]])
+        stage.cluster.server.controller.add_partitions(stage.cluster.server.metadata.topics["t"], [[1]])
     elif what == "pass":
         stage.advance(2000)
     elif what == "restart" and consuming.epochs:

@@ -95,7 +95,7 @@ def test_a_changed_subscription_raises_the_group_epoch(consuming: Consuming) -> 
 def test_new_partitions_are_dealt_with_the_next_heartbeat(consuming: Consuming) -> None:
     consuming.join("a", "t")
     topic = consuming.stage.cluster.server.metadata.topics["t"]
-    consuming.stage.cluster.server.add_partitions(topic, [[1], [1]])
+    consuming.stage.cluster.server.controller.add_partitions(topic, [[1], [1]])
     assert consuming.beat("a") == {"t": [0, 1, 2, 3, 4, 5, 6, 7]}
 
 

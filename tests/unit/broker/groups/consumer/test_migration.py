@@ -82,7 +82,7 @@ def test_a_group_that_has_only_committed_offsets_keeps_them(migrating: Migrating
     migrating.consumer.join("a", "t")
     migrating.stage.restart()
     assert migrating.is_consumer
-    shard = migrating.stage.cluster.server.nodes[1].coordinators.groups.shard_of("g")
+    shard = migrating.stage.cluster.server.brokers[1].coordinators.groups.shard_of("g")
     assert list(shard.offsets.groups()) == ["g"]
 
 

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from kafkalet.broker.groups.consumer.regexes import MOST_CHECKED, CheckedRegexes
-from kafkalet.protocol.errors import Code, KafkaError
+from kafkalet.protocol.errors import Code
 from tests.unit.broker.groups.consuming import Consuming, Partitions
 
 
@@ -97,15 +96,6 @@ def test_a_long_expression_is_read_in_turns(consuming: Consuming, expression: st
     """The handler is a coroutine then; the answer is the same."""
     fields: dict[str, Any] = {"rebalance_timeout_ms": 1, "topic_partitions": [], "subscribed_topic_regex": expression}
     assert consuming.send("a", 0, **fields)["error_code"] == code
-
-
-def test_only_the_last_expressions_are_remembered() -> None:
-    regexes = CheckedRegexes()
-    for number in range(100):
-        regexes.check(f"t{number}")
-    with pytest.raises(KafkaError):
-        regexes.check("(")
-    assert len(regexes._problems) == MOST_CHECKED
 
 
 def test_an_expression_given_up_during_the_lookup_is_not_written(consuming: Consuming) -> None:

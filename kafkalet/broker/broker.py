@@ -1,0 +1,102 @@
+"""One broker of a cluster, as the handlers of requests know it: what it keeps beside its replicas.
+
+    Context ── broker ──┬── node            its replicas, configuration, metadata, clock     cluster/node.py
+                        ├── controller      what is decided for all brokers                  cluster/controller.py
+                        ├── coordinators    of groups and of transactions                    cluster/coordinators.py
+                        └── fetch sessions, telemetry, quotas; the other brokers
+
+It knows no connection: a `BrokerServer` adds the listener, and the router that brings requests to the handlers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.releases import versions_of
+
+from .apis import SERVED
+from .cluster.controller import Controller
+from .cluster.coordinators import Coordinators
+from .cluster.node import Node
+from .fetch_sessions import FetchSessions
+from .scheduling.purgatory import Delayed
+from .transactions.verification import Transactions
+
+if TYPE_CHECKING:  # made when they are first needed
+    from .quotas.throttling import Throttling
+    from .telemetry import Telemetry
+
+
+class Broker:
+    """A broker. `brokers` are those of the cluster that are running, by their ids."""
+
+    def __init__(
+        self, node: Node, controller: Controller, transactions: Transactions, brokers: Mapping[int, Broker]
+    ) -> None:
+        config, release = node.config, node.release
+        self.node = node
+        self.controller = controller
+        self.transactions = transactions
+        self.brokers = brokers
+        self.api_versions: Mapping[Api, tuple[int, int]] = {
+            api: (versions.low, versions.high) for api, versions in versions_of(release.name).items() if api in SERVED
+        }
+        """The APIs that are served, with their lowest and highest version."""
+        self.coordinators = Coordinators(node, controller.producer_ids.take, self._coordinators_of)
+        self.fetch_sessions = FetchSessions(
+            node.clock,
+            config.max_incremental_fetch_session_cache_slots,
+            all_told_go_last=release.moves_every_told_partition,
+            takes_nameless=release.takes_nameless_topics_into_sessions,
+        )
+        self.throttling: Throttling | None = None
+        """Who may ask for how much; None while there has been no quota."""
+        self._telemetry: Telemetry | None = None
+        node.observer = self
+
+    def _coordinators_of(self, node_id: int) -> Coordinators | None:
+        broker = self.brokers.get(node_id)
+        return None if broker is None else broker.coordinators
+
+    @property
+    def telemetry(self) -> Telemetry:
+        """The clients that push their metrics, made when the first one asks."""
+        if self._telemetry is None:
+            from .telemetry import Telemetry
+
+            self._telemetry = Telemetry(self.node.metadata, self.node.release)
+        return self._telemetry
+
+    def apply_quotas(self, addresses: Mapping[str, str | None] | None = None) -> None:
+        """Take over the quotas of clients that the metadata holds now. `addresses` are known ones of host names."""
+        node = self.node
+        quotas = node.metadata.client_quotas
+        if self.throttling is None and quotas:
+            from .quotas.hosts import look_up
+            from .quotas.throttling import Throttling
+
+            def look_up_in_thread(host: str) -> Delayed[str | None]:
+                return node.workers.submit(partial(look_up, host))
+
+            self.throttling = Throttling(node.config, node.clock, node.loop.time, look_up_in_thread)
+        if self.throttling is not None:
+            self.throttling.obey(quotas, addresses or {})
+
+    def close(self) -> None:
+        """Forget what is coordinated, and close the node."""
+        self.coordinators.close()
+        self.node.close()
+
+    # What the node tells (Observer).
+
+    def state_partition_changed(self, topic: str, index: int) -> None:
+        self.coordinators.changed(topic, index)
+
+    def partitions_deleted(self, topic: str, partitions: Collection[int]) -> None:
+        self.coordinators.partitions_deleted(topic, partitions)
+
+    def config_changed(self) -> None:
+        """Nothing here holds a copy of the configuration."""

@@ -1,0 +1,67 @@
+"""A broker with its clients: the listener that lets them in, and the router that brings their requests to handlers.
+
+Source: kafka.server.BrokerServer, kafka.network.SocketServer.
+"""
+
+from collections.abc import Mapping
+
+from .broker import Broker
+from .cluster.controller import Controller
+from .cluster.node import Node
+from .config.connection_overrides import parse_overrides
+from .network.connection_limits import by_address
+from .network.listener import Listener
+from .network.listener_context import Limits
+from .network.receiving import ReceiveBuffer
+from .network.router import Router
+from .transactions.verification import Transactions
+
+
+class BrokerServer(Broker):
+    """A broker that serves clients. `unimplemented_calls` counts what clients asked for and nobody has written yet."""
+
+    def __init__(
+        self,
+        node: Node,
+        controller: Controller,
+        transactions: Transactions,
+        brokers: Mapping[int, Broker],
+        buffer: ReceiveBuffer,
+        unimplemented_calls: dict[str, int],
+    ) -> None:
+        super().__init__(node, controller, transactions, brokers)
+        self.router = Router(self, unimplemented_calls)
+        self.listener = Listener(self.router, node.clock, Limits(), buffer=buffer, turns=node.turns)
+        self.config_changed()
+        self.apply_quotas()
+
+    def config_changed(self) -> None:
+        """Take over what the configuration says now about connections."""
+        config, limits = self.node.config, self.listener.limits
+        limits.socket_request_max_bytes = config.socket_request_max_bytes
+        limits.connections_max_idle_ms = config.connections_max_idle_ms
+        limits.max_connections = config.max_connections
+        limits.max_connections_per_ip = config.max_connections_per_ip
+        overrides = parse_overrides(config.max_connections_per_ip_overrides or "")
+        limits.max_connections_per_ip_overrides = by_address(overrides, self.node.loop)
+        given = config.given()
+        # Kafka's own default of 100 KiB is for slow networks; where nobody asks for it the system knows better.
+        if "socket.send.buffer.bytes" in given:
+            limits.socket_send_buffer_bytes = config.socket_send_buffer_bytes
+        if "socket.receive.buffer.bytes" in given:
+            limits.socket_receive_buffer_bytes = config.socket_receive_buffer_bytes
+        self.listener.limits_changed()
+
+    def apply_quotas(self, addresses: Mapping[str, str | None] | None = None) -> None:
+        """Take over quotas; requests and connections are counted while there are any."""
+        super().apply_quotas(addresses)
+        throttling = self.throttling
+        if throttling is not None:
+            self.router.throttle = throttling if self.node.metadata.client_quotas else None
+            self.listener.admission = throttling.connect if throttling.limits_connections else None
+
+    def close(self) -> None:
+        """Cut off the clients, write what is not written yet, and close the data directory."""
+        self.listener.close()
+        self.router.close()
+        super().close()

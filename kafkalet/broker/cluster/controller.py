@@ -1,0 +1,237 @@
+"""What is decided for all brokers of a cluster: Kafka's controller.
+
+It creates and deletes topics, applies configurations, hands out producer ids and keeps the metadata on disk. Leaders
+and followers are the business of its `Leadership`. Its nodes are the brokers that are running; what serves clients is
+on top of them (broker.py) and hears of changes as the `Observer` of its node.
+
+Source: org.apache.kafka.controller.QuorumController, ReplicationControlManager.
+"""
+
+from __future__ import annotations
+
+import logging
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from kafkalet.broker.config.broker_config import BrokerConfig
+from kafkalet.broker.config.release import Release
+from kafkalet.clock import Clock
+from kafkalet.storage.failures import StorageFailed
+from kafkalet.storage.files import explain
+
+from .changes import Changes
+from .leadership import Leadership
+from .metadata import MetadataImage, PartitionState, TopicState, new_topic_id
+from .metadata_store import MetadataStore
+from .new_topics import NewTopic, place_topic
+from .node import Node
+from .producer_ids import ProducerIds
+from .state_topics import STATE_TOPICS, StateTopic
+
+if TYPE_CHECKING:  # a broker starts before it holds a partition, and without what partitions are made of
+    from .partition import Partition
+
+_LOG = logging.getLogger(__name__)
+
+
+class Controller:
+    """The metadata of a cluster, its nodes, and the operations that change them.
+
+    `store` is where the metadata are written; None: nowhere. `next_producer_id` is the first one that is not used.
+    """
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        release: Release,
+        clock: Clock,
+        metadata: MetadataImage,
+        store: MetadataStore | None = None,
+        next_producer_id: int = 0,
+    ) -> None:
+        self.config = config
+        """The defaults of the whole cluster; each node has its own configuration on top."""
+        self.release = release
+        self.clock = clock
+        self.metadata = metadata
+        self.nodes: dict[int, Node] = {}
+        """The brokers that are running."""
+        self.leadership = Leadership(metadata, self.nodes, clock)
+        self.changes = Changes(self._write)
+        """Of the metadata, which are written when they are complete."""
+        self.producer_ids = ProducerIds(next_producer_id, self._reserve_producer_ids)
+        self._metadata_store = store
+        self._saved_producer_id = next_producer_id
+        self._is_saved = True
+
+    # Topics
+
+    def create_topic(self, wanted: NewTopic, assignments: list[list[int]] | None = None) -> TopicState:
+        """Create a topic; `assignments` are the replicas of each partition. Raises KafkaError as CreateTopics does."""
+        name = wanted.name
+        replicas = place_topic(wanted, assignments, self.metadata, self.config)
+        away = self.metadata.away
+        states = [PartitionState(index, list(nodes), away) for index, nodes in enumerate(replicas)]
+        topic = TopicState(name, new_topic_id(), states, wanted.properties)
+        with self.changes.begin() as change:
+            self.metadata.add_topic(topic)
+            change.undo(lambda: self._drop(self.metadata.remove_topic(name)))
+            for state in states:
+                self.host(topic, state)
+        return topic
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic and its logs. UNKNOWN_TOPIC_OR_PARTITION if it does not exist."""
+        self.metadata.existing_topic(name)
+        with self.changes.begin() as change:
+            topic = self.metadata.remove_topic(name)
+            change.undo(lambda: self.metadata.add_topic(topic))
+            change.then(lambda: self._drop(topic))
+
+    def _drop(self, topic: TopicState) -> None:
+        """Delete the logs of a topic that is no longer in the metadata."""
+        for state in topic.partitions:
+            self._drop_partition(topic, state.index)
+        for node in self.nodes.values():
+            node.observer.partitions_deleted(topic.name, range(len(topic.partitions)))
+
+    def _drop_partition(self, topic: TopicState, index: int) -> None:
+        for node in self.nodes.values():
+            node.drop(topic.name, index)
+            if topic.is_internal:
+                node.observer.state_partition_changed(topic.name, index)
+
+    def add_partitions(self, topic: TopicState, replicas: list[list[int]]) -> None:
+        """Give a topic further partitions, with these replicas."""
+        with self.changes.begin() as change:
+            for nodes in replicas:
+                state = PartitionState(len(topic.partitions), list(nodes), self.metadata.away)
+                topic.partitions.append(state)
+                change.undo(lambda: self._drop_partition(topic, topic.partitions.pop().index))
+                self.host(topic, state)
+            self.metadata.topic_changed(topic.name)
+
+    def state_topic(self, wanted: StateTopic) -> TopicState:
+        """An internal topic, which is made if it does not exist yet."""
+        topic = self.metadata.topics.get(wanted.name)
+        if topic is None:
+            topic = self.create_topic(wanted.wanted(self.config, len(self.metadata.endpoints)))
+        return topic
+
+    @property
+    def auto_creates_topics(self) -> bool:
+        return self.config.auto_create_topics_enable
+
+    def auto_create_topic(self, name: str) -> None:
+        """Create a topic that a client asked for: an internal one as its coordinator would, others with the brokers'
+        defaults (AutoTopicCreationManager.creatableTopic)."""
+        internal = STATE_TOPICS.get(name)
+        if internal is not None:
+            self.state_topic(internal)
+        else:
+            self.create_topic(NewTopic(name))
+
+    # Replicas
+
+    def host(self, topic: TopicState, state: PartitionState, *, skip_broken: bool = False) -> None:
+        """Open the replicas of a partition and let its leader lead. With `skip_broken` replicas whose logs cannot be
+        opened are offline, else StorageFailed is raised."""
+        for node_id in state.replicas:
+            if (node := self.nodes.get(node_id)) is not None:
+                self.host_on(node, topic, state, skip_broken=skip_broken)
+        self.leadership.begin(topic, state)
+
+    def host_on(self, node: Node, topic: TopicState, state: PartitionState, *, skip_broken: bool) -> None:
+        """Open the replica of one broker; its leader does not lead yet."""
+        try:
+            node.host(topic, state, node.config.log_config(topic.config), self.leadership.changed)
+        except StorageFailed as error:
+            if not skip_broken:
+                raise
+            node.offline[topic.name, state.index] = error.reason
+            _LOG.error("%s-%d is offline: %s", topic.name, state.index, error.reason)
+
+    def follower_fetched(self, leader: Partition, node_id: int, fetch_offset: int, log_start_offset: int) -> None:
+        """A follower outside of this process has fetched from `leader`."""
+        self.leadership.follower_fetched(leader, node_id, fetch_offset, log_start_offset)
+
+    def preferred_replica(self, leader: Partition, rack: str, fetch_offset: int) -> int | None:
+        """Where a consumer of that rack had better read, None: here (replica.selector.class, KIP-392)."""
+        if not self.config.replica_selector_class:
+            return None
+        return self.leadership.preferred_replica(leader, rack, fetch_offset)
+
+    # Configuration
+
+    def apply_config(self, topic: TopicState) -> None:
+        """Let the logs of a topic obey its configuration as it is now."""
+        self.reconfigure(topic)
+        self.save()
+
+    def reconfigure(self, topic: TopicState) -> None:
+        """The same, without saving the metadata."""
+        for node in self.nodes.values():
+            config = node.config.log_config(topic.config)
+            for state in topic.partitions:
+                if (partition := node.partitions.get((topic.name, state.index))) is not None:
+                    partition.log.reconfigure(config)
+
+    def apply_broker_config(self) -> None:
+        """Let the brokers and all logs obey the properties of brokers that the metadata holds now."""
+        self.reconfigure_brokers()
+        self.save()
+
+    def reconfigure_brokers(self) -> None:
+        """The same, without saving the metadata."""
+        self.config.reconfigure(self.metadata.broker_config.get(None, {}), {})
+        for node in self.nodes.values():
+            self.configure(node.node_id, node.config)
+            node.observer.config_changed()
+        for topic in self.metadata.topics.values():
+            self.reconfigure(topic)
+
+    def configure(self, node_id: int, config: BrokerConfig) -> BrokerConfig:
+        """Bring the configuration of a broker in line with the metadata."""
+        changed = self.metadata.broker_config
+        config.reconfigure(changed.get(None, {}), changed.get(node_id, {}))
+        return config
+
+    # On disk
+
+    def save(self) -> None:
+        """Keep the metadata on disk: now, or with the change that is under way. Raises StorageFailed; the metadata is
+        written again then from time to time."""
+        if not self.changes.are_under_way:
+            self._write()
+
+    def write_again(self) -> None:
+        """Write what could not be written before."""
+        if not self._is_saved:
+            with suppress(StorageFailed):
+                self._write()
+
+    def _write(self) -> None:
+        if self._metadata_store is None:
+            return
+        try:
+            self._metadata_store.save(self.metadata, self._saved_producer_id)
+        except OSError as error:
+            self._is_saved = False
+            _LOG.error("%s; the metadata is not saved", explain(error))
+            raise StorageFailed(explain(error), explain(error)) from error
+        self._is_saved = True
+
+    def _reserve_producer_ids(self, end: int) -> None:
+        saved, self._saved_producer_id = self._saved_producer_id, end
+        try:
+            self.save()
+        except StorageFailed:
+            self._saved_producer_id = saved
+            raise
+
+    def close(self) -> None:
+        """The brokers have stopped: forget where they were. From now on nothing is written."""
+        self.nodes.clear()
+        self.metadata.endpoints.clear()
+        self.metadata.away.clear()
+        self._metadata_store = None

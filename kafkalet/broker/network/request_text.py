@@ -1,0 +1,458 @@
+"""What the log of requests says of a request and of its answer.
+
+Produce, Fetch and ListOffsets have texts of their own; every other message is described from its declaration: topics
+with their partitions and offsets, names and numbers that are not at their default, errors by Kafka's names. Values of
+properties and anything that may be a secret are left out: of bytes only the length is shown. Texts that clients give
+are cut and escaped, long lists are cut.
+"""
+
+from __future__ import annotations
+
+import logging
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+from kafkalet.broker.cluster.metadata import MetadataImage
+from kafkalet.clock import elapsed_s
+from kafkalet.protocol.api import BY_KEY, Api
+from kafkalet.protocol.errors import Code, DecodeError, EncodeError, KafkaError, ProtocolError
+from kafkalet.protocol.fields import Field
+from kafkalet.protocol.frame import RequestHeader
+from kafkalet.protocol.messages import request_type
+from kafkalet.protocol.messages.api_versions import ApiVersionsResponse
+from kafkalet.protocol.messages.fetch import FetchRequest, FetchResponse
+from kafkalet.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+from kafkalet.protocol.messages.produce import ProduceRequest, ProduceResponse
+from kafkalet.protocol.records.batch import LENGTH_AT, LOG_OVERHEAD, Batch, batches
+from kafkalet.protocol.schema import Response, Struct
+from kafkalet.storage.files import FileRange
+
+_LOG = logging.getLogger("kafkalet.requests")
+
+MAX_CHARS = 100
+"""A text is cut after so many characters."""
+MAX_ITEMS = 5
+"""A list is cut after so many elements."""
+MAX_BATCHES = 1000
+"""So many batches of an answer are counted."""
+MAX_DECODED_BYTES = 1 << 20
+"""Larger requests are not described: they are decoded in the event loop. Produce is, where records stay as they are."""
+
+
+class Noted:
+    """A request on its way."""
+
+    __slots__ = ("_began_s", "_metadata", "_question", "connection", "has_waited")
+
+    def __init__(self, connection: int, frame: bytes | bytearray, metadata: MetadataImage) -> None:
+        self.connection = connection
+        self.has_waited = False
+        self._metadata = metadata
+        self._question: str | None = _question(frame, metadata)
+        """None once it is in the log."""
+        self._began_s = elapsed_s()
+
+    def answer(self, answer: Response | None) -> None:
+        """Log it with its answer."""
+        if self._question is not None:
+            self._log("no answer" if answer is None else _safely(lambda: _answer(answer, self._metadata)))
+
+    def fail(self, problem: Exception) -> None:
+        """Log it with the reason why its connection is closed."""
+        if isinstance(problem, ProtocolError) and not isinstance(problem, EncodeError):
+            self._log(f"connection closed: {_cut(str(problem))}")
+        else:
+            self._log(f"connection closed: a bug, {type(problem).__name__}: {_cut(str(problem))}")
+
+    def leave(self) -> None:
+        """Log it as one whose client did not wait for the answer."""
+        self._log("the connection was closed before the answer")
+
+    def _log(self, said: str) -> None:
+        if self._question is not None:
+            took_ms = (elapsed_s() - self._began_s) * 1000
+            waited = " (waited)" if self.has_waited else ""
+            _LOG.debug("conn=%d %s -> %s in %.1f ms%s", self.connection, self._question, said, took_ms, waited)
+            self._question = None
+
+
+# Requests and answers
+
+
+def _question(frame: bytes | bytearray, metadata: MetadataImage) -> str:
+    """Who asks what."""
+    try:
+        header, start = RequestHeader.decode(frame)
+    except DecodeError as problem:
+        api = BY_KEY.get(int.from_bytes(frame[:2], "big"))
+        name = (
+            f"{api} v{int.from_bytes(frame[2:4], 'big', signed=True)}, " if api is not None and len(frame) > 3 else ""
+        )
+        return f"{name}a request of {len(frame)} bytes ({_cut(str(problem))})"
+    who = f"client={_shown(header.client_id or '')} {header.api} v{header.version}"
+    if len(frame) > MAX_DECODED_BYTES and header.api is not Api.PRODUCE:
+        return f"{who} ({len(frame)} B)"
+    if not header.api.client_facing or header.version not in header.api.versions:
+        return who
+    what = _safely(lambda: _request(header, frame, start, metadata))
+    return f"{who} {what}" if what else who
+
+
+def _request(header: RequestHeader, frame: bytes | bytearray, start: int, metadata: MetadataImage) -> str:
+    try:
+        request = request_type(header.api).decode(frame, header.version, start)
+    except DecodeError:
+        return "(cannot be read)"
+    if isinstance(request, ProduceRequest):
+        return _produce(request, metadata)
+    if isinstance(request, FetchRequest):
+        return _fetch(request, metadata)
+    if isinstance(request, ListOffsetsRequest):
+        return _list_offsets(request)
+    return describe(request, metadata)
+
+
+def _answer(answer: Response, metadata: MetadataImage) -> str:
+    if isinstance(answer, ProduceResponse):
+        return _produced(answer, metadata)
+    if isinstance(answer, FetchResponse):
+        return _fetched(answer, metadata)
+    if isinstance(answer, ListOffsetsResponse):
+        return _listed_offsets(answer)
+    if isinstance(answer, ApiVersionsResponse):
+        return _code(answer.error_code) if answer.error_code else f"{len(answer.api_keys)} APIs"
+    return describe(answer, metadata) or "ok"
+
+
+def _safely(text: Callable[[], str]) -> str:
+    """A text, or why there is none: a log must not cost a connection."""
+    try:
+        return text()
+    except Exception as problem:  # noqa: BLE001 - whatever it is, the request goes on
+        return f"(not shown: {type(problem).__name__}: {_cut(str(problem))})"
+
+
+# Produce
+
+
+def _produce(request: ProduceRequest, metadata: MetadataImage) -> str:
+    parts = [
+        f"{_topic(topic, metadata)}-{partition.index} {_sent(partition.records)}"
+        for topic in request.topic_data
+        for partition in topic.partition_data
+    ]
+    words = [_listed(parts, ", ")]
+    if request.acks != -1:
+        words.append(f"acks={request.acks}")
+    if request.transactional_id is not None:
+        words.append(f"transactional_id={_shown(request.transactional_id)}")
+    return " ".join(words)
+
+
+def _sent(records: Any) -> str:
+    if records is None:
+        return "no records"
+    found: list[Batch] = []
+    try:
+        found.extend(batches(records))
+    except KafkaError as error:
+        return f"{len(records)} B ({error.message})"
+    text = f"{_batches(len(found))} "
+    if all(batch.count >= 0 for batch in found):
+        number = sum(batch.count for batch in found)
+        text += f"{number} {'record' if number == 1 else 'records'} "
+    text += f"{len(records)} B"
+    if found and found[0].has_producer_id:
+        first = found[0]
+        text += f" producer={first.producer_id}/{first.producer_epoch} sequence={first.base_sequence}"
+    return text
+
+
+def _produced(answer: ProduceResponse, metadata: MetadataImage) -> str:
+    parts = []
+    for topic in answer.responses:
+        for partition in topic.partition_responses:
+            said = f"offset {partition.base_offset}"
+            if partition.error_code:
+                said = _code(partition.error_code)
+                if partition.error_message:
+                    said += f" ({_cut(partition.error_message)})"
+            parts.append(_Label(f"{_topic(topic, metadata)}-{partition.index}", said, partition.error_code != 0))
+    return _told(parts, answer.throttle_time_ms)
+
+
+# Fetch
+
+
+def _fetch(request: FetchRequest, metadata: MetadataImage) -> str:
+    parts = [
+        f"{_topic(topic, metadata)}-{partition.partition}@{partition.fetch_offset}"
+        for topic in request.topics
+        for partition in topic.partitions
+    ]
+    words = [_listed(parts, " ")] if parts else []
+    if request.session_epoch > 0:
+        words.append(f"session={request.session_id}/{request.session_epoch}")
+        if not parts:
+            words.append("as before")
+    replica_id = request.replica_id if request.replica_state is None else request.replica_state.replica_id
+    if replica_id >= 0:
+        words.append(f"replica={replica_id}")
+    if request.isolation_level == 1:
+        words.append("read_committed")
+    return " ".join(words)
+
+
+def _fetched(answer: FetchResponse, metadata: MetadataImage) -> str:
+    if answer.error_code:
+        return _code(answer.error_code)
+    parts = []
+    for topic in answer.responses:
+        for partition in topic.partitions:
+            said = _code(partition.error_code) if partition.error_code else _received(partition.records)
+            if not partition.error_code:
+                said += f" hw={partition.high_watermark}"
+                if partition.last_stable_offset >= 0:
+                    said += f" lso={partition.last_stable_offset}"
+                if partition.aborted_transactions:
+                    said += f" aborted={len(partition.aborted_transactions)}"
+            if partition.preferred_read_replica >= 0:
+                said += f" preferred_read_replica={partition.preferred_read_replica}"
+            if partition.diverging_epoch is not None:
+                said += f" diverging_epoch={partition.diverging_epoch.epoch}"
+            name = f"{_topic(topic, metadata)}-{partition.partition_index}"
+            parts.append(_Label(name, said, partition.error_code != 0))
+    return _told(parts, answer.throttle_time_ms) if parts else "nothing new"
+
+
+def _received(records: Any) -> str:
+    if not records:
+        return "nothing"
+    number = sum(1 for _ in islice(_sizes(records), MAX_BATCHES))
+    more = "+" if number == MAX_BATCHES else ""
+    return f"{_batches(number, more)} {len(records)} B"
+
+
+def _sizes(records: Any) -> Iterator[int]:
+    """The sizes of the whole batches in an answer, whose records may be a piece of a file."""
+    position = 0
+    while len(records) - position >= LOG_OVERHEAD:
+        if isinstance(records, FileRange):
+            head = records.slice(position, LOG_OVERHEAD).read()
+        else:
+            head = bytes(records[position : position + LOG_OVERHEAD])
+        size = LOG_OVERHEAD + int.from_bytes(head[LENGTH_AT:LOG_OVERHEAD], "big")
+        position += size
+        if position <= len(records):
+            yield size
+
+
+def _batches(number: int, more: str = "") -> str:
+    return f"{number}{more} {'batch' if number == 1 else 'batches'}"
+
+
+# ListOffsets
+
+_PLACES = {-1: "latest", -2: "earliest", -3: "max_timestamp", -4: "earliest_local", -5: "latest_tiered"}
+
+
+def _list_offsets(request: ListOffsetsRequest) -> str:
+    parts = [
+        f"{_shown(topic.name)}-{partition.partition_index}@{_PLACES.get(partition.timestamp, partition.timestamp)}"
+        for topic in request.topics
+        for partition in topic.partitions
+    ]
+    return _listed(parts, " ") + (" read_committed" if request.isolation_level == 1 else "")
+
+
+def _listed_offsets(answer: ListOffsetsResponse) -> str:
+    parts = []
+    for topic in answer.topics:
+        for partition in topic.partitions:
+            if partition.error_code:
+                said = _code(partition.error_code)
+            elif partition.old_style_offsets:
+                said = f"offsets {_listed(list(map(str, partition.old_style_offsets)), ' ')}"
+            elif partition.offset < 0:
+                said = "not found"
+            else:
+                said = f"offset {partition.offset}"
+                if partition.timestamp >= 0:
+                    said += f" timestamp {partition.timestamp}"
+            name = f"{_shown(topic.name)}-{partition.partition_index}"
+            parts.append(_Label(name, said, partition.error_code != 0))
+    return _told(parts, answer.throttle_time_ms)
+
+
+# Any other message
+
+_NAMES = (
+    *("name", "topic", "topic_name", "topic_id", "group_id", "key", "transactional_id", "member_id", "resource_name"),
+    *("feature", "log_dir", "path", "user", "entity_name", "partition_index", "index", "partition", "partition_id"),
+    *("node_id", "broker_id", "replica_id", "producer_id", "api_key"),
+)
+"""What an element of a list may be called by: the first of them that it has."""
+_PARTITIONS = ("partitions", "partition_indexes", "partition_responses", "results_by_partition", "partition_result")
+_OFFSETS = ("committed_offset", "offset", "end_offset", "low_watermark")
+_DETAILS = ("group_state", "transaction_state", "count", "num_partitions", "max_version_level")
+"""What is worth saying of an element."""
+_TOPICS = ("topics", "responses", "v3_and_below_topics", "results_by_topic_v3_and_below")
+"""Lists that need no name."""
+_LEFT_OUT = ("cluster_id", "controller_id", "client_software_version")
+_FEW = 3
+
+
+class _Label(NamedTuple):
+    """An element of a list, in words."""
+
+    name: str
+    said: str
+    has_failed: bool
+
+    def __str__(self) -> str:
+        return self.name + self.said if self.said.startswith("@") else f"{self.name} {self.said}".strip()
+
+
+def describe(struct: Struct, metadata: MetadataImage) -> str:
+    """What is not at its default in a message, on one line."""
+    return " ".join(filter(None, (_field(struct, field, metadata) for field in struct.FIELDS)))
+
+
+def _field(struct: Struct, field: Field, metadata: MetadataImage) -> str:
+    name, value = field.name, getattr(struct, field.name)
+    if name.endswith("error_code"):
+        return _code(value) if value else ""
+    if name == "topics" and value is None:
+        return "all topics"
+    if not _is_telling(struct, field, value):
+        return ""
+    if field.struct is not None and field.array:
+        labels = [label for element in value for label in _labels(element, metadata)]
+        text = _listed(labels, ", " if any(" " in str(label) for label in labels) else " ")
+        return text if name in _TOPICS else f"{name}=[{text}]"
+    if field.struct is not None:
+        return f"{name}=({describe(value, metadata)})"
+    if field.array:
+        return f"{name}=[{_listed(list(map(_shown, value)), ' ')}]"
+    return name if value is True else f"{name}={_value(field, value, metadata)}"
+
+
+def _is_telling(struct: Struct, field: Field, value: Any) -> bool:
+    if value is None or value is False or value in ("", []) or value == field.default or field.name in _LEFT_OUT:
+        return False
+    if field.name == "error_message":
+        return bool(getattr(struct, "error_code", 1))  # Kafka sends "NONE" with some answers
+    return field.name != "throttle_time_ms" or value > 0
+
+
+def _labels(element: Struct, metadata: MetadataImage) -> list[_Label]:
+    """An element of a list; a topic whose partitions have something to say, as these."""
+    fields = {field.name: field for field in element.FIELDS}
+    name = next((each for each in _NAMES if each in fields and getattr(element, each) not in (None, "")), None)
+    label = "" if name is None else _value(fields[name], getattr(element, name), metadata)
+    details = list(_details(element, fields))
+    failed = any(getattr(element, each) for each in fields if each.endswith("error_code"))
+    inner: list[_Label] = []
+    for field in element.FIELDS:
+        value = getattr(element, field.name)
+        if not field.array or not value:
+            continue
+        if field.name in _PARTITIONS:
+            found = _partitions(label, value, metadata)
+            if len(found) <= _FEW or any(part.said for part in found):
+                return found
+            details.insert(0, f"({len(found)} partitions)")
+        elif field.struct is not None:
+            inner += [part for each in value for part in _labels(each, metadata)]
+    if inner:
+        label += f"({_listed(inner, ' ')})"
+    return [_Label(label, " ".join(details), failed or any(part.has_failed for part in inner))]
+
+
+def _partitions(topic: str, partitions: Sequence[Any], metadata: MetadataImage) -> list[_Label]:
+    if not isinstance(partitions[0], Struct):
+        return [_Label(f"{topic}-{each}", "", False) for each in partitions]
+    return [label._replace(name=f"{topic}-{label.name}") for each in partitions for label in _labels(each, metadata)]
+
+
+def _details(element: Struct, fields: dict[str, Field]) -> Iterator[str]:
+    for name in fields:
+        value = getattr(element, name)
+        if name in _OFFSETS:
+            yield f"@{value if value >= 0 else 'none'}"
+        elif name.endswith("error_code"):
+            if value:
+                yield _code(value)
+        elif name == "error_message":
+            if value and getattr(element, "error_code", 1):
+                yield f"({_cut(value)})"
+        elif name in _DETAILS and value not in (None, ""):
+            yield f"{name}={_shown(value)}"
+    host = getattr(element, "host", None)
+    if host and "port" in fields:
+        yield f"at {_shown(host)}:{getattr(element, 'port', '')}"
+
+
+def _value(field: Field, value: Any, metadata: MetadataImage) -> str:
+    kind = field.wire.name if field.wire is not None else ""
+    if kind in ("bytes", "records"):
+        return f"{len(value)} B"
+    if kind == "uuid":
+        topic = metadata.topic_by_id(value)
+        return _shown(topic.name) if topic is not None else _uuid(value)
+    return _shown(value)
+
+
+# Words
+
+
+def _topic(topic: Any, metadata: MetadataImage) -> str:
+    """A topic by its name, also if the client names it by its id."""
+    name = getattr(topic, "name", None) or getattr(topic, "topic", None)
+    if name:
+        return _shown(name)
+    known = metadata.topic_by_id(topic.topic_id)
+    return _uuid(topic.topic_id) if known is None else _shown(known.name)
+
+
+def _uuid(value: bytes) -> str:
+    return urlsafe_b64encode(value).decode().rstrip("=")
+
+
+def _told(parts: Sequence[_Label], throttle_ms: int) -> str:
+    """What is said of each partition. One that is alone needs no name."""
+    text = parts[0].said if len(parts) == 1 else _listed(parts, ", ")
+    return f"{text} throttle_time_ms={throttle_ms}" if throttle_ms else text
+
+
+def _listed(items: Sequence[str | _Label], separator: str) -> str:
+    """The first elements of a list, and how many more there are. What has failed is not cut off by what has not."""
+    shown = items
+    if len(items) > MAX_ITEMS:
+        shown = sorted(items, key=lambda item: not (isinstance(item, _Label) and item.has_failed))[:MAX_ITEMS]
+    left = len(items) - len(shown)
+    return separator.join(map(str, shown)) + (f"{separator}... {left} more" if left else "")
+
+
+def _code(code: int) -> str:
+    try:
+        return Code(code).name
+    except ValueError:
+        return f"error {code}"
+
+
+def _shown(value: Any) -> str:
+    """A value as it can stand in a line. Texts that are empty or have odd characters are quoted; long ones are cut."""
+    if not isinstance(value, str):
+        return str(value)
+    is_plain = value.isprintable() and value != "" and not {" ", ",", "'", '"'} & set(value)
+    text = value[:MAX_CHARS]
+    return (text if is_plain else repr(text)) + ("..." if len(value) > MAX_CHARS else "")
+
+
+def _cut(text: str) -> str:
+    """A sentence as it can stand in a line."""
+    text = text if len(text) <= MAX_CHARS else text[:MAX_CHARS] + "..."
+    return text if text.isprintable() else repr(text)[1:-1]

@@ -1,0 +1,54 @@
+"""A broker and its clients: which versions it serves, and what it takes over from its configuration."""
+
+from collections.abc import Iterator
+
+import pytest
+
+import kafkalet
+from kafkalet.broker.apis import SERVED
+from kafkalet.protocol.api import Api
+from kafkalet.protocol.errors import Code
+from tests.wire.brokers import Closed, Wire, batch, on_the_wire
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[kafkalet.Cluster]:
+    with kafkalet.Cluster(brokers=2) as running:
+        running.create_topic("t", assignments=[[1, 2]])
+        yield running
+
+
+@pytest.mark.parametrize("release", ["0.10.2", "2.8", "3.9", "4.4", "newest"])
+def test_a_node_serves_what_its_release_served_and_is_written(release: str) -> None:
+    with kafkalet.Broker(kafka_version=release) as broker:
+        served = broker.server.brokers[1].api_versions
+        assert set(served) <= SERVED
+        assert {Api.PRODUCE, Api.FETCH, Api.LIST_OFFSETS, Api.METADATA} <= set(served)
+
+
+@pytest.mark.parametrize(("release", "version"), [("0.10.2", 4), ("2.8", 13), ("3.9", 18), ("4.4", 3)])
+def test_versions_beyond_the_release_close_the_connection(release: str, version: int) -> None:
+    with on_the_wire(kafka_version=release) as wire, pytest.raises(Closed):
+        wire.ask("Fetch", version, {"topics": []})
+
+
+def test_a_config_that_changes_reaches_the_listener(cluster: kafkalet.Cluster) -> None:
+    brokers = cluster.server.brokers
+
+    def change() -> None:
+        cluster.server.metadata.broker_config.setdefault(1, {})["max.connections"] = "7"
+        cluster.server.controller.apply_broker_config()
+
+    cluster.server.call(change)
+    assert brokers[1].listener.limits.max_connections == 7
+    assert brokers[2].listener.limits.max_connections != 7
+
+
+def test_two_nodes_have_sessions_and_waiters_of_their_own(cluster: kafkalet.Cluster) -> None:
+    wire = Wire(cluster)
+    opened = wire.ask("Fetch", 12, {**wire.fetch_body(), "session_epoch": 0})["session_id"]
+    assert wire.ask("Fetch", 12, {"session_id": opened, "session_epoch": 1}, node=2)["error_code"] == (
+        Code.FETCH_SESSION_ID_NOT_FOUND
+    )
+    cluster.produce("t", 0, batch(b"a"))
+    wire.close()
