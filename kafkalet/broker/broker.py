@@ -23,29 +23,32 @@ from .cluster.coordinators import Coordinators
 from .cluster.node import Node
 from .fetch_sessions import FetchSessions
 from .scheduling.purgatory import Delayed
-from .transactions.verification import Transactions
 
 if TYPE_CHECKING:  # made when they are first needed
     from .quotas.throttling import Throttling
     from .telemetry import Telemetry
+    from .transactions.verification import Transactions
 
 
 class Broker:
     """A broker. `brokers` are those of the cluster that are running, by their ids."""
 
     def __init__(
-        self, node: Node, controller: Controller, transactions: Transactions, brokers: Mapping[int, Broker]
+        self,
+        node: Node,
+        controller: Controller,
+        coordinators: Coordinators,
+        brokers: Mapping[int, Broker],
     ) -> None:
         config, release = node.config, node.release
         self.node = node
         self.controller = controller
-        self.transactions = transactions
+        self.coordinators = coordinators
         self.brokers = brokers
         self.api_versions: Mapping[Api, tuple[int, int]] = {
             api: (versions.low, versions.high) for api, versions in versions_of(release.name).items() if api in SERVED
         }
         """The APIs that are served, with their lowest and highest version."""
-        self.coordinators = Coordinators(node, controller.producer_ids.take, self._coordinators_of)
         self.fetch_sessions = FetchSessions(
             node.clock,
             config.max_incremental_fetch_session_cache_slots,
@@ -55,11 +58,8 @@ class Broker:
         self.throttling: Throttling | None = None
         """Who may ask for how much; None while there has been no quota."""
         self._telemetry: Telemetry | None = None
+        self._transactions: Transactions | None = None
         node.observer = self
-
-    def _coordinators_of(self, node_id: int) -> Coordinators | None:
-        broker = self.brokers.get(node_id)
-        return None if broker is None else broker.coordinators
 
     @property
     def telemetry(self) -> Telemetry:
@@ -69,6 +69,16 @@ class Broker:
 
             self._telemetry = Telemetry(self.node.metadata, self.node.release)
         return self._telemetry
+
+    @property
+    def transactions(self) -> Transactions:
+        """The transactions of the cluster, whoever of its brokers coordinates them."""
+        if self._transactions is None:
+            from .transactions.verification import Transactions
+
+            node = self.node
+            self._transactions = Transactions(node.metadata, node.clock, node.release, self.coordinators.of_broker)
+        return self._transactions
 
     def apply_quotas(self, addresses: Mapping[str, str | None] | None = None) -> None:
         """Take over the quotas of clients that the metadata holds now. `addresses` are known ones of host names."""

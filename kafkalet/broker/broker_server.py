@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from .broker import Broker
 from .cluster.controller import Controller
+from .cluster.coordinators import Coordinators
 from .cluster.node import Node
 from .config.connection_overrides import parse_overrides
 from .network.connection_limits import by_address
@@ -14,7 +15,6 @@ from .network.listener import Listener
 from .network.listener_context import Limits
 from .network.receiving import ReceiveBuffer
 from .network.router import Router
-from .transactions.verification import Transactions
 
 
 class BrokerServer(Broker):
@@ -24,12 +24,12 @@ class BrokerServer(Broker):
         self,
         node: Node,
         controller: Controller,
-        transactions: Transactions,
+        coordinators: Coordinators,
         brokers: Mapping[int, Broker],
         buffer: ReceiveBuffer,
         unimplemented_calls: dict[str, int],
     ) -> None:
-        super().__init__(node, controller, transactions, brokers)
+        super().__init__(node, controller, coordinators, brokers)
         self.router = Router(self, unimplemented_calls)
         self.listener = Listener(self.router, node.clock, Limits(), buffer=buffer, turns=node.turns)
         self.config_changed()

@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext, suppress
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from kafkalet.clock import Clock, LoopClock, elapsed_s
 from kafkalet.properties import InvalidProperty
@@ -37,7 +37,9 @@ from .network.addresses import Addresses
 from .network.receiving import ReceiveBuffer
 from .scheduling.turns import Turns
 from .scheduling.work import Workers
-from .transactions.verification import Transactions
+
+if TYPE_CHECKING:  # loaded with the first transaction
+    from .transactions.verification import Transactions
 
 T = TypeVar("T")
 
@@ -75,7 +77,6 @@ class Server:
         self.controller = Controller(config, release, clock, MetadataImage(""))
         self.brokers: dict[int, BrokerServer] = {}
         """Those that are running, as the `nodes` of the controller."""
-        self.transactions = self._transactions()
         self.unimplemented_calls: dict[str, int] = {}
         """How often clients asked for APIs that kafkalet does not have, by name: {"CreateAcls": 2}."""
         self.first_node_id = config.first_node_id(brokers)
@@ -109,7 +110,11 @@ class Server:
     def leadership(self) -> Leadership:
         return self.controller.leadership
 
-    def _transactions(self) -> Transactions:
+    @property
+    def transactions(self) -> Transactions:
+        """The transactions of the cluster, whoever of its brokers coordinates them."""
+        from .transactions.verification import Transactions
+
         return Transactions(self.metadata, self.loop_clock, self.release, self._coordinators_of)
 
     def _coordinators_of(self, node_id: int) -> Coordinators | None:
@@ -181,7 +186,6 @@ class Server:
         self.controller = Controller(
             self.config, self.release, self.loop_clock, metadata, self._metadata_store, next_producer_id
         )
-        self.transactions = self._transactions()
         if saved is None:
             self.metadata.broker_config[None] = self.config.cluster_wide_at_first()
         self._check_saved_config()
@@ -258,7 +262,12 @@ class Server:
             self._workers,
         )
         broker = BrokerServer(
-            node, self.controller, self.transactions, self.brokers, self._buffer, self.unimplemented_calls
+            node,
+            self.controller,
+            Coordinators(node, self.controller.producer_ids.take, self._coordinators_of),
+            self.brokers,
+            self._buffer,
+            self.unimplemented_calls,
         )
         self.nodes[node_id] = node
         self.brokers[node_id] = broker

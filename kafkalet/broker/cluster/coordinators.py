@@ -49,7 +49,7 @@ class Coordinators:
     ) -> None:
         self.node = node
         self._take_producer_id = take_producer_id
-        self._of_broker = of_broker
+        self.of_broker = of_broker
         self._groups: GroupCoordinator | None = None
         self._transactions: TransactionCoordinator | None = None
 
@@ -70,7 +70,7 @@ class Coordinators:
                 self.node,
                 partial(self.partition_for, TRANSACTION_STATE),
                 self._take_producer_id,
-                self._of_broker,
+                self.of_broker,
             )
         return self._transactions
 
