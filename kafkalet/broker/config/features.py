@@ -90,11 +90,6 @@ def _by_name(version: tuple[int, ...]) -> dict[str, Feature]:
     return {feature.name: feature for feature in _BY_RELEASE.get(version, ())}
 
 
-def supported_features(release: Release) -> tuple[Feature, ...]:
-    """What a broker of this release supports, in the order in which it lists it."""
-    return _BY_RELEASE.get(release.version[:2], ())
-
-
 class Features:
     """The levels that a cluster runs at. `metadata` remembers those that were changed."""
 
