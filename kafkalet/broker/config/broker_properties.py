@@ -207,6 +207,12 @@ _JAVA_ASSIGNORS = ",".join(
     f"org.apache.kafka.coordinator.group.assignor.{name}Assignor" for name in ("Uniform", "Range")
 )
 
+_BOUNDS_OF_GROUPS = (
+    ("assignment.interval.ms", (4, 1), "0", "15000"),
+    ("heartbeat.interval.ms", (3, 0), "5000", "15000"),
+    ("session.timeout.ms", (3, 0), "45000", "60000"),
+)
+
 # `affects` names what of a BrokerConfig these are read with.
 READ_AS_GIVEN: Mapping[str, Declaration] = {
     row.name: row
@@ -236,6 +242,16 @@ READ_AS_GIVEN: Mapping[str, Declaration] = {
             "given",
             since=(3, 0),
             before={(4, 0): {"default": "classic"}, (4, 1): {"default": "classic,consumer"}},
+        ),
+        *(
+            Declaration(
+                Property(f"group.consumer.{bound}.{name}", Type.INT, default),
+                f"The {word} that consumer.{name} of a group may be.",
+                "given",
+                since=since,
+            )
+            for name, since, least, most in _BOUNDS_OF_GROUPS
+            for bound, word, default in (("min", "least", least), ("max", "most", most))
         ),
     )
 }

@@ -88,12 +88,6 @@ add.partitions.to.txn.retry.backoff.max.ms         INT      100      4.0+
 add.partitions.to.txn.retry.backoff.ms             INT      20       4.0+
 errors.deadletterqueue.auto.create.topics.enable   BOOLEAN  false    cluster-wide 4.4+
 errors.deadletterqueue.topic.name.prefix           STRING   dlq.     cluster-wide 4.4+
-group.consumer.max.assignment.interval.ms          INT      15000    4.1+
-group.consumer.max.heartbeat.interval.ms           INT      15000    3.0+
-group.consumer.max.session.timeout.ms              INT      60000    3.0+
-group.consumer.min.assignment.interval.ms          INT      0        4.1+
-group.consumer.min.heartbeat.interval.ms           INT      5000     3.0+
-group.consumer.min.session.timeout.ms              INT      45000    3.0+
 group.coordinator.append.linger.ms                 INT      10       3.0-4.0
 group.coordinator.append.linger.ms                 INT      5        4.0-4.1
 group.coordinator.append.linger.ms                 INT      -1       4.1+

@@ -70,8 +70,8 @@ def page() -> str:
         _table(PROPERTIES.values(), _name, _type, _default, _documentation),
         "## Brokers: accepted without effect",
         "kafkalet checks, keeps and describes these properties of Kafka and does not act on them, except that the "
-        "bounds and defaults of groups among them apply to the properties of groups. The cells of a property that "
-        "differs from release to release list its variants in the order of the releases.",
+        "bounds and defaults of share and streams groups among them apply to the properties of groups. The cells of a "
+        "property that differs from release to release list its variants in the order of the releases.",
         _merged(others),
     ]
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"

@@ -126,6 +126,12 @@ def test_an_unknown_property_is_a_warning(caplog: pytest.LogCaptureFixture) -> N
     assert "num.partitionz" in caplog.text
 
 
+def test_bounds_of_consumer_groups_are_not_reported_as_without_effect() -> None:
+    names = [f"group.consumer.{bound}.session.timeout.ms" for bound in ("min", "max")]
+    config = BrokerConfig(dict.fromkeys(names, "50000"))
+    assert (config.without_effect, config.unknown) == ([], [])
+
+
 def test_a_property_of_kafka_without_effect_is_told(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     config = BrokerConfig({"num.io.threads": "3", "listener.name.inside.ssl.keystore.type": "PEM"})
