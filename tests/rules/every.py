@@ -1,5 +1,6 @@
 """A rule about many modules is one test, which names every module that breaks it."""
 
+import traceback
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -17,6 +18,9 @@ def for_every(things: Iterable[Any], name_of: Callable[[Any], str] = str) -> Cal
                     rule(thing)
                 except AssertionError as error:
                     broken.append(f"{name_of(thing)}: {error}")
+                except Exception as error:  # noqa: BLE001 - the rule fails at this thing, and the others still count
+                    place = traceback.extract_tb(error.__traceback__)[-1]
+                    broken.append(f"{name_of(thing)}: {error!r} at {place.filename}:{place.lineno}")
             assert not broken, "\n".join([f"{len(broken)} of {len(things)} break the rule", *broken])
 
         test.__name__ = rule.__name__

@@ -1,5 +1,6 @@
 """The examples do what they say, and the files for a container are what its tools can read."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -9,9 +10,12 @@ import pytest
 
 from tests.source import ROOT
 
-pytestmark = pytest.mark.slow
+# One worker for all of them: each worker that has one of the tests would run the example anew.
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("examples")]
 
 FLIGHTS = 6000  # the first week of January
+BYTECODE = {name: os.environ[name] for name in ("PYTHONPYCACHEPREFIX",) if name in os.environ}
+"""Where bytecode is kept. Otherwise the example compiles the package, and leaves the bytecode beside it."""
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +28,7 @@ def printed() -> str:
         timeout=120,
         check=False,
         cwd=ROOT,
-        env={"PATH": "", "PYTHONPATH": str(ROOT)},
+        env={"PATH": "", "PYTHONPATH": str(ROOT), **BYTECODE},
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
