@@ -96,3 +96,9 @@ def test_jitter_is_a_random_part_of_what_is_allowed_and_less_than_the_time() -> 
     assert len(seen) > 5
     assert seen <= set(range(10))
     assert {LogConfig(segment_jitter_ms=10, segment_ms=2).draw_jitter_ms() for _ in range(100)} == {0, 1}
+
+
+def test_jitter_of_a_segment_is_less_than_its_bound_and_its_time() -> None:
+    config = LogConfig(segment_jitter_ms=5, segment_ms=3)
+    assert {config.draw_jitter_ms() for _ in range(200)} == {0, 1, 2}
+    assert LogConfig().draw_jitter_ms() == 0

@@ -65,3 +65,24 @@ def test_an_error_of_the_clock_is_not_taken_for_a_clock_without_timers() -> None
     with pytest.raises(RuntimeError, match="broken"):
         Deletions(Broken()).later("a", 100, lambda: done.append(1))
     assert not done
+
+
+def test_each_deletion_of_a_directory_has_its_own_time() -> None:
+    clock, done = ManualClock(), []
+    deletions = Deletions(clock)
+    deletions.later("a", 100, lambda: done.append("first"))
+    deletions.later("a", 200, lambda: done.append("second"))
+    clock.advance(100)
+    assert done == ["first"]
+    clock.advance(100)
+    assert done == ["first", "second"]
+
+
+def test_deletion_that_fails_is_logged_and_left_to_the_next_start(caplog: pytest.LogCaptureFixture) -> None:
+    def fail() -> NoReturn:
+        raise PermissionError(13, "Permission denied", "t-0")
+
+    clock = ManualClock()
+    Deletions(clock).later("a", 100, fail)
+    clock.advance(100)
+    assert "t-0: Permission denied; it is deleted with the next start" in caplog.text

@@ -1,5 +1,7 @@
 """A data directory: its lock, the logs in it, deletion, checkpoints, the clean stop."""
 
+import errno
+import fcntl
 import os
 import subprocess
 import sys
@@ -50,6 +52,18 @@ def test_another_process_is_kept_out(tmp_path: Path, opened: list[LogDirectory])
         program = f"import fcntl; fcntl.{call}(open({str(tmp_path / '.lock')!r}, 'r+'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
         run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
         assert "BlockingIOError" in run.stderr
+
+
+def test_lock_that_cannot_be_taken_for_another_reason_is_an_error_of_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(fd: int, operation: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", fail)
+    with pytest.raises(OSError, match="No locks available") as refused:
+        LogDirectory(str(tmp_path), ManualClock())
+    assert refused.value.filename == str(tmp_path / ".lock")
 
 
 def test_closing_gives_the_directory_back(tmp_path: Path) -> None:
@@ -206,6 +220,13 @@ def test_what_was_to_be_deleted_is_deleted_by_the_next_start(tmp_path: Path, ope
     (tmp_path / "t-0.0123456789abcdef0123456789abcdef-delete" / "00000000000000000000.log").write_bytes(b"x")
     opened.append(LogDirectory(str(tmp_path), ManualClock()))
     assert "t-0.0123456789abcdef0123456789abcdef-delete" not in names(tmp_path)
+
+
+def test_deletion_of_a_log_that_is_not_there_changes_nothing(tmp_path: Path) -> None:
+    place = Place(tmp_path / "data")
+    place.append(1)
+    place.directory.delete("t", 7)
+    assert "t-0" in names(place.path)
 
 
 def test_a_clean_stop_finishes_deletions(tmp_path: Path) -> None:

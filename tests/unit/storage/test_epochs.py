@@ -152,3 +152,10 @@ def test_epochs_and_start_offsets_always_rise_together(assigned: list[tuple[int,
         pairs = list(zip(made.entries, made.entries[1:], strict=False))
         assert all(one.epoch < two.epoch and one.start_offset < two.start_offset for one, two in pairs)
         assert made.latest_epoch == epoch
+
+
+def test_epochs_of_an_old_format_are_not_noted(tmp_path: Path) -> None:
+    made = cache(tmp_path)
+    made.reconfigure(supported=False)
+    made.note(3, 20)
+    assert made.entries == ()

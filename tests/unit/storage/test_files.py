@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kafkalet.storage import files as module
-from kafkalet.storage.files import FileRange, Files, read_all, replace_file
+from kafkalet.storage.files import FileRange, Files, descriptors, read_all, replace_file
 
 
 @pytest.fixture
@@ -233,3 +233,11 @@ def test_replace_leaves_the_old_or_the_new_content(tmp_path: Path) -> None:
     replace_file(path, b"newer", durable=True)
     assert read_all(path) == b"newer"
     assert os.listdir(tmp_path) == ["a"]
+
+
+def test_descriptors_that_were_opened_before_one_fails_are_closed(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"x")
+    (tmp_path / "file").write_bytes(b"x")
+    with pytest.raises(NotADirectoryError):
+        descriptors([str(tmp_path / "a"), str(tmp_path / "missing"), str(tmp_path / "file" / "b")])
+    assert open_descriptors(tmp_path) == []

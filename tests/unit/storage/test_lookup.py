@@ -75,6 +75,21 @@ def test_deleted_records_are_passed_over_inside_an_entry_and_behind(place: Place
     assert at(place, 3) is None
 
 
+def test_search_goes_on_past_a_batch_whose_late_records_were_deleted(place: Place) -> None:
+    place.append(9, 1)
+    place.append(7)
+    place.log.maybe_increment_log_start_offset(1)
+    assert at(place, 5) == (7, 2)
+
+
+def test_batch_whose_header_claims_a_later_timestamp_is_passed_over(place: Place) -> None:
+    """The header of what a follower copies is not compared with the records; nor is it in Kafka."""
+    place.replicate(logged(0, ts=T0 + 1, set={"max_ts": T0 + 9}))
+    place.replicate(logged(1, ts=T0 + 5))
+    assert at(place, 3) == (5, 1)
+    assert find(place.log, MAX_TIMESTAMP) is None
+
+
 def test_what_is_found_has_the_epoch_of_its_entry(place: Place) -> None:
     place.append(1)
     place.replicate(logged(1, ts=T0 + 2), leader_epoch=5)

@@ -308,6 +308,27 @@ def test_indexes_without_a_log_are_deleted(place: Place, caplog: pytest.LogCaptu
     assert "00000000000000000007.index has no .log beside it" in caplog.text
 
 
+def test_index_of_a_finished_compaction_gets_its_name(tmp_path: Path) -> None:
+    """The segment was renamed, then the broker stopped."""
+    place = filled(tmp_path)
+    place.directory.close()
+    index = place.file("00000000000000000002.index")
+    before = index.read_bytes()
+    index.rename(f"{index}.swap")
+    place.open()
+    assert index.read_bytes() == before
+    assert bases(place.log) == [0, 1, 2, 3, 4]
+
+
+def test_empty_transaction_index_is_in_order(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+    place.append(1)
+    place.directory.close()
+    place.file("00000000000000000000.txnindex").write_bytes(b"")
+    place.open()
+    assert place.offsets() == [0]
+    assert caplog.text == ""
+
+
 def test_an_unfinished_compaction_is_undone(tmp_path: Path) -> None:
     place = filled(tmp_path)
     place.directory.close()

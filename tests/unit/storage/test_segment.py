@@ -440,3 +440,18 @@ def test_a_search_by_time_begins_right_after_a_truncation(bench: Bench) -> None:
     bench.append(109, ms=20)
     bench.append(112, ms=40)
     assert [walked(bench, ms) <= 2 for ms in (6, 9, 15, 35)] == [True] * 4
+
+
+def test_segment_without_entries_has_no_first_timestamp(bench: Bench) -> None:
+    assert bench.segment.first_timestamp == -1
+
+
+def test_truncation_of_a_segment_without_timestamps_leaves_it_without(tmp_path: Path) -> None:
+    bench = sized(tmp_path, index_interval_bytes=0)
+    for offset in (100, 101):
+        batch = logged(offset, ts=-1)
+        bench.segment.append(batch.view(), batch.last_offset, batch.max_timestamp, batch.last_offset)
+    bench.segment.truncate_to(101)
+    assert bench.segment.largest.timestamp == -1
+    assert bench.segment.largest_timestamp == bench.segment.modified_ms
+    bench.files.close()

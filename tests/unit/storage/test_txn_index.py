@@ -193,3 +193,14 @@ def test_a_search_finds_what_a_look_at_every_entry_finds(
         assert list(index) == [entry for entry in history if entry.last_offset < cut]
     finally:
         files.close()
+
+
+@pytest.mark.parametrize(
+    "changed", [{"first_offset": 111}, {"first_offset": -1}, {"producer_id": -1}], ids=lambda fields: next(iter(fields))
+)
+def test_an_entry_that_cannot_be_a_transaction_is_found_by_a_check(
+    files: Files, path: str, changed: dict[str, int]
+) -> None:
+    index = index_at(files, path, FIRST._replace(**changed))
+    with pytest.raises(CorruptTransactionIndex, match="which is none"):
+        index.check()
