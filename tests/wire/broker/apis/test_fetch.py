@@ -243,6 +243,18 @@ def test_a_topic_deleted_in_a_session_is_told_as_an_error_each_time(wire: Wire) 
     assert fetched(session(wire, number, 3))["error_code"] == Code.NONE
 
 
+def test_session_of_a_topic_that_was_created_anew_is_told_that_its_id_is_inconsistent(wire: Wire) -> None:
+    """The session remembers the name by its id (ReplicaManager.readFromLog, KIP-516)."""
+    body = wire.fetch_body(version=13, topic_id=topic_id_of(wire), session_epoch=0)
+    number = wire.ask("Fetch", 13, body)["session_id"]
+    wire.cluster.delete_topic("t")
+    wire.cluster.create_topic("t", 1)
+    body = {"max_wait_ms": 60_000, "min_bytes": 1, "session_id": number, "session_epoch": 1}
+    answer = fetched(wire.ask("Fetch", 13, body))
+    assert answer["error_code"] == Code.INCONSISTENT_TOPIC_ID
+    assert {name: answer[name] for name in NOTHING} == NOTHING
+
+
 def test_sessions_have_a_limit() -> None:
     with on_the_wire(config={"max.incremental.fetch.session.cache.slots": "1"}) as wire:
         assert session(wire, 0, 0, 0)["session_id"] > 0
@@ -316,6 +328,11 @@ def test_followers_are_told_where_leaders_are_before_4_0(release: str, endpoints
         answer = wire.ask("Fetch", 16, body)
         assert fetched(answer)["current_leader"]["leader_id"] == 2
         assert [node["node_id"] for node in answer.get("node_endpoints", [])] == endpoints
+
+
+def test_fetch_with_an_epoch_of_a_broker_that_is_no_replica_is_of_an_unknown_epoch(three: Wire) -> None:
+    """Partition.followerReplicaOrThrow: the leader may not have heard yet that it is one."""
+    assert three.fetch(replica_id=77, current_leader_epoch=0)["error_code"] == Code.UNKNOWN_LEADER_EPOCH
 
 
 def test_a_fetch_of_a_follower_says_how_far_it_is(three: Wire) -> None:
