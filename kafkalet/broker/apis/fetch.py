@@ -343,8 +343,7 @@ class _Fetch:
         readable_bytes = 0
         for key, asked in self.readable:
             place = found[key].position
-            if place is None:
-                continue
+            assert place is not None, "a partition that could not be read does not wait"
             name, _, index = key
             try:
                 partition = self.context.node.partition(name, index)
