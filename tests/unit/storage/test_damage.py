@@ -249,6 +249,28 @@ def test_damaged_length_in_the_middle_is_answered_with_file_and_position(place: 
     place.directory.close()
 
 
+@pytest.mark.parametrize("suffix", [".index", ".timeindex"])
+def test_damaged_length_beside_a_damaged_index_leaves_what_lies_before_and_in_other_segments(
+    place: Place, suffix: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def damage() -> None:
+        path = segment_file(place, 0, ".log")
+        data = bytearray(path.read_bytes())
+        struct.pack_into(">i", data, first_bytes + 8, 5)
+        path.write_bytes(data)
+        segment_file(place, 0, suffix).write_bytes(GARBAGE)
+
+    first_bytes = next(head.size for _, head in place.log.segments.first.heads())
+    last = place.log.log_end_offset - 1
+    stopped(place, "clean", damage)
+    assert find(place.log, T0) == (T0 + 1, 0, 0)
+    with pytest.raises(KafkaError, match="Found record size 5"):
+        place.read(1)
+    assert place.read(last).position.offset == last
+    assert "Found record size 5" in caplog.text
+    place.directory.close()
+
+
 OTHERS = {
     "a base offset of few digits": "0.log",
     "a base offset that is none": "xyz.log",

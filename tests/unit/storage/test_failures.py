@@ -254,6 +254,21 @@ def test_aborted_transaction_that_cannot_be_indexed_is_indexed_later(tmp_path: P
     place.directory.close()
 
 
+def test_snapshot_that_cannot_be_taken_is_said_and_producers_are_read_off_the_log(
+    tmp_path: Path, disk: FailingDisk, caplog: pytest.LogCaptureFixture
+) -> None:
+    place = place_at(tmp_path)
+    place.append(1, producer_id=7, producer_epoch=0, base_sequence=0)
+    place.directory.checkpoint()
+    disk.fail_on(".snapshot")
+    place.crash()
+    assert "No space left on device; the snapshot is not taken" in caplog.text
+    disk.heal()
+    assert place.append(1, producer_id=7, producer_epoch=0, base_sequence=0).first_offset == 0
+    assert place.offsets() == [0]
+    place.directory.close()
+
+
 def test_log_whose_flush_fails_is_offline_until_the_next_start(tmp_path: Path, disk: FailingDisk) -> None:
     place = place_at(tmp_path, SMALL._replace(flush_messages=1))
     place.append(1)

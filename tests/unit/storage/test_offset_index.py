@@ -187,3 +187,10 @@ def test_the_upper_bound_is_never_below_the_position(steps: list[int], data: st.
 def test_the_position_of_an_entry(tmp_path: Path) -> None:
     index(tmp_path, [(45, 100), (60, 5000)]).flush()
     assert [reopened(tmp_path).position(entry) for entry in (0, 1, -1)] == [100, 5000, 5000]
+
+
+def test_no_offset_is_known_of_a_position_between_entries() -> None:
+    made = OffsetIndex(Files(), IndexPool(), "nowhere", 100, 1 << 20, new=True)
+    made.append(110, 1000)
+    made.append(120, 2000)
+    assert [made.offset_at(position) for position in (1000, 1500, 2000, 2500)] == [110, None, 120, None]
