@@ -7,6 +7,7 @@ from kafkalet.broker.fetch_sessions import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
     MAX_EPOCH,
+    NAMELESS,
     NO_SESSION,
     Asked,
     FetchContext,
@@ -188,6 +189,16 @@ def test_a_session_without_partitions_ends_with_the_next_request(client: Client)
     session_id = client.open(A)
     assert client.ask(session_id, 1, forgotten=(A,)).settle({}) == (Code.NONE, NO_SESSION, [])
     assert client.ask(session_id, 2).error == Code.FETCH_SESSION_ID_NOT_FOUND
+
+
+@pytest.mark.parametrize("is_forgotten", [False, True])
+def test_nameless_topic_fails_a_request_of_a_session_that_cannot_have_it(client: Client, is_forgotten: bool) -> None:
+    client.sessions.takes_nameless = False
+    topic, nameless = ("a", b"1" * 16, 0), (*NAMELESS, 0)
+    session_id = client.open(topic, by_id=True)
+    named, forgotten = ((), (nameless,)) if is_forgotten else ((nameless,), ())
+    assert client.ask(session_id, 1, *named, forgotten=forgotten, by_id=True).error == Code.UNKNOWN_SERVER_ERROR
+    assert client.ask(session_id, 1, by_id=True).asked == [(topic, ASKED)]
 
 
 def test_of_two_requests_that_overlap_the_first_is_refused(client: Client) -> None:
