@@ -14,6 +14,7 @@ import pytest
 from kafkalet.clock import ManualClock
 from kafkalet.storage.checkpoints import uuid_text
 from kafkalet.storage.directory import DirectoryInUse, LogDirectory
+from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.identity import IdentityRefused, read_identity
 from kafkalet.storage.values import Isolation
 
@@ -227,6 +228,34 @@ def test_deletion_of_a_log_that_is_not_there_changes_nothing(tmp_path: Path) -> 
     place.append(1)
     place.directory.delete("t", 7)
     assert "t-0" in names(place.path)
+
+
+def test_log_that_could_not_be_opened_is_deleted_at_once(tmp_path: Path, opened: list[LogDirectory]) -> None:
+    place = Place(tmp_path / "data")
+    place.append(1)
+    place.directory.close()
+    path = place.file("00000000000000000000.log")
+    path.unlink()
+    path.mkdir()
+    opened.append(LogDirectory(str(place.path), ManualClock()))
+    with pytest.raises(StorageFailed, match="Is a directory"):
+        opened[0].get_or_create("t", 0, TOPIC_ID, CONFIG)
+    opened[0].delete("t", 0)
+    assert not [name for name in names(place.path) if name.startswith("t-0")]
+
+
+def test_topic_id_that_cannot_be_read_is_unknown(
+    tmp_path: Path, opened: list[LogDirectory], caplog: pytest.LogCaptureFixture
+) -> None:
+    place = Place(tmp_path / "data")
+    place.append(1)
+    place.directory.close()
+    path = place.file("partition.metadata")
+    path.unlink()
+    path.mkdir()
+    opened.append(LogDirectory(str(place.path), ManualClock()))
+    assert list(opened[0].found()) == [("t", 0, None)]
+    assert "partition.metadata: Is a directory" in caplog.text
 
 
 def test_a_clean_stop_finishes_deletions(tmp_path: Path) -> None:

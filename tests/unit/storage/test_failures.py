@@ -18,6 +18,7 @@ from kafkalet.protocol.records.batch import batches
 from kafkalet.storage.config import LogConfig
 from kafkalet.storage.directory import LogDirectory
 from kafkalet.storage.failures import COMPLAINT_INTERVAL_MS, StorageFailed
+from kafkalet.storage.lookup import find
 from kafkalet.storage.values import Isolation, Origin
 
 from .failing_disk import EIO, FailingDisk
@@ -266,6 +267,28 @@ def test_snapshot_that_cannot_be_taken_is_said_and_producers_are_read_off_the_lo
     disk.heal()
     assert place.append(1, producer_id=7, producer_epoch=0, base_sequence=0).first_offset == 0
     assert place.offsets() == [0]
+    place.directory.close()
+
+
+def test_index_that_a_recovery_cannot_write_is_kept_in_memory(
+    tmp_path: Path, disk: FailingDisk, caplog: pytest.LogCaptureFixture
+) -> None:
+    place = place_at(tmp_path)
+    for number in range(20):
+        place.append(number)
+    expected = place.offsets()
+    left = tmp_path / "left"
+    shutil.copytree(place.path, left)
+    place.directory.close(discard=True)
+    place.path = left
+    disk.fail_on("index")
+    place.open()
+    assert "No space left on device; the index is kept in memory until it can be written" in caplog.text
+    assert place.offsets() == expected
+    assert find(place.log, T0 + 7) == (T0 + 7, 7, 0)
+    disk.heal()
+    place.reopen()
+    assert place.offsets() == expected
     place.directory.close()
 
 

@@ -1,7 +1,10 @@
 """A partition: fencing, the high watermark of its in-sync replicas, and what its leader tells of offsets and epochs."""
 
+import errno
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -12,8 +15,10 @@ from kafkalet.clock import ManualClock
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.storage.config import LogConfig
 from kafkalet.storage.directory import LogDirectory
+from kafkalet.storage.files import File
 from kafkalet.storage.lookup import EARLIEST, LATEST, MAX_TIMESTAMP
-from kafkalet.storage.values import Isolation, TimestampOffset
+from kafkalet.storage.values import Appended, Isolation, TimestampOffset
+from kafkalet.storage.verification import Guard
 from tests.wire.brokers import batch, timed
 
 LEADER, FIRST, SECOND, AWAY = 1, 2, 3, 4
@@ -63,6 +68,15 @@ def test_another_epoch_is_refused(make: Make, given: int, code: Code) -> None:
     partition.fence(None)
 
 
+def test_offline_log_is_a_storage_error_whatever_the_epoch(make: Make) -> None:
+    partition = make()
+    partition.log.failures.take_offline(OSError(errno.EIO, os.strerror(errno.EIO), "t-0"))
+    partition.log.failures.take_offline(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "t-0"))
+    assert code_of(lambda: partition.log_for(9)) == Code.KAFKA_STORAGE_ERROR
+    with pytest.raises(KafkaError, match="t-0: Input/output error"):
+        partition.log_for(None)
+
+
 def test_the_epoch_is_checked_before_who_leads(make: Make) -> None:
     partition = make()
     partition.state.leader = FIRST
@@ -84,6 +98,53 @@ def test_what_is_appended_carries_the_leaders_epoch(make: Make) -> None:
     partition.append(batch(b"a"))
     [(_, entry)] = [found for segment in partition.log.segments for found in segment.entries()]
     assert entry.leader_epoch == 7
+
+
+# Transactions (KIP-890)
+
+
+def asked(partition: Partition) -> Guard:
+    """The coordinator is asked whether producer 7 has a transaction in this partition."""
+    return partition.log.start_verification(7, 0, 0)
+
+
+TRANSACTIONAL = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0, "is_transactional": True}
+
+
+@pytest.mark.parametrize("is_validated_apart", [False, True])
+def test_batch_of_a_verified_transaction_is_appended(make: Make, is_validated_apart: bool) -> None:
+    partition = make(replicas=(LEADER,))
+    guard = asked(partition)
+    assert produce(partition, guard, is_validated_apart).first_offset == 0
+
+
+@pytest.mark.parametrize("is_validated_apart", [False, True])
+def test_batch_whose_verification_is_over_is_refused(make: Make, is_validated_apart: bool) -> None:
+    """A marker, or another batch, came in between; the coordinator's answer was for what was before it."""
+    partition = make(replicas=(LEADER,))
+    guard = asked(partition)
+    partition.log.producers.verifications.end(7)
+    asked(partition)
+    assert code_of(lambda: produce(partition, guard, is_validated_apart)) == Code.INVALID_TXN_STATE
+    assert partition.log.log_end_offset == 0
+
+
+def test_verification_that_ends_while_a_batch_is_validated_refuses_the_batch(make: Make) -> None:
+    partition = make(replicas=(LEADER,))
+    guard = asked(partition)
+    accepted = partition.validation(batch(b"a", **TRANSACTIONAL), guard)()
+    partition.log.producers.verifications.end(7)
+    assert code_of(lambda: partition.produce_validated(accepted, guard)) == Code.INVALID_TXN_STATE
+
+
+def produce(partition: Partition, guard: Guard, is_validated_apart: bool) -> Appended:
+    """Produce a transactional batch, in one step or as a large one is produced."""
+    records = batch(b"a", **TRANSACTIONAL)
+    if not is_validated_apart:
+        return partition.produce(records, guard)
+    appended = partition.produce_validated(partition.validation(records, guard)(), guard)
+    assert appended is not None
+    return appended
 
 
 # The high watermark
@@ -238,6 +299,14 @@ def test_once_it_has_caught_up_a_new_leader_answers(lagging: Partition) -> None:
         lagging.follower_has(node, 3, 0, NOW_MS)
     found = lagging.offset_for(LATEST, Isolation.HIGH_WATERMARK, None, True)
     assert found == TimestampOffset(-1, 3, 0)
+
+
+def test_lookup_that_the_disk_fails_is_a_storage_error(lagging: Partition, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(file: File, length: int, position: int) -> NoReturn:
+        raise OSError(errno.EIO, os.strerror(errno.EIO), file.path)
+
+    monkeypatch.setattr(File, "read", fail)
+    assert code_of(lambda: lagging.offset_for(1500, None, None, True)) == Code.KAFKA_STORAGE_ERROR
 
 
 @pytest.mark.parametrize(("consumer", "offsets"), [(True, [1, 0]), (False, [3, 0])])
