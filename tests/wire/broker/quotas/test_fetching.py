@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 import kafkalet
 from kafkalet.clock import ManualClock
 from kafkalet.protocol.records.build import build_batch
@@ -23,23 +25,24 @@ def set_up(broker: kafkalet.Broker, bytes_per_second: float) -> Connection:
     return connection
 
 
-def fetch(connection: Connection, offset: int = 0, **body: Any) -> dict[str, Any]:
+def fetch(connection: Connection, offset: int = 0, version: int = 11, **body: Any) -> dict[str, Any]:
     partition = {"partition": 0, "fetch_offset": offset, "partition_max_bytes": 20_000}
     asked = {"topics": [{"topic": "t", "partitions": [partition]}], "max_wait_ms": 0}
-    return connection.ask("Fetch", 11, asked | body)
+    return connection.ask("Fetch", version, asked | body)
 
 
 def records_of(answer: dict[str, Any]) -> list[int]:
     return [len(partition["records"]) for topic in answer["responses"] for partition in topic["partitions"]]
 
 
-def test_an_answer_that_is_too_much_becomes_an_empty_one() -> None:
+@pytest.mark.parametrize("version", [9, 11], ids=["read in turns", "read at once"])
+def test_an_answer_that_is_too_much_becomes_an_empty_one(version: int) -> None:
     with kafkalet.Broker(clock=ManualClock()) as broker:
         connection = set_up(broker, 10_000.0)
         for offset in range(4):
-            answer = fetch(connection, offset)
+            answer = fetch(connection, offset, version)
             assert (answer["throttle_time_ms"], records_of(answer)) == (0, [1])
-        refused = fetch(connection, 4)
+        refused = fetch(connection, 4, version)
         assert (refused["error_code"], refused["responses"], refused["session_id"]) == (0, [], NO_SESSION)
         assert 0 < refused["throttle_time_ms"] < 100, "100,500 bytes are half a per cent too much for ten seconds"
         connection.close()
