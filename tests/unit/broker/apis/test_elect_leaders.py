@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from kafkalet.protocol.api import Api
+from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.build import build_batch, numbered
 
 from .asking import Asking, asking
@@ -102,3 +103,11 @@ def test_what_is_refused_as_a_whole_is_so_for_each_partition(kind: int, timeout_
     answer = elect_leaders.refuse(request, nobody, refused.value)
     codes = [one.error_code for one in answer.replica_election_results[0].partition_result]
     assert (answer.error_code, codes) == (code, [code, code])
+
+
+@pytest.mark.parametrize(("release", "code"), [("2.8", Code.UNKNOWN_SERVER_ERROR), ("3.9", Code.INVALID_REQUEST)])
+def test_an_election_of_an_unknown_kind_is_refused(release: str, code: Code) -> None:
+    with asking(kafka_version=release) as ask:
+        with pytest.raises(KafkaError) as refused:
+            ask(Api.ELECT_LEADERS, 2, election_type=7, topic_partitions=None)
+        assert refused.value.code is code

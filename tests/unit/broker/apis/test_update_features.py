@@ -65,3 +65,23 @@ def test_with_zookeeper_there_are_no_features(name: str, level: int) -> None:
     with asking(kafka_version="2.8") as ask:
         [result] = update(ask, (name, level, UPGRADE), version=0)["results"]
         assert (result["feature"], result["error_code"]) == (name, 42)
+
+
+def test_a_change_that_is_only_validated_is_not_made() -> None:
+    with asking() as ask:
+        assert update(ask, ("transaction.version", 1, DOWNGRADE), validate_only=True)["error_code"] == 0
+        assert finalized(ask)["transaction.version"] == 2
+
+
+@pytest.mark.parametrize(
+    ("level", "allow_downgrade", "message"),
+    [
+        (1, False, "Could not apply finalized feature update because the provided feature is not supported."),
+        (0, True, "Can not delete non-existing finalized feature."),
+    ],
+)
+def test_brokers_with_zookeeper_refuse_every_change(level: int, allow_downgrade: bool, message: str) -> None:
+    with asking(kafka_version="2.8") as ask:
+        wanted = {"feature": "f", "max_version_level": level, "allow_downgrade": allow_downgrade}
+        [result] = ask(Api.UPDATE_FEATURES, 0, feature_updates=[wanted])["results"]
+        assert result["error_message"] == message
