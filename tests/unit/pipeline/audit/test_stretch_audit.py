@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kafkalet.pipeline.audit import AuditOptions
 from kafkalet.protocol.records.crc32c import crc32c
 
-from .audited import audited, cut, entries, fill, flip, found, insert, make, overwrite, remove, segments
+from .audited import LARGER, audited, cut, entries, fill, flip, found, insert, make, overwrite, remove, segments
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +22,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(data=st.data())
 def test_every_flipped_byte_is_found(log: Path, data: st.DataObject) -> None:
     path = data.draw(st.sampled_from(sorted(log.rglob("*.log"))).filter(lambda path: path.stat().st_size > 0))
@@ -30,7 +31,7 @@ def test_every_flipped_byte_is_found(log: Path, data: st.DataObject) -> None:
     at = max(start for start, _ in entries(path) if start <= position)
     flip(path, position, bits)
     try:
-        findings = audited(log).findings
+        findings = audited(log, AuditOptions(chunk_bytes=LARGER)).findings
     finally:
         flip(path, position, bits)
     assert findings

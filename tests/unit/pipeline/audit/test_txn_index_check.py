@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kafkalet.pipeline.audit import AuditOptions
 from tests.unit.pipeline.logs.made import Made
 
-from .audited import audited, entries, flip, found, insert, make, overwrite, remove, segments
+from .audited import LARGER, audited, entries, flip, found, insert, make, overwrite, remove, segments
 
 ENTRY = Struct(">hqqqq")
 FIELDS = {"version": 0, "producer_id": 1, "first": 2, "last": 3, "stable": 4}
@@ -113,7 +114,7 @@ def test_every_flipped_byte_is_found_with_its_entry(log: Made, data: st.DataObje
     bits = data.draw(st.integers(1, 255))
     flip(path, position, bits)
     try:
-        findings = found(log, "txn-index")
+        findings = found(log, "txn-index", AuditOptions(chunk_bytes=LARGER))
     finally:
         flip(path, position, bits)
     assert (str(path), position // ENTRY.size * ENTRY.size) in {(each.file, each.position) for each in findings}

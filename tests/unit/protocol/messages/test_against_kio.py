@@ -41,7 +41,7 @@ def compare_with_kio(message: type[Request] | type[Response], version: int) -> N
 
     both = pair(message, version)
 
-    @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    @settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), database=None)
     @given(strategy(both))
     def check(ours: Request | Response) -> None:
         theirs = both.to_kio(ours)

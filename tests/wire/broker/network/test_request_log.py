@@ -5,6 +5,7 @@ import re
 import struct
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import pytest
@@ -342,6 +343,7 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
 }
 
 
+@cache
 def structs(kind: type[Struct]) -> st.SearchStrategy[Any]:
     return st.builds(kind, **{field.name: _field(field) for field in kind.FIELDS})
 
