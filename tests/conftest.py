@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 TESTS = Path(__file__).parent
 ROOT = TESTS.parent
 KINDS = ("unit", "wire", "recorded", "clients", "spark", "rules", "fuzz")
+TURNS = ("spark", "fuzz", "slow", "rules", "clients", "wire", "recorded", "oracle", "unit")
 
 OF_THE_PIPELINE = ["oracle/pipeline", "spark", "unit/pipeline", "wire/pipeline"]
 collect_ignore = [] if find_spec("pyspark") else OF_THE_PIPELINE
@@ -68,27 +69,40 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what needs Apache Kafka, unless it is asked for."""
+    """Leave out what needs Apache Kafka, unless it is asked for. What takes longest begins first."""
+    items.sort(key=_turn_of)
     if "oracle" not in config.option.markexpr:
         left_out = [item for item in items if item.get_closest_marker("oracle")]
         items[:] = [item for item in items if not item.get_closest_marker("oracle")]
         config.hook.pytest_deselected(items=left_out)
 
 
+def _turn_of(item: pytest.Item) -> int:
+    """Groups come first, small tests last: they fill what time the workers have left."""
+    if _group_of(item.nodeid):
+        return -1
+    kind = _kind_of(item.path)
+    if kind == "unit" and item.get_closest_marker("slow"):
+        kind = "slow"
+    return TURNS.index(kind)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "LoadScopeScheduling | None":
     """Send tests of one `xdist_group` to one worker: Spark is started once for each. All others go where there is room.
 
-    That is what `--dist loadgroup` is for, which loses the groups with pytest 9.2 (pytest-xdist 3.8). A run that names
-    another way to distribute (`make quick`, which needs no Spark) gets that: it hands out many tests at a time.
+    That is what `--dist loadgroup` is for, which loses the groups with pytest 9.2 (pytest-xdist 3.8). Unit tests go by
+    the file, because handing one out takes about as long as running it; so do the rules, which share parsed sources.
+    A run that names another way to distribute (`make quick`, which needs no Spark) gets that.
     """
     if config.getoption("dist") != "load":
         return None
+    config.option.loadscopereorder = False  # the order is that of `pytest_collection_modifyitems`
     from xdist.scheduler import LoadScopeScheduling
 
     class ByGroup(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return _group_of(nodeid) or nodeid
+            return _group_of(nodeid) or _file_of(nodeid) or nodeid
 
     return ByGroup(config, log)
 
@@ -96,10 +110,28 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "Load
 def _group_of(nodeid: str) -> str | None:
     """The group that the file of a test names; not for a test that can do without the Spark session."""
     file, _, test = nodeid.partition("::")
-    named = re.search(r'xdist_group\("(\w+)"\)', _text_of(file))
+    named = _named_group(file)
     if named is None or test.partition("[")[0].rpartition("::")[2] in _without_spark(file):
         return None
-    return named[1]
+    return named
+
+
+@cache
+def _named_group(file: str) -> str | None:
+    named = re.search(r'xdist_group\("(\w+)"\)', _text_of(file))
+    return named and named[1]
+
+
+def _file_of(nodeid: str) -> str | None:
+    """The file of a test that is run with the others of its file."""
+    file = nodeid.partition("::")[0]
+    return file if _is_run_as_a_whole(file) else None
+
+
+@cache
+def _is_run_as_a_whole(file: str) -> bool:
+    by_file = file.startswith("tests/unit/") and "mark.slow" not in _text_of(file)
+    return by_file or (file.startswith("tests/rules/") and "snippet" not in file)
 
 
 @cache

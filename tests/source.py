@@ -29,17 +29,20 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(), str(path))
 
 
-def imports(path: Path, lazy: bool = True, typing: bool = True) -> Iterator[str]:
+@cache
+def imports(path: Path, lazy: bool = True, typing: bool = True) -> tuple[str, ...]:
     """The modules a file imports, by full name.
 
     Without `lazy` only those that it imports when it is imported itself; without `typing` only those that it imports
     when the program runs.
     """
+    found: list[str] = []
     for node in _nodes(tree_of(path), lazy, typing):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            yield from _imported_from(node, path)
+            found += _imported_from(node, path)
+    return tuple(found)
 
 
 def _imported_from(node: ast.ImportFrom, path: Path) -> Iterator[str]:
@@ -55,10 +58,12 @@ def _imported_from(node: ast.ImportFrom, path: Path) -> Iterator[str]:
 
 
 def _nodes(tree: ast.AST, lazy: bool, typing: bool) -> Iterator[ast.AST]:
-    for child in ast.iter_child_nodes(tree):
-        if not lazy and isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            continue
-        if not typing and isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
-            continue
-        yield child
-        yield from _nodes(child, lazy, typing)
+    left = [tree]
+    while left:
+        for child in ast.iter_child_nodes(left.pop()):
+            if not lazy and isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+                continue
+            if not typing and isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+                continue
+            yield child
+            left.append(child)
