@@ -30,14 +30,10 @@ def tree_of(path: Path) -> ast.Module:
 
 
 @cache
-def imports(path: Path, lazy: bool = True, typing: bool = True) -> tuple[str, ...]:
-    """The modules a file imports, by full name.
-
-    Without `lazy` only those that it imports when it is imported itself; without `typing` only those that it imports
-    when the program runs.
-    """
+def imports(path: Path, lazy: bool = True) -> tuple[str, ...]:
+    """Return the full names of the modules that a file imports; without `lazy`, only those outside functions."""
     found: list[str] = []
-    for node in _nodes(tree_of(path), lazy, typing):
+    for node in _nodes(tree_of(path), lazy):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -57,13 +53,11 @@ def _imported_from(node: ast.ImportFrom, path: Path) -> Iterator[str]:
         yield inner if inner in FILES else base
 
 
-def _nodes(tree: ast.AST, lazy: bool, typing: bool) -> Iterator[ast.AST]:
+def _nodes(tree: ast.AST, lazy: bool) -> Iterator[ast.AST]:
     left = [tree]
     while left:
         for child in ast.iter_child_nodes(left.pop()):
             if not lazy and isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-                continue
-            if not typing and isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
                 continue
             yield child
             left.append(child)

@@ -19,6 +19,7 @@ regex/           regular expressions in RE2 syntax, for groups, transactions and
 server.py        the brokers of a cluster are put together, started and stopped; loop_host.py: in which event loop
 broker_server.py one broker with its listener and its router
 broker.py        one broker as handlers know it: its node, coordinators, fetch sessions, telemetry, quotas
+coordinators.py  which broker coordinates which groups and transactions
 context.py       what a handler knows about its request; client.py: what it may do with the connection
 views.py         what users see of logs, groups and transactions
 fetch_sessions.py, telemetry.py, arguments.py, quoting.py

@@ -2,7 +2,7 @@
 
     Context ── broker ──┬── node            its replicas, configuration, metadata, clock     cluster/node.py
                         ├── controller      what is decided for all brokers                  cluster/controller.py
-                        ├── coordinators    of groups and of transactions                    cluster/coordinators.py
+                        ├── coordinators    of groups and of transactions                    coordinators.py
                         └── fetch sessions, telemetry, quotas; the other brokers
 
 It knows no connection: a `BrokerServer` adds the listener, and the router that brings requests to the handlers.
@@ -19,8 +19,8 @@ from kafkalet.protocol.releases import versions_of
 
 from .apis import SERVED
 from .cluster.controller import Controller
-from .cluster.coordinators import Coordinators
 from .cluster.node import Node
+from .coordinators import Coordinators
 from .fetch_sessions import FetchSessions
 from .scheduling.purgatory import Delayed
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 from .broker import Broker
 from .cluster.controller import Controller
-from .cluster.coordinators import Coordinators
 from .cluster.node import Node
 from .config.connection_overrides import parse_overrides
+from .coordinators import Coordinators
 from .network.connection_limits import by_address
 from .network.listener import Listener
 from .network.listener_context import Limits

@@ -23,7 +23,6 @@ from kafkalet.storage.identity import IdentityRefused
 
 from .broker_server import BrokerServer
 from .cluster.controller import Controller
-from .cluster.coordinators import Coordinators
 from .cluster.leadership import Leadership
 from .cluster.metadata import MetadataImage
 from .cluster.metadata_store import Folder, MetadataDamaged, MetadataStore, take_in_folders
@@ -32,6 +31,7 @@ from .cluster.node import Node
 from .cluster.periodic_tasks import PeriodicTasks
 from .config.broker_config import NODE_IDS, BrokerConfig
 from .config.release import Release
+from .coordinators import Coordinators
 from .loop_host import LoopHost
 from .network.addresses import Addresses
 from .network.receiving import ReceiveBuffer

@@ -9,7 +9,7 @@ from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.records.batch import Batch
 from kafkalet.storage.log import Log
 
-from .cluster.coordinators import Coordinators
+from .coordinators import Coordinators
 
 if TYPE_CHECKING:  # loaded with the first group
     from .groups.group import Group

@@ -20,10 +20,10 @@ from collections.abc import Callable, Iterable
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from kafkalet.broker.cluster.coordinators import Coordinators
 from kafkalet.broker.cluster.metadata import MetadataImage
 from kafkalet.broker.cluster.state_topics import TRANSACTION_STATE, partition_of
 from kafkalet.broker.config.release import Release
+from kafkalet.broker.coordinators import Coordinators
 from kafkalet.clock import Clock
 from kafkalet.protocol.errors import Code, KafkaError
 

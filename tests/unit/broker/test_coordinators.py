@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from kafkalet.broker.cluster.coordinators import Coordinators
 from kafkalet.broker.cluster.state_topics import CONSUMER_OFFSETS
+from kafkalet.broker.coordinators import Coordinators
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.errors import Code, KafkaError
 from tests.unit.broker.groups.committing import QUICK, Committing

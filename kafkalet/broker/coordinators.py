@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from kafkalet.protocol.errors import Code, KafkaError
 
-from .node import Node
-from .state_topics import CONSUMER_OFFSETS, STATE_TOPICS, TRANSACTION_STATE, StateTopic, partition_of
+from .cluster.node import Node
+from .cluster.state_topics import CONSUMER_OFFSETS, STATE_TOPICS, TRANSACTION_STATE, StateTopic, partition_of
 
 if TYPE_CHECKING:  # loaded with the first group, or the first transaction
-    from kafkalet.broker.groups.coordinator import GroupCoordinator
-    from kafkalet.broker.transactions.coordinator import TransactionCoordinator
-
-    from .state_log import StateLog
+    from .cluster.state_log import StateLog
+    from .groups.coordinator import GroupCoordinator
+    from .transactions.coordinator import TransactionCoordinator
 
 
 class Coordinator(Protocol):
@@ -56,7 +55,7 @@ class Coordinators:
     @property
     def groups(self) -> GroupCoordinator:
         if self._groups is None:
-            from kafkalet.broker.groups.coordinator import GroupCoordinator
+            from .groups.coordinator import GroupCoordinator
 
             self._groups = GroupCoordinator(self.node, partial(self.partition_for, CONSUMER_OFFSETS))
         return self._groups
@@ -64,7 +63,7 @@ class Coordinators:
     @property
     def transactions(self) -> TransactionCoordinator:
         if self._transactions is None:
-            from kafkalet.broker.transactions.coordinator import TransactionCoordinator
+            from .transactions.coordinator import TransactionCoordinator
 
             self._transactions = TransactionCoordinator(
                 self.node,
@@ -116,7 +115,7 @@ class Coordinators:
             coordinator.unload(index)
             epoch = None
         if partition is not None and epoch is None:
-            from .state_log import StateLog
+            from .cluster.state_log import StateLog
 
             coordinator.load(StateLog(partition, self.node.clock, self.node.purgatory))
 
