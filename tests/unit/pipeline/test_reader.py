@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
 
 import kafkalet
 from kafkalet.pipeline.decoding.batches import walk
@@ -21,6 +20,8 @@ from kafkalet.pipeline.positions import DataLoss
 from kafkalet.pipeline.reader import CorruptLog
 from kafkalet.pipeline.source import LogReader, default_columns
 from kafkalet.pipeline.tasks import ReadTask
+from kafkalet.protocol.records.build import build_batch, numbered
+from kafkalet.protocol.records.codecs import Codec
 
 SENT = 200
 LOG = Path("t-0") / "00000000000000000000.log"
@@ -31,13 +32,12 @@ INDEX = LOG.with_suffix(".index")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A log of twenty batches of ten records."""
     directory = tmp_path_factory.mktemp("sound") / "data"
-    with kafkalet.Broker(data_dir=directory) as broker:
+    clock = kafkalet.ManualClock()
+    with kafkalet.Broker(data_dir=directory, clock=clock) as broker:
         broker.create_topic("t", config={"index.interval.bytes": "300"})
-        producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "compression.type": "gzip"})
-        for number in range(SENT):
-            producer.produce("t", b"value %d" % number)
-            if number % 10 == 9:
-                producer.flush()
+        for first in range(0, SENT, 10):
+            rows = [(clock.now_ms(), None, b"value %d" % number, ()) for number in range(first, first + 10)]
+            broker.produce("t", 0, build_batch(numbered(rows), codec=Codec.GZIP))
     return directory
 
 
@@ -193,10 +193,8 @@ def test_batches_that_can_hold_no_record_of_a_time_are_not_decoded(tmp_path: Pat
         broker.create_topic("appended", config={"message.timestamp.type": "LogAppendTime"})
         broker.create_topic("created")
         for topic in ("appended", "created"):
-            producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
             for ms in (5000, 9000):
-                producer.produce(topic, b"x", timestamp=ms)
-                producer.flush()
+                broker.produce(topic, 0, build_batch(numbered([(ms, None, b"x", ())])))
     options = read_options({"path": str(tmp_path / "data")})
     reader = LogReader(default_columns(options), options)
 

@@ -1,0 +1,16 @@
+"""`kafkalet.pipeline.dumping.ranges`, asked over the network."""
+
+from pathlib import Path
+
+import kafkalet
+from kafkalet.pipeline.dumping.ranges import topic_ids
+from kafkalet.pipeline.options import read_options
+
+
+def test_a_broker_and_its_directory_tell_the_same_id(tmp_path: Path) -> None:
+    with kafkalet.Broker(data_dir=tmp_path, topics=["a", "b"]) as broker:
+        live = read_options({"subscribe": "a,b", "kafka.bootstrap.servers": broker.bootstrap_servers})
+        told = topic_ids(live, {"a", "b"})
+    assert topic_ids(read_options({"path": str(tmp_path)}), {"a", "b"}) == told
+    assert told["a"] is not None
+    assert told["a"] != told["b"]
