@@ -222,6 +222,11 @@ def test_a_full_cache_gives_no_session_beside_fresh_ones() -> None:
     assert client.open(A, B) == NO_SESSION
 
 
+def test_a_cache_without_slots_gives_no_session() -> None:
+    client = Client(max_entries=0)
+    assert client.open(A) == NO_SESSION
+
+
 def test_a_session_unused_for_two_minutes_makes_room() -> None:
     client = Client(max_entries=1)
     old = client.open(A, B)

@@ -11,6 +11,7 @@ from kafkalet.broker.cluster.metadata import PartitionState
 from kafkalet.broker.cluster.metadata_store import FILE
 from kafkalet.clock import ManualClock
 from kafkalet.protocol.errors import Code, KafkaError
+from tests.unit.storage.failing_disk import FailingDisk
 from tests.wire.brokers import Wire, batch, fetched, on_the_wire
 
 LAG_MS = 30_000  # replica.lag.time.max.ms
@@ -124,6 +125,20 @@ def test_a_follower_that_lags_leaves_the_replicas_in_sync(three: Wire) -> None:
     advance(three, LAG_MS)
     assert state(three).isr == [1, 3]
     assert three.cluster.log("t").high_watermark == 1
+
+
+def test_a_follower_whose_disk_is_full_leaves_the_replicas_in_sync_until_it_can_write(tmp_path: Path) -> None:
+    with on_the_wire(3, clock=ManualClock(), data_dir=tmp_path) as wire:
+        with FailingDisk(Path(wire.cluster.server.nodes[2].directory.path)) as disk:
+            disk.fail_on(".log")
+            assert wire.produce(batch(b"a"))["error_code"] == Code.NONE
+            assert wire.cluster.log("t").high_watermark == 0
+            advance(wire, 2 * LAG_MS)
+            assert state(wire).isr == [1, 3]
+            assert wire.cluster.log("t").high_watermark == 1
+        wire.produce(batch(b"b"))
+        assert state(wire).isr == [1, 2, 3]
+        assert wire.cluster.server.nodes[2].partitions["t", 0].log.log_end_offset == 2
 
 
 def test_a_follower_that_has_everything_does_not_lag(three: Wire) -> None:
