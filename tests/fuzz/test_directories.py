@@ -6,7 +6,7 @@ from pathlib import Path
 
 from .directories import DAMAGES, Damage, build, damaged, run
 
-CASES = 12
+CASES = 8
 
 
 def test_brokers_bear_damaged_directories() -> None:
