@@ -11,6 +11,7 @@ import pytest
 from kafkalet.pipeline.session import missing, spark_session
 
 from . import connector
+from .settings import QUICK
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,7 +23,7 @@ def spark() -> Iterator[SparkSession]:
     if reason := missing():
         pytest.skip(reason)
     conf = {
-        "spark.sql.shuffle.partitions": "4",
+        **QUICK,
         "spark.sql.session.timeZone": "UTC",
         "spark.driver.memory": "1g",
     }

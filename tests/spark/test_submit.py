@@ -11,6 +11,7 @@ import pytest
 from kafkalet.pipeline import submit
 
 from .commands.filled import RECORDS, fill
+from .settings import QUICK
 
 pyspark = pytest.importorskip("pyspark", reason="pip install 'kafkalet[spark]'")
 pytestmark = pytest.mark.xdist_group("spark_streams")
@@ -25,39 +26,22 @@ def test_its_folder_is_not_where_modules_are_looked_for(monkeypatch: pytest.Monk
 
 
 def test_spark_submit_runs_a_command(tmp_path: Path) -> None:
-    """The one test that starts a JVM of its own."""
     logs, out = fill(tmp_path / "data"), tmp_path / "out"
     (tmp_path / "events").mkdir()
     spark_submit = str(Path(pyspark.__file__).parent / "bin" / "spark-submit")
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    events = {
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": str(tmp_path / "events"),
+        "spark.eventLog.rolling.enabled": "false",
+        "spark.eventLog.compress": "false",
+    }
+    settings = [f"--conf={name}={value}" for name, value in {**QUICK, **events}.items()]
+    command = [submit.__file__, "dump", str(logs), "--out", str(out), "--format", "jsonl"]
     done = subprocess.run(
-        [
-            spark_submit,
-            "--master",
-            "local[1]",
-            "--conf",
-            "spark.eventLog.enabled=true",
-            "--conf",
-            f"spark.eventLog.dir={tmp_path / 'events'}",
-            "--conf",
-            "spark.eventLog.rolling.enabled=false",
-            "--conf",
-            "spark.eventLog.compress=false",
-            submit.__file__,
-            "dump",
-            str(logs),
-            "--out",
-            str(out),
-            "--format",
-            "jsonl",
-        ],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env=environment,
-        cwd=tmp_path,
-        check=False,
-    )
+        [spark_submit, "--master", "local[1]", *settings, *command],
+        capture_output=True, text=True, timeout=300, env=environment, cwd=tmp_path, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     # spark-submit puts what its program writes to stderr into stdout.
     assert done.stdout.splitlines()[-1].startswith(f"dumped {RECORDS} records of 1 partitions")
