@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
+import kafkalet
 from kafkalet.pipeline.session import missing, spark_session
 
 from . import connector
+from .history import History, history
 from .settings import QUICK
 
 if TYPE_CHECKING:
@@ -32,3 +35,18 @@ def spark() -> Iterator[SparkSession]:
     session = spark_session("local[2,3]", conf=conf)
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def written(tmp_path_factory: pytest.TempPathFactory) -> History:
+    """A log directory that no test changes."""
+    return history(tmp_path_factory.mktemp("history") / "data")
+
+
+@pytest.fixture(scope="session")
+def serving(written: History) -> Iterator[str]:
+    """A broker of a copy of that directory, which no test changes either."""
+    copy = written.directory.with_name("served")
+    shutil.copytree(written.directory, copy)
+    with kafkalet.Broker(data_dir=copy, kafka_version="3.9") as broker:
+        yield broker.bootstrap_servers

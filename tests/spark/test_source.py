@@ -5,39 +5,23 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import kafkalet
 from kafkalet.pipeline.logs.files import CorruptFile
 from kafkalet.pipeline.option_types import BadOption
 from kafkalet.pipeline.options import read_options
 from kafkalet.pipeline.source import LogReader, default_columns
 from kafkalet.pipeline.tasks import ReadTask
 
-from .history import PARTITIONS, T0, History, Seen, history
+from .history import PARTITIONS, T0, History, Seen
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 
 pytestmark = pytest.mark.xdist_group("spark")
-
-
-@pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> History:
-    return history(tmp_path_factory.mktemp("source") / "data")
-
-
-@pytest.fixture(scope="module")
-def serving(written: History) -> Iterator[str]:
-    """The same log, served."""
-    copy = written.directory.with_name("served")
-    shutil.copytree(written.directory, copy)
-    with kafkalet.Broker(data_dir=copy, kafka_version="3.9") as broker:
-        yield broker.bootstrap_servers
 
 
 def as_seen(row: Any) -> Seen:

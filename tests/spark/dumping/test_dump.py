@@ -3,13 +3,11 @@
 import fcntl
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import kafkalet
 from kafkalet.clock import ManualClock
 from kafkalet.pipeline.dumping import dump as module
 from kafkalet.pipeline.dumping.dump import LOCK, DumpRefused, dump, dump_options, plan
@@ -18,26 +16,12 @@ from kafkalet.pipeline.dumping.dump_runs import STAGING, DumpRun
 from kafkalet.pipeline.dumping.manifest import read_manifest
 from kafkalet.pipeline.option_types import BadOption
 from kafkalet.pipeline.positions import DataLoss
-from tests.spark.history import History, Seen, history
+from tests.spark.history import History, Seen
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.xdist_group("spark")
-
-
-@pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> History:
-    return history(tmp_path_factory.mktemp("dump") / "data")
-
-
-@pytest.fixture(scope="module")
-def serving(written: History) -> Iterator[str]:
-    """The same log, served."""
-    copy = written.directory.with_name("served")
-    shutil.copytree(written.directory, copy)
-    with kafkalet.Broker(data_dir=copy, kafka_version="3.9") as broker:
-        yield broker.bootstrap_servers
 
 
 def run(spark: "SparkSession", out: Path, source: dict[str, str], file_format: str = "parquet") -> DumpRun | None:
