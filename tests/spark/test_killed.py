@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from confluent_kafka import Producer
@@ -15,6 +15,7 @@ from kafkalet.pipeline.dumping.dump import dump, dump_options
 from kafkalet.pipeline.session import spark_session
 
 from .killed import run_until_killed, wait_to_be_killed
+from .settings import QUICK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,8 +29,27 @@ RECORDS = 60
 PARTITIONS = 2
 
 
+class Killed(NamedTuple):
+    """What a driver leaves that is killed in the middle of a batch of a stream, and between two renames of a dump."""
+
+    logs: str
+    """The log directory that both read: a topic `t` of the numbers below RECORDS, in two partitions."""
+    place: str
+    """The files and the checkpoint of the stream."""
+    out: str
+    """The folder of the dump."""
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Killed:
+    """One driver for both tests: each has a part of what it left, and the start of a JVM takes long."""
+    folder = tmp_path_factory.mktemp("killed")
+    left = Killed(fill(folder / "data"), str(folder / "place"), str(folder / "out"))
+    run_until_killed(work_until_killed, folder / "moment", *left)
+    return left
+
+
 def fill(directory: Path) -> str:
-    """A topic `t` of the numbers below RECORDS, in two partitions."""
     with kafkalet.Broker(data_dir=directory) as broker:
         broker.create_topic("t", partitions=PARTITIONS)
         producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "log_level": 0})
@@ -39,7 +59,19 @@ def fill(directory: Path) -> str:
     return str(directory)
 
 
-# Streams
+def work_until_killed(logs: str, place: str, out: str) -> None:
+    """Dump to where the first file of a committed run is in its place and no other, then stream."""
+    from kafkalet.pipeline.dumping import dump as module
+
+    spark = spark_session("local[2]", conf={**QUICK, "spark.log.level": "OFF"})
+
+    def finish(out: str, run: dump_runs.DumpRun, before: Any) -> Any:
+        dump_runs.finish(out, run._replace(files=run.files[:1]), before)
+        start(spark, logs, place, kills=True).awaitTermination()
+
+    module.finish = finish  # type: ignore[assignment]
+    dump_runs.write_manifest = lambda *_: None  # type: ignore[assignment]
+    dump(spark, dump_options({"path": logs}, out, "parquet"), lambda _: None)
 
 
 def start(spark: SparkSession, logs: str, place: str, kills: bool) -> Any:
@@ -58,53 +90,29 @@ def start(spark: SparkSession, logs: str, place: str, kills: bool) -> Any:
     return writer.trigger(availableNow=True).start(f"{place}/rows")
 
 
-def stream_until_killed(logs: str, place: str) -> None:
-    spark = spark_session("local[2]", conf={"spark.log.level": "OFF"})
-    start(spark, logs, place, kills=True).awaitTermination()
+def values(table: DataFrame) -> Counter[int]:
+    return Counter(int(row.value) for row in table.collect())
 
 
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 def test_stream_whose_driver_is_killed_in_the_middle_of_a_batch_takes_each_record_once(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, killed: Killed
 ) -> None:
-    logs, place = fill(tmp_path / "data"), tmp_path / "place"
-    run_until_killed(stream_until_killed, tmp_path / "moment", logs, str(place))
+    place = Path(killed.place)
     before = values(spark.read.parquet(str(place / "rows")))
     assert 0 < before.total() < RECORDS
     assert len(list((place / "checkpoint" / "offsets").glob("[0-9]*"))) > len(
         list((place / "checkpoint" / "commits").glob("[0-9]*"))
     )
-    start(spark, logs, str(place), kills=False).awaitTermination()
+    start(spark, killed.logs, killed.place, kills=False).awaitTermination()
     assert values(spark.read.parquet(str(place / "rows"))) == Counter(range(RECORDS))
 
 
-def values(table: DataFrame) -> Counter[int]:
-    return Counter(int(row.value) for row in table.collect())
-
-
-# Dumps
-
-
-def dump_until_killed(logs: str, out: str) -> None:
-    """Put the first file of a committed run in its place, and no other."""
-    from kafkalet.pipeline.dumping import dump as module
-
-    def finish(out: str, run: dump_runs.DumpRun, before: Any) -> Any:
-        dump_runs.finish(out, run._replace(files=run.files[:1]), before)
-        wait_to_be_killed()
-
-    module.finish = finish  # type: ignore[assignment]
-    dump_runs.write_manifest = lambda *_: None  # type: ignore[assignment]
-    spark = spark_session("local[2]", conf={"spark.log.level": "OFF"})
-    dump(spark, dump_options({"path": logs}, out, "parquet"), lambda _: None)
-
-
-def test_dump_that_is_killed_between_two_renames_is_finished_by_the_next(spark: SparkSession, tmp_path: Path) -> None:
-    logs, out = fill(tmp_path / "data"), tmp_path / "out"
-    run_until_killed(dump_until_killed, tmp_path / "moment", logs, str(out))
+def test_dump_that_is_killed_between_two_renames_is_finished_by_the_next(spark: SparkSession, killed: Killed) -> None:
+    out = Path(killed.out)
     assert len(list(out.glob("topic=t/*/*/*.parquet"))) == 1
     assert (out / dump_runs.STAGING).exists()
-    told = dump_options({"path": logs}, str(out), "parquet")
+    told = dump_options({"path": killed.logs}, str(out), "parquet")
     assert dump(spark, told, lambda _: None) is None
     assert not (out / dump_runs.STAGING).exists()
     rows = spark.read.parquet(str(out)).selectExpr("CAST(value AS STRING) AS value")
