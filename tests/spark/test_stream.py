@@ -113,25 +113,6 @@ def test_a_restarted_query_goes_on_where_it_stopped(
     assert take(spark, texts, tmp_path, maxOffsetsPerTrigger="20") == values
 
 
-def test_a_query_follows_the_log(spark: SparkSession, growing: Growing, tmp_path: Path) -> None:
-    taken: list[bytes] = []
-
-    def collect(frame: DataFrame, _: int) -> None:
-        taken.extend(bytes(row.value) for row in frame.collect())
-
-    options = {"path": str(growing.directory), "subscribe": "grows", "startingOffsets": "earliest"}
-    frame = spark.readStream.format("kafkalog").options(**options).load()
-    query = frame.writeStream.foreachBatch(collect).option("checkpointLocation", str(tmp_path / "c")).start()
-    try:
-        values = growing.send(30)
-        query.processAllAvailable()
-        values += growing.send(30)
-        query.processAllAvailable()
-    finally:
-        query.stop()
-    assert sorted(taken, key=int) == values
-
-
 # -- without Spark
 
 
@@ -380,8 +361,8 @@ def test_segments_deleted_under_a_running_query_are_a_loss_if_they_were_unread(
     growing = Growing(tmp_path / "data", kafka_version="3.9", config={"log.retention.check.interval.ms": "10"})
     with growing.broker:
         growing.broker.create_topic("grows", config={"segment.bytes": "500", "file.delete.delay.ms": "0"})
+        growing.send_one_by_one(60)
         with Following(spark, texts, tmp_path / "c") as following:
-            growing.send_one_by_one(60)
             following.sees(values[:60])
             assert growing.delete_segments_before(30) > 0
             growing.send_one_by_one(30)
