@@ -80,9 +80,16 @@ def test_topics_may_be_chosen(tmp_path: Path) -> None:
         chosen([str(tmp_path / "nowhere")], AuditOptions())
 
 
-@pytest.fixture
-def broker(tmp_path: Path) -> Iterator[kafkalet.Broker]:
-    with kafkalet.Broker(data_dir=str(tmp_path / "data"), kafka_version="3.9") as broker:
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The log directory of `broker`."""
+    return tmp_path_factory.mktemp("audit") / "data"
+
+
+@pytest.fixture(scope="module")
+def broker(data: Path) -> Iterator[kafkalet.Broker]:
+    """A broker that tests ask, and to which they send nothing."""
+    with kafkalet.Broker(data_dir=str(data), kafka_version="3.9") as broker:
         _produce(broker)
         yield broker
 
@@ -97,7 +104,8 @@ def _produce(broker: kafkalet.Broker) -> None:
             producer.flush()
     producer.flush()
     for name in ("one", "two"):
-        transactional = Producer({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": name})
+        patience = {"transaction.timeout.ms": 900_000}  # the last one stays open while tests run
+        transactional = Producer({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": name, **patience})
         transactional.init_transactions()
         for at in range(3):
             transactional.begin_transaction()
@@ -109,9 +117,11 @@ def _produce(broker: kafkalet.Broker) -> None:
             (transactional.abort_transaction if at % 2 else transactional.commit_transaction)()
 
 
-def test_a_live_broker_agrees_with_its_files(spark: SparkSession, broker: kafkalet.Broker, tmp_path: Path) -> None:
+def test_a_live_broker_agrees_with_its_files(
+    spark: SparkSession, broker: kafkalet.Broker, data: Path, tmp_path: Path
+) -> None:
     options = AuditOptions(bootstrap=broker.bootstrap_servers, timestamps=300, out=str(tmp_path / "out"))
-    verdict = audit(spark, [str(tmp_path / "data")], options)
+    verdict = audit(spark, [str(data)], options)
     assert verdict.agrees, list(verdict.lines())
     assert verdict.compared is not None
     assert (verdict.compared.not_compared, verdict.compared.refused) == ((), ())
@@ -121,11 +131,11 @@ def test_a_live_broker_agrees_with_its_files(spark: SparkSession, broker: kafkal
 
 
 def test_files_that_are_not_those_of_the_broker_disagree(
-    spark: SparkSession, broker: kafkalet.Broker, tmp_path: Path
+    spark: SparkSession, broker: kafkalet.Broker, data: Path, tmp_path: Path
 ) -> None:
     """A copy whose records are a second later than the broker's."""
     copy = tmp_path / "copy"
-    shutil.copytree(tmp_path / "data", copy)
+    shutil.copytree(data, copy)
     for log in (copy / "txn-0").glob("*.log"):
         data = bytearray(log.read_bytes())
         for at, size in entries(log):
