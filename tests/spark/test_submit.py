@@ -14,7 +14,6 @@ from .commands.filled import RECORDS, fill
 from .settings import QUICK
 
 pyspark = pytest.importorskip("pyspark", reason="pip install 'kafkalet[spark]'")
-pytestmark = pytest.mark.xdist_group("spark_streams")
 
 
 def test_its_folder_is_not_where_modules_are_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
