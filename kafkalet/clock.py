@@ -1,14 +1,14 @@
-"""Time as a parameter: code that needs the time, or a call at a later time, is handed a clock.
+"""Clocks, which are passed to all code that needs the current time or a timer.
 
-`SystemClock` is the wall clock with the timers of an event loop. `ManualClock` stands still until a test advances it:
+`SystemClock` is the wall clock with the timers of an event loop. `ManualClock` only moves when a test advances it:
 
     clock = kafkalet.ManualClock()
     with kafkalet.Broker(clock=clock) as broker:
         ...
-        clock.advance(days=8)       what falls due on the way has run, in order, when this returns
+        clock.advance(days=8)       runs all timers that become due, in order, before it returns
 
-A cluster binds its clock to its event loop when it starts (`LoopClock.bound_to`), so that its timers run in that loop
-and nowhere else. One `ManualClock` may serve several clusters, each in a loop of its own.
+A cluster binds its clock to its event loop when it starts (`LoopClock.bound_to`), so its timers always run in that
+loop. Several clusters with separate loops may share a `ManualClock`.
 """
 
 import asyncio
@@ -22,30 +22,32 @@ from typing import Protocol, runtime_checkable
 
 Callback = Callable[[], None]
 CallInLoop = Callable[[Callback], None]
-"""Runs a function in an event loop and returns when it has run, whichever thread asks. What the function raises is
-raised. RuntimeError where the loop has ended; the function has not run then."""
+"""A function that runs another function in an event loop and waits until it has run. It may be called in any thread.
+
+It propagates exceptions of the function. If the loop has ended, it raises RuntimeError and does not run the function.
+"""
 
 TURNS = 3
-"""So many turns of a loop pass between two timers of a `ManualClock`: what a timer has put off with `call_soon`, or in
-a task that it wakes, is done before the next timer runs."""
+"""The number of loop iterations between two timers of a `ManualClock`. They allow callbacks scheduled with `call_soon`,
+and tasks woken by a timer, to finish before the next timer runs."""
 
 elapsed_s = time.perf_counter
-"""Seconds on a clock that only moves forward, for measuring how long something takes; never for what a client sees."""
+"""A monotonic clock in seconds for measuring durations. It is never used for times that clients can see."""
 
 
 class Timer(Protocol):
-    """A call that has been promised and can be taken back."""
+    """A scheduled call that can be cancelled."""
 
     def cancel(self) -> None: ...
 
 
 @runtime_checkable
 class Clock(Protocol):
-    """What time it is, and calls at a later time. All times are milliseconds since 1970."""
+    """The current time, and timers. All times are in milliseconds since 1970 (UTC)."""
 
     @property
     def has_timers(self) -> bool:
-        """Whether `call_later` may be used: the system's clock has no timers until it is bound to an event loop."""
+        """True if `call_later` may be used. A SystemClock has no timers until it is bound to an event loop."""
 
     def now_ms(self) -> int: ...
 
@@ -54,14 +56,14 @@ class Clock(Protocol):
 
 @runtime_checkable
 class LoopClock(Clock, Protocol):
-    """A clock whose timers run in the event loop of the cluster that sets them."""
+    """A clock that can be bound to the event loop of a cluster."""
 
     def bound_to(self, loop: asyncio.AbstractEventLoop, call: CallInLoop) -> Clock:
-        """The same time, with timers that run in `loop`; `call` runs a function there."""
+        """Return a clock with the same time whose timers run in `loop`. `call` runs a function in this loop."""
 
 
 class SystemClock:
-    """The wall clock; its timers run in an event loop, and are not moved by a change of the wall clock."""
+    """The wall clock. Its timers run in an event loop and are not affected by changes of the wall clock."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
         self._loop = loop
@@ -75,7 +77,7 @@ class SystemClock:
 
     def call_later(self, delay_ms: float, callback: Callback) -> Timer:
         if self._loop is None:
-            raise RuntimeError("this SystemClock has no event loop to call later in; make it with SystemClock(loop)")
+            raise RuntimeError("this SystemClock has no event loop for timers; create it with SystemClock(loop)")
         return self._loop.call_later(delay_ms / 1000, callback)
 
     def bound_to(self, loop: asyncio.AbstractEventLoop, call: CallInLoop) -> Clock:
@@ -83,10 +85,10 @@ class SystemClock:
 
 
 class ManualClock:
-    """Time that a test moves. It starts at the present time, or at `now_ms`.
+    """A clock for tests that only moves when `advance` is called. It starts at the current time, or at `now_ms`.
 
-    It may be advanced in any thread. A timer runs in the event loop of the cluster that has set it; one that was set
-    on the clock itself runs in the thread that advances.
+    `advance` may be called in any thread. Timers of a cluster run in its event loop; timers that were set directly on
+    the clock run in the thread that calls `advance`.
     """
 
     has_timers = True
@@ -96,10 +98,10 @@ class ManualClock:
         self._order = itertools.count()
         self._due: list[tuple[float, int, _ManualTimer]] = []
         self._changing = threading.Lock()
-        """Held while `_due` changes: timers are set in the threads of loops, and taken where time is advanced."""
+        """Protects `_due`: timers are added in the threads of event loops and removed in the thread that advances."""
         self._advancing = threading.Lock()
         self._inside: set[int] = set()
-        """Threads that run a timer at the moment, by their idents. Time may be advanced there, too."""
+        """The idents of the threads that are running a timer. A timer may advance the clock as well."""
 
     def __repr__(self) -> str:
         return f"<ManualClock at {self._now_ms} ms>"
@@ -108,7 +110,7 @@ class ManualClock:
         return self._now_ms
 
     def call_later(self, delay_ms: float, callback: Callback) -> Timer:
-        return self._promise(delay_ms, callback, None)
+        return self._schedule(delay_ms, callback, None)
 
     def bound_to(self, loop: asyncio.AbstractEventLoop, call: CallInLoop) -> Clock:
         return _InLoop(self, loop, call)
@@ -116,14 +118,15 @@ class ManualClock:
     def advance(
         self, ms: float = 0, *, seconds: float = 0, minutes: float = 0, hours: float = 0, days: float = 0
     ) -> None:
-        """Move time on, and run what falls due on the way, each at its own time and in the order of these times.
+        """Advance the clock, and run all timers that become due, in order and each at its due time.
 
-        All of it has run when this returns. What a timer raises is raised here; time then stands where it fell due.
+        Returns when all of them have run. If a timer raises an exception, it is raised here, and the clock stops at
+        the due time of this timer. Raises ValueError if the total is negative.
         """
         step_ms = int(ms + 1000 * (seconds + 60 * (minutes + 60 * (hours + 24 * days))))
         if step_ms < 0:
             raise ValueError(f"a clock cannot be advanced by {step_ms} ms; time does not go back")
-        with self._alone():
+        with self._exclusively():
             until_ms = self._now_ms + step_ms
             while (timer := self._next_due(until_ms)) is not None:
                 if timer.loop is not None:
@@ -133,12 +136,12 @@ class ManualClock:
             self._now_ms = max(self._now_ms, until_ms)  # a timer may have advanced further
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Let one thread advance at a time, except that a timer may advance in the middle of it."""
+    def _exclusively(self) -> Iterator[None]:
+        """Allow one thread at a time to advance the clock. Nested calls by timers are allowed."""
         if threading.get_ident() in self._inside:
             yield
             return
-        # Another thread that advances may be waiting for the loop of this thread, which must not wait for it then.
+        # The other thread may be waiting for the event loop of this thread, so blocking here could cause a deadlock.
         if not self._advancing.acquire(blocking=_running_loop() is None):
             raise RuntimeError("another thread is advancing this clock; advance it in one thread at a time")
         try:
@@ -146,21 +149,21 @@ class ManualClock:
         finally:
             self._advancing.release()
 
-    def _promise(self, delay_ms: float, callback: Callback, loop: "_InLoop | None") -> "_ManualTimer":
+    def _schedule(self, delay_ms: float, callback: Callback, loop: "_InLoop | None") -> "_ManualTimer":
         timer = _ManualTimer(callback, loop)
         with self._changing:
             heapq.heappush(self._due, (self._now_ms + delay_ms, next(self._order), timer))
         return timer
 
     def _next_due(self, until_ms: int) -> "_ManualTimer | None":
-        """The timer that falls due next, up to that time; it stays where it is."""
+        """Return the next timer that is due at `until_ms`, without removing it, or None if there is none."""
         with self._changing:
-            while self._due and not self._due[0][2].is_promised:
+            while self._due and not self._due[0][2].is_pending:
                 heapq.heappop(self._due)
             return self._due[0][2] if self._due and self._due[0][0] <= until_ms else None
 
     def _take_due(self, until_ms: int, loop: "_InLoop | None") -> Callback | None:
-        """What runs the timer that falls due next, if it is one of `loop`."""
+        """Remove the next due timer if it belongs to `loop`, and return a function that runs it; otherwise None."""
         with self._changing:
             if not self._due or self._due[0][0] > until_ms or self._due[0][2].loop is not loop:
                 return None
@@ -170,7 +173,7 @@ class ManualClock:
     def _run(self, timer: "_ManualTimer", when_ms: float) -> None:
         self._now_ms = max(self._now_ms, int(when_ms))
         callback, timer.callback = timer.callback, None
-        if callback is None:  # cancelled since
+        if callback is None:  # the timer was cancelled after it had been removed
             return
         thread = threading.get_ident()
         is_nested = thread in self._inside
@@ -183,7 +186,7 @@ class ManualClock:
 
 
 class _ManualTimer:
-    """A promised call of a `ManualClock`."""
+    """A timer of a `ManualClock`."""
 
     __slots__ = ("callback", "loop")
 
@@ -192,7 +195,7 @@ class _ManualTimer:
         self.loop = loop
 
     @property
-    def is_promised(self) -> bool:
+    def is_pending(self) -> bool:
         return self.callback is not None and (self.loop is None or not self.loop.has_ended)
 
     def cancel(self) -> None:
@@ -200,7 +203,7 @@ class _ManualTimer:
 
 
 class _InLoop:
-    """A `ManualClock` as one cluster sees it: its timers run in the cluster's loop."""
+    """A `ManualClock` bound to a cluster: its timers run in the event loop of the cluster."""
 
     has_timers = True
 
@@ -209,22 +212,22 @@ class _InLoop:
         self._loop = loop
         self._call = call
         self.has_ended = False
-        """The loop has ended: what was promised to it does not run."""
+        """True if the loop has ended. Its pending timers do not run."""
 
     def now_ms(self) -> int:
         return self._clock.now_ms()
 
     def call_later(self, delay_ms: float, callback: Callback) -> Timer:
-        return self._clock._promise(delay_ms, callback, self)
+        return self._clock._schedule(delay_ms, callback, self)
 
     def run_due(self, until_ms: int) -> None:
-        """Run the timers that fall due next, in the loop, until one of another loop comes first."""
+        """Run due timers in the loop until the next due timer belongs to another loop."""
         steps = _Steps(self._loop, lambda: self._run_one(until_ms))
         caller = threading.get_ident()
 
         def begin() -> None:
             if threading.get_ident() == caller:
-                steps.take_all()  # the loop cannot turn while we are here
+                steps.take_all()  # the loop is blocked by the caller and cannot iterate
             else:
                 steps.begin()
 
@@ -238,12 +241,12 @@ class _InLoop:
             raise steps.failure
 
     def _run_one(self, until_ms: int) -> bool:
-        """Run the timer that falls due next, if it is one of this loop."""
+        """Run the next due timer if it belongs to this loop. Return True if a timer was run."""
         run = self._clock._take_due(until_ms, self)
         return run is not None and self._in_loop(run)
 
     def _in_loop(self, function: Callback) -> bool:
-        """Run a function in the loop; False if the loop has ended."""
+        """Run a function in the loop. Return False if the loop has ended."""
         began = False
 
         def run() -> None:
@@ -261,7 +264,7 @@ class _InLoop:
 
 
 class _Steps:
-    """Something that is done in an event loop step by step, with turns of the loop in between, while a thread waits."""
+    """Runs steps in an event loop, with loop iterations between them, while another thread waits for `done`."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, step: Callable[[], bool]) -> None:
         self._loop = loop
@@ -271,7 +274,7 @@ class _Steps:
         self.failure: BaseException | None = None
 
     def begin(self) -> None:
-        """Take a step, and the next one some turns later, until one of them says that it was the last."""
+        """Run a step, and schedule the next one after TURNS loop iterations, until a step returns False."""
         if self._turns_left:
             self._turns_left -= 1
         elif self._take():
@@ -282,7 +285,7 @@ class _Steps:
         self._loop.call_soon(self.begin)
 
     def take_all(self) -> None:
-        """Take all steps now."""
+        """Run all steps immediately."""
         while self._take():
             pass
         self.done.set()
@@ -290,13 +293,13 @@ class _Steps:
     def _take(self) -> bool:
         try:
             return self._step()
-        except BaseException as error:  # noqa: BLE001 - it is raised where time is advanced
+        except BaseException as error:  # noqa: BLE001 - raised again in the thread that advances the clock
             self.failure = error
             return False
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:
-    """The event loop that runs in this thread."""
+    """Return the event loop that is running in this thread, or None."""
     try:
         return asyncio.get_running_loop()
     except RuntimeError:

@@ -1,27 +1,28 @@
-"""The formats of the small files beside a log: bytes to values and back, with no policy and no input or output.
+"""The formats of checkpoints, snapshots and index entries: functions that parse and encode bytes, without any I/O.
 
-A checkpoint (Kafka's CheckpointFile) is a version, a count, and one entry a line. Three files of a log directory name
-topic, partition and offset; leader-epoch-checkpoint in the directory of a log names epoch and start offset:
+A checkpoint (Kafka's CheckpointFile) consists of a version, a count, and one entry per line. The three checkpoints of a
+log directory contain topic, partition and offset (left); leader-epoch-checkpoint, in the directory of a partition,
+contains epoch and start offset (right):
 
     0                       0
     2                       2
     orders 0 1200           0 0
     orders 1 1187           3 950
 
-partition.metadata holds the topic's id, since Kafka 2.8, as URL-safe base64 without padding:
+partition.metadata (since Kafka 2.8) contains the topic id in URL-safe base64 without padding:
 
     version: 0
     topic_id: AAAAAAAAAAAAAAAAAAAAAQ
 
-A snapshot of producers (Kafka's ProducerSnapshot, version 1) and the entries of indexes are big-endian:
+Producer snapshots (Kafka's ProducerSnapshot, version 1) and index entries are big-endian:
 
-    .snapshot    version int16 (1) | crc uint32 | number of entries int32 | entries; the checksum is CRC-32C over what
-                 follows it
+    .snapshot    version int16 (1) | crc uint32 | number of entries int32 | entries; the checksum is the CRC-32C of the
+                 data after it
     .index       relative offset int32 | position int32
     .timeindex   timestamp int64 | relative offset int32
     .txnindex    version int16 (0) | producer id | first offset | last offset | last stable offset, int64 each
 
-`storage` and `pipeline` both read and write these files, each with its own rules for what the values may be.
+Both `storage` and `pipeline` read and write these files, and each validates the values by its own rules.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ _NUMBER = re.compile(r"-?[0-9]{1,19}", re.ASCII)
 
 
 class Malformed(Exception):
-    """The bytes have another format. The text says what is wrong at byte `position`."""
+    """The data is malformed. `reason` describes the error at byte `position`."""
 
     def __init__(self, position: int, reason: str) -> None:
         super().__init__(position, reason)
@@ -65,7 +66,7 @@ class Malformed(Exception):
 
 
 class EpochStart(NamedTuple):
-    """A line of leader-epoch-checkpoint, and its position in the file."""
+    """An entry of leader-epoch-checkpoint, and its byte position in the file."""
 
     epoch: int
     start_offset: int
@@ -73,7 +74,7 @@ class EpochStart(NamedTuple):
 
 
 def parse_offsets(data: bytes) -> dict[tuple[str, int], int]:
-    """Offsets by topic and partition. Raises Malformed."""
+    """Parse a checkpoint of offsets by topic and partition. Raises Malformed."""
     return {
         (topic, _number(partition, at)): _number(offset, at)
         for at, (topic, partition, offset) in _checkpoint_lines(data, 3)
@@ -85,7 +86,7 @@ def offsets_bytes(offsets: Mapping[tuple[str, int], int]) -> bytes:
 
 
 def parse_epochs(data: bytes) -> list[EpochStart]:
-    """Leader epochs with the offsets that they start at, in the order of the file. Raises Malformed."""
+    """Parse a checkpoint of leader epochs with their start offsets, in file order. Raises Malformed."""
     return [
         EpochStart(_number(epoch, at), _number(offset, at), at) for at, (epoch, offset) in _checkpoint_lines(data, 2)
     ]
@@ -96,7 +97,7 @@ def epochs_bytes(epochs: Iterable[tuple[int, int]]) -> bytes:
 
 
 def _checkpoint_lines(data: bytes, fields: int) -> list[tuple[int, list[str]]]:
-    """The entries as words, with the positions of their lines. An empty file has none."""
+    """Split the entries into fields, with the positions of their lines. An empty file has no entries."""
     lines: list[tuple[int, str]] = []
     at = 0
     for line in data.splitlines(keepends=True):
@@ -111,7 +112,7 @@ def _checkpoint_lines(data: bytes, fields: int) -> list[tuple[int, list[str]]]:
     entries = [(position, line.split()) for position, line in lines[2:] if line.strip()]
     position, count = lines[1]
     if len(entries) != _number(count, position):
-        raise Malformed(position, f"promises {count[:20]} entries and has {len(entries)}")
+        raise Malformed(position, f"declares {count[:20]} entries but has {len(entries)}")
     for position, entry in entries:
         if len(entry) != fields:
             raise Malformed(position, f"has a line of {len(entry)} fields instead of {fields}")
@@ -124,7 +125,7 @@ def _checkpoint_bytes(lines: list[str]) -> bytes:
 
 def _number(text: str, position: int) -> int:
     if not _NUMBER.fullmatch(text) or abs(int(text)) >= 1 << 63:
-        raise Malformed(position, f"has {text[:100]!r} where a number should be")
+        raise Malformed(position, f"has {text[:100]!r} instead of a 64-bit number")
     return int(text)
 
 
@@ -132,11 +133,11 @@ def _number(text: str, position: int) -> int:
 
 
 def parse_topic_id(data: bytes) -> bytes:
-    """The sixteen bytes of the id. Raises Malformed."""
+    """Parse partition.metadata and return the topic id (16 bytes). Raises Malformed."""
     text = data.decode(errors="replace")
     fields = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
     if fields.get("version") != _TEXT_VERSION or "topic_id" not in fields:
-        raise Malformed(0, f"holds {text[:100]!r}")
+        raise Malformed(0, f"has no topic id of version {_TEXT_VERSION}: {text[:100]!r}")
     name = fields["topic_id"].strip()
     try:
         return parse_uuid(name)
@@ -149,18 +150,18 @@ def topic_id_bytes(topic_id: bytes) -> bytes:
 
 
 def uuid_text(uuid: bytes) -> str:
-    """How Kafka writes sixteen bytes of id: URL-safe base64 without padding."""
+    """Return a UUID of 16 bytes as text in Kafka's format: URL-safe base64 without padding."""
     return base64.urlsafe_b64encode(uuid).rstrip(b"=").decode()
 
 
 def parse_uuid(text: str) -> bytes:
-    """The id that `uuid_text` writes. Raises Malformed."""
+    """Parse the text format of `uuid_text`. Raises Malformed."""
     try:
         uuid = base64.b64decode(text + "=" * (-len(text) % 4), altchars="-_", validate=True)
     except ValueError:
         uuid = b""
     if len(uuid) != 16:
-        raise Malformed(0, f"has {text!r} where an id should be")
+        raise Malformed(0, f"has {text!r} instead of a UUID")
     return uuid
 
 
@@ -168,11 +169,11 @@ def parse_uuid(text: str) -> bytes:
 
 
 class EntryLayout:
-    """The fields of an entry in their order, by the letters of `struct`; big-endian."""
+    """The fields of a fixed-size entry in order, with their `struct` codes. All fields are big-endian."""
 
     def __init__(self, **fields: str) -> None:
         self.fields = {name: f">{letter}" for name, letter in fields.items()}
-        """Letters as `struct` and NumPy understand them."""
+        """Type codes that both `struct` and NumPy accept."""
         self.struct = Struct(">" + "".join(fields.values()))
         self.size_bytes = self.struct.size
 
@@ -184,15 +185,15 @@ PRODUCER_ENTRY = EntryLayout(
     producer_id="q",
     producer_epoch="h",
     last_sequence="i",
-    last_offset="q",  # -1: no batch is known
+    last_offset="q",  # -1 if the producer has no batch
     offset_delta="i",
     timestamp="q",
     coordinator_epoch="i",
-    first_offset="q",  # of the open transaction; -1: none
+    first_offset="q",  # of the ongoing transaction; -1 if there is none
 )
 
 
-# -- snapshots of producers
+# -- producer snapshots
 
 SNAPSHOT_VERSION = 1
 _SNAPSHOT_HEADER = Struct(">hIi")
@@ -201,24 +202,24 @@ _CRC_COVERS_FROM = 6
 
 
 def snapshot_entries(data: bytes) -> memoryview:
-    """The entries of a .snapshot, as bytes in the layout PRODUCER_ENTRY. Raises Malformed."""
+    """Return the entries of a .snapshot file as bytes with the layout PRODUCER_ENTRY. Raises Malformed."""
     try:
         version, crc, count = _SNAPSHOT_HEADER.unpack_from(data)
     except StructError:
         raise Malformed(len(data), f"{len(data)} bytes are less than a header") from None
     if version != SNAPSHOT_VERSION:
-        raise Malformed(0, f"version {version} is not known")
+        raise Malformed(0, f"version {version} is unknown")
     if crc != crc32c(data[_CRC_COVERS_FROM:]):
         raise Malformed(_CRC_AT, "the checksum is wrong")
     size_bytes = count * PRODUCER_ENTRY.size_bytes
     rest = len(data) - _SNAPSHOT_HEADER.size
     if count < 0 or rest < size_bytes:
-        raise Malformed(_SNAPSHOT_HEADER.size, f"{rest} bytes are not {count} entries")
+        raise Malformed(_SNAPSHOT_HEADER.size, f"{rest} bytes are too short for {count} entries")
     return memoryview(data)[_SNAPSHOT_HEADER.size : _SNAPSHOT_HEADER.size + size_bytes]
 
 
 def snapshot_bytes(entries: bytes) -> bytes:
-    """The content of a .snapshot with these entries."""
+    """Return the content of a .snapshot file with the given entries."""
     count = len(entries) // PRODUCER_ENTRY.size_bytes
     body = count.to_bytes(4, "big") + entries
     return SNAPSHOT_VERSION.to_bytes(2, "big") + crc32c(body).to_bytes(4, "big") + body

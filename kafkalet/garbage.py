@@ -1,9 +1,9 @@
-"""When Python collects garbage in a process that does nothing but serve.
+"""Garbage collection in the process of `kafkalet serve`.
 
-A full collection looks at every object of the process while everything else stands still: 100 ms and more when large
-requests are in progress. Python starts it in the middle of them, because that is when the number of objects grows.
-`kafkalet serve` postpones it until the broker has little to do. That costs little memory, because reference counting
-frees nearly everything at once. A broker inside another program leaves the collector of that program alone.
+A full collection visits every object and blocks the process, for 100 ms or more while large requests are in progress.
+Python tends to start it during such requests, because they increase the number of objects. `kafkalet serve` postpones
+it until the broker is idle. This costs little memory, because reference counting frees nearly all objects immediately.
+A broker embedded in another program does not change the settings of the garbage collector.
 """
 
 import asyncio
@@ -12,20 +12,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 NEW = 2_000
-"""The collector looks at new objects when there are this many (Python's default: 700)."""
+"""The number of new objects that triggers a collection of the young generation (Python's default: 700)."""
 WANTED = 50
-"""After so many collections of the middle generation a full one takes place as soon as the broker has little to do."""
+"""The number of middle-generation collections after which a full one runs as soon as the broker is idle."""
 FORCED = 5_000
-"""After so many, or 100 million new objects, it takes place whatever the broker does."""
+"""The number of middle-generation collections (some 100 million new objects) after which a full one runs anyway."""
 LOOK_S = 1.0
-"""The time between two looks at whether a full collection is wanted, in seconds."""
+"""The interval, in seconds, of the check whether a full collection is due."""
 
 
 @contextmanager
 def collected_when_idle(is_busy: Callable[[], bool]) -> Iterator[None]:
-    """Let full collections wait until the running event loop has little to do."""
+    """Postpone full collections until the running event loop is idle."""
     thresholds = gc.get_threshold()
-    gc.freeze()  # what exists by now will stay: no collection looks at it again
+    gc.freeze()  # exclude the existing objects from collections, because most of them live until the process exits
     gc.set_threshold(NEW, thresholds[1], FORCED)
     looking = asyncio.ensure_future(_collect(is_busy))
     try:

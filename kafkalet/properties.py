@@ -1,12 +1,12 @@
-"""Properties as Kafka has them: a dotted name, a type, a default, what is allowed.
+"""Kafka configuration properties: name, type, default and allowed values.
 
-A `PropertySet` turns texts (from a command line, a `server.properties` file, a request) into values. Texts are read as
-Kafka's `ConfigDef` reads them: spaces around a value do not count, booleans ignore case, numbers are Java's int, long,
-short and double with their bounds, lists are separated by commas. The refusals say what Kafka says, because clients
-and their tests read these sentences.
+A `PropertySet` parses strings from a command line, a `server.properties` file or a request. They are parsed like in
+Kafka's `ConfigDef`: surrounding whitespace is ignored, booleans are case-insensitive, numbers have the syntax and range
+of Java's int, short, long and double, and list items are separated by commas. The error messages are Kafka's, because
+clients and their tests may depend on them.
 
-A name that the set does not have is a matter for the caller: a warning for a broker's own properties, a refusal for a
-topic's.
+The caller decides how to handle unknown names: for example with a warning for broker properties, and with an error for
+topic properties.
 """
 
 import re
@@ -19,8 +19,11 @@ Value = bool | int | float | str | tuple[str, ...] | None
 
 
 class InvalidProperty(ValueError):
-    """A value that a property cannot have. The text names the property, the value and what is allowed; `text` replaces
-    it where Kafka's own differs from the usual form."""
+    """The value of a property is not allowed.
+
+    The message contains the property, the value and the reason, in Kafka's usual form. `text` replaces the message if
+    Kafka's differs from this form.
+    """
 
     def __init__(self, name: str, value: str | None, reason: str, text: str | None = None) -> None:
         usual = f"Invalid value {'null' if value is None else value} for configuration {name}: {reason}"
@@ -31,7 +34,7 @@ class InvalidProperty(ValueError):
 
 
 class Type(Enum):
-    """The type of a property; the number is DescribeConfigs' `config_type` (KIP-569)."""
+    """The type of a property. Its value is the `config_type` in DescribeConfigs responses (KIP-569)."""
 
     BOOLEAN = 1
     STRING = 2
@@ -44,7 +47,7 @@ class Type(Enum):
     PASSWORD = 9
 
     def parse(self, name: str, text: str) -> Value:
-        """The value that `text` stands for; raises InvalidProperty."""
+        """Parse `text` as a value of this type. Raises InvalidProperty, with the property `name` in the message."""
         text = text.strip(_TRIMMED)
         if self in _BOUNDS:
             return _integer(self, name, text)
@@ -59,18 +62,18 @@ class Type(Enum):
         return text
 
 
-_TRIMMED = "".join(map(chr, range(33)))  # String.trim
-_AROUND_COMMAS = " \t\n\v\f\r"  # the pattern \\s
+_TRIMMED = "".join(map(chr, range(33)))  # as in Java's String.trim
+_AROUND_COMMAS = " \t\n\v\f\r"  # the Java pattern \\s
 
-# Java's bounds of the whole numbers.
+# The ranges of Java's integer types: -bound to bound - 1.
 _BOUNDS = {Type.INT: 1 << 31, Type.SHORT: 1 << 15, Type.LONG: 1 << 63}
 _MOST_DIGITS = 19
 
 
 def whole_number(text: str, type_: Type = Type.INT) -> int | None:
-    """The number that Integer.parseInt, or the parser of another type, reads from `text`; None where it fails.
+    """Parse `text` like Java's Integer.parseInt, or the parser of another type. Return None if it is invalid.
 
-    A text may have any length: Python's `int` would refuse one of more than 4,300 digits with a ValueError.
+    `text` may have any length, whereas Python's `int` rejects more than 4,300 digits with a ValueError.
     """
     digits = text[1:] if text[:1] in ("+", "-") else text
     if not digits.isdecimal():
@@ -90,13 +93,13 @@ def _integer(type_: Type, name: str, text: str) -> int:
     return value
 
 
-# Texts, not compiled patterns: few brokers read a double, and all of them import this module.
+# The patterns are compiled on first use: all brokers import this module, but few of them parse a double.
 _DOUBLE = r"[+-]?(?:NaN|Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFdD]?)"
 _HEX_DOUBLE = r"([+-]?0[xX](?:[\da-fA-F]+\.?[\da-fA-F]*|\.[\da-fA-F]+)[pP][+-]?\d+)[fFdD]?"
 
 
 def _double(name: str, text: str) -> float:
-    """As Java's Double.parseDouble reads it: `1.5f`, `.5`, `0x1p-3`, but neither `inf` nor `1_000`."""
+    """Parse a number like Java's Double.parseDouble: `1.5f`, `.5` and `0x1p-3` are valid, `inf` and `1_000` are not."""
     if re.fullmatch(_DOUBLE, text, re.ASCII):
         return float(text if text[-1] in "Ny" else text.rstrip("fFdD"))
     if found := re.fullmatch(_HEX_DOUBLE, text, re.ASCII):
@@ -108,7 +111,7 @@ def _double(name: str, text: str) -> float:
 
 
 def as_text(value: Value) -> str:
-    """A value as Java writes it."""
+    """Format a value as Java does."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
@@ -117,11 +120,11 @@ def as_text(value: Value) -> str:
 
 
 def _java_double(value: float) -> str:
-    """`0.5`, `1.0E-4`, `1.7976931348623157E308` (Double.toString)."""
+    """Format a double like Java's Double.toString: `0.5`, `1.0E-4`, `1.7976931348623157E308`."""
     if value == 0 or 1e-3 <= abs(value) < 1e7 or value != value or abs(value) == float("inf"):
         return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(str(value), str(value))
     mantissa, _, exponent = f"{value!r}".partition("e")
-    if not exponent:  # Python goes on without an exponent for longer than Java does
+    if not exponent:  # Python uses an exponent only for larger numbers than Java
         digits = f"{value:.17e}"
         for precision in range(17):
             if float(digits := f"{value:.{precision}e}") == value:
@@ -131,11 +134,11 @@ def _java_double(value: float) -> str:
 
 
 Check = Callable[[str, Value], None]
-"""Looks at the value of the property of that name; raises InvalidProperty when it is not allowed."""
+"""A function (name, value) that raises InvalidProperty if the value is not allowed for the property of this name."""
 
 
 class Range:
-    """A check of numbers: from `low` to `high`, both allowed. Its text says what is allowed."""
+    """Checks that a number is in the inclusive range from `low` to `high`. `str()` describes the range."""
 
     def __init__(self, low: float, high: float = float("inf")) -> None:
         self.low = low
@@ -153,17 +156,17 @@ class Range:
 
 
 def at_least(low: float) -> Range:
-    """Numbers from `low` up."""
+    """Return a check for numbers of at least `low`."""
     return Range(low)
 
 
 def between(low: float, high: float) -> Range:
-    """Numbers from `low` to `high`, both allowed."""
+    """Return a check for numbers from `low` to `high`, inclusive."""
     return Range(low, high)
 
 
 class Words:
-    """A check of words: one of `allowed`, written exactly so; or a list of nothing but them."""
+    """Checks that a string, or each item of a list, is one of the `allowed` words (case-sensitive)."""
 
     def __init__(self, *allowed: str) -> None:
         self.allowed = allowed
@@ -178,12 +181,12 @@ class Words:
 
 
 def one_of(*allowed: str) -> Words:
-    """One of these words, written exactly so; or a list of nothing but them."""
+    """Return a check for strings, or lists of strings, that allows only the given words (case-sensitive)."""
     return Words(*allowed)
 
 
 class Property(NamedTuple):
-    """One property. `default` is the text Kafka shows for it, None where there is none."""
+    """A property. `default` is a string in Kafka's notation, or None if the property has no default."""
 
     name: str
     type: Type
@@ -191,7 +194,7 @@ class Property(NamedTuple):
     check: Check | None = None
 
     def parse(self, text: str) -> Value:
-        """The value that `text` stands for; raises InvalidProperty."""
+        """Parse `text` and check the value. Raises InvalidProperty."""
         value = self.type.parse(self.name, text)
         if self.check is not None:
             self.check(self.name, value)
@@ -205,25 +208,25 @@ NO_EFFECT = "Known to Kafka; accepted and kept, without effect here."
 
 
 class Update(Enum):
-    """Whether a property may change while a broker runs: what Kafka's documentation calls its update mode."""
+    """The update mode of a property: whether and how it may be changed while a broker is running."""
 
     READ_ONLY = "read-only"
-    PER_BROKER = "per-broker"  # on one broker, not on all of them at once
-    CLUSTER_WIDE = "cluster-wide"  # on one broker, or on all of them
+    PER_BROKER = "per-broker"  # only for individual brokers
+    CLUSTER_WIDE = "cluster-wide"  # for individual brokers or for the whole cluster
 
 
 class Declaration(NamedTuple):
-    """A row in a table of properties: one property, in which releases it exists, and what it does here."""
+    """A row in a table of properties: the property, the releases that have it, and its effect in kafkalet."""
 
-    declared: Property  # as the newest release has it
+    declared: Property  # the property in the newest release
     documentation: str = ""  # one sentence
-    affects: str = ""  # the attribute that holds its value; empty for a property that is accepted without effect
+    affects: str = ""  # the attribute that stores its value; empty if the property has no effect in kafkalet
     update: Update = Update.READ_ONLY
     since: Version = (0,)
     until: Version = (99,)  # the first release without it
     before: Mapping[Version, Mapping[str, Any]] = {}
-    """What differs before a release: `{(4, 0): {"default": "classic"}}`. The earliest release comes first."""
-    is_hidden: bool = False  # accepted, never described
+    """Different attributes before a release, earliest release first: `{(4, 0): {"default": "classic"}}`."""
+    is_hidden: bool = False  # accepted, but not returned by DescribeConfigs
 
     @property
     def name(self) -> str:
@@ -231,28 +234,28 @@ class Declaration(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """The documentation, which says so when the property has no effect here."""
+        """The documentation, with a note if the property has no effect in kafkalet."""
         if not self.documentation:
             return NO_EFFECT
         return self.documentation if self.affects else f"{self.documentation} Kept, without effect here."
 
     @property
     def is_dynamic(self) -> bool:
-        """Whether it may change while a broker runs."""
+        """True if the property may be changed while a broker is running."""
         return self.update is not Update.READ_ONLY
 
     @property
     def is_per_broker(self) -> bool:
-        """Whether it may not be set for all brokers at once."""
+        """True if the property can only be changed for individual brokers."""
         return self.update is Update.PER_BROKER
 
     @property
     def is_sensitive(self) -> bool:
-        """Whether its value is never shown."""
+        """True if the value must not be shown."""
         return self.declared.type is Type.PASSWORD
 
     def in_release(self, version: Version) -> Property | None:
-        """The property as that release has it, or None if the release does not have it."""
+        """Return the property in a release, or None if the release does not have it."""
         if not self.since <= version < self.until:
             return None
         for until, different in self.before.items():
@@ -262,7 +265,7 @@ class Declaration(NamedTuple):
 
 
 class Options(TypedDict, total=False):
-    """What a row of a table may say beside the property and its documentation: the other fields of a Declaration."""
+    """The optional fields of a Declaration, as keyword arguments for a row of a table."""
 
     affects: str
     update: Update
@@ -273,7 +276,7 @@ class Options(TypedDict, total=False):
 
 
 class PropertySet:
-    """Properties by name, in the order in which they were given."""
+    """A collection of properties by name, in insertion order."""
 
     def __init__(self, properties: Iterable[Property]) -> None:
         self._by_name = {property_.name: property_ for property_ in properties}
@@ -294,20 +297,21 @@ class PropertySet:
         return self._by_name.get(name)
 
     def parse(self, texts: Mapping[str, str]) -> dict[str, Value]:
-        """Values of all the properties of `texts` that this set has; raises InvalidProperty for the first bad one."""
+        """Parse all properties in `texts` that are in this set. Raises InvalidProperty for the first invalid one."""
         return {name: self._by_name[name].parse(text) for name, text in texts.items() if name in self._by_name}
 
     def unknown(self, texts: Iterable[str]) -> list[str]:
-        """The names this set does not have, in their order."""
+        """Return the names that are not in this set, in order."""
         return [name for name in texts if name not in self._by_name]
 
 
 def read_properties(text: str) -> dict[str, str]:
-    """The properties in the text of a `server.properties` file, in Java's format.
+    """Parse the text of a `server.properties` file in Java's properties format.
 
-    A line is `name=value`, `name: value` or `name value`; `#` and `!` begin comments; a backslash at the end of a line
-    continues it, elsewhere it takes the next character as it is (or as in \\t, \\n, \\u0041). A later line wins.
-    ValueError for a \\u that four hexadecimal digits do not follow.
+    A line is `name=value`, `name: value` or `name value`, and `#` and `!` begin comments. A backslash at the end of a
+    line continues it; elsewhere it escapes the next character (\\t, \\n, \\r, \\f and \\u0041 have their usual
+    meaning).
+    The last line for a name takes precedence. Raises ValueError if \\u is not followed by four hexadecimal digits.
     """
     properties = {}
     for line in _logical_lines(text):
@@ -320,7 +324,7 @@ def read_properties(text: str) -> dict[str, str]:
 
 
 def _logical_lines(text: str) -> Iterator[str]:
-    """Lines without comments and blank ones, continued ones put together."""
+    """Iterate over the lines, without comments and blank lines, and with continued lines joined."""
     begun = ""
     for natural in text.splitlines():
         line = natural.lstrip(" \t\f")
@@ -337,7 +341,7 @@ def _logical_lines(text: str) -> Iterator[str]:
 
 
 def _unescaped(line: str) -> Iterator[tuple[int, str]]:
-    """The characters that no backslash stands before, with their places."""
+    """Iterate over the characters that are not escaped, with their indexes."""
     at = 0
     while at < len(line):
         if line[at] == "\\":
@@ -355,12 +359,12 @@ def _unescape(text: str) -> str:
     out = parts[0]
     rest = iter(parts[1:])
     for part in rest:
-        if not part:  # two backslashes are one
+        if not part:  # an escaped backslash
             out += "\\" + next(rest, "")
         elif part[0] == "u":
             if not _FOUR_HEX_DIGITS.match(part, 1):
-                raise ValueError(f"malformed \\uxxxx escape: \\{part[:5]}; four hexadecimal digits have to follow \\u")
+                raise ValueError(f"malformed \\uxxxx escape: \\{part[:5]}; \\u needs four hexadecimal digits")
             out += chr(int(part[1:5], 16)) + part[5:]
         else:
             out += {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}.get(part[0], part[0]) + part[1:]
-    return out.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # two escapes may make one character
+    return out.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # combine escaped surrogate pairs

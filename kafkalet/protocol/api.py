@@ -1,14 +1,14 @@
-"""The APIs of Kafka: one line each.
+"""The Kafka APIs, one line each.
 
     LIST_OFFSETS = 2, "ListOffsets", "0-11", "6+"
 
-is the key on the wire, Kafka's own name, every version that some Apache Kafka release from 0.8.2 to 4.4 served, and the
-versions in the flexible encoding (KIP-482). Which release serves which versions stands in `releases.py`; what the
-messages look like, in the module of `messages` that has the member's name in lower case. Nothing of that is imported
-here: a broker knows its APIs long before it needs their messages.
+gives the API key on the wire, Kafka's name, all versions supported by any Apache Kafka release from 0.8.2 to 4.4, and
+the versions that use the flexible encoding (KIP-482). `releases.py` lists the versions of each release. The messages
+are in `messages`, in a module with the lower-case name of the enum member. They are not imported here, so that a
+broker can start before it needs any of them.
 
-A line that ends in INTER_BROKER is an API that brokers and controllers speak among themselves. Old brokers list
-some of them in ApiVersions, so they are named here, but no message of theirs is declared.
+INTER_BROKER marks the APIs that only brokers and controllers use. They are listed here because old brokers advertise
+some of them in ApiVersions, but their messages are not declared.
 """
 
 from enum import IntEnum
@@ -20,16 +20,16 @@ INTER_BROKER: Final = False
 
 
 class Api(IntEnum):
-    """An API; as a number, its key."""
+    """A Kafka API. Its integer value is the API key."""
 
     title: str
-    """Kafka's name, as in `ListOffsets`: requests are `<title>Request`, responses `<title>Response`."""
+    """Kafka's name, such as `ListOffsets`. The messages are `<title>Request` and `<title>Response`."""
     versions: Versions
-    """What any release has served, in declared messages."""
+    """All versions that any release supports."""
     flexible: Versions
-    """The versions with compact lengths and tag sections: headers follow from it."""
+    """The versions with compact lengths and tagged fields. They also determine the header versions."""
     client_facing: bool
-    """Whether clients use it; if so there are messages for it."""
+    """True if clients use the API. Only these APIs have declared messages."""
 
     def __new__(cls, key: int, title: str, versions: str, flexible: str, client_facing: bool = True) -> "Api":
         self = int.__new__(cls, key)
@@ -42,7 +42,7 @@ class Api(IntEnum):
 
     @property
     def module(self) -> str:
-        """The module of `kafkalet.protocol.messages` with its messages, also the name of what handles it."""
+        """The name of the module with the messages, and of the module with the request handler."""
         return self._name_.lower()
 
     def __str__(self) -> str:

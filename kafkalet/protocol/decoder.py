@@ -1,11 +1,12 @@
-"""Writes `decode(data, p)` for one version of a message.
+"""Generates `decode(data, p)` for one version of a message.
 
-The source reads on at `p` in `data`; lengths and counts go through `n`. Fixed reads and single bytes raise by
-themselves where the data ends, slices are checked once at the very end, and no count allocates before its elements
-are read. Where Kafka's own readers are lenient, so is this: any length below zero is null where null is allowed, bad
-UTF-8 is replaced (see `text`), tags that are not declared are skipped, and what follows the message is not looked at.
+In the generated source, `p` is the current position in `data`, and `n` holds lengths and counts. Reads of fixed-size
+values raise at the end of the data without an explicit check. Slices do not raise; the final position is compared with
+the length of the data once, at the end. A count allocates no memory before its elements are read.
 
-A string has at most 32,767 bytes also where its compact length could say more, as in Kafka's generated readers.
+The decoder is as lenient as Kafka's: any negative length means null for a nullable field, invalid UTF-8 is replaced
+(see `text`), unknown tagged fields are skipped, and data after the message is ignored. Like Kafka's generated
+readers, it rejects strings of more than 32,767 bytes, although a compact length could be larger.
 """
 
 from collections.abc import Callable, Generator
@@ -24,7 +25,7 @@ Decode: TypeAlias = Callable[[Frame, int], tuple[Any, int]]
 
 
 def decoder(cls: Any, version: int) -> Decode:
-    """Write the function that decodes `version` of the message `cls`."""
+    """Generate the function that decodes `version` of the message `cls`."""
     codec = _Decoder(version, version in cls.FLEXIBLE)
     codec.struct(cls, "o")
     codec.source("return o, p")
@@ -48,7 +49,7 @@ class _Decoder(Codec):
         self.source(f"{', '.join(targets)}{',' * (len(targets) == 1)} = {unpack}(data, p); p += {layout(codes).size}")
 
     def read_length(self, code: str) -> None:
-        """Leave a length in `n`, below zero for null."""
+        """Read a length into `n`; it is negative for null."""
         if self.flexible:
             self.read("n", "B")
             self.flush()
@@ -59,13 +60,13 @@ class _Decoder(Codec):
             self.flush()
 
     def read_size(self, field: Field, wire: Wire) -> None:
-        """Leave the length of a string, of bytes or of records in `n`."""
+        """Read the length of a string, bytes or records field into `n`."""
         if not (self.flexible and wire.name == "string"):
             self.read_length(wire.length)
             return
         self.read("n", "B")
         self.flush()
-        with self.source.block("if n > 127:"):  # most strings are shorter and cost no further comparison
+        with self.source.block("if n > 127:"):  # most strings are shorter and skip the second comparison
             self.source("n, p = read_uvarint(data, p - 1)")
             self.source(
                 f"if n > {MAX_STRING_BYTES + 1}: raise DecodeError(f'{field.name} of length {{n - 1}}; "
@@ -76,7 +77,7 @@ class _Decoder(Codec):
     @contextmanager
     def unless_null(self, field: Field, target: str) -> Generator[None, None, None]:
         if self.version in field.nullable:
-            self.source(f"if n < 0: {target} = None")  # any length below zero, as Kafka's generated readers have it
+            self.source(f"if n < 0: {target} = None")  # any negative length, as in Kafka's generated readers
             with self.source.block("else:"):
                 yield
         else:
@@ -87,7 +88,7 @@ class _Decoder(Codec):
         self.source(f"if n < 0: raise DecodeError(f'{field.name} of length {{n}}')")
 
     def struct(self, cls: type[Any], target: str) -> None:
-        """Make an instance at `target` and fill it."""
+        """Create an instance, assign it to `target` and decode its fields."""
         inline, tagged, absent = self.split(cls.FIELDS)
         self.source(f"{target} = new({self.source.bind(cls.__name__, cls)})")
         for field in absent + tagged:
@@ -115,7 +116,7 @@ class _Decoder(Codec):
     def sized(self, kind: str, target: str) -> None:
         match kind:
             case "string":
-                # as Java reads it; many strings are empty, and that is quicker seen than decoded
+                # invalid UTF-8 is replaced as in Java; many strings are empty, and a test is faster than decoding
                 self.source(f"{target} = data[p:(p := p + n)].decode('utf-8', {REPLACE!r}) if n else ''")
             case "bytes":
                 self.source(f"{target} = bytes(data[p:(p := p + n)])")
@@ -127,7 +128,7 @@ class _Decoder(Codec):
         self.flush()
         self.level += 1
         inner = f"o{self.level}"
-        if self.version in field.nullable:  # KIP-893: a sign byte goes before the struct
+        if self.version in field.nullable:  # KIP-893: a byte before the struct is negative for null
             self.source("n = data[p]; p += 1")
             self.source(f"if {'n > 127' if field.tag is None else 'n == 0'}: {target} = None")
             with self.source.block("else:"):
@@ -158,7 +159,7 @@ class _Decoder(Codec):
     def fixed_array(self, code: str, target: str) -> None:
         size = layout(code).size
         self.source(f"if n * {size} > len(data) - p: raise DecodeError(f'{{n}} elements do not fit')")
-        if code == "16s":  # `struct` has no way to say several of them
+        if code == "16s":  # `struct` has no repeat count for it
             self.source(f"{target} = [bytes(data[at : at + 16]) for at in range(p, p + n * 16, 16)]; p += n * 16")
         else:
             self.source(f"{target} = list(unpack_from(f'>{{n}}{code}', data, p)); p += n * {size}")

@@ -1,10 +1,11 @@
-"""Writes `encode(o, out)` for one version of a message.
+"""Generates `encode(o, out)` for one version of a message.
 
-The source appends pieces to a list with `w`; lengths and counts go through `n`. A struct has no tags beyond its
-declaration, so an empty tag section is a pad byte of the `struct` call before it, at no cost.
+In the generated source, `w` appends a piece to the output list, and `n` holds lengths and counts. Unknown tagged fields
+are never written, so the empty tag section of a struct without tagged fields is just a pad byte of the preceding
+`struct` call.
 
-A string of more than 32,767 bytes is an EncodeError also where its compact length could say more: Kafka's generated
-writers refuse it, and its readers would.
+A string of more than 32,767 bytes raises EncodeError, although a compact length could be larger: Kafka's generated
+writers and readers reject it, too.
 """
 
 from collections.abc import Callable
@@ -20,7 +21,7 @@ Encode: TypeAlias = Callable[[Any, list[Chunk]], None]
 
 
 def encoder(cls: Any, version: int) -> Encode:
-    """Write the function that encodes `version` of the message `cls`."""
+    """Generate the function that encodes `version` of the message `cls`."""
     codec = _Encoder(version, version in cls.FLEXIBLE)
     codec.source("w = out.append")
     codec.struct(cls, "o")
@@ -49,7 +50,7 @@ class _Encoder(Codec):
         return f"{self.source.bind(f'pack_{codes}', layout(codes).pack)}({', '.join(expressions)})"
 
     def write_length(self, code: str) -> None:
-        """Write the length in `n`, which is -1 for null."""
+        """Write the length in `n`; -1 means null."""
         if self.flexible:
             self.flush()
             self.source("n += 1")
@@ -83,7 +84,7 @@ class _Encoder(Codec):
             self.source(f"else: b = b{encode}; n = len(b)" if encode else "else: n = len(b)")
         else:
             self.source(f"b = {expression}{encode}; n = len(b)")
-        if wire.name == "string" and self.flexible:  # the other encoding has no room for a longer one
+        if wire.name == "string" and self.flexible:  # otherwise `struct` rejects lengths above 32,767
             self.flush()
             self.source(f"{self.append}(ONE_BYTE[n + 1] if n < 127 else write_string_length(n))")
         else:
@@ -128,7 +129,7 @@ class _Encoder(Codec):
         self.level -= 1
 
     def fixed(self, cls: type[Any], expression: str) -> str:
-        """The expression that packs a struct whose size never changes, "" for any other struct."""
+        """Return the expression that packs a struct of fixed size, or "" for any other struct."""
         trial = type(self)(self.version, self.flexible)
         trial.struct(cls, expression)
         if trial.source.lines or not trial.run:
@@ -137,7 +138,7 @@ class _Encoder(Codec):
         return self.packed()
 
     def tags(self, fields: list[Field], expression: str) -> None:
-        """Write the tagged fields that are not at their default."""
+        """Write the tagged fields whose values differ from their defaults."""
         if not fields:
             self.write("", "x")
             return
@@ -150,14 +151,16 @@ class _Encoder(Codec):
             self.level -= 1
 
     def given(self, field: Field, expression: str) -> str:
-        """The condition that a tagged field is not at its default. The default of a struct is never null in Kafka, but
-        an empty one, which nobody writes."""
+        """Return the condition under which a tagged field is written: its value differs from the default.
+
+        A nullable struct is always written: in Kafka its default is an empty struct, never null.
+        """
         if field.struct and not field.array and self.version in field.nullable:
             return "True"
         return f"{expression}.{field.name} " + ("is not None" if field.default is None else f"!= {field.default!r}")
 
     def tag_values(self, fields: list[Field], expression: str) -> str:
-        """Collect the tags that are given, each with its encoded value, in a list; give its name."""
+        """Collect the tags to write and their encoded values in a list, and return the name of the list."""
         tags, pieces = f"t{self.level}", f"s{self.level}"
         outer = self.append, self.list
         self.source(f"{tags} = []")

@@ -1,18 +1,19 @@
-"""Frames: what goes around a message on a connection.
+"""The framing of requests and responses on a connection.
 
     request     size | api key | version | correlation id | client id | [tags] | message
     response    size | correlation id | [tags] | message
 
-The size, an int32, counts what follows it. The tag section is there in the flexible versions of an API (request
-header 2, response header 1), with two exceptions that keep first contact possible:
+The size is an int32 and does not include itself. Flexible versions of an API have a tag section (request header 2,
+response header 1), with two exceptions, which allow clients to connect to brokers of any version:
 
-* `client_id` is a classic nullable string even in request header 2 (KIP-482);
-* ApiVersions answers with response header 0 in all versions, because the client that asks does not know yet what the
-  broker speaks (KIP-511).
+* `client_id` is a nullable string without a compact length even in request header 2 (KIP-482);
+* ApiVersions responses have header 0 in all versions, because the client does not know the versions of the broker yet
+  (KIP-511).
 
-Request header 0, without a client id, belonged to ControlledShutdown v0 alone, which brokers spoke among themselves.
+Request header 0, which has no client id, was only used for the inter-broker request ControlledShutdown v0.
 
-An API key or version that we do not serve is no business of this module: a header is read if Kafka ever had its API.
+This module decodes the header of every API that Kafka has ever had. The caller has to check that the API and the
+version are supported.
 """
 
 from struct import Struct, error
@@ -31,7 +32,7 @@ _SIZE_ID_AND_TAGS = Struct(">iix")
 
 
 class RequestHeader(NamedTuple):
-    """Who asks what, and under which number the answer is expected."""
+    """The header of a request, version 1 or 2."""
 
     api: Api
     version: int
@@ -40,7 +41,10 @@ class RequestHeader(NamedTuple):
 
     @classmethod
     def decode(cls, frame: Frame) -> "tuple[RequestHeader, int]":
-        """Read the header of a frame (without its size); also give where the message begins."""
+        """Decode the header of a frame (without its size). Return the header and the start of the message.
+
+        Raises DecodeError if the frame is too short or the API key is unknown.
+        """
         try:
             key, version, correlation_id, length = _FIXED.unpack_from(frame)
             if (api := BY_KEY.get(key)) is None:
@@ -52,11 +56,11 @@ class RequestHeader(NamedTuple):
         except (error, IndexError) as problem:
             raise DecodeError(f"request header in {len(frame)} bytes: {problem}") from problem
         if end > len(frame):
-            raise DecodeError(f"request header in {len(frame)} bytes: {end - len(frame)} too few")
+            raise DecodeError(f"request header in {len(frame)} bytes: {end - len(frame)} bytes missing")
         return cls(api, version, correlation_id, client_id), end
 
     def encode(self) -> bytes:
-        """The header as clients send it, without the size of the frame."""
+        """Encode the header as clients send it, without the size of the frame."""
         name = b"" if self.client_id is None else self.client_id.encode()
         length = -1 if self.client_id is None else len(name)
         tags = b"\0" if self.version in self.api.flexible else b""
@@ -64,20 +68,20 @@ class RequestHeader(NamedTuple):
 
 
 def has_response_tags(api: Api, version: int) -> bool:
-    """Whether responses of this version carry header 1, with a tag section, instead of header 0."""
+    """Return True if responses of this version have header 1 (with a tag section), False for header 0."""
     return version in api.flexible and api is not Api.API_VERSIONS
 
 
 def response_head(api: Api, version: int) -> Struct:
-    """How the size of a frame and the header lie before a response: `pack(size, correlation_id)`.
+    """Return the struct that packs the frame size and the response header: `pack(size, correlation_id)`.
 
-    The size counts what follows it: the rest of this head, and the message.
+    The size covers the header and the message, but not the size field itself.
     """
     return _SIZE_ID_AND_TAGS if has_response_tags(api, version) else _SIZE_AND_ID
 
 
 def response_frame(response: Response, version: int, correlation_id: int) -> list[Chunk]:
-    """A whole response in pieces, in the order of the wire; records among them uncopied."""
+    """Return a complete response frame as a list of pieces in wire order. Records are not copied."""
     pieces: list[Chunk] = [b""]
     response.encode_into(pieces, version)
     head = response_head(response.API, version)
@@ -86,7 +90,7 @@ def response_frame(response: Response, version: int, correlation_id: int) -> lis
 
 
 def request_frame(request: Request, version: int, correlation_id: int, client_id: str | None = None) -> list[Chunk]:
-    """A whole request in pieces, as a client sends it."""
+    """Return a complete request frame as a list of pieces in wire order."""
     header = RequestHeader(request.API, version, correlation_id, client_id).encode()
     pieces = request.encode_into([b"", header], version)
     pieces[0] = sum(map(len, pieces)).to_bytes(4, "big")
@@ -94,7 +98,7 @@ def request_frame(request: Request, version: int, correlation_id: int, client_id
 
 
 def decode_response_header(api: Api, version: int, frame: Frame) -> tuple[int, int]:
-    """The correlation id of a response frame (without its size), and where its message begins."""
+    """Return the correlation id of a response frame (without its size) and the start of its message."""
     if len(frame) < 4:
         raise DecodeError(f"response header in {len(frame)} bytes")
     end = 4

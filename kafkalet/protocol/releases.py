@@ -1,18 +1,18 @@
-"""Which versions of which API each release of Apache Kafka served to clients.
+"""The API versions that each Apache Kafka release supports.
 
-The table gives, for each API, the releases that changed something, oldest first: `4.0:4-17` is "from 4.0 on versions
-4 to 17", `4.1:18` keeps the lower end, `3.3:-` takes the API away. It holds for the last patch release of each line and
-for the listener that clients use, of a broker in the usual mode of its time: with ZooKeeper up to 3.2, with KRaft from
-3.3 on. Versions that a release hides behind `unstable.api.versions.enable` are not served.
+For each API, the table lists the releases that changed its versions, oldest first: `4.0:4-17` means "versions 4 to 17
+since 4.0", `4.1:18` raises the maximum version and keeps the minimum, and `3.3:-` removes the API. The table describes
+the last patch release of each line, on a client listener, with ZooKeeper up to 3.2 and with KRaft since 3.3. Versions
+that require `unstable.api.versions.enable` are not included.
 
-What a release *advertises* in ApiVersions differs from what it *serves* in three points:
+The versions that a release *advertises* in ApiVersions differ from those that it *supports* in three ways:
 
-* brokers with ZooKeeper list what they speak among themselves (LeaderAndIsr and the like, which clients cannot use);
-* Produce counts from version 0 in 4.x, though only 3 and later are served: librdkafka looks for the old versions before
-  it compresses (KAFKA-18659);
-* the two APIs of client telemetry are listed only where a receiver of metrics is installed (KIP-714).
+* ZooKeeper-based brokers also advertise inter-broker APIs such as LeaderAndIsr, which clients cannot use;
+* Kafka 4.x advertises Produce from version 0 although it supports only version 3 and later, because librdkafka
+  checks for the old versions before it uses compression (KAFKA-18659);
+* the two client telemetry APIs are advertised only if a metrics receiver is installed (KIP-714).
 
-`newest` is the union of all: every version that any release served.
+`newest` is the union of all releases: every version that any release supports.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ RELEASES = (
     *("4.0", "4.1", "4.2", "4.3", "4.4"),
     NEWEST,
 )
-"""The releases that can be asked for, oldest first."""
+"""The supported values of a release, oldest first."""
 
 _TABLE = """\
 Produce                        0.8.2:0 0.9:1 0.10.0:2 0.11:3 1.0:5 2.0:6 2.1:7 2.4:8 2.8:9 3.7:10 3.8:11 4.0:3-12 4.1:13
@@ -126,13 +126,16 @@ _LISTED_WITH_A_RECEIVER = (Api.GET_TELEMETRY_SUBSCRIPTIONS, Api.PUSH_TELEMETRY)
 
 @cache
 def versions_of(release: str) -> Mapping[Api, Versions]:
-    """What a release serves to clients, by API. LookupError for a release that is not one of RELEASES."""
+    """Return the versions that a release supports for clients. Raises LookupError unless it is one of RELEASES."""
     return {api: versions for api, versions in _of(release).items() if api.client_facing}
 
 
 @cache
 def advertised(release: str) -> Mapping[Api, Versions]:
-    """What a release lists in ApiVersions, by API in the order of the keys. LookupError as in `versions_of`."""
+    """Return the versions that a release advertises in ApiVersions, ordered by API key.
+
+    Raises LookupError unless the release is one of RELEASES.
+    """
     listed = {api: versions for api, versions in _of(release).items() if api not in _LISTED_WITH_A_RECEIVER}
     listed[Api.PRODUCE] = Versions(0, listed[Api.PRODUCE].high)
     return listed
@@ -141,14 +144,14 @@ def advertised(release: str) -> Mapping[Api, Versions]:
 @cache
 def _of(release: str) -> dict[Api, Versions]:
     if release not in RELEASES:
-        raise LookupError(f"no release {release!r} of Kafka; known are {', '.join(RELEASES)}")
+        raise LookupError(f"unknown Kafka release {release!r}; supported are {', '.join(RELEASES)}")
     if release == NEWEST:
         return {api: api.versions for api in Api if api.client_facing}
     return {api: at for api, steps in _steps().items() if (at := _at(release, steps)) is not None}
 
 
 def _at(release: str, steps: list[str]) -> Versions | None:
-    """Follow an API through its releases."""
+    """Return the versions of an API in a release, or None if the release does not have it."""
     now: Versions | None = None
     for step in steps:
         since, _, change = step.partition(":")

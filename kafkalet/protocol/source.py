@@ -1,4 +1,4 @@
-"""What both directions of the compiler share: Python source in the making, and runs of fixed-size fields."""
+"""Code generation shared by the encoder and the decoder: Python source, and runs of fixed-size fields."""
 
 import linecache
 import struct
@@ -16,14 +16,14 @@ def layout(codes: str) -> struct.Struct:
 
 
 class Source:
-    """Python source in the making, and the values its names stand for."""
+    """The source of a function that is being generated, and the values of its global names."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.values: dict[str, Any] = {}
         self.depth = 1
         self.views = False
-        """Whether the function needs `view`, the data as a memoryview."""
+        """True if the function needs `view`, a memoryview of the data."""
 
     def __call__(self, line: str) -> None:
         self.lines.append("    " * self.depth + line)
@@ -36,36 +36,39 @@ class Source:
         self.depth -= 1
 
     def bind(self, name: str, value: Any) -> str:
-        """Give `value` a name in the source, and return it."""
+        """Bind `value` to a global name of the function, and return the name."""
         name = name.replace("?", "o")
         while self.values.setdefault(name, value) != value:
             name += "_"
         return name
 
     def build(self, signature: str, title: str) -> Any:
-        """Compile the function. Its lines are found by tracebacks, and by `source()`, under its title."""
+        """Compile the function. Tracebacks and `source()` find its lines in the linecache under the title."""
         head = [f"def {signature}:"] + ["    view = memoryview(data)"] * self.views
         text = "\n".join(head + self.lines) + "\n"
         filename = f"<kafkalet {title}>"
         linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-        exec(compile(text, filename, "exec"), self.values)  # noqa: S102 - see the compiler: only our declarations
+        exec(compile(text, filename, "exec"), self.values)  # noqa: S102 - generated from our declarations only
         return self.values[signature.partition("(")[0]]
 
 
 def source(function: Callable[..., Any]) -> str:
-    """The source of a compiled function."""
+    """Return the generated source of a compiled function."""
     return "".join(linecache.getlines(function.__code__.co_filename))
 
 
 class Codec:
-    """One direction of one version: its source, and the run of fixed-size fields that will be one `struct` call."""
+    """Base class of the encoder and the decoder of one version of a message.
+
+    It collects a run of fixed-size fields, which becomes a single `struct` call.
+    """
 
     def __init__(self, version: int, flexible: bool) -> None:
         self.version = version
         self.flexible = flexible
         self.source = Source()
         self.run: list[tuple[str, str]] = []  # (expression, struct code)
-        self.level = 0  # how deep in arrays and structs, which numbers the variables
+        self.level = 0  # the nesting depth of arrays and structs, used to number the variables
 
     def take_run(self) -> tuple[list[str], str]:
         expressions = [expression for expression, code in self.run if code != "x"]
@@ -74,7 +77,7 @@ class Codec:
         return expressions, codes
 
     def split(self, fields: Sequence[Field]) -> tuple[list[Field], list[Field], list[Field]]:
-        """The fields in line, the tagged ones, and those that this version lacks."""
+        """Return three lists: regular fields, tagged fields, and fields that this version does not have."""
         here = [field for field in fields if self.version in field.versions]
         tagged = sorted((field for field in here if field.tag is not None), key=lambda field: field.tag or 0)
         inline = [field for field in here if field.tag is None]

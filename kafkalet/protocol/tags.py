@@ -1,8 +1,8 @@
-"""Varints and tag sections (KIP-482), as the compiled functions call them.
+"""Unsigned varints and tagged fields (KIP-482): functions that the compiled encoders and decoders call.
 
-    section     count | count x (tag | size | value)        count, tag and size are varints; tags ascend
+    section     count | count x (tag | size | value)        count, tag and size are varints; tags are in ascending order
 
-A field that only some clients know travels as a tag. A reader skips the tags that its declaration does not have.
+Optional fields are sent as tagged fields. A reader skips the tags that it does not know.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from .errors import DecodeError, EncodeError
 from .text import MAX_STRING_BYTES
 
 Frame: TypeAlias = bytes | bytearray
-"""What messages are decoded from. Records stay views of it; a bytearray lets them be patched in place."""
+"""The data that messages are decoded from. Records are views of it, so those in a bytearray can be patched in place."""
 
 ONE_BYTE = [bytes((n,)) for n in range(128)]
 
@@ -31,7 +31,7 @@ def write_uvarint(n: int) -> bytes:
 
 
 def read_uvarint(data: Frame, at: int) -> tuple[int, int]:
-    """Read an unsigned varint: what it says, and where it ends. IndexError at the end of the data."""
+    """Read an unsigned varint and return its value and end. Raises IndexError at the end of the data."""
     n = data[at] & 127
     for shift in (7, 14, 21, 28):
         if data[at] < 128:
@@ -40,27 +40,27 @@ def read_uvarint(data: Frame, at: int) -> tuple[int, int]:
         n |= (data[at] & 127) << shift
     if data[at] < 128:
         return n, at + 1
-    raise DecodeError("a varint of more than five bytes")
+    raise DecodeError("varint is longer than five bytes")
 
 
 def write_string_length(n: int) -> bytes:
-    """Write the compact length of a string of `n` bytes. Raises EncodeError if it is too long."""
+    """Encode the compact length of a string of `n` bytes. Raises EncodeError if the string is too long."""
     if n > MAX_STRING_BYTES:
-        raise EncodeError(f"a string of {n} bytes; at most {MAX_STRING_BYTES} is allowed")
+        raise EncodeError(f"string of {n} bytes is too long; at most {MAX_STRING_BYTES} bytes are allowed")
     return write_uvarint(n + 1)
 
 
 def read_tag(data: Frame, at: int) -> tuple[int, int, int]:
-    """Read a tag and the size of its value: the tag, where the value begins, and where it ends."""
+    """Read a tag and the size of its value. Return the tag, and the start and end of the value."""
     tag, at = read_uvarint(data, at)
     size, at = read_uvarint(data, at)
     if size > len(data) - at:
-        raise DecodeError(f"tag {tag}: {size - len(data) + at} bytes too few")
+        raise DecodeError(f"tag {tag}: {size - len(data) + at} bytes missing")
     return tag, at, at + size
 
 
 def skip_tags(data: Frame, at: int) -> int:
-    """Skip a tag section and return where it ends."""
+    """Skip a tag section and return its end."""
     count, at = read_uvarint(data, at)
     for _ in range(count):
         _, _, at = read_tag(data, at)
@@ -68,13 +68,13 @@ def skip_tags(data: Frame, at: int) -> int:
 
 
 def check_tag(tag: int, at: int, end: int) -> None:
-    """A known tag has to be as long as it says it is."""
+    """Raise DecodeError unless the value of a known tag ends at `end`, as its size says."""
     if at != end:
         raise DecodeError(f"tag {tag} ends {abs(end - at)} bytes {'after' if end > at else 'before'} its value")
 
 
 def tag_section(tags: list[tuple[int, bytes]]) -> bytes:
-    """Write a tag section; the tags have to be in ascending order."""
+    """Encode a tag section. The tags have to be in ascending order."""
     pieces = [write_uvarint(len(tags))]
     for tag, value in tags:
         pieces += (write_uvarint(tag), write_uvarint(len(value)), value)
@@ -90,4 +90,4 @@ RUNTIME: dict[str, Callable[..., Any]] = {
     "check_tag": check_tag,
     "tag_section": tag_section,
 }
-"""What compiled functions find under these names."""
+"""The global functions of the compiled encoders and decoders."""

@@ -1,8 +1,9 @@
-"""Strings as Kafka reads them, within the bound that lets them be written again.
+"""Decodes strings as Kafka does, and limits their length.
 
-Java replaces what is not UTF-8 by U+FFFD, which takes three bytes for as little as one. So a string that fits on the
-wire can become one that does not. Kafka accepts it and cannot write the answer that repeats it: the client waits for
-ever. Here it is a DecodeError, so that every string inside a broker fits in every message and record.
+Java replaces invalid UTF-8 by U+FFFD, which takes three bytes and may replace a single byte. A string can therefore
+exceed the limit of the protocol after decoding. Kafka accepts such a string but cannot encode a response that contains
+it, and the client waits forever. Here decoding raises DecodeError, so every string inside a broker fits in every
+message and record.
 
     data.decode("utf-8", REPLACE)
 """
@@ -13,18 +14,21 @@ from typing import Final
 from .errors import DecodeError
 
 MAX_STRING_BYTES: Final = 0x7FFF
-"""The longest string on the wire, in every version and encoding."""
+"""The maximum length of an encoded string, in all versions and in both encodings."""
 
 REPLACE: Final = "kafkalet-replace"
-"""The error handler to decode strings with."""
+"""The name of the error handler for `bytes.decode`."""
 
 
 def _replace(error: UnicodeError) -> tuple[str, int]:
-    """Replace everything from the first bad byte on at once, so that no string takes more than one pass."""
+    """Replace all invalid bytes in one call, so that decoding any string takes linear time."""
     assert isinstance(error, UnicodeDecodeError)
     rest = error.object[error.start :].decode("utf-8", "replace")
     if (size := error.start + len(rest.encode())) > MAX_STRING_BYTES:
-        raise DecodeError(f"a string of {size} bytes after replacing what is not UTF-8; at most {MAX_STRING_BYTES} fit")
+        raise DecodeError(
+            f"string of {size} bytes after replacing invalid UTF-8 is too long; "
+            f"at most {MAX_STRING_BYTES} bytes are allowed"
+        )
     return rest, len(error.object)
 
 

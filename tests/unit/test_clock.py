@@ -354,7 +354,7 @@ def test_timers_of_the_system_clock_run_on_the_loop() -> None:
 
 def test_the_system_clock_has_no_timers_until_it_has_a_loop() -> None:
     assert not SystemClock().has_timers
-    with pytest.raises(RuntimeError, match=r"no event loop to call later in; make it with SystemClock\(loop\)"):
+    with pytest.raises(RuntimeError, match=r"no event loop for timers; create it with SystemClock\(loop\)"):
         SystemClock().call_later(1, lambda: None)
 
 

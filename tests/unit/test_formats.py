@@ -30,10 +30,10 @@ def test_empty_checkpoint_has_no_entry() -> None:
         (b"\n", 0, "has version ''"),
         (b"1\n0\n", 0, "has version '1'"),
         (b"0\n", 2, "ends after its version"),
-        (b"0\n2\nt 0 5\n", 2, "promises 2 entries and has 1"),
+        (b"0\n2\nt 0 5\n", 2, "declares 2 entries but has 1"),
         (b"0\n1\nt 0\n", 4, "has a line of 2 fields instead of 3"),
-        (b"0\n2\nt 0 5\nt 0 +5\n", 10, "has '+5' where a number should be"),
-        (b"0\n1\nt 0 9223372036854775808\n", 4, "has '9223372036854775808' where a number should be"),
+        (b"0\n2\nt 0 5\nt 0 +5\n", 10, "has '+5' instead of a 64-bit number"),
+        (b"0\n1\nt 0 9223372036854775808\n", 4, "has '9223372036854775808' instead of a 64-bit number"),
     ],
 )
 def test_malformed_checkpoint_is_refused_with_its_position(data: bytes, position: int, reason: str) -> None:
@@ -51,7 +51,7 @@ def test_topic_id_is_what_kafka_writes() -> None:
 
 @pytest.mark.parametrize("text", ["a", "AAAA", "XSobPE1eT2BxgpOktcbX-w!"])
 def test_text_that_is_no_uuid_is_refused(text: str) -> None:
-    with pytest.raises(formats.Malformed, match="where an id should be"):
+    with pytest.raises(formats.Malformed, match="instead of a UUID"):
         formats.parse_uuid(text)
 
 
@@ -74,7 +74,7 @@ def test_snapshot_gives_back_its_entries() -> None:
     ("data", "position", "reason"),
     [
         (b"", 0, "0 bytes are less than a header"),
-        (b"\0\2" + bytes(8), 0, "version 2 is not known"),
+        (b"\0\2" + bytes(8), 0, "version 2 is unknown"),
         (b"\0\1" + bytes(8), 2, "the checksum is wrong"),
     ],
 )

@@ -173,7 +173,7 @@ def test_bound_of_a_double_is_told_as_java_writes_it() -> None:
 
 @pytest.mark.parametrize("text", ["a=\\u12", "a=\\u", "a=\\uzzzz", "a=\\u+041"])
 def test_malformed_unicode_escape_in_a_file_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="four hexadecimal digits"):
+    with pytest.raises(ValueError, match="needs four hexadecimal digits"):
         read_properties(text)
 
 

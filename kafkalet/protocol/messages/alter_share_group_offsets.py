@@ -1,4 +1,4 @@
-"""AlterShareGroupOffsets (91): set where a share group is in partitions (KIP-932)."""
+"""AlterShareGroupOffsets (91): set the start offsets of a share group (KIP-932)."""
 
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.schema import Request, Response, Struct

@@ -1,17 +1,17 @@
-"""Keys and values of the records in `__consumer_offsets` that hold groups of the consumer protocol (KIP-848).
+"""Keys and values of the `__consumer_offsets` records that store consumer protocol groups (KIP-848).
 
-    key     int16 version | the message of that version, which tells the kind of record
-            3   ConsumerGroupMetadata                   the epoch of a group
-            4   ConsumerGroupPartitionMetadata          what it knew of its topics, up to 4.0
-            5   ConsumerGroupMemberMetadata             who a member is and what it subscribes to
-            6   ConsumerGroupTargetAssignmentMetadata   the epoch for which the target was computed
-            7   ConsumerGroupTargetAssignmentMember     what a member is to get
-            8   ConsumerGroupCurrentMemberAssignment    what a member has, and what it still has to give back
-            16  ConsumerGroupRegularExpression          the topics that a regular expression stands for (4.0)
-    value   int16 version (0) | message; no value removes what was under the key
+    key     int16 version | the message of that version; the version identifies the type of the record
+            3   ConsumerGroupMetadata                   the group epoch
+            4   ConsumerGroupPartitionMetadata          metadata of the subscribed topics (up to 4.0)
+            5   ConsumerGroupMemberMetadata             a member and its subscription
+            6   ConsumerGroupTargetAssignmentMetadata   the group epoch of the target assignment
+            7   ConsumerGroupTargetAssignmentMember     the target assignment of a member
+            8   ConsumerGroupCurrentMemberAssignment    partitions assigned to a member and pending revocation
+            16  ConsumerGroupRegularExpression          the topics that match a regular expression (since 4.0)
+    value   int16 version (0) | message; a null value is a tombstone
 
-Fields that came after 4.0 are tagged: a hash of the topics in the place of version 4 (4.1), when the target was
-computed (4.3), since when a member has a partition (KIP-1251, 4.3).
+Fields added after 4.0 are tagged: a hash of the topic metadata, which replaces key 4 (4.1); the time at which the
+target was computed (4.3); the epoch at which each partition was assigned (KIP-1251, 4.3).
 """
 
 from kafkalet.protocol.schema import Message, Struct, field

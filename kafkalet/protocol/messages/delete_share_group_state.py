@@ -1,4 +1,4 @@
-"""DeleteShareGroupState (86): a group coordinator has the state of share partitions removed (KIP-932)."""
+"""DeleteShareGroupState (86): delete the state of share partitions; sent by group coordinators (KIP-932)."""
 
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.schema import Request, Response, Struct

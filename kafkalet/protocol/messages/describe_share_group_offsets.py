@@ -1,6 +1,6 @@
-"""DescribeShareGroupOffsets (90): where share groups are in partitions (KIP-932).
+"""DescribeShareGroupOffsets (90): return the start offsets of share groups (KIP-932).
 
-v1  how far behind they are (KIP-1226)
+v1  adds the lag (KIP-1226)
 """
 
 from kafkalet.protocol.api import Api

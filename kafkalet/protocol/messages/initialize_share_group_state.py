@@ -1,4 +1,4 @@
-"""InitializeShareGroupState (83): a group coordinator has the state of share partitions begun (KIP-932)."""
+"""InitializeShareGroupState (83): initialize the state of share partitions; sent by group coordinators (KIP-932)."""
 
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.schema import Request, Response, Struct

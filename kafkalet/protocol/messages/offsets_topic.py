@@ -1,14 +1,21 @@
-"""Keys and values of the records in `__consumer_offsets` that the classic protocol leaves there.
+"""Keys and values of the `__consumer_offsets` records that store committed offsets and classic groups.
 
     key     int16 version | OffsetCommitKey (0, 1) or GroupMetadataKey (2)
-    value   int16 version | OffsetCommitValue or GroupMetadataValue; no value removes what was under the key
+    value   int16 version | OffsetCommitValue or GroupMetadataValue; a null value is a tombstone
 
-The version of a key tells which kind of record it is; those of KIP-848 are in consumer_group_state, later ones are not
-declared. Which version of the values is written follows from the broker's release:
+The version of a key identifies the type of the record. Those of KIP-848 are in consumer_group_state; the types that
+Kafka added later are not declared. The broker's release determines which version of the values is written.
 
-v1 of an offset says when it expires, and is still written where a commit gives its own retention time; v3 has the
-leader epoch (KIP-320); v4 is flexible. v1 of a group has the rebalance timeout, v2 the time of its last change
-(KIP-211), v3 static members (KIP-345); v4 is flexible.
+OffsetCommitValue
+v1  stores the expiry time; still written for commits with an explicit retention time
+v3  adds the leader epoch (KIP-320)
+v4  flexible encoding
+
+GroupMetadataValue
+v1  adds the rebalance timeout
+v2  adds the time of the last change (KIP-211)
+v3  adds static members (KIP-345)
+v4  flexible encoding
 """
 
 from kafkalet.protocol.schema import Message, Struct, field
@@ -40,7 +47,7 @@ class GroupMetadataValue(Message, versions="0-4", flexible="4+"):
         group_instance_id: String | None = field("3+", default=None)
         client_id: String
         client_host: String
-        rebalance_timeout: Int32 = field("1+", default=-1)  # in milliseconds, as the next
+        rebalance_timeout: Int32 = field("1+", default=-1)  # in milliseconds, like session_timeout
         session_timeout: Int32
         subscription: Bytes
         assignment: Bytes

@@ -1,4 +1,4 @@
-"""ReadShareGroupState (84): a leader reads the state of its share partitions (KIP-932)."""
+"""ReadShareGroupState (84): read the state of share partitions; sent by partition leaders (KIP-932)."""
 
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.schema import Request, Response, Struct

@@ -1,6 +1,6 @@
-"""ReadShareGroupStateSummary (87): where share partitions begin, without their records (KIP-932).
+"""ReadShareGroupStateSummary (87): read the start offsets of share partitions, without the record states (KIP-932).
 
-v1  how many deliveries are complete (KIP-1226)
+v1  adds the number of completed deliveries (KIP-1226)
 """
 
 from kafkalet.protocol.api import Api

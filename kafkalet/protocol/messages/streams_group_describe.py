@@ -1,6 +1,6 @@
-"""StreamsGroupDescribe (89): state, topology and members of streams groups (KIP-1071).
+"""StreamsGroupDescribe (89): describe streams groups, their topology and their members (KIP-1071).
 
-v1  description of the topology, if asked for; assignor
+v1  adds the assignor and, on request, the description of the topology
 """
 
 from kafkalet.protocol.api import Api

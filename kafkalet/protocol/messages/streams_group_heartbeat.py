@@ -1,6 +1,6 @@
-"""StreamsGroupHeartbeat (88): be a member of a streams group: join, stay, leave (KIP-1071).
+"""StreamsGroupHeartbeat (88): join, stay in or leave a streams group (KIP-1071).
 
-v1  a recovery lag of 64 bits; whether the broker wants a description of the topology
+v1  widens acceptable_recovery_lag to 64 bits; adds topology_description_required
 """
 
 from kafkalet.protocol.api import Api
@@ -56,7 +56,7 @@ class StreamsGroupHeartbeatRequest(Request, api=Api.STREAMS_GROUP_HEARTBEAT):
 
     group_id: String
     member_id: String
-    member_epoch: Int32  # 0 to join, -1 to leave, -2 to leave for a restart
+    member_epoch: Int32  # 0 to join, -1 to leave, -2 to leave temporarily (static members)
     endpoint_information_epoch: Int32
     instance_id: String | None = None
     rack_id: String | None = None

@@ -1,4 +1,4 @@
-"""StreamsGroupTopologyDescriptionUpdate (93): a member describes the topology of its streams group."""
+"""StreamsGroupTopologyDescriptionUpdate (93): send the description of the topology of a streams group."""
 
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.schema import Request, Response, Struct

@@ -1,14 +1,14 @@
-"""What consumers of the classic protocol put inside JoinGroup and SyncGroup: the embedded "consumer" protocol.
+"""The embedded "consumer" protocol: what consumers put inside JoinGroup and SyncGroup requests of classic groups.
 
-    int16 version | ConsumerProtocolSubscription        in JoinGroup's protocols, by each member
-    int16 version | ConsumerProtocolAssignment          in SyncGroup, by the leader for each member
+    int16 version | ConsumerProtocolSubscription        in JoinGroup, one per protocol, from each member
+    int16 version | ConsumerProtocolAssignment          in SyncGroup, one per member, from the leader
 
-v1  partitions that a member owns, for cooperative rebalances (KIP-429)
-v2  the generation it owns them from (KIP-792)
-v3  its rack (KIP-881)
+v1  adds the owned partitions, for cooperative rebalances (KIP-429)
+v2  adds the generation in which they were owned (KIP-792)
+v3  adds the rack of the member (KIP-881)
 
-To a broker they are bytes; it looks into subscriptions only to tell which topics a group still reads. Readers take a
-version that they do not know for the newest that they know: versions only ever add at the end.
+Brokers treat both as opaque bytes, except that they parse subscriptions to find the topics that a group still reads.
+Readers decode an unknown version as the newest version that they know, because new versions only append fields.
 """
 
 from kafkalet.protocol.schema import Message, Struct, field

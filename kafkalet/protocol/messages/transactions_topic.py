@@ -1,9 +1,10 @@
 """Keys and values of the records in `__transaction_state`.
 
     key     int16 version | TransactionLogKey
-    value   int16 version | TransactionLogValue; no value forgets the transactional id
+    value   int16 version | TransactionLogValue; a null value is a tombstone
 
-v1 of the value is flexible; its tags are those of KIP-890 and KIP-939: transactions that have an epoch each.
+v1 of the value uses the flexible encoding and has tagged fields for transactions that bump the epoch (KIP-890) and
+for two-phase commit (KIP-939).
 """
 
 from kafkalet.protocol.schema import Message, Struct, field

@@ -1,4 +1,4 @@
-"""UnregisterBroker (64): forget a broker that will not come back (KIP-500)."""
+"""UnregisterBroker (64): remove the registration of a broker (KIP-500)."""
 
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.schema import Request, Response

@@ -1,4 +1,4 @@
-"""UnregisterController (94): forget a controller that will not come back."""
+"""UnregisterController (94): remove the registration of a controller."""
 
 from kafkalet.protocol.api import Api
 from kafkalet.protocol.schema import Request, Response

@@ -1,6 +1,6 @@
-"""WriteShareGroupState (85): a leader keeps the state of its share partitions (KIP-932).
+"""WriteShareGroupState (85): write the state of share partitions; sent by partition leaders (KIP-932).
 
-v1  how many deliveries are complete (KIP-1226)
+v1  adds the number of completed deliveries (KIP-1226)
 """
 
 from kafkalet.protocol.api import Api

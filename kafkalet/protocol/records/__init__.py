@@ -1,16 +1,16 @@
-"""Records as they lie in a log and in produce and fetch requests: three formats, one room.
+"""Records as stored in logs and sent in produce and fetch messages, in all three message formats.
 
-    batch.py     an entry of a log seen through its header: walk a buffer, read, patch in place
-    record.py    the records inside a batch of format 2: decode, encode
-    walk.py      the same records looked over without decoding: what a broker does with a batch that is produced
-    runs.py      how both of them go over a batch: records of one size column by column, others one by one
-    legacy.py    message sets of formats 0 and 1, with their compressed wrappers
-    build.py     whole batches and message sets out of records, byte for byte as Kafka's own client writes them
-    convert.py   down-conversion for old consumers, up-conversion for old producers
-    control.py   control records: ends of transactions, changes of leader
-    codecs.py    the codecs and the way to them; gzip.py, snappy.py, lz4.py, zstd.py: each format as Kafka has it
-    streams.py   what those four share: how they say that a stream is bad, and the package that reads it natively
-    zstd_frames.py, zstd_sequences.py, zstd_entropy.py, xxh64.py: zstd in Python, for where no library is
+    batch.py     a view of a batch or legacy message: iterate over a buffer, read the header, patch fields in place
+    record.py    encoding and decoding of the records inside a batch of format 2
+    walk.py      validation of the same records without decoding them, for produced batches
+    runs.py      a fast path for both: records of equal size are processed column by column
+    legacy.py    message sets of formats 0 and 1, including compressed wrapper messages
+    build.py     complete batches and message sets, identical byte for byte to those of Kafka's Java client
+    convert.py   down-conversion for old consumers and up-conversion for old producers
+    control.py   control records: transaction markers and leader changes
+    codecs.py    the compression codecs; gzip.py, snappy.py, lz4.py and zstd.py contain Kafka's variant of each format
+    streams.py   exceptions shared by the codecs, and access to the native library
+    zstd_frames.py, zstd_sequences.py, zstd_entropy.py, xxh64.py: zstd in pure Python, used without a native library
     crc32c.py    the checksum of format 2
     varint.py    the zig-zag varints of format 2
 
@@ -18,5 +18,5 @@
     format 1   offset size | crc magic=1 attributes timestamp key value       0.10 (KIP-32, KIP-31)
     format 2   one header of 61 bytes for a batch of records                  0.11 and later (KIP-98)
 
-All three begin with offset (8 bytes) and size of the rest (4 bytes), and carry the magic number in byte 16.
+All formats begin with the offset (8 bytes) and the size of the rest (4 bytes), and have the magic number in byte 16.
 """

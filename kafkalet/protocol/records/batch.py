@@ -1,12 +1,13 @@
-"""An entry of a log, seen through its header; the records in it stay the bytes they are.
+"""Views of log entries, which read the header and leave the records encoded.
 
-A batch of format 2 (DefaultRecordBatch, KIP-98); all numbers are big-endian, sizes in bytes:
+An entry is a batch of format 2 or a legacy message. Layout of a batch (DefaultRecordBatch, KIP-98); all numbers are
+big-endian, sizes in bytes:
 
-     0  base offset         8   given by the broker        } outside the checksum,
-     8  length              4   of all that follows        } so that a broker may set them
-    12  leader epoch        4   given by the broker        } without reading the records
+     0  base offset         8   assigned by the broker     } not covered by the checksum,
+     8  length              4   of the rest of the batch   } so that a broker can set them
+    12  leader epoch        4   assigned by the broker     } without reading the records
     16  magic               1
-    17  crc                 4   CRC-32C of all that follows
+    17  crc                 4   CRC-32C of the rest of the batch
     21  attributes          2   bits 0-2 codec, 3 log append time, 4 transactional, 5 control, 6 delete horizon
     23  last offset delta   4
     27  base timestamp      8
@@ -15,11 +16,11 @@ A batch of format 2 (DefaultRecordBatch, KIP-98); all numbers are big-endian, si
     51  producer epoch      2
     53  base sequence       4
     57  record count        4
-    61  records                 compressed as one piece if the codec says so
+    61  records                 compressed together, depending on the codec
 
-An entry of formats 0 and 1 is a message, or a wrapper around compressed messages (legacy.py); it shares the first
-twelve bytes and the place of magic. Its `Batch` shows what the message itself says: for a wrapper, the offset and
-the timestamp of the last message in it.
+An entry of format 0 or 1 is a message, or a wrapper that contains compressed messages (legacy.py). It has the same
+first twelve bytes, and the magic at the same position. Its `Batch` contains the fields of the message itself; for a
+wrapper, these are the offset of the last inner message and the largest timestamp.
 """
 
 from collections.abc import Iterator
@@ -37,11 +38,11 @@ from .record import Record, decode_records, iterate_records
 HEADER = Struct(">qiibIhiqqqhii")
 HEADER_SIZE = 61
 LOG_OVERHEAD = 12
-"""Bytes of offset and length, which `length` does not count."""
+"""The size of the base offset and length fields, which `length` does not include."""
 UP_TO_MAGIC = 17
-"""So many bytes of an entry tell how to read the rest."""
+"""The size of an entry up to and including the magic, which determines the format of the rest."""
 MIN_LENGTH = 14
-"""The smallest length an entry may have: an empty message of format 0."""
+"""The minimum `length` of an entry: an empty message of format 0."""
 
 LENGTH_AT = 8
 LEADER_EPOCH_AT = 12
@@ -71,7 +72,7 @@ NO_LEADER_EPOCH = -1
 
 
 class TimestampType(IntEnum):
-    """Whose clock the timestamps of an entry are from."""
+    """The meaning of the timestamps of an entry: set by the producer or by the broker."""
 
     NO_TIMESTAMP_TYPE = -1  # format 0
     CREATE_TIME = 0
@@ -79,10 +80,10 @@ class TimestampType(IntEnum):
 
 
 class Batch:
-    """A view of one complete entry, which starts at `position` of `buffer`; fields as the module's picture says.
+    """A view of a complete entry, which starts at `position` in `buffer`. The module docstring lists the fields.
 
-    For formats 0 and 1: base_offset is the entry's offset, base_timestamp and max_timestamp its timestamp (-1 in
-    format 0), count 1 or, for a wrapper, -1 (not known); leader_epoch and the producer's fields are -1.
+    In formats 0 and 1, base_offset is the offset of the entry, base_timestamp and max_timestamp are its timestamp (-1
+    in format 0), and count is 1, or -1 (unknown) for a wrapper. leader_epoch and the producer fields are -1.
     """
 
     __slots__ = (
@@ -102,7 +103,7 @@ class Batch:
         "producer_id",
         "size",
     )
-    size: int  # in bytes, offset and length included
+    size: int  # in bytes, including the offset and length fields
     magic: int
     base_offset: int
     leader_epoch: int
@@ -156,7 +157,7 @@ class Batch:
 
     @property
     def end(self) -> int:
-        """The position behind the entry."""
+        """The position after the entry."""
         return self.position + self.size
 
     @property
@@ -169,14 +170,14 @@ class Batch:
 
     @property
     def last_sequence(self) -> int:
-        """-1 without a base sequence; sequences go on with 0 behind 2,147,483,647."""
+        """The sequence number of the last record, or -1 without a base sequence. It wraps to 0 after 2,147,483,647."""
         if self.base_sequence == NO_SEQUENCE:
             return NO_SEQUENCE
         return increment_sequence(self.base_sequence, self.last_offset_delta)
 
     @property
     def codec(self) -> Codec:
-        """Raises KafkaError(UNKNOWN_SERVER_ERROR) for a number that stands for none, as Kafka does."""
+        """The compression codec. Raises KafkaError(UNKNOWN_SERVER_ERROR) for an unknown id, as Kafka does."""
         return Codec.of(self.attributes & CODEC_MASK)
 
     @property
@@ -199,24 +200,27 @@ class Batch:
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """When a compacted log may drop the tombstones and markers in here (KIP-534); it lies in base timestamp."""
+        """The time from which a compacted log may drop the tombstones and markers of this batch (KIP-534).
+
+        It is stored in the base timestamp field; None if the batch has no delete horizon.
+        """
         return self.base_timestamp if self.magic > 1 and self.attributes & DELETE_HORIZON else None
 
     def view(self) -> memoryview:
-        """The bytes of the entry, not copied."""
+        """Return the bytes of the entry without a copy."""
         return memoryview(self.buffer)[self.position : self.position + self.size]
 
     def to_bytes(self) -> bytes:
         return bytes(self.buffer[self.position : self.position + self.size])
 
     def computed_crc(self) -> int:
-        """What `crc` has to be for the bytes that are there."""
+        """Compute the checksum of the entry."""
         if self.magic < 2:
             return legacy.checksum(self.view())
         return crc32c(memoryview(self.buffer)[self.position + ATTRIBUTES_AT : self.position + self.size])
 
     def check_crc(self) -> None:
-        """Raise KafkaError(CORRUPT_MESSAGE) if the bytes do not have the checksum the entry claims."""
+        """Raise KafkaError(CORRUPT_MESSAGE) if the stored checksum does not match the bytes of the entry."""
         computed = self.computed_crc()
         if computed != self.crc:
             raise KafkaError(
@@ -224,18 +228,18 @@ class Batch:
             )
 
     def payload(self, limit: int = LIMIT) -> bytes:
-        """The records of a batch of format 2 as they lie there, decompressed to at most `limit` bytes.
+        """Return the encoded records of a batch of format 2, decompressed to at most `limit` bytes.
 
-        Raises KafkaError: what `decompress` raises.
+        Raises KafkaError as `decompress` does.
         """
         data = memoryview(self.buffer)[self.position + HEADER_SIZE : self.position + self.size]
         return decompress(self.codec, data, limit) if self.attributes & CODEC_MASK else bytes(data)
 
     def records(self, limit: int = LIMIT) -> list[Record]:
-        """Decode: the records with absolute offsets and timestamps, those inside wrappers too.
+        """Decode the records, including those of a wrapper, with absolute offsets and timestamps.
 
-        Under LogAppendTime every record has the batch's max timestamp. Raises KafkaError as `payload` and
-        `decode_records` do. The checksum is not looked at.
+        With LogAppendTime, all records have the max timestamp of the batch. Raises KafkaError as `payload` and
+        `decode_records` do. The checksum is not verified.
         """
         if self.magic < 2:
             return legacy.decode_message(self.view(), limit)
@@ -245,7 +249,7 @@ class Batch:
         return decode_records(self.payload(limit), self.count, self.base_offset, self.base_timestamp, append_time)
 
     def iterate(self, limit: int = LIMIT) -> Iterator[Record]:
-        """The same records one by one. A batch of format 2 is decoded only as far as the caller reads."""
+        """Iterate over the same records. A batch of format 2 is decoded lazily."""
         if self.magic < 2:
             yield from legacy.decode_message(self.view(), limit)
         elif self.count > 0:
@@ -256,15 +260,15 @@ class Batch:
 
 
 def increment_sequence(sequence: int, increment: int) -> int:
-    """`sequence` + `increment`, around the corner behind 2,147,483,647 (DefaultRecordBatch.incrementSequence)."""
+    """Return `sequence` + `increment`; it wraps to 0 after 2,147,483,647 (DefaultRecordBatch.incrementSequence)."""
     return sequence + increment if sequence <= 0x7FFFFFFF - increment else sequence + increment - 0x80000000
 
 
 def batches(buffer: Buffer, start: int = 0, end: int | None = None) -> Iterator[Batch]:
-    """The complete entries of `buffer[start:end]`, in order; a last one that is cut off is left out.
+    """Iterate over the complete entries of `buffer[start:end]`. An incomplete entry at the end is ignored.
 
-    Raises KafkaError(CORRUPT_MESSAGE) at an entry whose length is below the minimum of its format or whose magic is
-    unknown (ByteBufferLogInputStream).
+    Raises KafkaError(CORRUPT_MESSAGE) at an entry with a length below the minimum of its format or with an unknown
+    magic (ByteBufferLogInputStream).
     """
     end = len(buffer) if end is None else end
     position = start
@@ -293,7 +297,7 @@ def batches(buffer: Buffer, start: int = 0, end: int | None = None) -> Iterator[
 
 
 def assign(buffer: bytearray | memoryview, position: int, base_offset: int, leader_epoch: int) -> None:
-    """Give the batch of format 2 at `position` its place in the log. Both fields lie outside the checksum."""
+    """Set the base offset and leader epoch of the batch at `position` (format 2). The checksum covers neither."""
     INT64.pack_into(buffer, position, base_offset)
     INT32.pack_into(buffer, position + LEADER_EPOCH_AT, leader_epoch)
 
@@ -301,9 +305,10 @@ def assign(buffer: bytearray | memoryview, position: int, base_offset: int, lead
 def set_max_timestamp(
     buffer: bytearray | memoryview, position: int, timestamp_type: TimestampType, max_timestamp: int
 ) -> None:
-    """Set both fields of the batch of format 2 at `position`, and its checksum; without a change nothing is touched.
+    """Set the timestamp type and max timestamp of the batch at `position` (format 2), and update its checksum.
 
-    Attribute bits without a meaning are cleared on the way (DefaultRecordBatch.setMaxTimestamp does so, too).
+    If a field changes, unused attribute bits are cleared (DefaultRecordBatch.setMaxTimestamp). Otherwise the buffer
+    is left as it is.
     """
     (attributes,) = _ATTRIBUTES.unpack_from(buffer, position + ATTRIBUTES_AT)
     append = timestamp_type is TimestampType.LOG_APPEND_TIME

@@ -1,8 +1,8 @@
-"""Whole batches and message sets out of records, byte for byte as Kafka's MemoryRecordsBuilder writes them.
+"""Builds batches and message sets from records, identical byte for byte to those of Kafka's MemoryRecordsBuilder.
 
-The base timestamp is that of the first record, the max timestamp the largest one (at least -1). Under LogAppendTime the
-records of a batch keep their own timestamps, and the max timestamp is the time of the append. Compressed bytes may
-differ from what Java's libraries make of the same records.
+The base timestamp is the timestamp of the first record, and the max timestamp is the largest one (at least -1). With
+LogAppendTime, the records of a batch keep their own timestamps, and the max timestamp is the append time. Compressed
+data may differ from the output of the Java libraries.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,11 +28,11 @@ from .legacy import encode_message
 from .record import Headers, Record, encode_records
 
 _HEAD = Struct(">qiibI")  # base offset to crc
-_TAIL = Struct(">hiqqqhii")  # attributes to count: what the checksum covers, with the records
+_TAIL = Struct(">hiqqqhii")  # attributes to count; the checksum covers them and the records
 
 
 def numbered(rows: Iterable[tuple[int, bytes | None, bytes | None, Headers]], first_offset: int = 0) -> list[Record]:
-    """Rows of (timestamp, key, value, headers) as records with offsets from `first_offset` on."""
+    """Convert rows of (timestamp, key, value, headers) to records with consecutive offsets from `first_offset`."""
     return [Record(offset, *row) for offset, row in enumerate(rows, first_offset)]
 
 
@@ -55,12 +55,12 @@ def build_batch(
     max_timestamp: int | None = None,
     delete_horizon_ms: int | None = None,
 ) -> bytes:
-    """A batch of format 2. The records' offsets are absolute and not below `base_offset`.
+    """Build a batch of format 2. The offsets of the records are absolute and not below `base_offset`.
 
-    `last_offset`, `base_timestamp` and `max_timestamp` say something else than the records would: a compacted batch
-    keeps its last offset, also when no record is left (then it has to be given; DefaultRecordBatch.writeEmptyHeader).
-    `delete_horizon_ms` takes the place of the base timestamp. `append_time` counts under LogAppendTime. Raises
-    KafkaError as `compress` does.
+    `last_offset`, `base_timestamp` and `max_timestamp` override the values derived from the records. A compacted batch
+    keeps its last offset even if no record is left, so `last_offset` is needed for a batch without records
+    (DefaultRecordBatch.writeEmptyHeader). `delete_horizon_ms` replaces the base timestamp. `append_time` is only used
+    with LogAppendTime. Raises KafkaError as `compress` does.
     """
     if last_offset is None:
         last_offset = records[-1].offset if records else base_offset - 1
@@ -112,7 +112,7 @@ def frame_batch(
     producer_epoch: int = NO_PRODUCER_EPOCH,
     base_sequence: int = NO_SEQUENCE,
 ) -> bytes:
-    """A batch of format 2 around `count` records that lie encoded (and compressed) in `payload`."""
+    """Build a batch of format 2 from a `payload` of `count` encoded, possibly compressed records."""
     tail = _TAIL.pack(
         attributes,
         last_offset_delta,
@@ -138,10 +138,11 @@ def build_message_set(
     timestamp_type: TimestampType = TimestampType.CREATE_TIME,
     append_time: int = NO_TIMESTAMP,
 ) -> bytes:
-    """A message set of format `magic`, 0 or 1: a message for each record, or, compressed, one wrapper around them all.
+    """Build a message set of format 0 or 1 (`magic`): one message per record, or one wrapper if compressed.
 
-    A wrapper has the offset of its last message; in format 1 those inside count from `base_offset`, in format 0 they
-    are absolute. Under LogAppendTime all messages have `append_time`. Headers are dropped. Without records: no bytes.
+    A wrapper has the offset of its last message. The offsets of the inner messages are relative to `base_offset` in
+    format 1 and absolute in format 0. With LogAppendTime, all messages have the timestamp `append_time`. Headers are
+    dropped. The result is empty if there are no records.
     """
     attributes = LOG_APPEND_TIME if magic and timestamp_type is TimestampType.LOG_APPEND_TIME else 0
     first = base_offset if magic and codec else 0

@@ -1,13 +1,13 @@
-"""The codecs of record batches: gzip, snappy, lz4, zstd.
+"""The compression codecs of record batches: gzip, snappy, lz4 and zstd.
 
-gzip is in the standard library. The others are native with the extra `codecs` (the package cramjam), zstd also from
-Python 3.14 on; without it they are read in Python, at some ten MB/s, and written uncompressed in their frames, which
-every reader takes but which saves no space. What Kafka makes of each format is in `gzip.py`, `snappy.py`, `lz4.py` and
-`zstd.py`.
+gzip is in the standard library. The other codecs are native if the extra `codecs` (the package cramjam) is installed,
+and zstd also since Python 3.14. Otherwise they are decompressed in Python at some 10 MB/s; compression then produces
+valid frames that contain uncompressed data, so it saves no space. `gzip.py`, `snappy.py`, `lz4.py` and `zstd.py`
+describe Kafka's variant of each format.
 
-A batch may hold far more than its size promises, so every reader has a bound: it stops before it holds more than
-`limit` bytes and raises KafkaError(MESSAGE_TOO_LARGE). What is no stream of its codec raises
-KafkaError(UNKNOWN_SERVER_ERROR), for Kafka throws a bare KafkaException there ("Failed to decompress record stream").
+A small batch can decompress to a huge one. Decompression therefore stops at `limit` bytes and raises
+KafkaError(MESSAGE_TOO_LARGE). Invalid data raises KafkaError(UNKNOWN_SERVER_ERROR), because Kafka throws a plain
+KafkaException in this case ("Failed to decompress record stream").
 """
 
 from enum import IntEnum
@@ -18,11 +18,11 @@ from kafkalet.protocol.wire import Buffer
 from .streams import Corrupt, TooLarge
 
 LIMIT = 256 * 1024 * 1024
-"""How many bytes a batch may hold decompressed unless the caller says otherwise."""
+"""The default limit for the size of a decompressed batch, in bytes."""
 
 
 class Codec(IntEnum):
-    """The codecs by their numbers in the attributes of a batch."""
+    """The codecs with their ids in the attributes of a batch."""
 
     NONE = 0
     GZIP = 1
@@ -32,14 +32,14 @@ class Codec(IntEnum):
 
     @classmethod
     def of(cls, number: int) -> "Codec":
-        """Raises KafkaError(UNKNOWN_SERVER_ERROR) for 5 to 7, as Kafka's CompressionType.forId does."""
+        """Return the codec with an id. Raises KafkaError(UNKNOWN_SERVER_ERROR) for 5 to 7 (CompressionType.forId)."""
         if number > 4:
             raise KafkaError(Code.UNKNOWN_SERVER_ERROR, f"Unknown compression type id: {number}")
         return cls(number)
 
 
 def compress(codec: Codec, data: Buffer, level: int | None = None, magic: int = 2) -> bytes:
-    """`data` as a batch of format `magic` has it under `codec`; `level` is the codec's own, None its default."""
+    """Compress `data` for a batch of format `magic`. The range of `level` depends on the codec; None is its default."""
     if codec is Codec.GZIP:
         from . import gzip
 
@@ -60,14 +60,14 @@ def compress(codec: Codec, data: Buffer, level: int | None = None, magic: int = 
 
 
 def decompress(codec: Codec, data: Buffer, limit: int = LIMIT, magic: int = 2) -> bytes:
-    """The inverse; at most `limit` bytes. Raises KafkaError as the module says."""
+    """Decompress `data` to at most `limit` bytes. Raises KafkaError as described in the module docstring."""
     try:
         return _decompress(codec, data, limit, magic)
     except Corrupt as error:
         message = f"Failed to decompress record stream ({codec.name.lower()}: {error})"
         raise KafkaError(Code.UNKNOWN_SERVER_ERROR, message) from None
     except TooLarge:
-        message = f"a batch that holds more than {limit} bytes once decompressed"
+        message = f"the batch exceeds the limit of {limit} bytes after decompression"
         raise KafkaError(Code.MESSAGE_TOO_LARGE, message) from None
 
 

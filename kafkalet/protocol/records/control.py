@@ -1,12 +1,12 @@
-"""Control records: what brokers write into a log for each other and for clients to skip.
+"""Control records, which brokers write to a log and consumers do not return.
 
     key      version (int16) type (int16)
 
     COMMIT, ABORT    the end of a transaction (KIP-98); value: version (int16) coordinator epoch (int32).
-                     The batch is transactional, carries the producer's id and epoch, and no sequence.
-    LEADER_CHANGE    a new leader of a KRaft quorum; which readers skip.
+                     The batch is transactional and has the producer id and epoch, but no sequence.
+    LEADER_CHANGE    a new leader of a KRaft quorum; skipped by readers.
 
-A control batch has exactly one record, or none where a compacted log has forgotten it.
+A control batch has exactly one record, or none if log compaction has removed it.
 """
 
 from enum import IntEnum
@@ -25,7 +25,7 @@ _END_MARKER_RECORD = Struct(">B3xBhhBhiB")  # lengths and deltas are varints of 
 
 
 class ControlType(IntEnum):
-    """The types by their numbers in the key; others are for clients to ignore."""
+    """The types of control records with their numbers in the key. Clients ignore unknown types."""
 
     UNKNOWN = -1
     ABORT = 0
@@ -38,14 +38,14 @@ class ControlType(IntEnum):
 
 
 class EndMarker(NamedTuple):
-    """The end of a transaction: COMMIT or ABORT, and the epoch of the coordinator that says so."""
+    """A transaction marker: COMMIT or ABORT, and the epoch of the coordinator that wrote it."""
 
     type: ControlType
     coordinator_epoch: int
 
 
 def control_type(record: Record) -> ControlType:
-    """Raises KafkaError(INVALID_RECORD) for a key that is none of a control record."""
+    """Return the type of a control record. Raises KafkaError(INVALID_RECORD) if its key is invalid."""
     version, number = _unpack(_KEY, record.key, "control record key")
     if version < 0:
         raise KafkaError(Code.INVALID_RECORD, f"Invalid version found for control record: {version}")
@@ -53,7 +53,11 @@ def control_type(record: Record) -> ControlType:
 
 
 def read_end_marker(record: Record) -> EndMarker:
-    """Raises KafkaError: INVALID_RECORD for what is no control record, UNKNOWN_SERVER_ERROR for one of another type."""
+    """Decode a transaction marker.
+
+    Raises KafkaError: INVALID_RECORD if the key or value is invalid, UNKNOWN_SERVER_ERROR for another type of control
+    record.
+    """
     kind = control_type(record)
     if kind not in (ControlType.COMMIT, ControlType.ABORT):
         raise KafkaError(
@@ -66,7 +70,7 @@ def read_end_marker(record: Record) -> EndMarker:
 
 
 def _unpack(layout: Struct, data: bytes | None, what: str) -> tuple[int, int]:
-    """Bytes of a later version may follow."""
+    """Unpack two numbers. Further bytes, which a later version may add, are ignored."""
     if data is None or len(data) < layout.size:
         size = 0 if data is None else len(data)
         raise KafkaError(
@@ -86,7 +90,7 @@ def build_end_marker(
     base_offset: int = 0,
     leader_epoch: int = -1,
 ) -> bytes:
-    """The batch that ends a transaction (MemoryRecords.withEndTransactionMarker)."""
+    """Build the control batch that ends a transaction (MemoryRecords.withEndTransactionMarker)."""
     payload = _END_MARKER_RECORD.pack(16 << 1, 4 << 1, 0, marker.type, 6 << 1, 0, marker.coordinator_epoch, 0)
     return frame_batch(
         payload,

@@ -1,19 +1,21 @@
-"""From one format to another: for consumers that know only old ones, and for producers that know only old ones.
+"""Conversion between message formats, for old consumers and old producers.
 
-Down, on fetch (RecordsUtil, LazyDownConversionRecords; Kafka up to 3.9). What old formats lack gets lost: headers,
-control batches, and in format 0 timestamps. A batch that is not compressed becomes one message a record, from the fetch
-offset on; a compressed one becomes one wrapper with all its records. zstd is refused.
+Down-conversion on fetch (RecordsUtil, LazyDownConversionRecords; Kafka up to 3.9). Old formats cannot represent
+headers and control batches, nor timestamps in format 0, so these are lost. An uncompressed batch becomes one message
+per record, starting at the fetch offset. A compressed batch becomes one wrapper with all its records. zstd is rejected.
 
-An answer announces its size before anything but the first batch has been converted, and Kafka announces the size of
-the unconverted data, or that of the first converted batch if it is larger. What is converted is cut off there, in the
-middle of a message if it comes to that, and the next fetch goes on; what is missing is filled up with messages that
-claim to be longer than the answer, which consumers drop like any that is cut off. If all data vanished in the
-conversion, twelve bytes of such a message remain. Chunks of 128 KiB are converted at a time, which shows where one of
-them holds zstd: it is dropped whole. And when the first batch vanishes, the second one is sent twice, for Kafka, having
-converted it ahead, skips one batch and not two. All of this is kept.
+Kafka has to send the size of a response before it has converted more than the first batch. It sends the size of the
+unconverted data, or of the first converted batch if that is larger. The following details result from this and are the
+same here:
 
-Up, on produce (LogValidator.buildRecordsAndAssignOffsets), and down again where a topic's message.format.version is
-old: records get new offsets and a batch, or messages, of the format of the log.
+* Converted data is truncated at that size, possibly inside a message; the next fetch continues there.
+* Missing data is padded with messages whose size field exceeds the response. Consumers drop them as incomplete.
+* If the conversion removes all data, the response contains the first twelve bytes of such a message.
+* Data is converted in chunks of 128 KiB. A chunk that contains zstd is dropped as a whole.
+* If the first batch is removed, the second one is sent twice: Kafka has already converted it, but skips only one batch.
+
+Conversion on produce (LogValidator.buildRecordsAndAssignOffsets): records are assigned new offsets and are rebuilt in
+the message format of the log, which may be newer, or older because of message.format.version.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -40,13 +42,13 @@ from .codecs import Codec
 from .record import Record
 
 CHUNK_BYTES = 128 * 1024
-"""So much unconverted data is converted at a time (LazyDownConversionRecordsSend.MAX_READ_SIZE)."""
+"""The size of a chunk of unconverted data (LazyDownConversionRecordsSend.MAX_READ_SIZE)."""
 
 
 def down_convert(entries: Iterable[Batch], to_magic: int, first_offset: int) -> bytes:
-    """`entries` in format `to_magic`, 0 or 1; those that are old enough stay as they are.
+    """Convert `entries` to format `to_magic` (0 or 1). Entries of this or an older format are left as they are.
 
-    Raises KafkaError: UNSUPPORTED_COMPRESSION_TYPE for zstd; what decoding and compressing raise.
+    Raises KafkaError: UNSUPPORTED_COMPRESSION_TYPE for zstd, and the errors of decoding and compression.
     """
     pieces = []
     for batch in entries:
@@ -77,7 +79,7 @@ def down_convert(entries: Iterable[Batch], to_magic: int, first_offset: int) -> 
 
 
 def _chunks(entries: Iterable[Batch], size: int) -> Iterator[list[Batch]]:
-    """`entries` in order, as many at a time as have at most `size` bytes together, but at least one."""
+    """Split `entries` into chunks of at most `size` bytes. A larger entry is a chunk by itself."""
     chunk: list[Batch] = []
     chunk_bytes = 0
     for batch in entries:
@@ -91,7 +93,7 @@ def _chunks(entries: Iterable[Batch], size: int) -> Iterator[list[Batch]]:
 
 
 def _filler(size: int) -> bytes:
-    """`size` bytes that a consumer takes for the beginning of a message (buildOverflowBatch)."""
+    """Return `size` bytes that look like the beginning of an incomplete message (buildOverflowBatch)."""
     pieces = []
     while size > 0:
         claimed = max(size + 1, HEADER_SIZE)
@@ -103,9 +105,9 @@ def _filler(size: int) -> bytes:
 
 
 def down_converted(data: Buffer, to_magic: int, first_offset: int) -> bytes:
-    """The records of a fetch answer out of `data`, which was read from the log at `first_offset`.
+    """Convert `data`, which was read from the log at `first_offset`, to the records of a fetch response.
 
-    Raises KafkaError as `down_convert` does, but for what comes behind the first batch that could be converted.
+    Raises KafkaError as `down_convert` does, except for zstd after the first converted batch, which ends the records.
     """
     entries = batches(data)
     first = next(filter(None, (down_convert((batch,), to_magic, first_offset) for batch in entries)), None)
@@ -128,13 +130,13 @@ def down_converted(data: Buffer, to_magic: int, first_offset: int) -> bytes:
 
 
 class Rebuilt(NamedTuple):
-    """Records in another format, or with another codec."""
+    """The result of `rebuild`."""
 
     data: bytes
     max_timestamp: int
-    """-1 without one."""
+    """The largest timestamp, or -1 if there is none."""
     offset_of_max_timestamp: int
-    """For the time index: the last offset of the batch that has it, -1 without one."""
+    """The offset for the time index: the last offset of the batch with the max timestamp, or -1 if there is none."""
 
 
 def rebuild(
@@ -152,11 +154,11 @@ def rebuild(
     base_sequence: int = NO_SEQUENCE,
     is_transactional: bool = False,
 ) -> Rebuilt:
-    """`records` in format `magic` with the offsets from `base_offset` on, ready to be appended.
+    """Encode `records` in format `magic` with new offsets from `base_offset`, ready to be appended.
 
-    `append_time` is their time under LogAppendTime. Raises KafkaError(UNKNOWN_SERVER_ERROR) for what the format cannot
-    carry, which Kafka notices too late to say more: headers and zstd in the old ones, and in all a negative timestamp
-    other than -1.
+    `append_time` is the timestamp of all records with LogAppendTime. Raises KafkaError(UNKNOWN_SERVER_ERROR), like
+    Kafka, for records that the format cannot represent: headers or zstd in formats 0 and 1, and negative timestamps
+    other than -1 in all formats.
     """
     numbered = [record._replace(offset=offset) for offset, record in enumerate(records, base_offset)]
     _check_timestamps(numbered)

@@ -1,16 +1,17 @@
-"""CRC-32C (Castagnoli), the checksum of record batches: native where the `crc32c` extra is installed, else by folding.
+"""CRC-32C (Castagnoli), the checksum of record batches: native with the `crc32c` extra, otherwise computed by folding.
 
-Without third-party code it still runs at 0.5 to 0.8 GB/s. The idea: a CRC is the message modulo
-P = 0x11EDC6F41 over GF(2). P has sparse multiples x^V + x^a + x^b (+ ...) = 0 (mod P) with a, b much smaller than V,
-so the first bytes of a long message can be folded onto its last V bits with two or three shifts and xors of Python
-integers, which CPython runs at memory speed. A chain of such relations reduces any message of up to 73,349 bytes to
-an equivalent one of 44 bytes, which goes through the usual tables. Longer messages are taken in by Horner's rule with
-x^582696 = x^250 + x^5 + 1 (mod P), 72,837 bytes a step.
+The pure-Python implementation runs at 0.5 to 0.8 GB/s. A CRC is the message modulo P = 0x11EDC6F41 over GF(2). P has
+sparse multiples x^V + x^a + x^b (+ ...) = 0 (mod P) with a and b much smaller than V, so the first bytes of a long
+message can be folded onto its last V bits with two or three shifts and xors of Python integers, which CPython runs at
+memory speed. A chain of such relations reduces any message of up to 73,349 bytes to an equivalent one of 44 bytes,
+whose CRC is computed with the usual tables. Longer messages are first reduced by Horner's rule with
+x^582696 = x^250 + x^5 + 1 (mod P), in steps of 72,837 bytes.
 
-Integers are little-endian: bit i is the i-th bit on the wire, the highest degree first. So multiplying by x^e is a
-right shift by e, and zero bytes in front of a message change nothing.
+Integers are little-endian: bit i is the i-th bit on the wire, and the lowest bit has the highest degree. Therefore
+multiplication by x^e is a right shift by e, and leading zero bytes do not change the CRC.
 
-`crc32c` is the fastest at hand, `BACKEND` its name; all take bytes, bytearray or a contiguous memoryview of bytes.
+`crc32c` is the fastest available implementation, and `BACKEND` is its name. All implementations accept bytes,
+bytearray or a contiguous memoryview of bytes.
 """
 
 from functools import cache
@@ -22,7 +23,7 @@ from kafkalet.protocol.wire import Buffer
 
 
 def _tables() -> list[list[int]]:
-    """The tables for four bytes at a time; each is linear, so the half for one more bit is the other one xored."""
+    """Return the lookup tables for four bytes at a time. They are linear, so each bit doubles a table by xor."""
     first = [0]
     for bit in range(8):
         register = 1 << bit
@@ -39,7 +40,10 @@ _T0, _T1, _T2, _T3 = _tables()
 
 
 def crc32c_table(data: Buffer, value: int = 0) -> int:
-    """The plain way, four bytes a step (14 MB/s): for less than 45 bytes, and the reference for the other ways."""
+    """Compute the CRC with lookup tables, four bytes per step (14 MB/s).
+
+    It is used for messages of less than 45 bytes, and as the reference in tests.
+    """
     t0, t1, t2, t3 = _T0, _T1, _T2, _T3
     register = value ^ 0xFFFFFFFF
     size = len(data)
@@ -74,9 +78,9 @@ _M0, _M1, _M2, _M3, _M4, _M5, _M6 = _HEAD[:7]
 
 
 def _fold_large(m: int, k: int) -> int:
-    """A message of _WIDTHS[k] bytes, 7 <= k <= 12, as an equivalent one of _WIDTHS[6] bytes.
+    """Reduce a message of _WIDTHS[k] bytes, 7 <= k <= 12, to an equivalent one of _WIDTHS[6] bytes.
 
-    Each step: the head h of the integer is cut off and comes back at `top - e` for each exponent e.
+    Each step removes the head h of the integer and xors it into the rest at bit `top - e` for each exponent e.
     """
     if k > 11:  # 73349 -> 39951 bytes
         h = m & _HEAD[11]
@@ -98,7 +102,7 @@ def _fold_large(m: int, k: int) -> int:
 
 
 def _fold_small(m: int, k: int) -> int:
-    """A message of _WIDTHS[k] bytes, k <= 6, as an equivalent one of 44 bytes."""
+    """Reduce a message of _WIDTHS[k] bytes, k <= 6, to an equivalent one of 44 bytes."""
     if k > 5:  # 1695 -> 859 bytes
         h = m & _M5
         m = m >> 6688 ^ h << 22 ^ h << 86 ^ h << 140 ^ h << 176 ^ h << 184
@@ -124,7 +128,10 @@ _from_bytes = int.from_bytes
 
 
 def _reduce_chained(data: Buffer, size: int, register: int) -> int:
-    """45 to 73,349 bytes as an equivalent message of 44 bytes; the first step folds onto the next width below."""
+    """Reduce 45 to 73,349 bytes to an equivalent message of 44 bytes.
+
+    The first step folds the message to the next smaller width.
+    """
     k = 0
     while _WIDTHS[k + 1] < size:
         k += 1
@@ -149,14 +156,14 @@ def _reduce_chained(data: Buffer, size: int, register: int) -> int:
     return _fold_small(_fold_large(m, k), 6) if k > 6 else _fold_small(m, k)
 
 
-_BLOCK = 72837  # bytes of a Horner step
-_SLACK = 512  # bytes in front, into which 16 steps may spill, 250 bits each
+_BLOCK = 72837  # bytes per Horner step
+_SLACK = 512  # padding bytes in front for the overflow of 16 steps, 250 bits each
 _TOP = _BLOCK + _SLACK
 _SLACK_MASK = (1 << _SLACK * 8) - 1
 
 
 def _reduce_blocks(data: Buffer, size: int, register: int) -> int:
-    """More than 73,349 bytes as an equivalent message of 44 bytes."""
+    """Reduce more than 73,349 bytes to an equivalent message of 44 bytes."""
     view = data if isinstance(data, memoryview) else memoryview(data)
     position = size - -(-(size - _TOP) // _BLOCK) * _BLOCK
     padding = _TOP - position
@@ -164,7 +171,7 @@ def _reduce_blocks(data: Buffer, size: int, register: int) -> int:
     zeros = bytes(_SLACK)
     left = 14 if padding >= _SLACK else 0
     while position < size:
-        if not left:  # the slack may be used up: fold what stands in it onto the rest
+        if not left:  # the slack may be full: fold its content onto the rest
             spilled = m & _SLACK_MASK
             m ^= spilled ^ spilled << 582696 ^ spilled << 582691 ^ spilled << 582446
             left = 14
@@ -176,7 +183,7 @@ def _reduce_blocks(data: Buffer, size: int, register: int) -> int:
 
 
 def crc32c_pure(data: Buffer, value: int = 0) -> int:
-    """CRC-32C by folding; continues from `value`, the CRC of what came before."""
+    """Compute CRC-32C by folding, continuing from `value`, the CRC of the preceding data."""
     size = len(data)
     if size < 45:
         return crc32c_table(data, value)
@@ -191,7 +198,7 @@ def crc32c_pure(data: Buffer, value: int = 0) -> int:
 
 
 def _multiply(a: int, b: int) -> int:
-    """a * b mod P, both reflected: bit 31 is x^0."""
+    """Return a * b mod P. Both are reflected: bit 31 is x^0."""
     product = 0
     while a:
         if a & 0x80000000:
@@ -203,7 +210,7 @@ def _multiply(a: int, b: int) -> int:
 
 @cache
 def _powers() -> list[list[int]]:
-    """_powers()[i][d] = x^(8 * d * 256^i) mod P, for the three bytes of a distance."""
+    """Return the powers p[i][d] = x^(8 * d * 256^i) mod P, for the three bytes of a distance."""
     powers = []
     step = 0x00800000  # x^8
     for _ in range(3):
@@ -216,7 +223,7 @@ def _powers() -> list[list[int]]:
 
 
 def _shift(register: int, distance: int) -> int:
-    """The register after `distance` more zero bytes: register * x^(8 * distance) mod P."""
+    """Return the register after `distance` more zero bytes: register * x^(8 * distance) mod P."""
     powers = _powers()
     while distance >> 24:
         register = _multiply(powers[2][255], _multiply(powers[2][1], register))
@@ -229,16 +236,17 @@ def _shift(register: int, distance: int) -> int:
 
 
 def crc32c_patch(crc: int, old: Buffer, new: Buffer, tail_size: int) -> int:
-    """The CRC of a message of which `old` became `new` (of the same length), with `tail_size` bytes behind them.
+    """Return the CRC of a message in which `old` was replaced by `new`, followed by `tail_size` unchanged bytes.
 
-    It takes about 20 microseconds however long the message is: LogAppendTime needs no second pass over the records.
+    `crc` is the CRC of the original message, and `old` and `new` have the same length. This takes about 20
+    microseconds for a message of any size, so that setting the append time needs no second pass over the records.
     """
     changed = (_from_bytes(old, "little") ^ _from_bytes(new, "little")).to_bytes(len(old), "little")
     return crc ^ _shift(crc32c_table(changed, 0xFFFFFFFF) ^ 0xFFFFFFFF, tail_size)
 
 
 class Checksum(Protocol):
-    """CRC-32C of `data`, continuing from `value`, the CRC of what came before."""
+    """A function that returns the CRC-32C of `data`, continuing from `value`, the CRC of the preceding data."""
 
     def __call__(self, data: Buffer, value: int = 0, /) -> int: ...
 
@@ -248,10 +256,10 @@ def _checked(function: Checksum) -> Checksum | None:
 
 
 def _native() -> Checksum | None:
-    """The function of the package `crc32c`, None where it is not installed.
+    """Return the function of the package `crc32c`, or None if it is not installed.
 
-    The package's `__init__` imports importlib.metadata, which takes 57 ms; its extension module alone takes less than
-    one. So it is loaded from its file, and only a package that looks different is imported whole.
+    The `__init__` of the package imports importlib.metadata, which takes 57 ms; its extension module alone takes less
+    than 1 ms. The extension is therefore loaded from its file. The package is imported only if it has another layout.
     """
     import os
     from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleSpec, PathFinder
@@ -278,10 +286,10 @@ def _native() -> Checksum | None:
 _NATIVE = _native()
 
 crc32c: Checksum = _NATIVE or crc32c_pure
-"""The fastest implementation at hand."""
+"""The fastest available implementation."""
 
 BACKEND = "crc32c" if _NATIVE else "pure"
-"""Which implementation that is: the package of that name, or "pure"."""
+"""The implementation in use: "crc32c" for the package, or "pure"."""
 
 PATCH_FROM = 512 * 1024 if _NATIVE else 8 * 1024
-"""From this size on, `crc32c_patch` is faster than `crc32c` over the whole message."""
+"""The message size, in bytes, from which `crc32c_patch` is faster than `crc32c` over the whole message."""

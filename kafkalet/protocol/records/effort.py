@@ -1,12 +1,12 @@
-"""Tells from the header of an entry whether reading its records may take long, so that a broker does it elsewhere.
+"""Determines from the header of an entry whether processing its records may block the event loop for too long.
 
-The answer is a bound, not an estimate: what does not take long by it takes some ten milliseconds at most, whatever the
-producer has put into the batch. Every codec has a largest ratio between what it writes and what comes out:
+The result is an upper bound rather than an estimate: an entry that does not take long is processed within some ten
+milliseconds, even if a producer has crafted it. Each codec has a maximum compression ratio:
 
-    gzip      1,032   the longest match (258 bytes) in two bits (RFC 1951)
-    snappy       22   a copy of 64 bytes in three
-    lz4         255   one byte more of a length stands for 255 bytes
-    zstd              128 KiB a block, however small it is; the frame says how many there are
+    gzip      1,032   the longest match (258 bytes) takes two bits (RFC 1951)
+    snappy       22   a copy of 64 bytes takes three bytes
+    lz4         255   each additional length byte adds up to 255 bytes
+    zstd              a block of any size holds up to 128 KiB; the blocks are counted
 """
 
 from kafkalet.protocol.wire import Buffer
@@ -16,20 +16,20 @@ from .codecs import Codec
 from .streams import cramjam_or_none
 
 MANY_RECORDS = 2000
-"""A walk over so many records takes some milliseconds; decoding and encoding them again, some ten."""
+"""Validating this number of records takes a few milliseconds; decoding and re-encoding them takes about ten."""
 MANY_BYTES = 4 * 1024 * 1024
-"""To take the checksum of so many bytes, or to decompress them, takes some milliseconds."""
+"""Computing the checksum of this number of bytes, or decompressing them, takes a few milliseconds."""
 MANY_BYTES_SLOWLY = 16 * 1024
-"""The same for our own decompression."""
+"""The same limit for decompression in pure Python."""
 _SMALLEST_MESSAGE = 26
 
 _RATIOS = {Codec.GZIP: 1032, Codec.SNAPPY: 22, Codec.LZ4: 255}
 
 
 def takes_long(entry: Buffer) -> bool:
-    """Return whether to check or to decode the records of the entry that begins `entry` may take long.
+    """Return True if validating or decoding the first entry of `entry` may take long.
 
-    What follows the first entry counts only as bytes. Anything that is not an entry does not take long.
+    Of the data after the first entry, only the size is considered. Returns False for data that is not a valid entry.
     """
     if len(entry) < HEADER_SIZE or entry[MAGIC_AT] > 2:
         return False
@@ -46,19 +46,19 @@ def takes_long(entry: Buffer) -> bool:
 
 
 def batch_takes_long(batch: Batch) -> bool:
-    """The same for an entry that is at hand as a `Batch`."""
+    """Return the result of `takes_long` for a `Batch`."""
     return takes_long(batch.view())
 
 
 def _inflates(codec: Codec, data: memoryview) -> bool:
-    """Return whether this may be much once decompressed."""
+    """Return True if decompressing the data may take long."""
     if codec is Codec.GZIP or cramjam_or_none() is not None:
         return _most_bytes(codec, data) > MANY_BYTES
     return codec is Codec.ZSTD or _most_bytes(codec, data) > MANY_BYTES_SLOWLY
 
 
 def _most_bytes(codec: Codec, data: memoryview) -> int:
-    """How many bytes this holds at most."""
+    """Return an upper bound for the size of the decompressed data."""
     if codec is not Codec.ZSTD:
         return _RATIOS[codec] * len(data)
     from .streams import Corrupt

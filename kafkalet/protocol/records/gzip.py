@@ -1,15 +1,15 @@
-"""gzip as Kafka has it: what Java's GZIPOutputStream writes and GZIPInputStream reads (RFC 1952).
+"""gzip as written by Java's GZIPOutputStream and read by its GZIPInputStream (RFC 1952).
 
     1f 8b 08   magic, deflate
-    flags      1 text, 2 has a checksum of the header, 4 has extra fields, 8 has a name, 16 has a comment
+    flags      1 text, 2 header checksum, 4 extra fields, 8 name, 16 comment
     time       4 bytes; then 1 byte of extra flags, 1 byte for the operating system
-    [extra fields: their size (2 bytes), little-endian, and they] [name 00] [comment 00] [checksum, 2 bytes]
+    [size of the extra fields (2 bytes, little-endian), extra fields] [name 00] [comment 00] [checksum, 2 bytes]
     deflated data
     crc-32     4 bytes, little-endian
     size       4 bytes, little-endian
 
-Members may follow each other. What follows one and does not begin another is dropped. Java does not mind flags without
-a meaning, which zlib does; so only the deflated part is left to zlib.
+A stream may contain several members. Data after a member that is not another member is ignored. Unlike zlib, Java
+accepts undefined flags, so the header is parsed here and zlib only decompresses the deflated data.
 """
 
 import zlib
@@ -19,7 +19,7 @@ from kafkalet.protocol.wire import Buffer
 from .streams import Corrupt, TooLarge
 
 _HEADER = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"
-"""No time, no name, an unknown operating system, as Java writes it since release 16."""
+"""A header without time and name, and with an unknown operating system, as written by Java 16 and later."""
 
 _WINDOW_BYTES = 16 * 1024
 
@@ -27,7 +27,7 @@ _HEADER_CHECKSUM, _EXTRA, _NAME, _COMMENT = 2, 4, 8, 16
 
 
 def compress(data: Buffer, level: int | None = None) -> bytes:
-    """`data` as one member; `level` 1 to 9, None is zlib's default."""
+    """Compress `data` to a single member. `level` is 1 to 9, or None for the default of zlib."""
     deflate = zlib.compressobj(-1 if level is None else level, zlib.DEFLATED, -zlib.MAX_WBITS)
     return b"".join((_HEADER, deflate.compress(data), deflate.flush(), _trailer(data)))
 
@@ -37,7 +37,7 @@ def _trailer(data: Buffer) -> bytes:
 
 
 def decompress(data: Buffer, limit: int) -> bytes:
-    """The content of all members together. Raises Corrupt or TooLarge."""
+    """Return the concatenated content of all members. Raises Corrupt or TooLarge."""
     data = bytes(data)
     start = _header_end(data, 0)
     if start is None:
@@ -48,15 +48,15 @@ def decompress(data: Buffer, limit: int) -> bytes:
         limit -= len(content)
         pieces.append(content)
         if data[end : end + 8] != _trailer(content):
-            raise Corrupt("a wrong checksum or size, or none")
+            raise Corrupt("checksum or size is wrong or missing")
         start = _header_end(data, end + 8)
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 def _inflate(data: bytes, start: int, limit: int) -> tuple[bytes, int]:
-    """The deflated part that begins at `start`: (content, position behind it).
+    """Inflate the data that begins at `start`, and return its content and its end.
 
-    It is fed in windows, for zlib copies what it was given and did not need.
+    The input is passed to zlib in windows, because zlib copies unused input.
     """
     inflate = zlib.decompressobj(-zlib.MAX_WBITS)
     pieces: list[bytes] = []
@@ -70,14 +70,14 @@ def _inflate(data: bytes, start: int, limit: int) -> tuple[bytes, int]:
         if limit < 0:
             raise TooLarge
         if not window:
-            raise Corrupt("it ends too early")
+            raise Corrupt("unexpected end of data")
         pieces.append(piece)
         start += len(window) - len(inflate.unused_data)
     return b"".join(pieces), start
 
 
 def _header_end(data: bytes, start: int) -> int | None:
-    """Where the deflated part of the member at `start` begins; None if there is no whole header."""
+    """Return the end of the member header at `start`, or None if there is no complete header."""
     position = start + len(_HEADER)
     if len(data) < position or not data.startswith(_HEADER[:3], start):
         return None

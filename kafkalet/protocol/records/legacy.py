@@ -1,19 +1,19 @@
-"""Message sets of formats 0 and 1, which came before batches (LegacyRecord, AbstractLegacyRecordBatch).
+"""Message sets of formats 0 and 1, the predecessors of record batches (LegacyRecord, AbstractLegacyRecordBatch).
 
      0  offset       8
-     8  size         4   of all that follows
-    12  crc          4   CRC-32 of all that follows
+     8  size         4   of the rest of the message
+    12  crc          4   CRC-32 of the rest of the message
     16  magic        1
     17  attributes   1   bits 0-2 codec, in format 1: 3 log append time
     18  timestamp    8   in format 1 only
-        key          4   bytes, or -1: null; the key
-        value        4   bytes, or -1: null; the value
+        key          4   the length, or -1 for null; then the key
+        value        4   the length, or -1 for null; then the value
 
-A message with a codec is a wrapper: its value is a message set, compressed. Its offset is that of the last message
-inside, so that a broker can skip it without a look inside. In format 0 the messages inside have absolute offsets; in
-format 1 (KIP-31) relative ones, 0, 1, 2, ..., so that a broker need not touch them; and a wrapper with log append time
-speaks for all of them (KIP-32). A wrapper from a producer may have offset 0, whatever is inside: then the inner offsets
-stand as they are.
+A message with a codec is a wrapper: its value is a compressed message set. It has the offset of the last inner
+message, so that a broker can skip it without decompressing it. The inner messages have absolute offsets in format 0.
+In format 1 they have relative offsets 0, 1, 2, ... (KIP-31), so that a broker does not have to rewrite them. The
+timestamp of a wrapper with log append time applies to all inner messages (KIP-32). A wrapper from a producer may have
+offset 0 regardless of its content; the inner offsets are then used unchanged.
 """
 
 from struct import Struct
@@ -32,16 +32,16 @@ _INT64 = Struct(">q")
 _MAGIC_ATTRIBUTES = (Struct(">bb"), Struct(">bbq"))
 
 OVERHEAD = (14, 22)
-"""The bytes of an empty message of format 0 and 1, without offset and size."""
+"""The size of an empty message of format 0 and 1, without the offset and size fields."""
 _KEY_AT = (18, 26)
 _CODEC_MASK = 0x07
 _LOG_APPEND_TIME = 0x08
 
 
 class MessageHeader(NamedTuple):
-    """What a message says of itself."""
+    """The header of a message."""
 
-    size: int  # in bytes, with offset and size
+    size: int  # in bytes, including the offset and size fields
     offset: int
     crc: int
     magic: int
@@ -50,7 +50,7 @@ class MessageHeader(NamedTuple):
 
 
 def read_header(buffer: Buffer, position: int) -> MessageHeader:
-    """The header of the complete message at `position`. Raises KafkaError(CORRUPT_MESSAGE) where it has no room."""
+    """Read the header of the complete message at `position`. Raises KafkaError(CORRUPT_MESSAGE) if it is too short."""
     offset, length, crc, magic, attributes = _HEADER.unpack_from(buffer, position)
     if length < OVERHEAD[magic]:
         raise KafkaError(
@@ -62,7 +62,7 @@ def read_header(buffer: Buffer, position: int) -> MessageHeader:
 
 
 def checksum(message: Buffer) -> int:
-    """What the crc of the message has to be, which is `message` from its offset to its end."""
+    """Compute the checksum of a complete message, which begins with its offset."""
     from zlib import crc32
 
     return crc32(message[16:])
@@ -71,7 +71,7 @@ def checksum(message: Buffer) -> int:
 def encode_message(
     offset: int, magic: int, attributes: int, timestamp: int, key: bytes | None, value: bytes | None
 ) -> bytes:
-    """One message. In format 0 the timestamp is left out."""
+    """Encode a message. The timestamp is ignored in format 0."""
     from zlib import crc32
 
     head = _MAGIC_ATTRIBUTES[magic].pack(magic, attributes, *(timestamp,) * magic)
@@ -84,7 +84,7 @@ def _sized(data: bytes | None) -> bytes:
 
 
 def _field(message: Buffer, position: int) -> tuple[bytes | None, int]:
-    """A key or value: (bytes, position behind it)."""
+    """Read a key or value at `position`. Return its bytes, or None for null, and its end."""
     size = -1
     if position + 4 <= len(message):
         (size,) = _INT32.unpack_from(message, position)
@@ -92,16 +92,16 @@ def _field(message: Buffer, position: int) -> tuple[bytes | None, int]:
         if size < 0:
             return None, position
     if not 0 <= size <= len(message) - position:
-        raise KafkaError(Code.UNKNOWN_SERVER_ERROR, "a message with a field that goes on beyond its end")
+        raise KafkaError(Code.UNKNOWN_SERVER_ERROR, "a field extends beyond the end of its message")
     return bytes(message[position : position + size]), position + size
 
 
 def decode_message(message: Buffer, limit: int, *, check_inner_crcs: bool = False) -> list[Record]:
-    """The record in a message, or those inside a wrapper, with absolute offsets and the timestamps that count.
+    """Decode the record of a message, or the records of a wrapper, with absolute offsets and effective timestamps.
 
-    `message` goes from its offset to its end. Raises KafkaError: INVALID_RECORD for a wrapper that is not well-formed,
-    among it one inside another; UNKNOWN_SERVER_ERROR for fields that do not fit, which Kafka does not catch; what
-    `decompress` raises; and, if asked to look, CORRUPT_MESSAGE for a wrong checksum inside a wrapper.
+    `message` is a complete message, which begins with its offset. Raises KafkaError: INVALID_RECORD for a malformed
+    wrapper, including a nested one; UNKNOWN_SERVER_ERROR for fields that exceed the message (an uncaught exception in
+    Kafka); the errors of `decompress`; and with `check_inner_crcs`, CORRUPT_MESSAGE for a wrong inner checksum.
     """
     header = read_header(message, 0)
     key, position = _field(message, _KEY_AT[header.magic])
@@ -117,9 +117,9 @@ def decode_message(message: Buffer, limit: int, *, check_inner_crcs: bool = Fals
 
 
 def _inner_messages(data: bytes) -> list[tuple[MessageHeader, bytes]]:
-    """The messages of a decompressed wrapper, each with its header; one that is cut off at the end is left out.
+    """Split a decompressed wrapper into messages with their headers. An incomplete message at the end is ignored.
 
-    Raises KafkaError(CORRUPT_MESSAGE) for a size below the minimum.
+    Raises KafkaError: CORRUPT_MESSAGE for a size below the minimum, INVALID_RECORD for a message of format 2.
     """
     messages = []
     position = 0
@@ -134,7 +134,7 @@ def _inner_messages(data: bytes) -> list[tuple[MessageHeader, bytes]]:
             break
         message = data[position:end]
         if message[16] > 1:
-            raise invalid(f"an inner message of format {message[16]}")
+            raise invalid(f"inner message has format {message[16]}; only formats 0 and 1 are allowed")
         messages.append((read_header(message, 0), message))
         position = end
     return messages
@@ -171,14 +171,14 @@ def _decode_inner(wrapper: MessageHeader, data: bytes, check_crcs: bool) -> list
 
 
 def set_offset(buffer: bytearray | memoryview, position: int, offset: int) -> None:
-    """Give the message at `position` its place in the log; the offset lies outside the checksum."""
+    """Set the offset of the message at `position`. The checksum does not cover the offset."""
     _INT64.pack_into(buffer, position, offset)
 
 
 def set_timestamp(buffer: bytearray | memoryview, position: int, is_append_time: bool, timestamp: int) -> None:
-    """Set timestamp and timestamp type of the message of format 1 at `position`, and its checksum.
+    """Set the timestamp and timestamp type of the message at `position` (format 1), and update its checksum.
 
-    Without a change nothing is touched (ByteBufferLegacyRecordBatch.setMaxTimestamp).
+    The buffer is left as it is if neither changes (ByteBufferLegacyRecordBatch.setMaxTimestamp).
     """
     header = read_header(buffer, position)
     if bool(header.attributes & _LOG_APPEND_TIME) == is_append_time and header.timestamp == timestamp:

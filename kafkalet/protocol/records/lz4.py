@@ -1,18 +1,19 @@
-"""LZ4 as Kafka has it: one frame of independent blocks (Lz4BlockOutputStream, Lz4BlockInputStream).
+"""Kafka's variant of LZ4: a single frame of independent blocks (Lz4BlockOutputStream, Lz4BlockInputStream).
 
     04 22 4d 18    magic
-    flags          01 version, 1 blocks are independent, has block checksums, has content size, has content checksum, 00
-    block size     4 to 7 in bits 4-6: at most 64 KiB, 256 KiB, 1 MiB, 4 MiB a block
-    content size   8 bytes, if the flags say so
-    checksum       second byte of the XXH32 of the descriptor: flags to content size
-    blocks         { size (4 bytes, little-endian; high bit: not compressed), data, XXH32 of it if the flags say so }*
-    00 00 00 00    the end
+    flags          version 01, independent blocks (1), block checksums, content size, content checksum, 00
+    block size     4 to 7 in bits 4-6: blocks of at most 64 KiB, 256 KiB, 1 MiB or 4 MiB
+    content size   8 bytes, optional (see flags)
+    checksum       second byte of the XXH32 of the descriptor (flags to content size)
+    blocks         { size (4 bytes, little-endian; high bit: not compressed), data, optional XXH32 of the data }*
+    00 00 00 00    end mark
 
-Kafka refuses blocks that depend on each other and stops behind the first frame. In messages of format 0 the checksum is
-wrong (taken over the magic, too); a reader of such messages ignores it.
+Kafka rejects dependent blocks and ignores data after the first frame. In messages of format 0, the descriptor checksum
+is wrong because it includes the magic; readers of such messages ignore it.
 
-A compressed block is a row of sequences: a token (length of literals, length of the copy less 4; 15: more bytes follow,
-up to one that is not 255), the literals, and how far back to copy from (2 bytes).
+A compressed block consists of sequences. Each has a token (4 bits each for the number of literals and for the length
+of the copy minus 4; after 15, further bytes are added up to the first that is not 255), the literals, and the distance
+of the copy (2 bytes).
 """
 
 from functools import cache
@@ -29,13 +30,18 @@ _NOT_COMPRESSED = 0x80000000
 _LAST_LITERALS = 5
 _LAST_BYTES = 3 + _LAST_LITERALS
 _LAST_COPY_BYTES = 12
-"""A block ends with 5 literals, and its last copy begins 12 bytes before the end (liblz4's LASTLITERALS, MFLIMIT)."""
+"""A block ends with at least 5 literals, and its last copy begins at least 12 bytes before the end.
+
+These are LASTLITERALS and MFLIMIT in liblz4."""
 _SHORT_BYTES, _SHORT_CONTENT_BYTES = 16, 32
-"""As in liblz4, up to 14 literals that begin farther than this from both ends are not checked against these rules."""
+"""Like liblz4, skip these checks for up to 14 literals at these distances from the ends of block and content."""
 
 
 def compress(data: Buffer, level: int | None = None, *, broken_checksum: bool = False) -> bytes:
-    """`data` as a frame; in blocks that are not compressed, without the package cramjam. Level 9 and None are fast."""
+    """Compress `data` to a frame. Without the package cramjam, the blocks are stored uncompressed.
+
+    Level 9 and None select the fast mode, other levels the high-compression mode.
+    """
     cramjam = cramjam_or_none()
     pieces = [_MAGIC, _DESCRIPTOR, _header_checksum(_MAGIC + _DESCRIPTOR if broken_checksum else _DESCRIPTOR)]
     for start in range(0, len(data), _BLOCK_BYTES):
@@ -60,7 +66,10 @@ def _header_checksum(descriptor: bytes) -> bytes:
 
 
 def decompress(data: Buffer, limit: int, *, any_checksum: bool = False) -> bytes:
-    """The content of a frame. Raises Corrupt or TooLarge."""
+    """Return the content of the first frame. Raises Corrupt or TooLarge.
+
+    `any_checksum` accepts a wrong descriptor checksum, as in messages of format 0.
+    """
     data = bytes(data)
     block_bytes, has_checksums, position = _read_header(data, any_checksum)
     pieces: list[bytes] = []
@@ -69,20 +78,20 @@ def decompress(data: Buffer, limit: int, *, any_checksum: bool = False) -> bytes
         is_compressed = size < _NOT_COMPRESSED
         size &= _NOT_COMPRESSED - 1
         if position + 4 + size > len(data):
-            raise Corrupt("it ends too early")
+            raise Corrupt("unexpected end of data")
         if size == 0:
             return b"".join(pieces)
         if size > block_bytes:
-            raise Corrupt(f"a block of {size} bytes where {block_bytes} are the most")
+            raise Corrupt(f"block of {size} bytes exceeds the maximum of {block_bytes}")
         position += 4
         block = data[position : position + size]
         position += size
         if has_checksums:
             if int.from_bytes(data[position : position + 4], "little") != xxh32(block):
-                raise Corrupt("a block with a wrong checksum")
+                raise Corrupt("wrong block checksum")
             position += 4
         piece = _decompress_block(block, block_bytes) if is_compressed else block
-        if not piece:  # what comes of an empty block, Kafka takes for the end
+        if not piece:  # Kafka treats a block without content as the end of the stream
             return b"".join(pieces)
         limit -= len(piece)
         if limit < 0:
@@ -91,15 +100,15 @@ def decompress(data: Buffer, limit: int, *, any_checksum: bool = False) -> bytes
 
 
 def _read_header(data: bytes, any_checksum: bool) -> tuple[int, bool, int]:
-    """(most bytes of a block, have blocks checksums?, position of the first block)."""
+    """Return the maximum block size, whether blocks have checksums, and the position of the first block."""
     if len(data) < 7 or data[:4] != _MAGIC:
-        raise Corrupt("no frame")
+        raise Corrupt("not an LZ4 frame")
     flags, block_size = data[4], data[5]
     if flags & 0xE3 != 0x60 or block_size & 0x8F or block_size < 0x40:
-        raise Corrupt("a frame of a kind that Kafka does not take")
+        raise Corrupt("Kafka does not support frames with these flags")
     end = 14 if flags & 8 else 6
     if not any_checksum and data[end : end + 1] != _header_checksum(data[4:end]):
-        raise Corrupt("a frame descriptor with a wrong checksum")
+        raise Corrupt("wrong checksum of the frame descriptor")
     return 1 << 8 + (block_size >> 3), bool(flags & 16), end + 1
 
 
@@ -107,9 +116,9 @@ def _decompress_block(block: bytes, most: int) -> bytes:
     cramjam = cramjam_or_none()
     if cramjam is None:
         return _copy_out(block, most)
-    # A frame around the block, for cramjam's reader of bare blocks takes the first four bytes for a size if it can.
+    # Wrap the block in a frame: cramjam's block decompressor may interpret the first four bytes of a block as a size.
     frame = b"".join((_frame_start(most), len(block).to_bytes(4, "little"), block, bytes(4)))
-    buffer = bytearray(min(most, 255 * len(block) + 64))  # a byte of a length stands for 255 bytes at most
+    buffer = bytearray(min(most, 255 * len(block) + 64))  # a length byte adds at most 255 bytes
     try:
         size = cramjam.lz4.decompress_into(frame, buffer)
     except cramjam.DecompressionError as error:
@@ -119,13 +128,13 @@ def _decompress_block(block: bytes, most: int) -> bytes:
 
 @cache
 def _frame_start(block_bytes: int) -> bytes:
-    """The header of a frame of blocks of at most `block_bytes` bytes: 64 KiB, 256 KiB, 1 MiB or 4 MiB."""
+    """Return the header of a frame with a maximum block size of 64 KiB, 256 KiB, 1 MiB or 4 MiB."""
     descriptor = bytes((0x60, block_bytes.bit_length() - 9 << 3))
     return _MAGIC + descriptor + _header_checksum(descriptor)
 
 
 def _length(block: bytes, position: int, length: int) -> tuple[int, int]:
-    """A length whose four bits were all set goes on in the following bytes."""
+    """Read the additional bytes of a length whose four bits are all set. Return the length and their end."""
     more = 255
     while more == 255:
         more = block[position]
@@ -135,7 +144,7 @@ def _length(block: bytes, position: int, length: int) -> tuple[int, int]:
 
 
 def _copy_out(block: bytes, most: int) -> bytes:
-    """The content of a compressed block, of at most `most` bytes."""
+    """Decompress a block to at most `most` bytes."""
     out = bytearray()
     position, end = 0, len(block)
     try:
@@ -162,15 +171,15 @@ def _copy_out(block: bytes, most: int) -> bytes:
             length += 4
             start = len(out) - distance
             if start < 0 or distance == 0 or len(out) + length > most - _LAST_LITERALS:
-                raise Corrupt("a copy of what is not there, or too much of it")
+                raise Corrupt("copy is out of range")
             if distance >= length:
                 out += out[start : start + length]
-            else:  # what is copied grows while it is
+            else:  # the copy overlaps its own output
                 out += (out[start:] * (length // distance + 1))[:length]
     except IndexError:
-        raise Corrupt("a block that ends too early") from None
+        raise Corrupt("unexpected end of a block") from None
     if len(out) > most:
-        raise Corrupt("a block that holds too much")
+        raise Corrupt("block content is too large")
     return bytes(out)
 
 
@@ -184,7 +193,7 @@ def _rotated(number: int, bits: int) -> int:
 
 
 def xxh32(data: bytes) -> int:
-    """The checksum XXH32 with seed 0."""
+    """Return the XXH32 checksum with seed 0."""
     size = len(data)
     position = size & ~15
     if position:

@@ -1,23 +1,23 @@
-"""The records inside a batch of format 2: decode and encode them, and what makes one well-formed.
+"""Encodes, decodes and validates the records inside a batch of format 2.
 
-    length         varint   of all that follows
-    attributes     1 byte   no bit has a meaning
-    timestamp      varlong  minus the batch's base timestamp
-    offset         varint   minus the batch's base offset
-    key length     varint   below 0: null
+    length         varint   of the rest of the record
+    attributes     1 byte   unused
+    timestamp      varlong  delta to the base timestamp of the batch
+    offset         varint   delta to the base offset of the batch
+    key length     varint   negative for null
     key
-    value length   varint   below 0: null
+    value length   varint   negative for null
     value
     header count   varint
-    headers                 key length, key, value length (below 0: null), value; lengths are varints
+    headers                 key length, key, value length (negative for null), value; lengths are varints
 
-A record is well-formed if its fields end exactly where its length says, and `count` records have to fill the payload
-exactly (DefaultRecord.readFrom, DefaultRecordBatch.RecordIterator). Integers that are longer than they need to be are
-fine; timestamps wrap around at 64 bits, as Java's do.
+A record is well-formed if its fields end exactly at the position given by its length, and the records of a batch have
+to fill the payload exactly (DefaultRecord.readFrom, DefaultRecordBatch.RecordIterator). Overlong varints are allowed.
+Timestamps overflow at 64 bits as in Java.
 
-Two readers know this. `read_record` is the slow one that says what is wrong, and the truth in cases of doubt. The
-fast one reads integers of one or two bytes in line, and runs of records of one size column by column (runs.py);
-whatever looks unusual to it, it leaves to the slow one. `walk.py` does the same without decoding.
+There are two decoders. `read_record` is the slow one: it is exact and reports errors. The fast one has inline code for
+integers of one or two bytes, and decodes runs of records of equal size column by column (runs.py); it leaves all
+unusual input to the slow one. `walk.py` validates records in the same two ways without decoding them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -35,7 +35,7 @@ Row = tuple[int, int, bytes | None, bytes | None, Headers]
 
 
 class Record(NamedTuple):
-    """One record, as a consumer sees it. `timestamp` is in milliseconds, -1 for none."""
+    """A record as a consumer receives it. `timestamp` is in milliseconds, or -1 if the record has none."""
 
     offset: int
     timestamp: int
@@ -47,9 +47,9 @@ class Record(NamedTuple):
 def decode_records(
     payload: bytes, count: int, base_offset: int, base_timestamp: int, append_time: int | None = None
 ) -> list[Record]:
-    """Decode `count` records, which fill `payload`. With `append_time`, that is the timestamp of all of them.
+    """Decode the `count` records of `payload`. If `append_time` is given, it is the timestamp of all records.
 
-    Raises KafkaError as `read_record` does, and INVALID_RECORD for bytes that are left over.
+    Raises KafkaError as `read_record` does, and INVALID_RECORD if there is data after the last record.
     """
     decoding = _Decoding(payload, base_offset, base_timestamp)
     try:
@@ -70,9 +70,9 @@ LAZY_RECORDS = 1000
 def iterate_records(
     payload: bytes, count: int, base_offset: int, base_timestamp: int, append_time: int | None = None
 ) -> Iterator[Record]:
-    """The same records, decoded LAZY_RECORDS at a time: for a caller that may stop before the last one.
+    """Iterate over the same records, decoding LAZY_RECORDS at a time, for callers that may not need all of them.
 
-    Raises KafkaError when it comes to a record that is not well-formed.
+    Raises KafkaError when the iteration reaches a malformed record.
     """
     position = 0
     for first in range(0, count, LAZY_RECORDS):
@@ -94,7 +94,7 @@ def iterate_records(
     check_nothing_left(payload, position)
 
 
-_make_record = partial(tuple.__new__, Record)  # Record(...) without its Python __new__
+_make_record = partial(tuple.__new__, Record)  # faster than Record(...), whose __new__ is a Python function
 
 
 def invalid(message: str) -> KafkaError:
@@ -102,7 +102,7 @@ def invalid(message: str) -> KafkaError:
 
 
 def wrapped(number: int) -> int:
-    """A sum of 64-bit integers as Java has it."""
+    """Wrap an integer to 64 signed bits, as Java's addition does on overflow."""
     return (number + 0x8000000000000000 & 0xFFFFFFFFFFFFFFFF) - 0x8000000000000000
 
 
@@ -117,7 +117,7 @@ def _read_bytes(payload: bytes, position: int) -> tuple[bytes | None, int]:
 
 
 def _read_headers(payload: bytes, position: int) -> tuple[Headers, int]:
-    """Header count and headers. Keys are UTF-8; bytes that are not are kept by surrogate escapes."""
+    """Read the header count and the headers. Invalid UTF-8 in header keys is kept as surrogate escapes."""
     count, position = read_varint(payload, position)
     if count < 0:
         raise invalid(f"Found invalid number of record headers {count}")
@@ -136,10 +136,10 @@ def _read_headers(payload: bytes, position: int) -> tuple[Headers, int]:
 
 
 def read_record(payload: bytes, position: int, base_offset: int = 0, base_timestamp: int = 0) -> tuple[Record, int]:
-    """Read the record at `position`: (record, position behind it).
+    """Read the record at `position`. Return the record and its end.
 
-    Raises KafkaError: INVALID_RECORD where it is not well-formed; UNKNOWN_SERVER_ERROR where its length is no varint,
-    an exception that Kafka does not catch.
+    Raises KafkaError: INVALID_RECORD for a malformed record; UNKNOWN_SERVER_ERROR if its length is not a valid varint
+    (an uncaught exception in Kafka).
     """
     try:
         size, start = read_varint(payload, position)
@@ -179,13 +179,13 @@ def _decode_exactly(payload: bytes, count: int, base_offset: int, base_timestamp
 
 
 def check_nothing_left(payload: bytes, position: int) -> None:
-    """Raise KafkaError(INVALID_RECORD) unless the last record ends where the payload does."""
+    """Raise KafkaError(INVALID_RECORD) unless `position`, the end of the last record, is the end of the payload."""
     if position != len(payload):
         raise invalid("Incorrect declared batch size, records still remaining in file")
 
 
 def _usual_headers(payload: bytes, p: int) -> tuple[Headers, int]:
-    """Header count and headers, whose lengths are not negative."""
+    """Read the header count and the headers. Raises Unusual for negative lengths of keys."""
     count, p = read_long(payload, p)
     odd = count
     headers: list[tuple[str, bytes | None]] = []
@@ -213,7 +213,7 @@ def _usual_headers(payload: bytes, p: int) -> tuple[Headers, int]:
 
 
 class _Decoding:
-    """The fast reader: it collects rows, which become records at last."""
+    """The fast decoder. It collects rows, which the caller converts to records."""
 
     __slots__ = ("base_offset", "base_timestamp", "payload", "rows")
 
@@ -222,7 +222,7 @@ class _Decoding:
         self.rows: list[Row] = []
 
     def one_by_one(self, p: int, index: int, until: int) -> int:  # noqa: C901
-        """What would be a function is written out: a call costs as much as the field it reads."""
+        """Decode records individually. The varint code is inlined because a call costs as much as reading a field."""
         payload, base_offset, base_timestamp, add = (
             self.payload,
             self.base_offset,
@@ -332,7 +332,7 @@ def _encode_headers(headers: Headers) -> bytes:
 
 
 def encode_records(records: Iterable[Row], base_offset: int, base_timestamp: int) -> bytes:
-    """The inverse of `decode_records`, as Kafka's DefaultRecord.writeTo has it: one list, joined once."""
+    """Encode records. This is the inverse of `decode_records` (DefaultRecord.writeTo)."""
     pieces: list[bytes] = []
     extend = pieces.extend
     small, bound = SMALL, len(SMALL)

@@ -1,19 +1,20 @@
-"""Snappy as Kafka has it: in the framing of the Java library snappy-java ("xerial").
+"""Kafka's variant of Snappy: the framing of the Java library snappy-java ("xerial").
 
     82 53 4e 41 50 50 59 00   magic: 0x82 "SNAPPY" 0
     00 00 00 01               version
-    00 00 00 01               oldest version that can read it
+    00 00 00 01               minimum version of a compatible reader
     { size (4 bytes, big-endian), that many bytes of raw snappy }*
 
-Readers take raw snappy without framing, too: some clients (old librdkafka, Sarama) send that. Streams may be
-concatenated, header and all. The versions are looked at only there, and up to three bytes too many at the end are none.
+Readers also accept raw snappy without framing, which some clients (old librdkafka, Sarama) send. Streams with their
+headers may be concatenated. As in snappy-java, the version is only checked in the headers of the streams after the
+first, and up to three extra bytes at the end are ignored.
 
-Raw snappy is a varint, the size of the data, and then literals and copies of what is already there:
+Raw snappy is the size of the data as a varint, followed by literals and copies of earlier output:
 
-    xxxxxx00            literal of x + 1 bytes; 60 to 63: x + 1 stands in the next 1 to 4 bytes, less 1
-    oooxxx01 o          copy of x + 4 bytes from o back (11 bits)
-    xxxxxx10 oo         copy of x + 1 bytes from o back (16 bits)
-    xxxxxx11 oooo       copy of x + 1 bytes from o back (32 bits)
+    xxxxxx00            literal of x + 1 bytes; for x = 60 to 63, the next 1 to 4 bytes contain the length minus 1
+    oooxxx01 o          copy of x + 4 bytes at distance o (11 bits)
+    xxxxxx10 oo         copy of x + 1 bytes at distance o (16 bits)
+    xxxxxx11 oooo       copy of x + 1 bytes at distance o (32 bits)
 """
 
 from kafkalet.protocol.wire import Buffer
@@ -24,11 +25,11 @@ from .varint import encode_unsigned
 _MAGIC = b"\x82SNAPPY\0"
 _HEADER = _MAGIC + b"\0\0\0\1\0\0\0\1"
 _BLOCK_BYTES = 32 * 1024
-"""SnappyOutputStream's blocks."""
+"""The block size of SnappyOutputStream."""
 
 
 def compress(data: Buffer) -> bytes:
-    """`data` framed; in literals only, without the package cramjam."""
+    """Compress `data` to a framed stream. Without the package cramjam, it contains only literals."""
     cramjam = cramjam_or_none()
     pieces = [_HEADER]
     for start in range(0, len(data), _BLOCK_BYTES):
@@ -39,7 +40,7 @@ def compress(data: Buffer) -> bytes:
 
 
 def decompress(data: Buffer, limit: int) -> bytes:
-    """Framed or raw. Raises Corrupt or TooLarge."""
+    """Decompress a framed or raw stream. Raises Corrupt or TooLarge."""
     data = bytes(data)
     if len(data) < len(_HEADER) or not data.startswith(_MAGIC):
         return _decompress_raw(data, limit)
@@ -54,7 +55,7 @@ def decompress(data: Buffer, limit: int) -> bytes:
         size = int.from_bytes(data[position : position + 4], "big", signed=True)
         position += 4
         if not 0 <= size <= len(data) - position:
-            raise Corrupt("a block that goes on beyond the end")
+            raise Corrupt("block extends beyond the end of the data")
         piece = _decompress_raw(data[position : position + size], limit)
         limit -= len(piece)
         pieces.append(piece)
@@ -63,13 +64,16 @@ def decompress(data: Buffer, limit: int) -> bytes:
 
 
 def _another_stream(header: bytes) -> bool:
-    """Whether a stream begins here; else what was read before is all (SnappyInputStream.hasNextChunk)."""
+    """Return True if another stream begins here, False at the end of the data (SnappyInputStream.hasNextChunk).
+
+    Raises Corrupt if the header is incomplete or has an invalid version.
+    """
     if len(header) < len(_HEADER):
-        raise Corrupt("a header that is cut off")
+        raise Corrupt("truncated header")
     if not header.startswith(_MAGIC):
         return False
     if int.from_bytes(header[8:12], "big", signed=True) < 1:
-        raise Corrupt("a framing of another version")
+        raise Corrupt("unknown framing version")
     return True
 
 
@@ -92,16 +96,16 @@ def _announced_size(data: bytes) -> tuple[int, int]:
         size |= (data[index] & 127) << 7 * index
         if data[index] < 128:
             return size, index + 1
-    raise Corrupt("no size at the start")
+    raise Corrupt("size is missing or invalid")
 
 
 def _literal(block: bytes) -> bytes:
-    """Raw snappy of 1 byte to 64 KiB, not compressed."""
+    """Encode a block of 1 byte to 64 KiB as raw snappy with a single literal."""
     return encode_unsigned(len(block)) + b"\xf4" + (len(block) - 1).to_bytes(2, "little") + block
 
 
 def _copy_out(data: bytes, position: int, size: int) -> bytes:
-    """The literals and copies from `position` on, which have to give `size` bytes."""
+    """Decode the literals and copies from `position`, which have to produce `size` bytes."""
     out = bytearray()
     end = len(data)
     while position < end:
@@ -115,7 +119,7 @@ def _copy_out(data: bytes, position: int, size: int) -> bytes:
                 length = int.from_bytes(data[position : position + length_bytes], "little") + 1
                 position += length_bytes
             if length > end - position:
-                raise Corrupt("a literal that goes on beyond the end")
+                raise Corrupt("literal extends beyond the end of the data")
             out += data[position : position + length]
             position += length
             continue
@@ -130,13 +134,13 @@ def _copy_out(data: bytes, position: int, size: int) -> bytes:
             position += distance_bytes
         start = len(out) - distance
         if start < 0 or distance == 0 or position > end:
-            raise Corrupt("a copy of what is not there")
+            raise Corrupt("copy is out of range")
         if distance >= length:
             out += out[start : start + length]
-        else:  # what is copied grows while it is
+        else:  # the copy overlaps its own output
             out += (out[start:] * (length // distance + 1))[:length]
         if len(out) > size:
             break
     if len(out) != size:
-        raise Corrupt(f"it announces {size} bytes and holds others")
+        raise Corrupt(f"size of the content is not {size} bytes as announced")
     return bytes(out)

@@ -1,21 +1,21 @@
-"""Compressed streams: how every codec says that one is bad, and the package that reads and writes them natively.
+"""Exceptions shared by the codecs, and access to the native library.
 
-`codecs.py` makes of both exceptions what the client gets to see.
+`codecs.py` converts the exceptions to the errors that clients receive.
 """
 
 from types import ModuleType
 
 
 class Corrupt(Exception):
-    """The bytes are no stream of the codec."""
+    """The compressed data is invalid."""
 
 
 class TooLarge(Exception):
-    """The stream holds more than it may."""
+    """The decompressed data exceeds the limit."""
 
 
 def cramjam_or_none() -> ModuleType | None:
-    """The package of the extra `codecs`, if it is installed."""
+    """Return the module `cramjam` of the extra `codecs`, or None if it is not installed."""
     try:
         import cramjam
     except ImportError:

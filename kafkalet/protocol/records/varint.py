@@ -1,17 +1,17 @@
-"""Zig-zag varints, as the records of format 2 have them.
+"""The zig-zag varints of records of format 2.
 
-An integer n is mapped to n * 2 (n >= 0) or -n * 2 - 1 (n < 0), and that is written seven bits a byte, the lowest
-first; the high bit of a byte says that another one follows. A varint carries 32 bits in at most five bytes, a
-varlong 64 bits in at most ten. What is longer is refused; what is shorter than it claims raises IndexError.
+An integer n is mapped to n * 2 (n >= 0) or -n * 2 - 1 (n < 0), and written in groups of seven bits, lowest first. The
+high bit of a byte is set if another byte follows. A varint has 32 bits and at most five bytes, a varlong 64 bits and
+at most ten. Longer ones raise VarintTooLong, incomplete ones IndexError.
 
-`record.py` has the one- and two-byte cases inlined and comes here for the others.
+`record.py` has inline code for varints of one and two bytes and uses this module for longer ones.
 """
 
 from kafkalet.protocol.wire import Buffer
 
 
 def encode_unsigned(number: int) -> bytes:
-    """`number` (>= 0) seven bits a byte, without zig-zag."""
+    """Encode a non-negative number as a varint without zig-zag."""
     out = bytearray()
     while number > 127:
         out.append(number & 127 | 128)
@@ -21,13 +21,16 @@ def encode_unsigned(number: int) -> bytes:
 
 
 LOW = bytes(range(128, 256, 2)) * 128
-"""The first bytes of the encodings of 64, 65, ... (and of 0 to 63, as two bytes): seven bits, and "goes on"."""
+"""The first bytes of the two-byte encodings of 0, 1, 2, ...: the low seven bits and the continuation bit."""
 HIGH = b"".join(bytes((high,)) * 64 for high in range(128))
-"""Their second bytes."""
+"""The second bytes of these encodings."""
 
 
 def _small() -> list[bytes]:
-    """Cut out of one piece: eight thousand calls of `encode_unsigned` would show in the start-up time."""
+    """Return the encodings of 0 to 8191.
+
+    They are sliced from one bytes object, because 8,000 calls of `encode_unsigned` would slow down the start.
+    """
     pairs = bytearray(2 * len(LOW))
     pairs[::2], pairs[1::2] = LOW, HIGH
     pieces = bytes(pairs)
@@ -35,11 +38,11 @@ def _small() -> list[bytes]:
 
 
 SMALL = _small()
-"""The encodings of 0 to 8191: those of one and two bytes."""
+"""The encodings of 0 to 8191, which have one or two bytes."""
 
 
 def encode(number: int) -> bytes:
-    """`number`, which fits in 64 signed bits, as a varint (or varlong: they look the same)."""
+    """Encode a signed 64-bit number as a varint or varlong (the encodings are the same)."""
     if 0 <= number < 8192:
         return SMALL[number]
     unsigned = number << 1 if number >= 0 else ~number << 1 | 1
@@ -49,14 +52,14 @@ def encode(number: int) -> bytes:
 
 
 class VarintTooLong(ValueError):
-    """More bytes than the integer can have; Kafka's IllegalArgumentException of ByteUtils."""
+    """The varint has too many bytes (an IllegalArgumentException of Kafka's ByteUtils)."""
 
 
 def read_varint(buffer: Buffer, position: int) -> tuple[int, int]:
-    """A 32-bit varint: (number, position behind it).
+    """Read a 32-bit varint. Return the number and its end.
 
-    Bits beyond the 32nd are dropped, as ByteUtils.readVarint does. Raises VarintTooLong when the fifth byte
-    promises a sixth, IndexError at the end of the buffer.
+    Bits beyond the 32nd are dropped, as in ByteUtils.readVarint. Raises VarintTooLong if the fifth byte has the
+    continuation bit, and IndexError at the end of the buffer.
     """
     value = shift = 0
     while True:
@@ -73,7 +76,7 @@ def read_varint(buffer: Buffer, position: int) -> tuple[int, int]:
 
 
 def read_varlong(buffer: Buffer, position: int) -> tuple[int, int]:
-    """A 64-bit varlong: (number, position behind it). Raises as `read_varint`, for an eleventh byte."""
+    """Read a 64-bit varlong. Return the number and its end. Raises like `read_varint`, after ten bytes."""
     value = shift = 0
     while True:
         byte = buffer[position]

@@ -1,10 +1,10 @@
-"""A walk over the records of a batch that a producer sent: are they well-formed, and what does the broker need to know?
+"""Validates the records of a produced batch without decoding them, and collects what the broker needs to know.
 
-The rules are those of `record.py`; nothing is decoded. Inside a compressed batch Kafka skips fields without looking at
-the length of their record (DefaultRecord.readPartiallyFrom): there `lengths_count` is false, and a wrong one no error.
+The rules are those of `record.py`. For a compressed batch, Kafka skips the fields of a record without checking its
+length (DefaultRecord.readPartiallyFrom); `lengths_count=False` selects this behaviour.
 
-As in `record.py`, the fast reader goes over runs and usual records; whenever it is in doubt, or an answer needs more
-than it collects, the exact one starts again from the first record.
+As in `record.py`, there is a fast reader for common records and runs. If it cannot process a record, or if the result
+needs more details than it collects, the exact reader starts over from the first record.
 """
 
 from typing import NamedTuple
@@ -17,18 +17,18 @@ from .varint import VarintTooLong, read_varint, read_varlong
 
 
 class Walked(NamedTuple):
-    """What a walk over the records of a batch found. Indexes count from 0, the batch's first record."""
+    """The result of `walk_records`. The first record of the batch has index 0."""
 
     max_timestamp: int
-    """-1 without a record, or if no timestamp is above -1."""
+    """The largest timestamp, or -1 if there are no records or no timestamp is above -1."""
     index_of_max_timestamp: int
-    """The first record that has it; -1 if max_timestamp is -1."""
+    """The index of the first record with the max timestamp, or -1 if max_timestamp is -1."""
     offsets_in_order: bool
-    """Are the offset deltas 0, 1, 2, ...?"""
+    """True if the offset deltas are 0, 1, 2, ..."""
     null_keys: list[int]
-    """Records without a key, if asked for."""
+    """The indexes of the records without a key, if `report_null_keys` is set."""
     bad_timestamps: list[tuple[int, int, int]]
-    """(index, offset delta, timestamp) of records earlier than `earliest` or later than `latest`; -1 is never bad."""
+    """(index, offset delta, timestamp) of all records before `earliest` or after `latest`, except for timestamp -1."""
 
 
 def walk_records(
@@ -44,10 +44,10 @@ def walk_records(
     latest: int | None = None,
     lengths_count: bool = True,
 ) -> Walked:
-    """Check that `count` records are well-formed and fill `buffer[start:end]`.
+    """Check that `buffer[start:end]` consists of `count` well-formed records, and return what was found.
 
-    `append_time`, if given, is the timestamp of all records (a batch with LogAppendTime). bytes and bytearray are
-    walked where they are, a memoryview is copied. Raises KafkaError as `read_record` does.
+    `append_time`, if given, is the timestamp of all records (LogAppendTime). A memoryview is copied first, bytes and
+    bytearray are not. Raises KafkaError as `read_record` does.
     """
     if isinstance(buffer, memoryview):
         buffer, start, end = bytes(buffer[start:end]), 0, end - start
@@ -71,7 +71,7 @@ def walk_records(
 
 
 def _usual_headers(buffer: bytes | bytearray, p: int) -> int:
-    """The position behind header count and headers, whose lengths are not negative."""
+    """Skip the header count and the headers, and return their end. Raises Unusual for negative lengths of keys."""
     count, p = read_long(buffer, p)
     odd = count
     for _ in range(count >> 1):
@@ -93,18 +93,21 @@ def _usual_headers(buffer: bytes | bytearray, p: int) -> int:
 
 
 class _Walking:
-    """The reader that keeps the largest timestamp and flags. Timestamps are zig-zag deltas: even ones are positive."""
+    """The fast reader. It keeps the largest timestamp and a few flags.
+
+    Timestamps are deltas in zig-zag encoding: even numbers are positive or zero.
+    """
 
     __slots__ = ("buffer", "has_null_key", "index_of_largest", "largest", "seen")
 
     def __init__(self, buffer: bytes | bytearray) -> None:
         self.buffer = buffer
         self.largest = self.index_of_largest = -1
-        self.seen = 0  # all timestamps or-ed: is one negative?
+        self.seen = 0  # bitwise or of all timestamps: odd if one is negative
         self.has_null_key = False
 
     def one_by_one(self, p: int, index: int, until: int) -> int:  # noqa: C901
-        """What would be a function is written out: a call costs as much as the field it reads."""
+        """Validate records individually. The varint code is inlined because a call costs as much as reading a field."""
         buffer, largest, seen = self.buffer, self.largest, self.seen
         for offset in range(2 * index, 2 * until, 2):
             size = buffer[p]
@@ -191,7 +194,7 @@ class _Walking:
         earliest: int | None,
         latest: int | None,
     ) -> Walked:
-        """Raises Unusual when there may be more to report than is known here."""
+        """Return the result. Raises Unusual if it needs details that this reader does not collect."""
         largest, smallest = base_timestamp + (self.largest >> 1), base_timestamp
         index = self.index_of_largest
         if append_time is not None:
@@ -209,9 +212,10 @@ class _Walking:
 
 
 def _skip_record(payload: bytes, position: int) -> tuple[int, int, bool, int]:
-    """Read a record inside a compressed batch: (timestamp delta, offset delta, has a key, position behind it).
+    """Read a record of a compressed batch, ignoring its length.
 
-    Its length is read and forgotten. Raises KafkaError(INVALID_RECORD).
+    Return the timestamp delta, the offset delta, whether the record has a key, and its end. Raises
+    KafkaError(INVALID_RECORD).
     """
     try:
         _, position = read_varint(payload, position)
@@ -237,7 +241,7 @@ def _skip_record(payload: bytes, position: int) -> tuple[int, int, bool, int]:
 
 
 def _read_record(payload: bytes, position: int) -> tuple[int, int, bool, int]:
-    """As `_skip_record`, but the record's length counts."""
+    """Read a record like `_skip_record`, but check its length."""
     record, end = read_record(payload, position)
     return record.timestamp, record.offset, record.key is not None, end
 
@@ -253,7 +257,7 @@ def _walk_exactly(
     latest: int | None,
     lengths_count: bool,
 ) -> Walked:
-    """The same as the fast reader, slowly and in all cases."""
+    """Return the result for any records. This is slower than `_Walking`."""
     read = _read_record if lengths_count else _skip_record
     position = 0
     max_timestamp = index_of_max_timestamp = -1

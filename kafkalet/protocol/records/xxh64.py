@@ -1,6 +1,7 @@
-"""The checksum XXH64 with seed 0, whose low half ends a frame of zstd that has one.
+"""The XXH64 checksum with seed 0. The optional checksum of a zstd frame is its low half.
 
-Four lanes take 8 bytes each in turn, as long as there are 32; then they are mixed, and the rest comes by 8, 4 and 1.
+Stripes of 32 bytes are processed in four lanes of 8 bytes each. The lanes are then merged, and the remaining bytes are
+added in units of 8, 4 and 1 bytes.
 """
 
 from struct import Struct
@@ -20,7 +21,7 @@ def _round(lane: int, word: int) -> int:
 
 
 def xxh64(data: bytes) -> int:
-    """The whole checksum, 64 bits."""
+    """Return the 64-bit checksum."""
     position = len(data) & ~31
     digest = _long_part(data[:position]) if position else _P5
     digest = digest + len(data) & _MASK
@@ -40,7 +41,7 @@ def xxh64(data: bytes) -> int:
 
 
 def _long_part(data: bytes) -> int:
-    """What whole stripes of 32 bytes come to. The rounds stand here in full, for this is where the time goes."""
+    """Return the digest of complete stripes of 32 bytes. The rounds are inlined because this loop is the hot path."""
     one, two, three, four = _P1 + _P2 & _MASK, _P2, 0, -_P1 & _MASK
     for a, b, c, d in _STRIPES.iter_unpack(data):
         one = one + a * _P2 & _MASK

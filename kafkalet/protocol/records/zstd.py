@@ -1,15 +1,15 @@
-"""Zstandard (KIP-110, RFC 8878): a library does the work, here is the bound on it.
+"""Zstandard (KIP-110, RFC 8878): calls a library, and limits the size of the decompressed data.
 
-The library is the package cramjam, else the one that Python has from 3.14 on, else our own: `zstd_frames.py`.
+The library is the package cramjam if it is installed, otherwise Python's own (since 3.14), otherwise `zstd_frames.py`.
 
-    28 b5 2f fd     begins a frame; 5x 2a 4d 18 one that readers skip, its size (4 bytes, little-endian) follows
-    descriptor      bits 0-1 size of the dictionary's id, 2 has a checksum, 5 single segment, 6-7 of the content size
-    [window] [id of a dictionary] [content size]
-    blocks          header (3 bytes, little-endian): last?, kind (raw, one byte repeated, compressed), size; the data
+    28 b5 2f fd     start of a frame; 5x 2a 4d 18 and a size (4 bytes, little-endian) start a skippable frame
+    descriptor      bits 0-1 size of the dictionary id, 2 checksum, 5 single segment, 6-7 size of the content size
+    [window] [dictionary id] [content size]
+    blocks          header (3 bytes, little-endian): last block?, type (raw, RLE, compressed), size; then the data
     [checksum]      4 bytes
 
-Java writes frames that do not tell their content's size, but a block never holds more than 128 KiB. Behind the first
-frame a reader of Kafka's takes a frame that is cut off for the end.
+Java writes frames without the content size, but a block contains at most 128 KiB. After the first frame, Kafka treats
+an incomplete frame as the end of the data.
 """
 
 import sys
@@ -22,14 +22,14 @@ from .streams import Corrupt, TooLarge, cramjam_or_none
 
 _FRAME = b"\x28\xb5\x2f\xfd"
 _SKIPPED = b"\x2a\x4d\x18"
-"""The magic of a frame to skip, but for its first byte, which is any from 50 to 5f."""
+"""The magic of a skippable frame without its first byte, which is 50 to 5f."""
 _BLOCK_BYTES = 128 * 1024
 _COMPRESSED, _REPEATED = 2, 1
 DEFAULT_LEVEL = 3
 
 
 def compress(data: Buffer, level: int | None = None) -> bytes:
-    """`data` as a frame; it saves no space without any of the libraries, but for one byte that is repeated."""
+    """Compress `data` to a frame. Without a library, only repetitions of a single byte are compressed."""
     level = DEFAULT_LEVEL if level is None else level
     if cramjam := cramjam_or_none():
         return bytes(cramjam.zstd.compress(bytes(data), level=level))
@@ -41,7 +41,7 @@ def compress(data: Buffer, level: int | None = None) -> bytes:
 
 
 def decompress(data: Buffer, limit: int) -> bytes:
-    """The content of all frames together. Raises Corrupt or TooLarge."""
+    """Return the concatenated content of all frames. Raises Corrupt or TooLarge."""
     data = bytes(data)
     ends, bound = _measure(data)
     end = ends[-1]
@@ -55,12 +55,12 @@ def decompress(data: Buffer, limit: int) -> bytes:
 
 
 def most_bytes(data: bytes) -> int:
-    """Return how many bytes the frames of `data` hold at most, by their headers. Raises Corrupt."""
+    """Return an upper bound for the content size of all frames, computed from the block headers. Raises Corrupt."""
     return _measure(data)[1]
 
 
 def library_or_none() -> ModuleType | None:
-    """The module of the standard library, from Python 3.14 on, where it was built with it."""
+    """Return the module of the standard library (since Python 3.14), or None if it is not available."""
     if sys.version_info >= (3, 14):
         try:
             from compression import zstd
@@ -71,7 +71,7 @@ def library_or_none() -> ModuleType | None:
 
 
 def _decompress_by_cramjam(cramjam: ModuleType, data: bytes, limit: int, bound: int) -> bytes:
-    """How much a block holds comes to light only when it is decompressed, so larger and larger buffers are tried."""
+    """Decompress with cramjam into increasingly larger buffers, because the content size is not known in advance."""
     if not data:
         return b""
     most = min(bound, limit)
@@ -91,7 +91,7 @@ def _decompress_by_cramjam(cramjam: ModuleType, data: bytes, limit: int, bound: 
 
 
 def _decompress_by_library(library: ModuleType, data: bytes, ends: list[int], limit: int) -> bytes:
-    """Each frame is cut out first: a decompressor copies all that follows the frame it was given."""
+    """Decompress frame by frame with the standard library, whose decompressor copies all data after a frame."""
     pieces: list[bytes] = []
     for start, end in pairwise(ends):
         frame = library.ZstdDecompressor()
@@ -103,26 +103,26 @@ def _decompress_by_library(library: ModuleType, data: bytes, ends: list[int], li
         if limit < 0:
             raise TooLarge
         if not frame.eof or frame.unused_data:
-            raise Corrupt("a frame that ends elsewhere than its blocks")
+            raise Corrupt("frame does not end after its last block")
         pieces.append(piece)
     return b"".join(pieces)
 
 
 def _measure(data: bytes) -> tuple[list[int], int]:
-    """(0 and where each complete frame ends, how many bytes the frames hold at most)."""
+    """Return 0 and the ends of all complete frames in a list, and an upper bound for their content size."""
     ends = [0]
     bound = 0
     while (end := ends[-1]) < len(data):
         magic = data[end : end + 4]
         if not (_FRAME.startswith(magic) or (magic[0] >> 4 == 5 and _SKIPPED.startswith(magic[1:]))):
-            raise Corrupt("no frame where one should begin")
+            raise Corrupt("not a zstd frame")
         try:
             frame_end, most = _measure_frame(data, end)
         except IndexError:
             frame_end, most = len(data) + 1, 0
         if frame_end > len(data):
             if end == 0:
-                raise Corrupt("it ends too early")
+                raise Corrupt("unexpected end of data")
             break
         ends.append(frame_end)
         bound += most
@@ -130,7 +130,10 @@ def _measure(data: bytes) -> tuple[list[int], int]:
 
 
 def _measure_frame(data: bytes, position: int) -> tuple[int, int]:
-    """(where the frame at `position` ends, how many bytes it holds at most). May raise IndexError if it is cut off."""
+    """Return the end of the frame at `position` and an upper bound for its content size.
+
+    Raises IndexError, or returns an end beyond the data, if the frame is incomplete.
+    """
     if data[position] != _FRAME[0]:
         return position + 8 + int.from_bytes((data[position + 4 : position + 8] + bytes(4))[:4], "little"), 0
     descriptor = data[position + 4]

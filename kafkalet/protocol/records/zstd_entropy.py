@@ -1,23 +1,25 @@
-"""The two entropy codes of zstd: finite states (FSE) for numbers, prefix codes (Huffman) for literals. RFC 8878, 4.
+"""The entropy codes of zstd: Finite State Entropy (FSE) and Huffman codes (RFC 8878, section 4).
 
-Streams of both are read from their last bit to their first: the highest bit that is set is not part of the stream and
-only shows where it ends.
+Streams of both are read backwards, from the last bit to the first. The highest set bit marks the end and is not part
+of the stream.
 
-Finite states: a table of 2^accuracy cells. A cell gives a symbol, and the next cell: `base` plus the next `bits` bits
-of the stream. How often symbols come is told before, in bits from the lowest on: the accuracy less 5 in 4 bits, then
-for each symbol one more than its share of the cells, in as few bits as what is left to give away needs. A share of -1
-is one cell that leads anywhere. Behind a share of 0 two bits tell how many more such follow, after a 3 two more bits.
+FSE uses a table of 2^accuracy cells. A cell has a symbol, and determines the next cell: `base` plus the next `bits`
+bits of the stream. The table is described by a distribution, whose bits are read forwards: the accuracy minus 5 in 4
+bits, then the share of each symbol (its number of cells) plus 1, in as few bits as the number of remaining cells
+allows. A share of -1 means a single cell that may lead to any cell. A share of 0 is followed by two bits with the
+number of further zero shares; if this number is 3, two more bits follow.
 
-    cells       shares of -1 take the last cells; the others go round the table in steps, in the order of the symbols
-    next cells  the n cells of a symbol part all cells between them, its later cells taking the smaller parts
+    cells       symbols with share -1 take the last cells; the others are spread over the table with a fixed step, in
+                symbol order
+    next cells  the n cells of a symbol divide all cells among themselves; later cells get the smaller ranges
 
-Prefix codes: for each byte, up to the last but one that occurs, a weight: 0 if it does not occur, else the code has
-depth + 1 - weight bits. The last weight is what fills the sum of all 2^(weight - 1) up to a power of two, 2^depth.
-Codes are given from the lightest to the heaviest, so that a table with an entry for every `depth` bits is the bytes in
-that order, each of them 2^(weight - 1) times.
+A Huffman code is described by the weights of all bytes except the last byte that occurs. A byte of weight 0 does not
+occur; otherwise its code has depth + 1 - weight bits. The weight of the last byte is implied: it completes the sum of
+all 2^(weight - 1) to a power of two, 2^depth. Codes are assigned in order of increasing weight. A lookup table with
+one entry for each value of `depth` bits therefore contains the bytes in this order, each of them 2^(weight - 1) times.
 
-    n < 128     n bytes follow: a distribution and a stream of weights by two states that take turns
-    n >= 128    n - 127 weights of 4 bits follow
+    n < 128     n bytes follow: an FSE distribution, and a stream of weights with two alternating states
+    n >= 128    n - 127 weights of 4 bits each follow
 """
 
 from collections import Counter
@@ -29,29 +31,29 @@ from typing import TypeAlias
 from .streams import Corrupt
 
 _DEPTH_BITS = 11
-"""The longest prefix code."""
+"""The maximum length of a Huffman code, in bits."""
 _WEIGHTS_ACCURACY = 6
 _MOST_WEIGHTS = 255
 _BYTES = [bytes((byte,)) for byte in range(256)]
 _WINDOW_BYTES = 48
-"""A stream is read in windows of so many bytes: shifting a number costs time in proportion to its length."""
+"""Streams are read in windows of this size, because the time to shift an integer is proportional to its length."""
 
 
 Cell: TypeAlias = tuple[int, int, int]
-"""A cell of a table of finite states: symbol, how many bits lead to the next cell, base of the next cell."""
+"""A cell of an FSE table: symbol, number of bits for the next cell, base of the next cell."""
 
 
 def distribution(data: bytes, most_accuracy: int, most_symbol: int) -> tuple[list[int], int, int]:
-    """What is told at the start of `data`: (share of each symbol, accuracy, how many bytes that took)."""
-    number = int.from_bytes(data[:128], "little")  # 53 symbols, the most, take less than that
+    """Read the FSE distribution at the start of `data`. Return the share of each symbol, the accuracy and the size."""
+    number = int.from_bytes(data[:128], "little")  # enough for the maximum of 53 symbols
     accuracy = (number & 15) + 5
     if accuracy > most_accuracy:
-        raise Corrupt(f"a table of 2^{accuracy} states")
+        raise Corrupt(f"FSE table of 2^{accuracy} cells exceeds the maximum of 2^{most_accuracy}")
     at, left = 4, 1 << accuracy
     shares: list[int] = []
     while left > 0:
         width = (left + 1).bit_length()
-        short = (1 << width) - 2 - left  # so many values take a bit less than the others
+        short = (1 << width) - 2 - left  # the number of values that take one bit less than the others
         value = number >> at & (1 << width - 1) - 1
         at += width - 1
         if value >= short:
@@ -69,18 +71,18 @@ def distribution(data: bytes, most_accuracy: int, most_symbol: int) -> tuple[lis
             if len(shares) > most_symbol + 1:
                 break
         if len(shares) > most_symbol + 1:
-            raise Corrupt("a table of too many symbols")
+            raise Corrupt("FSE table has too many symbols")
     size = at + 7 >> 3
     if size > len(data):
-        raise Corrupt("a table that is cut off")
+        raise Corrupt("truncated FSE table")
     return shares, accuracy, size
 
 
 class Cells(dict[int, Cell]):
-    """The table of 2^accuracy cells in which each symbol has its share.
+    """An FSE table of 2^accuracy cells.
 
-    A cell is computed when it is first read: two bytes can describe 512 cells, and a block can describe three tables
-    to read a single sequence. The work of a block stays in proportion to its bytes and its content that way.
+    Cells are computed when they are first read: two bytes can describe 512 cells, and a block can describe three
+    tables for a single sequence. This keeps the work for a block proportional to its size and to its content.
     """
 
     __slots__ = ("_accuracy", "_parts", "_symbols")
@@ -100,10 +102,11 @@ class Cells(dict[int, Cell]):
 
 
 def _spread(shares: list[int], size: int) -> bytes:
-    """The symbols of the `size` cells.
+    """Return the symbols of the `size` cells.
 
-    Symbols with a share are dealt to the cells in turn, with a fixed step from cell to cell. Rare symbols (share -1)
-    own the last cells, which the deal passes over; here each rare symbol is inserted at the turn of its cell.
+    Symbols with a positive share are assigned to cells in symbol order, with a fixed step from cell to cell. Rare
+    symbols (share -1) have the last cells, which the assignment skips; here each rare symbol is inserted at the turn of
+    its cell.
     """
     by_turn = bytearray().join([bytes((symbol,)) * share for symbol, share in enumerate(shares) if share > 0])
     rare = [symbol for symbol, share in enumerate(shares) if share < 0]
@@ -114,42 +117,42 @@ def _spread(shares: list[int], size: int) -> bytes:
 
 
 def _inverse_step(size: int) -> int:
-    """The cell at index i is reached in turn i * this number, modulo `size`."""
+    """Return the inverse of the step: cell i is assigned in turn i * inverse, modulo `size`."""
     return pow((size >> 1) + (size >> 3) + 3, -1, size)
 
 
 @cache
 def _by_cell(size: int) -> "itemgetter[tuple[int, ...]]":
-    """Reorders `size` symbols from the order of the turns to the order of the cells."""
+    """Return a function that reorders `size` symbols from turn order to cell order."""
     turns = _inverse_step(size)
     return itemgetter(*(place * turns % size for place in range(size)))
 
 
 def stream_bits(stream: bytes) -> int:
-    """How many bits a stream has."""
+    """Return the number of bits in a stream, without the end mark. Raises Corrupt if it has no end mark."""
     if not stream or not stream[-1]:
-        raise Corrupt("a stream without an end")
+        raise Corrupt("stream has no end mark")
     return 8 * len(stream) - 9 + stream[-1].bit_length()
 
 
 class PrefixCode:
-    """Codes of bytes, as a table by the next `depth` bits: of the text that begins there and of its length in bits.
+    """A Huffman code. Lookup tables map the next `depth` bits to the decoded text and to the number of bits consumed.
 
-    There are two tables: of single bytes, and of as many bytes as have their codes within these bits.
+    There are two pairs of tables: one decodes a single byte per lookup, the other may decode two.
     """
 
     __slots__ = ("bits", "depth", "long_bits", "long_texts", "texts")
 
     def __init__(self, weights: list[int]) -> None:
-        """`weights` of all bytes but the last that occurs. Raises Corrupt if they leave no weight for it."""
+        """Build the tables from the weights of all bytes except the last. Raises Corrupt if the weights are invalid."""
         total = sum(count * (1 << weight >> 1) for weight, count in Counter(weights).items())
         self.depth = total.bit_length()
         missing = (1 << self.depth) - total
         if not 0 < self.depth <= _DEPTH_BITS or missing & missing - 1:
-            raise Corrupt("weights that make no prefix code")
+            raise Corrupt("invalid Huffman weights")
         weights = [*weights, missing.bit_length()]
         if weights.count(1) < 2:
-            raise Corrupt("a prefix code that could be shorter")
+            raise Corrupt("Huffman code is longer than necessary")
         self.texts: list[bytes] = []
         self.bits: list[int] = []
         for byte in sorted(compress(range(len(weights)), weights), key=weights.__getitem__):
@@ -159,7 +162,7 @@ class PrefixCode:
         self.long_texts, self.long_bits = self.texts, self.bits
 
     def lengthen(self) -> None:
-        """Let the table give more than one byte at once; that pays for some thousand literals."""
+        """Extend the long tables to decode up to two bytes per lookup. This pays off for several thousand literals."""
         if self.long_texts is not self.texts:
             return
         depth, mask, texts, bits = self.depth, (1 << self.depth) - 1, self.texts, self.bits
@@ -170,7 +173,7 @@ class PrefixCode:
         self.long_bits = [bit + bits[then] if fit else bit for bit, (then, fit) in zip(bits, steps, strict=True)]
 
     def read(self, stream: bytes, size: int) -> bytes:
-        """The `size` bytes that a stream holds; all of its bits have to be theirs."""
+        """Decode a stream. Raises Corrupt unless it consists of exactly `size` bytes."""
         left = stream_bits(stream)
         depth, mask = self.depth, (1 << self.depth) - 1
         texts, lengths = self.long_texts, self.long_bits
@@ -194,19 +197,19 @@ class PrefixCode:
             rest <<= self.bits[index]
         content = b"".join(pieces)
         if left or len(content) != size:
-            raise Corrupt("a stream of more or fewer literals")
+            raise Corrupt("wrong number of literals in a stream")
         return content
 
 
 def prefix_code(data: bytes) -> tuple[PrefixCode, int]:
-    """The code that is described at the start of `data`, and how many bytes that took."""
+    """Read a Huffman code at the start of `data`. Return the code and the size of its description."""
     if not data:
-        raise Corrupt("no prefix code")
+        raise Corrupt("missing Huffman code")
     kind = data[0]
     size = 1 + (kind if kind < 128 else kind - 126 >> 1)
     described = data[1:size]
     if len(described) != size - 1:
-        raise Corrupt("a prefix code that is cut off")
+        raise Corrupt("truncated Huffman code")
     if kind < 128:
         return PrefixCode(_read_weights(described)), size
     weights = [weight for byte in described for weight in (byte >> 4, byte & 15)]
@@ -214,12 +217,15 @@ def prefix_code(data: bytes) -> tuple[PrefixCode, int]:
 
 
 def _read_weights(data: bytes) -> list[int]:
-    """Two states take turns until one would need more bits than are left; then the other has the last word."""
+    """Decode FSE-compressed weights.
+
+    Two states alternate until one of them needs more bits than are left. The last weight is that of the other state.
+    """
     shares, accuracy, size = distribution(data, _WEIGHTS_ACCURACY, _MOST_WEIGHTS)
     table = Cells(shares, accuracy)
     left = stream_bits(data[size:]) - 2 * accuracy
     if left < 0:
-        raise Corrupt("weights that are cut off")
+        raise Corrupt("truncated Huffman weights")
     number = int.from_bytes(data[size:], "little")
     mask = (1 << accuracy) - 1
     state, other = number >> left + accuracy & mask, number >> left & mask
@@ -235,4 +241,4 @@ def _read_weights(data: bytes) -> list[int]:
                 weights.append(table[state][0])
                 return weights
             other += number >> left & (1 << bits) - 1
-    raise Corrupt("too many weights")
+    raise Corrupt("too many Huffman weights")

@@ -1,19 +1,20 @@
-"""Zstandard in Python, for where no library is: a reader of all frames that need no dictionary, a writer of plain ones.
+"""Zstandard in pure Python, used without a native library.
 
-The picture of a frame is in `zstd.py`; RFC 8878 describes it all. A block that is compressed holds literals, then
-sequences (`zstd_sequences.py`), which say how literals and copies of what is already there follow each other. What
-literals are left at the end, end the block.
+It decompresses all frames that need no dictionary, at some 10 MB/s, and writes frames without compressed blocks.
+`zstd.py` shows the layout of a frame, and RFC 8878 specifies the format. A compressed block has a literals section and
+a sequences section (`zstd_sequences.py`). The sequences interleave literals with copies of earlier output, and the
+remaining literals end the block.
 
-    literals    kind (2 bits), how sizes are told (1 or 2 bits), size of the content; of kinds 2 and 3 also size as
-                stored: 1 to 5 bytes, little-endian
-    0           the literals as they are
-    1           one byte, which they all are
-    2           a prefix code (`zstd_entropy.py`); one stream, or 4 streams behind the sizes of the first three
-    3           the same with the prefix code of the block before
+    literals    header of 1 to 5 bytes, little-endian: type (2 bits), size format (1 or 2 bits), content size, and for
+                types 2 and 3 the compressed size
+    type 0      the literals, uncompressed
+    type 1      a single byte, which is repeated
+    type 2      a Huffman code (`zstd_entropy.py`), then one stream, or the sizes of three streams and four streams
+    type 3      the same with the Huffman code of the previous compressed literals
 
-Tables and the last three distances go from block to block; a frame begins anew. A block holds no more than the window,
-and never more than 128 KiB. The window bounds what a reader has to keep; this one keeps all, and does not mind copies
-from beyond. It reads some ten MB/s.
+Tables and the last three distances are kept from block to block, and are reset at the start of a frame. A block
+contains at most as many bytes as the window, and at most 128 KiB. The window limits the distance of copies so that a
+decompressor can discard older output. This one keeps all output and does not check the limit.
 """
 
 from collections.abc import Iterator
@@ -29,13 +30,13 @@ _MAGIC = b"\x28\xb5\x2f\xfd"
 _PLAIN = _MAGIC + b"\x80\x38"  # content size in 4 bytes, a window of 128 KiB
 _BLOCK_BYTES = 128 * 1024
 _MOST_WINDOW_BYTES = (128 << 20) + 1
-"""Readers refuse larger windows unless they are told not to."""
+"""The default maximum window size of the reference implementation."""
 _RAW, _REPEATED, _COMPRESSED = 0, 1, 2
 _LENGTHEN_BYTES = 8192
 
 
 def compress(data: Buffer) -> bytes:
-    """`data` as a frame whose blocks are raw, or one byte repeated."""
+    """Encode `data` as a frame of raw and RLE blocks."""
     pieces = [_PLAIN, len(data).to_bytes(4, "little")]
     for start in range(0, len(data) or 1, _BLOCK_BYTES):
         block = bytes(data[start : start + _BLOCK_BYTES])
@@ -49,7 +50,10 @@ def compress(data: Buffer) -> bytes:
 
 
 def decompress(data: bytes, limit: int) -> bytes:
-    """The content of all frames together. Raises Corrupt or TooLarge; holds no more than a block beyond `limit`."""
+    """Return the concatenated content of all frames. Raises Corrupt or TooLarge.
+
+    At most one block beyond `limit` is held in memory.
+    """
     content = bytearray()
     position = 0
     while position < len(data):
@@ -58,23 +62,23 @@ def decompress(data: bytes, limit: int) -> bytes:
         elif data.startswith(_MAGIC, position):
             position = _Frame(data, position + 4, content).read(limit)
         else:
-            raise Corrupt("no frame where one should begin")
+            raise Corrupt("not a zstd frame")
     if position > len(data):
-        raise Corrupt("a frame that is cut off")
+        raise Corrupt("truncated frame")
     return bytes(content)
 
 
 def _number(data: bytes, position: int, size: int) -> int:
     if position + size > len(data):
-        raise Corrupt("it ends too early")
+        raise Corrupt("unexpected end of data")
     return int.from_bytes(data[position : position + size], "little")
 
 
 class _Frame:
-    """A frame on its way to the end of `content`."""
+    """A frame that is decompressed and appended to `content`."""
 
     def __init__(self, data: bytes, position: int, content: bytearray) -> None:
-        """`position` is behind the magic."""
+        """Read the frame header, which begins at `position`, after the magic."""
         self.data, self.content, self.start = data, content, len(content)
         self.sequences = Sequences()
         self.code: PrefixCode | None = None
@@ -82,7 +86,7 @@ class _Frame:
         self.content_size: int | None = None
         descriptor = _number(data, position, 1)
         if descriptor & 8:
-            raise Corrupt("a reserved bit")
+            raise Corrupt("reserved bit is set")
         position += 1
         is_single_segment, self.has_checksum = bool(descriptor & 32), bool(descriptor & 4)
         if not is_single_segment:
@@ -91,7 +95,7 @@ class _Frame:
             position += 1
         id_bytes = (0, 1, 2, 4)[descriptor & 3]
         if _number(data, position, id_bytes):
-            raise Corrupt("a dictionary is needed")
+            raise Corrupt("dictionaries are not supported")
         position += id_bytes
         size_bytes = (is_single_segment, 2, 4, 8)[descriptor >> 6]
         if size_bytes:
@@ -99,12 +103,12 @@ class _Frame:
         if is_single_segment:
             window_bytes = self.content_size or 0
         elif window_bytes > _MOST_WINDOW_BYTES:
-            raise Corrupt("a window of more than 128 MiB")
+            raise Corrupt("window is larger than 128 MiB")
         self.block_bytes = min(window_bytes, _BLOCK_BYTES)
         self.position = position + size_bytes
 
     def read(self, limit: int) -> int:
-        """Add what the frame holds to the content; returns where it ends."""
+        """Decompress the frame, append its content and return its end. Raises Corrupt or TooLarge."""
         is_last = False
         while not is_last:
             header = _number(self.data, self.position, 3)
@@ -115,21 +119,21 @@ class _Frame:
                 raise TooLarge
         size = len(self.content) - self.start
         if self.content_size not in (None, size):
-            raise Corrupt("content of another size than announced")
+            raise Corrupt("size of the content is not as announced")
         if self.has_checksum:
             checksum = _number(self.data, self.position, 4)
             if checksum != xxh64(bytes(memoryview(self.content)[self.start :])) & 0xFFFFFFFF:
-                raise Corrupt("a wrong checksum")
+                raise Corrupt("wrong checksum")
             self.position += 4
         return self.position
 
     def _read_block(self, kind: int, size: int) -> None:
         if size > self.block_bytes:
-            raise Corrupt(f"a block of {size} bytes where {self.block_bytes} are the most")
+            raise Corrupt(f"block of {size} bytes exceeds the maximum of {self.block_bytes}")
         stored_bytes = 1 if kind == _REPEATED else size
         block = self.data[self.position : self.position + stored_bytes]
         if len(block) < stored_bytes:
-            raise Corrupt("a block that is cut off")
+            raise Corrupt("truncated block")
         self.position += stored_bytes
         if kind == _RAW:
             self.content += block
@@ -139,10 +143,10 @@ class _Frame:
             literals, end = self._read_literals(block)
             self._execute(literals, self.sequences.read(block[end:]))
         else:
-            raise Corrupt("a block of an unknown kind")
+            raise Corrupt("unknown block type")
 
     def _read_literals(self, block: bytes) -> tuple[bytes, int]:
-        """(the literals, where their section ends)."""
+        """Read the literals section of a compressed block. Return the literals and the end of the section."""
         first = _number(block, 0, 1)
         kind, size_format = first & 3, first >> 2 & 3
         if kind < 2:
@@ -155,7 +159,7 @@ class _Frame:
             size, stored_bytes = sizes & (1 << size_bits) - 1, sizes >> size_bits
         end = header_bytes + stored_bytes
         if size > self.block_bytes or end > len(block):
-            raise Corrupt("literals that go on beyond the end")
+            raise Corrupt("literals extend beyond the end of the block")
         stored = block[header_bytes:end]
         if kind == _RAW:
             return stored, end
@@ -165,7 +169,7 @@ class _Frame:
             self.code, code_bytes = prefix_code(stored)
             stored = stored[code_bytes:]
         if self.code is None:
-            raise Corrupt("no prefix code to use again")
+            raise Corrupt("no previous Huffman code")
         if size > _LENGTHEN_BYTES:
             self.code.lengthen()
         return (_read_four(self.code, stored, size) if size_format else self.code.read(stored, size)), end
@@ -181,7 +185,7 @@ class _Frame:
                 one, two, three = distance, one, two
             elif distance != -2:
                 one, two, three = again(distance, count, one, two, three)
-            elif not count:  # spelled out here because a tiny block can ask for it 43,690 times
+            elif not count:  # inlined because a tiny block can contain 43,690 of these
                 one, two = two, one
             if count:
                 content += literals[used : used + count]
@@ -190,24 +194,25 @@ class _Frame:
             start = size - one
             size += length
             if start < first or size > most:
-                raise Corrupt("a copy of what is not there, or too much of it")
+                raise Corrupt("copy is out of range")
             if one >= length:
                 content += content[start : start + length]
-            else:  # what is copied grows while it is
+            else:  # the copy overlaps its own output
                 content += (content[start:] * (length // one + 1))[:length]
         if used > len(literals):
-            raise Corrupt("copies after more literals than there are")
+            raise Corrupt("not enough literals")
         content += literals[used:]
         if len(content) > most:
-            raise Corrupt("a block that holds too much")
+            raise Corrupt("block content is too large")
         self.last_distances = one, two, three
 
 
 def again(distance: int, literals: int, one: int, two: int, three: int) -> tuple[int, int, int]:
-    """The last distances when one of them is used again: -2 is the first, -1 the second, 0 the third.
+    """Return the last three distances, latest first, after a copy that repeats one of them.
 
-    Without literals before the copy it is the one after it, for the first would only have made the last copy longer;
-    and a fourth is the first less 1.
+    A `distance` of -2, -1 or 0 repeats the first, second or third one. Without literals before the copy, the next one
+    is used instead, because repeating the first one would merely extend the previous copy. In this case, 0 means the
+    first distance minus 1. Raises Corrupt if that is 0.
     """
     index = distance + 2 + (not literals)
     if index == 0:
@@ -217,15 +222,15 @@ def again(distance: int, literals: int, one: int, two: int, three: int) -> tuple
     if index == 2:
         return three, one, two
     if one == 1:
-        raise Corrupt("a copy from nowhere")
+        raise Corrupt("copy with distance 0")
     return one - 1, one, two
 
 
 def _read_four(code: PrefixCode, stored: bytes, size: int) -> bytes:
-    """The literals of four streams, of which the first three hold as much."""
+    """Decode the literals of four streams. The first three streams have the same number of literals."""
     part = (size + 3) // 4
     if size < 6 or len(stored) < 6:
-        raise Corrupt("too little for four streams")
+        raise Corrupt("not enough data for four streams")
     ends = [6]
     for index in (0, 2, 4):
         ends.append(ends[-1] + _number(stored, index, 2))

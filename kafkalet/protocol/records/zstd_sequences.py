@@ -1,14 +1,14 @@
-"""The sequences of a compressed block of zstd: so many literals, then a copy from so far back. RFC 8878, 3.1.1.3.2.
+"""The sequences of a compressed zstd block: a number of literals, then a copy at a distance (RFC 8878, 3.1.1.3.2).
 
-    count     1 byte below 128; else 2 bytes, or 3 behind ff
-    modes     2 bits each for lengths of literals, distances, lengths of copies, from the highest on; 2 bits 0
-    tables    of finite states, in the same order; what a table is made of, its mode says:
-                0 what the RFC has fixed, 1 one code for all (1 byte), 2 a distribution, 3 the table of the block before
-    stream    the first states (literals, distance, copy); then for each sequence the additional bits of its three codes
-              (distance, copy, literals) and the bits that lead to its next states (literals, copy, distance)
+    count     1 byte below 128; otherwise 2 bytes, or 3 bytes if the first is ff
+    modes     1 byte: 2 bits each for literal lengths, distances and copy lengths, highest bits first; the last 2 are 0
+    tables    FSE tables in the same order. The mode determines the table: 0 the predefined table of the RFC, 1 a single
+              code (1 byte), 2 a distribution, 3 the previous table
+    stream    the initial states (literals, distance, copy); then for each sequence the extra bits of its three codes
+              (distance, copy, literals) and the bits of its next states (literals, copy, distance)
 
-A code stands for a number and a count of additional bits to add to it. The three last distances have numbers of their
-own, 1 to 3, and all others are larger by 3.
+A code stands for a base number and a number of extra bits, which are added to it. The distance numbers 1 to 3 repeat
+one of the last three distances; all other distances are encoded as the distance plus 3.
 """
 
 from collections.abc import Iterator
@@ -21,18 +21,18 @@ from .zstd_entropy import Cells, distribution, stream_bits
 _FIXED, _ONE_CODE, _DISTRIBUTED = 0, 1, 2
 _WINDOW_BYTES = 64
 _MOST_BITS = 128
-"""More than a sequence ever takes: 31 + 16 + 16 additional bits, 9 + 9 + 8 that lead to its next states."""
+"""More than the maximum size of a sequence: 31 + 16 + 16 extra bits, and 9 + 9 + 8 bits for the next states."""
 _ZERO_BYTES = 4
-"""Stand before the stream: more than the 9 + 9 + 8 bits that would lead to the states after the last sequence."""
+"""The size of the padding before the stream: more than the 9 + 9 + 8 bits for the states after the last sequence."""
 _MASKS = [(1 << bits) - 1 for bits in range(_MOST_BITS)]
 
 
 Sequence: TypeAlias = tuple[int, int, int]
-"""How many literals, how far back, how much to copy. The distance is 1 or more, or one of the last: -2, -1, 0 for the
-latest, the one before it, and the one before that."""
+"""Number of literals, distance, copy length. A distance of -2, -1 or 0 repeats the latest, second-latest or
+third-latest distance."""
 
 Step: TypeAlias = tuple[int, int, int, int, int]
-"""A cell of a table: what its code stands for (number, additional bits), where it leads (bits, base), bits of both."""
+"""A cell of a table: base number and extra bits of its code, bits and base of the next state, total number of bits."""
 
 
 class Table(NamedTuple):
@@ -43,7 +43,7 @@ class Table(NamedTuple):
 
 
 class _Steps(dict[int, Step]):
-    """The steps of a table of cells. As with the cells, a step is computed when it is first read."""
+    """The steps of an FSE table. Like the cells, they are computed when they are first read."""
 
     __slots__ = ("_cells", "_codes")
 
@@ -59,16 +59,16 @@ class _Steps(dict[int, Step]):
 
 
 class Kind(NamedTuple):
-    """One of the three numbers of a sequence."""
+    """The codes and the predefined table of literal lengths, distances or copy lengths."""
 
-    codes: list[tuple[int, int]]  # (number, count of additional bits)
+    codes: list[tuple[int, int]]  # (base number, number of extra bits)
     most_accuracy: int
     fixed_accuracy: int
     fixed: list[int]  # share of each code
 
 
 def _codes(first: int, extra_bits: list[int]) -> list[tuple[int, int]]:
-    """Codes that stand for adjoining ranges from `first` on."""
+    """Return codes for adjacent ranges that begin at `first`."""
     codes = []
     for bits in extra_bits:
         codes.append((first, bits))
@@ -104,20 +104,20 @@ def _fixed_table(index: int) -> Table:
 
 
 class Sequences:
-    """Reads the sequences of the blocks of one frame; it remembers their tables."""
+    """Reads the sequences of all blocks of a frame, and keeps the tables from block to block."""
 
     def __init__(self) -> None:
         self.tables: list[Table | None] = [None, None, None]
 
     def read(self, data: bytes) -> Iterator[Sequence]:
-        """The sequences in `data`, the rest of a block. Raises Corrupt, on the way, too."""
+        """Iterate over the sequences in `data`, the rest of a block. Raises Corrupt, also during the iteration."""
         count, position = _count(data)
         if count == 0:
             if len(data) > position:
-                raise Corrupt("something where no sequences are")
+                raise Corrupt("unexpected data after the literals")
             return iter(())
         if position >= len(data) or data[position] & 3:
-            raise Corrupt("sequences of an unknown kind")
+            raise Corrupt("invalid modes of sequences")
         modes = data[position]
         position += 1
         tables = []
@@ -129,13 +129,13 @@ class Sequences:
         return _walk(data[position:], count, *tables)
 
     def _choose(self, index: int, mode: int, data: bytes) -> tuple[Table, int]:
-        """(the table that `mode` says, how many bytes of `data` describe it)."""
+        """Return the table selected by `mode`, and the size of its description in `data`."""
         kind = KINDS[index]
         if mode == _FIXED:
             return _fixed_table(index), 0
         if mode == _ONE_CODE:
             if not data or data[0] >= len(kind.codes):
-                raise Corrupt("an unknown code")
+                raise Corrupt("unknown sequence code")
             number, extra_bits = kind.codes[data[0]]
             return Table(0, {0: (number, extra_bits, 0, 0, extra_bits)}), 1
         if mode == _DISTRIBUTED:
@@ -143,15 +143,15 @@ class Sequences:
             return Table(accuracy, _Steps(kind.codes, Cells(shares, accuracy))), size
         last = self.tables[index]
         if last is None:
-            raise Corrupt("no table to use again")
+            raise Corrupt("no previous FSE table")
         return last, 0
 
 
 def _count(data: bytes) -> tuple[int, int]:
-    """(how many sequences there are, how many bytes told it)."""
+    """Read the number of sequences. Return it with its size in bytes."""
     size = 1 if data[:1] < b"\x80" else 2 if data[:1] < b"\xff" else 3
     if len(data) < size:
-        raise Corrupt("no count of sequences")
+        raise Corrupt("missing number of sequences")
     if size == 1:
         return data[0], 1
     if size == 2:
@@ -160,20 +160,20 @@ def _count(data: bytes) -> tuple[int, int]:
 
 
 def _walk(stream: bytes, count: int, literals: Table, distances: Table, copies: Table) -> Iterator[Sequence]:
-    """The `count` sequences of a stream, whose bits have to be used up then.
+    """Iterate over the `count` sequences of a stream. Raises Corrupt unless they use all its bits.
 
-    A sequence takes all its bits at once, and they are parted from the lowest on, which is against their order. A
-    sequence that takes none (all codes without bits) skips that: a block of ten bytes can hold 43,690 of them. The last
-    sequence leads to no other; the bits that would lead on are read from zeros put before the stream.
+    All bits of a sequence are read in one piece and split from the lowest, that is in reverse order. A sequence without
+    any bits skips this step, because a block of ten bytes can contain 43,690 of them. The stream has no bits for the
+    states after the last sequence; they are read from the zeros added before the stream.
     """
     left = stream_bits(stream) + 8 * _ZERO_BYTES
     stream = bytes(_ZERO_BYTES) + stream
     start = max(0, len(stream) - _WINDOW_BYTES)
     window = int.from_bytes(stream[start:], "little")
-    at = left - 8 * start  # so many bits of the window are left
+    at = left - 8 * start  # the number of remaining bits in the window
     at -= literals.accuracy + distances.accuracy + copies.accuracy
     if at < 0:
-        raise Corrupt("sequences that are cut off")
+        raise Corrupt("truncated sequences")
     states = window >> at
     copy = states & _MASKS[copies.accuracy]
     states >>= copies.accuracy
@@ -195,7 +195,7 @@ def _walk(stream: bytes, count: int, literals: Table, distances: Table, copies: 
                 window = int.from_bytes(stream[start:end], "little")
             at -= taken
             if at < 0:
-                raise Corrupt("sequences that are cut off")
+                raise Corrupt("truncated sequences")
             bits = window >> at & masks[taken]
             distance += bits & masks[distance_bits]
             bits >>= distance_bits
@@ -212,4 +212,4 @@ def _walk(stream: bytes, count: int, literals: Table, distances: Table, copies: 
             distance_base += bits
         yield literal_base, distance_base, copy_base
     if at + 8 * start + literal_bits + distance_bits + copy_bits != 8 * _ZERO_BYTES:
-        raise Corrupt("sequences that use other bits than there are")
+        raise Corrupt("sequences do not use all bits of the stream")

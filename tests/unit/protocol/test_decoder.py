@@ -122,7 +122,7 @@ def test_a_compact_length_that_outruns_the_data_is_refused(annotation: Any, leng
 
 @pytest.mark.parametrize("annotation", LENGTHS)
 def test_a_length_of_more_than_five_bytes_is_refused(annotation: Any) -> None:
-    with pytest.raises(DecodeError, match="more than five bytes"):
+    with pytest.raises(DecodeError, match="longer than five bytes"):
         one(annotation).decode(b"\x80" * 5 + b"\1\0\0", COMPACT)
 
 

@@ -51,7 +51,7 @@ def test_a_tag_is_a_number_and_a_piece_of_data() -> None:
 
 
 def test_a_tag_may_not_outrun_the_data() -> None:
-    with pytest.raises(DecodeError, match="tag 5: 1 bytes too few"):
+    with pytest.raises(DecodeError, match="tag 5: 1 bytes missing"):
         read_tag(b"\x05\x03ab", 0)
 
 
@@ -74,7 +74,7 @@ def test_string_length_is_one_more_than_its_bytes() -> None:
 
 def test_length_of_a_string_that_is_too_long_is_refused() -> None:
     assert write_string_length(32_767) == b"\x80\x80\2"
-    with pytest.raises(EncodeError, match="32768 bytes; at most 32767"):
+    with pytest.raises(EncodeError, match="32768 bytes is too long; at most 32767"):
         write_string_length(32_768)
 
 

@@ -18,5 +18,5 @@ def test_string_that_still_fits_after_replacement_is_read(data: bytes) -> None:
 
 @pytest.mark.parametrize("data", [b"\xff" * 10_923, b"x" * 32_765 + b"\xff", b"\xff" + b"x" * 32_765])
 def test_string_that_no_longer_fits_after_replacement_is_refused(data: bytes) -> None:
-    with pytest.raises(DecodeError, match="bytes after replacing what is not UTF-8"):
+    with pytest.raises(DecodeError, match="bytes after replacing invalid UTF-8"):
         data.decode("utf-8", REPLACE)

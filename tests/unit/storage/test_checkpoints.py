@@ -48,7 +48,7 @@ def test_no_file_and_an_empty_one_hold_nothing(tmp_path: Path) -> None:
 )
 def test_other_content_is_corrupt(tmp_path: Path, text: str) -> None:
     (tmp_path / "a").write_text(text)
-    with pytest.raises(CorruptCheckpoint, match=r"a (has|promises|ends)"):
+    with pytest.raises(CorruptCheckpoint, match=r"a (has|declares|ends)"):
         checkpoints.read_offsets(str(tmp_path / "a"))
 
 

@@ -158,7 +158,7 @@ def test_unknown_tags_in_the_header_are_skipped(routing: Routing) -> None:
         (b"\x00\x12\x00\x00\x00\x00\x00", "request header in 7 bytes"),
         (header(2, 5)[:-1], "1 too few"),
         (header(2, 7), "request header"),
-        (header(2, 7) + b"\x01\x05\xff\xff\xff\xff\x0f", "too few"),
+        (header(2, 7) + b"\x01\x05\xff\xff\xff\xff\x0f", "bytes missing"),
         (header(2, 7) + b"\x01\x80\x80\x80\x80\x80\x80", "varint"),
         (header(999, 0), "no API has the key 999"),
         (header(-1, 0), "no API has the key -1"),

@@ -46,10 +46,10 @@ def test_nothing_is_no_entry(path: Path, text: str | None) -> None:
     [
         ("1\n0\n", 0, "it has version '1'"),
         ("0\n", 2, "it ends after its version"),
-        ("0\n2\nt 0 5\n", 2, "it promises 2 entries and has 1"),
-        ("0\nmany\nt 0 5\n", 2, "it has 'many' where a number should be"),
+        ("0\n2\nt 0 5\n", 2, "it declares 2 entries but has 1"),
+        ("0\nmany\nt 0 5\n", 2, "it has 'many' instead of a 64-bit number"),
         ("0\n1\nt 0\n", 4, "it has a line of 2 fields instead of 3"),
-        ("0\n2\nt 0 5\nt x 5\n", 10, "it has 'x' where a number should be"),
+        ("0\n2\nt 0 5\nt x 5\n", 10, "it has 'x' instead of a 64-bit number"),
         ("\x00\x00\x00\x00", 0, "it has version '\\x00\\x00\\x00\\x00'"),
     ],
 )
@@ -95,10 +95,10 @@ def test_a_log_without_metadata_has_no_topic_id(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "position", "reason"),
     [
-        ("version: 0\ntopic_id: short\n", 11, "it has 'short' where an id should be"),
-        ("version: 0\ntopic_id: !!!!!!!!!!!!!!!!!!!!!!\n", 11, "it has '!!!!!!!!!!!!!!!!!!!!!!' where an id should be"),
-        ("version: 1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAA\n", 0, "it holds 'version: 1"),
-        ("garbage", 0, "it holds 'garbage'"),
+        ("version: 0\ntopic_id: short\n", 11, "it has 'short' instead of a UUID"),
+        ("version: 0\ntopic_id: !!!!!!!!!!!!!!!!!!!!!!\n", 11, "it has '!!!!!!!!!!!!!!!!!!!!!!' instead of a UUID"),
+        ("version: 1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAA\n", 0, "it has no topic id of version 0: 'version: 1"),
+        ("garbage", 0, "it has no topic id of version 0: 'garbage'"),
     ],
 )
 def test_broken_metadata_is_refused_by_position(tmp_path: Path, text: str, position: int, reason: str) -> None:

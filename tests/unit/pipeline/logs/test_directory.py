@@ -175,7 +175,7 @@ def test_what_is_not_there_is_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["log-start-offset-checkpoint", "replication-offset-checkpoint"])
 def test_a_broken_checkpoint_is_refused_unless_lenient(made: Made, name: str) -> None:
     (made.path / name).write_text("0\n7\n")
-    with pytest.raises(CorruptFile, match=f"{name}, byte 2: it promises 7"):
+    with pytest.raises(CorruptFile, match=f"{name}, byte 2: it declares 7"):
         find([str(made.path)])
     [log] = find([str(made.path)], lenient=True)
     assert log.log_start_offset == 0
