@@ -204,7 +204,7 @@ class Property(NamedTuple):
         return None if self.default is None else self.type.parse(self.name, self.default)
 
 
-NO_EFFECT = "Known to Kafka; accepted and kept, without effect here."
+NO_EFFECT = "A property of Kafka that is accepted but has no effect in kafkalet."
 
 
 class Update(Enum):
@@ -237,7 +237,7 @@ class Declaration(NamedTuple):
         """The documentation, with a note if the property has no effect in kafkalet."""
         if not self.documentation:
             return NO_EFFECT
-        return self.documentation if self.affects else f"{self.documentation} Kept, without effect here."
+        return self.documentation if self.affects else f"{self.documentation} It has no effect in kafkalet."
 
     @property
     def is_dynamic(self) -> bool:

@@ -159,7 +159,7 @@ class _Decoder(Codec):
     def fixed_array(self, code: str, target: str) -> None:
         size = layout(code).size
         self.source(f"if n * {size} > len(data) - p: raise DecodeError(f'{{n}} elements do not fit')")
-        if code == "16s":  # `struct` has no repeat count for it
+        if code == "16s":  # '16s' cannot be repeated in a `struct` format
             self.source(f"{target} = [bytes(data[at : at + 16]) for at in range(p, p + n * 16, 16)]; p += n * 16")
         else:
             self.source(f"{target} = list(unpack_from(f'>{{n}}{code}', data, p)); p += n * {size}")

@@ -1,4 +1,4 @@
-"""Time that a test moves, and time that moves by itself."""
+"""Tests of ManualClock and SystemClock."""
 
 import asyncio
 import threading
@@ -15,20 +15,20 @@ from kafkalet.clock import Clock, LoopClock, ManualClock, SystemClock
 from tests.wire.brokers import batch
 
 
-def test_manual_time_starts_now() -> None:
+def test_manual_clock_starts_at_the_current_time() -> None:
     before = time.time_ns() // 1_000_000
     now_ms = ManualClock().now_ms()
     assert before <= now_ms <= time.time_ns() // 1_000_000
 
 
-def test_manual_time_stands_still_until_it_is_moved() -> None:
+def test_manual_clock_moves_only_when_advanced() -> None:
     clock = ManualClock(1000)
     assert clock.now_ms() == 1000
     clock.advance(250)
     assert clock.now_ms() == 1250
 
 
-def test_what_falls_due_runs_in_order_at_its_own_time() -> None:
+def test_timers_run_in_order_at_their_due_times() -> None:
     clock = ManualClock(0)
     seen: list[tuple[str, int]] = []
     for name, delay in (("b", 20), ("a", 10), ("c", 30), ("a2", 10)):
@@ -37,7 +37,7 @@ def test_what_falls_due_runs_in_order_at_its_own_time() -> None:
     assert seen == [("a", 10), ("a2", 10), ("b", 20)]
 
 
-def test_a_call_may_promise_another_that_falls_due_on_the_same_way() -> None:
+def test_timer_set_by_a_timer_runs_in_the_same_advance() -> None:
     clock = ManualClock(0)
     seen: list[int] = []
 
@@ -50,7 +50,7 @@ def test_a_call_may_promise_another_that_falls_due_on_the_same_way() -> None:
     assert seen == [10, 20, 30]
 
 
-def test_a_cancelled_timer_does_not_run() -> None:
+def test_cancelled_timer_does_not_run() -> None:
     clock = ManualClock(0)
     seen: list[int] = []
     timer = clock.call_later(10, lambda: seen.append(1))
@@ -61,7 +61,7 @@ def test_a_cancelled_timer_does_not_run() -> None:
 
 
 @given(st.lists(st.integers(0, 1000)), st.lists(st.integers(0, 300)))
-def test_everything_due_has_run_and_nothing_else(delays: list[int], steps: list[int]) -> None:
+def test_exactly_the_due_timers_run(delays: list[int], steps: list[int]) -> None:
     clock = ManualClock(0)
     ran: list[int] = []
     for delay in delays:
@@ -80,30 +80,30 @@ def test_everything_due_has_run_and_nothing_else(delays: list[int], steps: list[
         ({"days": 8, "ms": 1}, 691_200_001),
     ],
 )
-def test_time_is_advanced_in_several_units(step: dict[str, float], ms: int) -> None:
+def test_advance_accepts_several_units(step: dict[str, float], ms: int) -> None:
     clock = ManualClock(0)
     clock.advance(**step)
     assert clock.now_ms() == ms
 
 
-def test_time_does_not_go_back() -> None:
+def test_advance_by_negative_time_is_refused() -> None:
     clock = ManualClock(1000)
     with pytest.raises(ValueError, match="cannot be advanced by -1 ms"):
         clock.advance(-1)
     assert clock.now_ms() == 1000
 
 
-def test_a_call_may_advance_further_than_the_way_it_is_on() -> None:
+def test_timer_may_advance_the_clock_further() -> None:
     clock = ManualClock(0)
     seen: list[tuple[str, int]] = []
     clock.call_later(10, lambda: clock.advance(100))
-    clock.call_later(50, lambda: seen.append(("on the longer way", clock.now_ms())))
+    clock.call_later(50, lambda: seen.append(("nested advance", clock.now_ms())))
     clock.advance(20)
-    assert seen == [("on the longer way", 50)]
+    assert seen == [("nested advance", 50)]
     assert clock.now_ms() == 110
 
 
-def test_what_a_timer_raises_is_raised_where_time_is_advanced() -> None:
+def test_exception_of_a_timer_is_raised_by_advance() -> None:
     clock = ManualClock(0)
     seen: list[int] = []
     clock.call_later(10, lambda: 1 // 0)  # type: ignore[arg-type, return-value]
@@ -115,11 +115,11 @@ def test_what_a_timer_raises_is_raised_where_time_is_advanced() -> None:
     assert seen == [20]
 
 
-# Manual time of brokers that run
+# ManualClock with running brokers
 
 
 def set_timer(cluster: kafkalet.Cluster, delay_ms: float, callback: Callable[[], None]) -> None:
-    """Set a timer of the cluster's own clock, in its loop."""
+    """Set a timer on the clock of a cluster, in its event loop."""
     cluster.server.call(lambda: cluster.server.loop_clock.call_later(delay_ms, callback))
 
 
@@ -138,16 +138,14 @@ def broker(clock: ManualClock) -> Iterator[kafkalet.Broker]:
         yield running
 
 
-def test_a_timer_of_a_broker_runs_in_the_brokers_loop_before_advance_returns(
-    clock: ManualClock, broker: kafkalet.Broker
-) -> None:
+def test_timer_of_a_broker_runs_in_its_loop_before_advance_returns(clock: ManualClock, broker: kafkalet.Broker) -> None:
     seen: list[int] = []
     set_timer(broker, 10, lambda: seen.append(threading.get_ident()))
     clock.advance(10)
     assert seen == threads_of(broker)
 
 
-def test_timers_of_several_brokers_run_in_order_each_in_its_own_loop(clock: ManualClock) -> None:
+def test_timers_of_several_brokers_run_in_order_in_their_loops(clock: ManualClock) -> None:
     start_ms = clock.now_ms()
     with kafkalet.Broker(clock=clock) as one, kafkalet.Broker(clock=clock) as two:
         thread = dict(zip(threads_of(one, two), ("one", "two"), strict=True))
@@ -162,13 +160,13 @@ def test_timers_of_several_brokers_run_in_order_each_in_its_own_loop(clock: Manu
     assert seen == [("one", 10), ("two", 20), ("one", 20), ("two", 40)]
 
 
-def test_time_may_be_advanced_in_the_loop_itself(clock: ManualClock, broker: kafkalet.Broker) -> None:
+def test_clock_may_be_advanced_in_the_loop_of_the_broker(clock: ManualClock, broker: kafkalet.Broker) -> None:
     seen: list[int] = []
     set_timer(broker, 10, lambda: seen.append(threading.get_ident()))
     assert broker.server.call(lambda: (clock.advance(10), list(seen))[1]) == threads_of(broker)
 
 
-def test_time_may_be_advanced_beside_a_loop_that_is_not_turning(clock: ManualClock) -> None:
+def test_clock_may_be_advanced_while_the_loop_is_blocked(clock: ManualClock) -> None:
     loop, seen = asyncio.new_event_loop(), []
     broker = kafkalet.Broker(clock=clock)
     loop.run_until_complete(broker.start())
@@ -179,7 +177,7 @@ def test_time_may_be_advanced_beside_a_loop_that_is_not_turning(clock: ManualClo
     loop.close()
 
 
-def test_time_may_be_advanced_in_another_thread_than_that_of_the_callers_loop(clock: ManualClock) -> None:
+def test_clock_may_be_advanced_in_a_thread_of_an_executor(clock: ManualClock) -> None:
     async def run() -> tuple[int, list[int]]:
         seen: list[int] = []
         async with kafkalet.Broker(clock=clock) as broker:
@@ -191,9 +189,7 @@ def test_time_may_be_advanced_in_another_thread_than_that_of_the_callers_loop(cl
     assert seen == [thread]
 
 
-def test_what_a_timer_puts_off_until_soon_is_done_before_the_next_timer(
-    clock: ManualClock, broker: kafkalet.Broker
-) -> None:
+def test_callbacks_scheduled_by_a_timer_run_before_the_next_timer(clock: ManualClock, broker: kafkalet.Broker) -> None:
     seen: list[str] = []
     loop = broker.server.call(asyncio.get_running_loop)
 
@@ -208,7 +204,7 @@ def test_what_a_timer_puts_off_until_soon_is_done_before_the_next_timer(
     assert seen == ["task of the first", "second"]
 
 
-def test_a_timer_that_is_set_on_the_way_runs_on_the_way(clock: ManualClock, broker: kafkalet.Broker) -> None:
+def test_timer_set_by_a_timer_of_a_broker_runs_in_the_same_advance(clock: ManualClock, broker: kafkalet.Broker) -> None:
     start_ms, seen = clock.now_ms(), []
 
     def again() -> None:
@@ -220,7 +216,7 @@ def test_a_timer_that_is_set_on_the_way_runs_on_the_way(clock: ManualClock, brok
     assert seen == [10, 20, 30]
 
 
-def test_a_timer_of_a_broker_may_advance_time(clock: ManualClock, broker: kafkalet.Broker) -> None:
+def test_timer_of_a_broker_may_advance_the_clock(clock: ManualClock, broker: kafkalet.Broker) -> None:
     start_ms, seen = clock.now_ms(), []
     set_timer(broker, 10, lambda: clock.advance(100))
     set_timer(broker, 50, lambda: seen.append(clock.now_ms() - start_ms))
@@ -229,23 +225,21 @@ def test_a_timer_of_a_broker_may_advance_time(clock: ManualClock, broker: kafkal
     assert clock.now_ms() == start_ms + 110
 
 
-def test_what_a_timer_of_a_broker_raises_is_raised_where_time_is_advanced(
-    clock: ManualClock, broker: kafkalet.Broker
-) -> None:
+def test_exception_of_a_broker_timer_is_raised_by_advance(clock: ManualClock, broker: kafkalet.Broker) -> None:
     set_timer(broker, 10, lambda: 1 // 0)  # type: ignore[arg-type, return-value]
     with pytest.raises(ZeroDivisionError):
         clock.advance(20)
     assert broker.server.call(lambda: 42) == 42
 
 
-def test_a_cancelled_timer_of_a_broker_does_not_run(clock: ManualClock, broker: kafkalet.Broker) -> None:
+def test_cancelled_timer_of_a_broker_does_not_run(clock: ManualClock, broker: kafkalet.Broker) -> None:
     seen: list[int] = []
     broker.server.call(lambda: broker.server.loop_clock.call_later(10, lambda: seen.append(1)).cancel())
     clock.advance(20)
     assert not seen
 
 
-def test_timers_of_a_broker_that_has_stopped_do_not_run(clock: ManualClock) -> None:
+def test_timers_of_a_stopped_broker_do_not_run(clock: ManualClock) -> None:
     seen: list[str] = []
     broker = kafkalet.Broker(clock=clock)
     with broker:
@@ -257,7 +251,7 @@ def test_timers_of_a_broker_that_has_stopped_do_not_run(clock: ManualClock) -> N
     assert seen == ["second life"]
 
 
-def test_threads_that_advance_at_once_take_turns(clock: ManualClock, broker: kafkalet.Broker) -> None:
+def test_threads_that_advance_concurrently_take_turns(clock: ManualClock, broker: kafkalet.Broker) -> None:
     start_ms, seen = clock.now_ms(), []
 
     def again() -> None:
@@ -270,7 +264,7 @@ def test_threads_that_advance_at_once_take_turns(clock: ManualClock, broker: kaf
     assert seen == list(range(1, 201))
 
 
-def test_a_loop_that_another_thread_may_need_does_not_wait_for_that_thread(clock: ManualClock) -> None:
+def test_advance_in_a_loop_does_not_wait_for_another_thread(clock: ManualClock) -> None:
     begun, go_on = threading.Event(), threading.Event()
 
     async def run() -> str:
@@ -288,7 +282,7 @@ def test_a_loop_that_another_thread_may_need_does_not_wait_for_that_thread(clock
     assert asyncio.run(run()) == "no deadlock"
 
 
-def test_a_broker_that_stops_while_time_is_advanced_keeps_nobody_waiting(clock: ManualClock) -> None:
+def test_advance_returns_if_the_broker_stops_meanwhile(clock: ManualClock) -> None:
     broker = kafkalet.Broker(clock=clock)
     begun = threading.Event()
 
@@ -304,16 +298,16 @@ def test_a_broker_that_stops_while_time_is_advanced_keeps_nobody_waiting(clock: 
         advanced.result(timeout=60)
 
 
-def test_records_expire_when_their_time_has_passed(clock: ManualClock, broker: kafkalet.Broker) -> None:
+def test_records_expire_after_the_clock_is_advanced(clock: ManualClock, broker: kafkalet.Broker) -> None:
     broker.create_topic("short", config={"retention.ms": 60_000})
     broker.produce("short", 0, batch(b"a"))
     clock.advance(hours=1)
     assert broker.log("short").offsets == (1, 1, 1, 1)
 
 
-def test_a_clock_of_ones_own_may_be_a_plain_clock() -> None:
+def test_custom_clock_needs_only_the_clock_protocol() -> None:
     class Late:
-        """An hour behind, with the timers of the loop that runs."""
+        """A clock that is one hour late, with the timers of the running loop."""
 
         has_timers = True
 
@@ -330,10 +324,10 @@ def test_a_clock_of_ones_own_may_be_a_plain_clock() -> None:
         assert broker.produce("t", 0, batch(b"a")) == 0
 
 
-# The system's time
+# SystemClock
 
 
-def test_the_system_clock_is_the_wall_clock_in_milliseconds() -> None:
+def test_system_clock_is_the_wall_clock_in_milliseconds() -> None:
     before = time.time_ns() // 1_000_000
     now_ms = SystemClock().now_ms()
     assert before <= now_ms <= time.time_ns() // 1_000_000
@@ -352,13 +346,13 @@ def test_timers_of_the_system_clock_run_on_the_loop() -> None:
     assert asyncio.run(_timers()) == ["first"]
 
 
-def test_the_system_clock_has_no_timers_until_it_has_a_loop() -> None:
+def test_system_clock_without_loop_has_no_timers() -> None:
     assert not SystemClock().has_timers
     with pytest.raises(RuntimeError, match=r"no event loop for timers; create it with SystemClock\(loop\)"):
         SystemClock().call_later(1, lambda: None)
 
 
-def test_the_system_clock_of_a_cluster_is_bound_to_its_loop() -> None:
+def test_system_clock_of_a_cluster_is_bound_to_its_loop() -> None:
     with kafkalet.Broker() as broker:
         assert not broker.server.clock.has_timers
         assert broker.server.loop_clock.has_timers

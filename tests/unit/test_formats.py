@@ -1,26 +1,26 @@
-"""`kafkalet.formats`: bytes to values and back, as Apache Kafka writes them."""
+"""Tests of `kafkalet.formats` with data in the formats of Apache Kafka."""
 
 import pytest
 
 from kafkalet import formats
 
 
-def test_checkpoint_of_offsets_is_what_kafka_writes() -> None:
+def test_offset_checkpoint_has_the_format_of_kafka() -> None:
     offsets = {("orders", 0): 1200, ("orders", 1): 1187}
     data = b"0\n2\norders 0 1200\norders 1 1187\n"
     assert formats.offsets_bytes(offsets) == data
     assert formats.parse_offsets(data) == offsets
 
 
-def test_checkpoint_of_epochs_tells_the_position_of_each_line() -> None:
+def test_epoch_checkpoint_has_the_position_of_each_line() -> None:
     assert formats.parse_epochs(formats.epochs_bytes([(0, 0), (3, 950)])) == [(0, 0, 4), (3, 950, 8)]
 
 
-def test_checkpoint_with_lines_of_windows_is_read() -> None:
+def test_checkpoint_with_windows_line_endings_is_parsed() -> None:
     assert formats.parse_offsets(b"0\r\n1\r\nt 0 5\r\n") == {("t", 0): 5}
 
 
-def test_empty_checkpoint_has_no_entry() -> None:
+def test_empty_checkpoint_has_no_entries() -> None:
     assert formats.parse_offsets(b"") == {}
 
 
@@ -42,7 +42,7 @@ def test_malformed_checkpoint_is_refused_with_its_position(data: bytes, position
     assert (refused.value.position, refused.value.reason) == (position, reason)
 
 
-def test_topic_id_is_what_kafka_writes() -> None:
+def test_partition_metadata_has_the_format_of_kafka() -> None:
     topic_id = bytes.fromhex("5d2a1b3c4d5e4f60718293a4b5c6d7fb")
     data = b"version: 0\ntopic_id: XSobPE1eT2BxgpOktcbX-w"
     assert formats.topic_id_bytes(topic_id) == data
@@ -50,12 +50,12 @@ def test_topic_id_is_what_kafka_writes() -> None:
 
 
 @pytest.mark.parametrize("text", ["a", "AAAA", "XSobPE1eT2BxgpOktcbX-w!"])
-def test_text_that_is_no_uuid_is_refused(text: str) -> None:
+def test_invalid_uuid_is_refused(text: str) -> None:
     with pytest.raises(formats.Malformed, match="instead of a UUID"):
         formats.parse_uuid(text)
 
 
-def test_entries_have_the_sizes_of_kafka() -> None:
+def test_entries_have_the_same_sizes_as_in_kafka() -> None:
     layouts = (
         formats.OFFSET_INDEX_ENTRY,
         formats.TIME_INDEX_ENTRY,
@@ -65,7 +65,7 @@ def test_entries_have_the_sizes_of_kafka() -> None:
     assert [layout.size_bytes for layout in layouts] == [8, 12, 34, 46]
 
 
-def test_snapshot_gives_back_its_entries() -> None:
+def test_snapshot_round_trip() -> None:
     entries = formats.PRODUCER_ENTRY.struct.pack(7, 1, 2, 3, 4, 5, 6, -1)
     assert bytes(formats.snapshot_entries(formats.snapshot_bytes(entries * 2))) == entries * 2
 

@@ -1,4 +1,4 @@
-"""Full collections wait until the broker has little to do."""
+"""Full garbage collections are postponed until the broker is idle."""
 
 import asyncio
 import gc
@@ -10,7 +10,7 @@ from kafkalet.garbage import collected_when_idle
 
 
 class Part:
-    """A part of a cycle, which only the collector frees."""
+    """A reference cycle, which only the garbage collector can free."""
 
     def __init__(self) -> None:
         self.itself = self
@@ -21,7 +21,7 @@ def collections() -> int:
 
 
 async def run(busy: bool, monkeypatch: pytest.MonkeyPatch) -> int:
-    """How many full collections take place after much garbage was made."""
+    """Return the number of full collections while much garbage is created."""
     monkeypatch.setattr(garbage, "LOOK_S", 0.01)
     monkeypatch.setattr(garbage, "NEW", 100)
     looked = asyncio.Event()
@@ -43,15 +43,15 @@ async def run(busy: bool, monkeypatch: pytest.MonkeyPatch) -> int:
         return collections() - before
 
 
-def test_garbage_is_collected_when_the_broker_has_little_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_collection_runs_when_the_broker_is_idle(monkeypatch: pytest.MonkeyPatch) -> None:
     assert asyncio.run(run(False, monkeypatch)) >= 1
 
 
-def test_a_busy_broker_is_not_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_collection_does_not_run_while_the_broker_is_busy(monkeypatch: pytest.MonkeyPatch) -> None:
     assert asyncio.run(run(True, monkeypatch)) == 0
 
 
-def test_the_settings_of_the_process_are_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_of_the_process_are_restored(monkeypatch: pytest.MonkeyPatch) -> None:
     before = gc.get_threshold()
     asyncio.run(run(False, monkeypatch))
     assert gc.get_threshold() == before

@@ -1,4 +1,4 @@
-"""`kafkalet.properties`: texts become values as Kafka reads them, and refusals say what Kafka says."""
+"""Property values are parsed as in Kafka, with Kafka's error messages."""
 
 import pytest
 from hypothesis import given
@@ -43,7 +43,7 @@ from kafkalet.properties import (
         (Type.STRING, " gzip ", "gzip"),
     ],
 )
-def test_texts_are_read_as_kafka_reads_them(type_: Type, text: str, value: object) -> None:
+def test_values_are_parsed_as_in_kafka(type_: Type, text: str, value: object) -> None:
     assert type_.parse("p", text) == value
 
 
@@ -72,7 +72,7 @@ def test_texts_are_read_as_kafka_reads_them(type_: Type, text: str, value: objec
         (Type.DOUBLE, "\u0661", "Not a number of type DOUBLE"),
     ],
 )
-def test_a_text_that_is_no_such_value_is_refused(type_: Type, text: str, reason: str) -> None:
+def test_value_of_wrong_type_is_refused(type_: Type, text: str, reason: str) -> None:
     with pytest.raises(InvalidProperty) as refused:
         type_.parse("some.name", text)
     assert str(refused.value) == f"Invalid value {text} for configuration some.name: {reason}"
@@ -103,20 +103,18 @@ def test_a_text_that_is_no_such_value_is_refused(type_: Type, text: str, reason:
         ),
     ],
 )
-def test_a_refusal_names_the_property_the_value_and_what_is_allowed(
-    property_: Property, text: str, message: str
-) -> None:
+def test_error_names_property_value_and_allowed_values(property_: Property, text: str, message: str) -> None:
     with pytest.raises(InvalidProperty) as refused:
         property_.parse(text)
     assert str(refused.value) == message
 
 
-def test_bounds_are_allowed_values() -> None:
+def test_bounds_of_a_range_are_allowed() -> None:
     assert Property("a", Type.INT, "1", between(1, 3)).parse("1") == 1
     assert Property("a", Type.INT, "1", between(1, 3)).parse("3") == 3
 
 
-def test_a_set_parses_what_it_has_and_tells_what_it_has_not() -> None:
+def test_property_set_parses_known_names_and_returns_unknown_ones() -> None:
     properties = PropertySet([Property("a", Type.INT, "1"), Property("b", Type.STRING, None)])
     assert properties.parse({"b": "x", "c": "?"}) == {"b": "x"}
     assert properties.unknown({"b": "x", "c": "?"}) == ["c"]
@@ -144,12 +142,12 @@ def test_a_set_parses_what_it_has_and_tells_what_it_has_not() -> None:
         ("a=1\r\nb=2\r\n", {"a": "1", "b": "2"}),
     ],
 )
-def test_a_properties_file_is_read_as_java_reads_it(text: str, properties: dict[str, str]) -> None:
+def test_properties_file_is_parsed_as_in_java(text: str, properties: dict[str, str]) -> None:
     assert read_properties(text) == properties
 
 
 @given(st.text())
-def test_any_text_is_a_properties_file_or_a_value_error(text: str) -> None:
+def test_any_text_is_parsed_or_raises_value_error(text: str) -> None:
     try:
         read_properties(text)
     except ValueError:
@@ -157,16 +155,16 @@ def test_any_text_is_a_properties_file_or_a_value_error(text: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "number"), [("+1", 1), ("-1", -1), ("0" * 5000 + "1", 1), ("\u0661", 1)])
-def test_whole_numbers_are_read_as_java_reads_them(text: str, number: int) -> None:
+def test_integers_are_parsed_as_in_java(text: str, number: int) -> None:
     assert whole_number(text) == number
 
 
 @pytest.mark.parametrize("text", ["", "+", " 1", "1 ", "1.0", "2147483648", "9" * 5000, "--1"])
-def test_text_that_java_does_not_parse_is_no_whole_number(text: str) -> None:
+def test_text_that_java_rejects_is_not_an_integer(text: str) -> None:
     assert whole_number(text) is None
 
 
-def test_bound_of_a_double_is_told_as_java_writes_it() -> None:
+def test_double_in_error_is_formatted_as_in_java() -> None:
     with pytest.raises(InvalidProperty, match="Invalid value Infinity for configuration ratio"):
         Property("ratio", Type.DOUBLE, "0.5", between(0, 1)).parse("9" * 5000)
 
@@ -177,5 +175,5 @@ def test_malformed_unicode_escape_in_a_file_is_refused(text: str) -> None:
         read_properties(text)
 
 
-def test_two_unicode_escapes_make_one_character() -> None:
+def test_escaped_surrogate_pair_is_one_character() -> None:
     assert read_properties("a=\\ud83d\\ude00") == {"a": "\U0001f600"}

@@ -110,7 +110,7 @@ class Sequences:
         self.tables: list[Table | None] = [None, None, None]
 
     def read(self, data: bytes) -> Iterator[Sequence]:
-        """Iterate over the sequences in `data`, the rest of a block. Raises Corrupt, also during the iteration."""
+        """Iterate over the sequences in `data`, the rest of a block. May raise Corrupt during the iteration as well."""
         count, position = _count(data)
         if count == 0:
             if len(data) > position:

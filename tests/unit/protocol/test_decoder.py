@@ -1,4 +1,4 @@
-"""Each wire type, plain and compact, and each way in which bytes can fail to be it."""
+"""Decoding of all wire types in both encodings, and the errors for malformed data."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ class Pair(Struct):
 
 
 def one(annotation: Any) -> type[Message]:
-    """A message of one field `x`, with version 0 plain and version 1 compact."""
+    """Return a message type with one field `x`; version 0 is not flexible, version 1 is."""
 
     class One(Message, versions="0-1", flexible="1+"):
         x: annotation
@@ -88,7 +88,7 @@ LENGTHS = [String, Bytes, list[Int32], list[String], list[Pair], list[Uuid]]
 
 
 @pytest.mark.parametrize("annotation", LENGTHS)
-def test_null_is_refused_where_the_schema_has_none(annotation: Any) -> None:
+def test_null_in_non_nullable_field_is_refused(annotation: Any) -> None:
     cls = one(annotation)
     with pytest.raises(DecodeError, match="x of length -1"):
         cls.decode(b"\xff" * 4, PLAIN)
@@ -97,7 +97,7 @@ def test_null_is_refused_where_the_schema_has_none(annotation: Any) -> None:
 
 
 @pytest.mark.parametrize("annotation", LENGTHS)
-def test_a_length_below_null_is_null_as_in_kafka_where_the_schema_has_it(annotation: Any) -> None:
+def test_any_negative_length_of_nullable_field_is_null(annotation: Any) -> None:
     data = b"\xff\xfe" if annotation is String else b"\xff\xff\xff\xfe"
     nullable: Any = one(annotation | None)
     assert nullable.decode(data, PLAIN) == nullable(x=None)
@@ -107,7 +107,7 @@ def test_a_length_below_null_is_null_as_in_kafka_where_the_schema_has_it(annotat
 
 @pytest.mark.parametrize("annotation", LENGTHS)
 @pytest.mark.parametrize("length", ["7fffffff", "00000009"])
-def test_a_length_that_outruns_the_data_is_refused(annotation: Any, length: str) -> None:
+def test_length_beyond_the_data_is_refused(annotation: Any, length: str) -> None:
     cls = one(annotation)
     with pytest.raises(DecodeError):
         cls.decode(bytes.fromhex(length[4:] if annotation is String else length) + b"\0\0\0", PLAIN)
@@ -115,30 +115,30 @@ def test_a_length_that_outruns_the_data_is_refused(annotation: Any, length: str)
 
 @pytest.mark.parametrize("annotation", LENGTHS)
 @pytest.mark.parametrize("length", ["ffffffff07", "09", "ffffffff7f"])
-def test_a_compact_length_that_outruns_the_data_is_refused(annotation: Any, length: str) -> None:
+def test_compact_length_beyond_the_data_is_refused(annotation: Any, length: str) -> None:
     with pytest.raises(DecodeError):
         one(annotation).decode(bytes.fromhex(length) + b"\1\1\1", COMPACT)
 
 
 @pytest.mark.parametrize("annotation", LENGTHS)
-def test_a_length_of_more_than_five_bytes_is_refused(annotation: Any) -> None:
+def test_compact_length_of_more_than_five_bytes_is_refused(annotation: Any) -> None:
     with pytest.raises(DecodeError, match="longer than five bytes"):
         one(annotation).decode(b"\x80" * 5 + b"\1\0\0", COMPACT)
 
 
-def test_a_null_in_an_array_is_refused() -> None:
+def test_null_array_element_is_refused() -> None:
     with pytest.raises(DecodeError, match="x of length -1"):
         one(list[String]).decode(b"\0\0\0\1\xff\xff", PLAIN)
     with pytest.raises(DecodeError, match="x of length -1"):
         one(list[String]).decode(b"\2\0\0", COMPACT)
 
 
-def test_bytes_that_are_no_utf_8_are_replaced_as_java_replaces_them() -> None:
+def test_invalid_utf_8_is_replaced_as_in_java() -> None:
     cls: Any = one(String)
     assert cls.decode(b"\0\2\xc3\x28", PLAIN).x == "\ufffd("
 
 
-def test_bytes_do_not_change_with_the_frame() -> None:
+def test_decoded_bytes_are_independent_of_the_frame() -> None:
     cls: Any = one(list[Uuid])
     frame = bytearray(b"\0\0\0\1" + bytes(16))
     decoded = cls.decode(frame, PLAIN)
@@ -170,7 +170,7 @@ def test_tagged_fields(data: str, value: Tagged) -> None:
     assert Tagged.decode(bytes.fromhex(data), 0) == value
 
 
-def test_tagged_fields_at_their_defaults_are_left_out() -> None:
+def test_tagged_fields_with_default_values_are_omitted() -> None:
     assert Tagged(a="", b=[], c=None).encode(0) == b"\0"
 
 
@@ -200,7 +200,7 @@ class Texts(Message, versions="0", flexible="0+"):
 LONGEST = {"text": "a" * 32_767, "maybe": "b" * 32_767, "texts": ["c" * 32_767], "tag": "d" * 32_767}
 
 
-def test_strings_of_32767_bytes_are_read() -> None:
+def test_strings_of_32767_bytes_are_decoded() -> None:
     message = Texts(**LONGEST, raw=b"e" * 40_000)
     assert Texts.decode(message.encode(0), 0) == message
 

@@ -13,12 +13,12 @@ def fetched(records: Any) -> FetchResponse:
     return FetchResponse(responses=[Topic(topic="t", partitions=[partition])])
 
 
-def test_fixed_structs_are_packed_in_one_call_each() -> None:
+def test_each_fixed_size_struct_is_packed_in_one_call() -> None:
     text = source(encoder(ListOffsetsResponse, 7))
     assert "out += [pack_ihqqix(" in text
 
 
-def test_records_go_out_uncopied_and_need_only_a_length() -> None:
+def test_records_are_not_copied_and_need_only_a_length() -> None:
     class FileRange:
         def __len__(self) -> int:
             return 300
@@ -30,6 +30,6 @@ def test_records_go_out_uncopied_and_need_only_a_length() -> None:
     assert out[at - 1] == b"\xad\x02", "301 as a varint: compact lengths are one more"
 
 
-def test_pieces_are_appended_to_those_that_are_there() -> None:
+def test_pieces_are_appended_to_the_given_list() -> None:
     head = b"head"
     assert fetched(b"").encode_into([head], 4)[0] is head

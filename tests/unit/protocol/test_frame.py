@@ -25,9 +25,7 @@ CLIENTS = st.none() | st.text(st.characters(codec="utf-8"), max_size=9)
 
 
 @given(st.sampled_from([(Api.HEARTBEAT, 3), (Api.HEARTBEAT, 4), (Api.SASL_HANDSHAKE, 1)]), IDS, CLIENTS)
-def test_a_request_header_is_what_kio_makes_of_it(
-    of: tuple[Api, int], correlation_id: int, client_id: str | None
-) -> None:
+def test_request_header_equals_that_of_kio(of: tuple[Api, int], correlation_id: int, client_id: str | None) -> None:
     api, version = of
     cls = KioHeader2 if version in api.flexible else KioHeader1
     theirs = cls(
@@ -47,12 +45,12 @@ def test_the_client_id_is_never_compact() -> None:
     assert RequestHeader(Api.API_VERSIONS, 3, 7, "me").encode().hex() == "001200030000000700026d6500"
 
 
-def test_unknown_tags_of_a_header_are_passed_over() -> None:
+def test_unknown_tags_of_a_header_are_skipped() -> None:
     data = RequestHeader(Api.HEARTBEAT, 4, 7, "me").encode()[:-1] + b"\1\x09\2ab"
     assert RequestHeader.decode(data + b"message")[1] == len(data)
 
 
-def test_versions_nobody_serves_have_headers_too() -> None:
+def test_header_of_unsupported_version_is_decoded() -> None:
     header = RequestHeader(Api.API_VERSIONS, 99, 7, "me")
     assert RequestHeader.decode(header.encode())[0] == header
 
@@ -68,21 +66,21 @@ def test_versions_nobody_serves_have_headers_too() -> None:
         b"\x00\x0c\x00\x04\x00\x00\x00\x07\x00\x02me\1\5\7ab",
         b"\x7f\xff\x00\x00\x00\x00\x00\x07\x00\x02me",
     ],
-    ids=["empty", "cut", "no length", "client id cut", "no tags", "tag cut", "no such api"],
+    ids=["empty", "truncated", "no length", "truncated client id", "no tags", "truncated tag", "unknown API"],
 )
-def test_a_broken_header_is_refused(data: bytes) -> None:
+def test_malformed_request_header_is_refused(data: bytes) -> None:
     with pytest.raises(DecodeError):
         RequestHeader.decode(data)
 
 
-def test_a_client_id_is_read_as_kafka_reads_it() -> None:
+def test_client_id_is_decoded_as_in_kafka() -> None:
     fixed = b"\x00\x0c\x00\x03\x00\x00\x00\x07"
     assert RequestHeader.decode(fixed + b"\xff\xfe")[0].client_id is None
     assert RequestHeader.decode(fixed + b"\x00\x02\xc3(")[0].client_id == "\ufffd("
 
 
 @given(st.binary(max_size=30))
-def test_garbage_is_a_header_or_refused(data: bytes) -> None:
+def test_random_bytes_are_a_header_or_refused(data: bytes) -> None:
     try:
         _, end = RequestHeader.decode(data)
     except DecodeError:
@@ -90,17 +88,17 @@ def test_garbage_is_a_header_or_refused(data: bytes) -> None:
     assert end <= len(data)
 
 
-def test_responses_carry_tags_in_flexible_versions() -> None:
+def test_responses_have_tags_in_flexible_versions() -> None:
     assert not has_response_tags(Api.HEARTBEAT, 3)
     assert has_response_tags(Api.HEARTBEAT, 4)
 
 
-def test_api_versions_is_answered_without_tags_in_all_versions() -> None:
+def test_api_versions_response_has_no_header_tags_in_any_version() -> None:
     assert not any(has_response_tags(Api.API_VERSIONS, version) for version in range(6))
 
 
 @pytest.mark.parametrize(("version", "head"), [(3, "0000000a00000007"), (4, "0000000c0000000700")])
-def test_a_response_frame_says_its_size_and_whose_answer_it_is(version: int, head: str) -> None:
+def test_response_frame_begins_with_size_and_correlation_id(version: int, head: str) -> None:
     response = HeartbeatResponse()
     frame = b"".join(response_frame(response, version, 7))  # type: ignore[arg-type]
     assert frame == bytes.fromhex(head) + response.encode(version)
@@ -108,7 +106,7 @@ def test_a_response_frame_says_its_size_and_whose_answer_it_is(version: int, hea
     assert decode_response_header(Api.HEARTBEAT, version, frame[4:]) == (7, len(head) // 2 - 4)
 
 
-def test_the_size_counts_pieces_that_are_no_bytes() -> None:
+def test_frame_size_includes_pieces_that_are_not_bytes() -> None:
     class FileRange:
         def __len__(self) -> int:
             return 1 << 20
@@ -127,7 +125,7 @@ def test_records_of_a_response_frame_are_not_copied() -> None:
     assert any(piece is records for piece in frame)
 
 
-def test_a_request_frame_is_a_size_a_header_and_a_message() -> None:
+def test_request_frame_consists_of_size_header_and_message() -> None:
     request = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
     frame = b"".join(request_frame(request, 4, 7, "me"))  # type: ignore[arg-type]
     assert int.from_bytes(frame[:4], "big") == len(frame) - 4
@@ -137,11 +135,11 @@ def test_a_request_frame_is_a_size_a_header_and_a_message() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"\0\0\0", b"\0\0\0\7", b"\0\0\0\7\1\5", b"\0\0\0\7\1\5\7ab"])
-def test_a_broken_response_header_is_refused(data: bytes) -> None:
+def test_malformed_response_header_is_refused(data: bytes) -> None:
     with pytest.raises(DecodeError):
         decode_response_header(Api.HEARTBEAT, 4, data)
 
 
-def test_the_answer_to_unserved_api_versions_is_readable_to_all() -> None:
+def test_response_to_unsupported_api_versions_can_be_decoded_as_version_0() -> None:
     response = ApiVersionsResponse(error_code=35, api_keys=[])
     assert b"".join(response_frame(response, 0, 7)).hex() == "0000000a00000007002300000000"  # type: ignore[arg-type]

@@ -26,30 +26,30 @@ def note(**values: Any) -> Note:
     return Note(**({"title": "t", "lines": []} | values))
 
 
-def test_a_bare_field_has_to_be_given() -> None:
+def test_field_without_default_is_required() -> None:
     with pytest.raises(TypeError, match="title"):
         Note(lines=[])  # type: ignore[call-arg]
 
 
-def test_fields_are_given_by_name() -> None:
+def test_fields_are_keyword_arguments() -> None:
     with pytest.raises(TypeError):
         Note("t", [])  # type: ignore[call-arg]
 
 
-def test_a_field_that_nobody_declared_is_refused() -> None:
+def test_unknown_field_is_refused() -> None:
     with pytest.raises(TypeError, match="titel"):
         note(titel="t")
     with pytest.raises(AttributeError):
         note().titel = "t"  # type: ignore[attr-defined]
 
 
-def test_absent_fields_are_at_their_defaults_after_decoding() -> None:
+def test_decoder_sets_absent_fields_to_their_defaults() -> None:
     decoded = Note.decode(note(page=9, lines=[Note.Line(text="x", number=3)]).encode(0), 0)
     assert decoded == note(lines=[Note.Line(text="x")])
     assert decoded.page == 7
 
 
-def test_a_list_by_default_is_new_each_time() -> None:
+def test_default_list_is_not_shared() -> None:
     first, second = (
         FetchRequest(max_wait_ms=0, min_bytes=0, topics=[]),
         FetchRequest(max_wait_ms=0, min_bytes=0, topics=[]),
@@ -60,35 +60,35 @@ def test_a_list_by_default_is_new_each_time() -> None:
     assert decoded.forgotten_topics_data is not FetchRequest.decode(second.encode(4), 4).forgotten_topics_data
 
 
-def test_a_field_that_some_version_lacks_needs_a_default() -> None:
+def test_field_missing_in_some_version_needs_a_default() -> None:
     with pytest.raises(TypeError, match=r"Broken\.x: needs a default"):
 
         class Broken(Struct):
             x: Int32 = field("1+")
 
 
-def test_a_tagged_field_needs_a_default() -> None:
+def test_tagged_field_needs_a_default() -> None:
     with pytest.raises(TypeError, match=r"Broken\.x: needs a default"):
 
         class Broken(Struct):
             x: Int32 = field(tag=0)
 
 
-def test_a_field_is_a_wire_type_or_a_struct() -> None:
+def test_field_type_must_be_wire_type_or_struct() -> None:
     with pytest.raises(TypeError, match=r"Broken\.x: <class 'int'> is not a wire type"):
 
         class Broken(Struct):
             x: int
 
 
-def test_only_versions_that_exist_are_encoded_and_decoded() -> None:
+def test_encoding_and_decoding_unknown_version_is_refused() -> None:
     with pytest.raises(UnsupportedVersion, match="Note v4 does not exist; versions are 0-3"):
         note().encode(4)
     with pytest.raises(UnsupportedVersion):
         Note.decode(b"", -1)
 
 
-def test_equal_structs_have_equal_fields() -> None:
+def test_structs_with_equal_fields_are_equal() -> None:
     assert note(lines=[Note.Line(text="x")]) == note(lines=[Note.Line(text="x")])
     assert note(lines=[Note.Line(text="x")]) != note(lines=[Note.Line(text="y")])
 
@@ -98,16 +98,16 @@ def test_structs_of_other_classes_are_never_equal() -> None:
     assert note() != "note"
 
 
-def test_structs_change_so_they_have_no_hash() -> None:
+def test_structs_are_mutable_and_not_hashable() -> None:
     with pytest.raises(TypeError):
         hash(note())
 
 
-def test_a_struct_prints_as_it_is_made() -> None:
+def test_repr_of_struct_is_its_constructor_call() -> None:
     assert repr(Note.Line(text="x", number=3)) == "Note.Line(text='x', number=3)"
 
 
-def test_null_where_the_version_has_none_is_refused() -> None:
+def test_null_in_non_nullable_version_is_refused() -> None:
     assert Note.decode(note(title=None).encode(1), 1).title is None
     with pytest.raises(EncodeError, match="Note v0"):
         note(title=None).encode(0)
@@ -126,12 +126,12 @@ def test_null_where_the_version_has_none_is_refused() -> None:
         ({"page": None}, 1),
     ],
 )
-def test_a_value_that_does_not_fit_its_field_is_refused(values: dict[str, Any], version: int) -> None:
+def test_value_that_does_not_fit_its_field_is_refused(values: dict[str, Any], version: int) -> None:
     with pytest.raises(EncodeError, match=f"Note v{version}: "):
         note(**values).encode(version)
 
 
-# A line with the unknown tag 6, in a note with the known tag 0 and the unknown tag 9.
+# A note with the known tag 0 and the unknown tag 9; its line has the unknown tag 6.
 TAGGED = bytes.fromhex("0274 02 0278 00000009 01 06026869 00000007 02 00020261 0903787878")
 
 
@@ -139,14 +139,14 @@ def test_unknown_tags_are_skipped() -> None:
     assert Note.decode(TAGGED, 2) == note(lines=[Note.Line(text="x", number=9)], page=7, author="a")
 
 
-def test_unknown_tags_leave_the_encoders_of_a_message_alone() -> None:
+def test_unknown_tags_do_not_affect_the_encoder() -> None:
     note().encode(2)
     encoder = Note._encoders[2]
     Note.decode(TAGGED, 2)
     assert Note._encoders[2] is encoder
 
 
-def test_records_that_are_null_are_not_records_that_are_empty() -> None:
+def test_null_records_and_empty_records_are_different() -> None:
     class Batch(Message, versions="0-1", flexible="1+"):
         records: Records | None
         key: Bytes | None
@@ -158,7 +158,7 @@ def test_records_that_are_null_are_not_records_that_are_empty() -> None:
             assert decoded.key == records
 
 
-def test_records_are_views_of_what_was_received() -> None:
+def test_decoded_records_are_views_of_the_data() -> None:
     class Batch(Message, versions="0"):
         records: Records
 
@@ -169,20 +169,20 @@ def test_records_are_views_of_what_was_received() -> None:
     assert frame[-3:] == b"xbc"
 
 
-def test_what_follows_a_message_is_not_looked_at() -> None:
+def test_data_after_the_message_is_ignored() -> None:
     assert Note.decode(note().encode(0) + b"more", 0) == note()
 
 
-def test_a_message_may_begin_anywhere() -> None:
+def test_message_is_decoded_from_any_start() -> None:
     assert Note.decode(b"head" + note().encode(2), 2, 4) == note()
 
 
-def test_a_refused_message_is_named_with_its_version_and_size() -> None:
+def test_decode_error_names_message_version_and_size() -> None:
     with pytest.raises(DecodeError, match="Note v2 in 3 bytes"):
         Note.decode(b"\1\2x", 2)
 
 
-def test_threads_may_compile_the_same_version_at_once() -> None:
+def test_threads_may_compile_the_same_version_concurrently() -> None:
     class Fresh(Message, versions="0"):
         number: Int32
 

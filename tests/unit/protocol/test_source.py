@@ -4,7 +4,7 @@ from kafkalet.protocol.fields import NEVER, REQUIRED, Field, Versions
 from kafkalet.protocol.source import Codec, Source, layout, source
 
 
-def test_layouts_are_big_endian_and_made_once() -> None:
+def test_layouts_are_big_endian_and_cached() -> None:
     assert layout("ihq").size == 14
     assert layout("ihq") is layout("ihq")
 
@@ -19,25 +19,25 @@ def test_lines_are_indented_by_their_blocks() -> None:
     assert (built(True), built(False)) == (1, 2)
 
 
-def test_one_name_stands_for_one_value() -> None:
+def test_each_name_is_bound_to_one_value() -> None:
     text = Source()
     assert text.bind("Topic", int) == "Topic"
     assert text.bind("Topic", int) == "Topic"
     assert text.bind("Topic", str) == "Topic_"
 
 
-def test_names_of_layouts_are_names() -> None:
+def test_names_of_layouts_are_identifiers() -> None:
     assert Source().bind("pack_i?x", struct.pack) == "pack_iox"
 
 
-def test_a_run_is_taken_once_and_pads_have_no_expression() -> None:
+def test_taking_a_run_clears_it_and_pads_have_no_expression() -> None:
     codec = Codec(0, flexible=True)
     codec.run += [("a", "i"), ("", "x"), ("b", "q")]
     assert codec.take_run() == (["a", "b"], "ixq")
     assert codec.take_run() == ([], "")
 
 
-def test_fields_are_split_by_where_a_version_has_them() -> None:
+def test_fields_are_split_into_regular_tagged_and_absent() -> None:
     def named(name: str, versions: str, tag: int | None = None) -> Field:
         return Field(name, None, None, False, Versions.parse(versions), NEVER, tag, REQUIRED)
 

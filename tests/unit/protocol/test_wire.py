@@ -14,15 +14,15 @@ def how(annotation: Any) -> Wire:
 
 
 @pytest.mark.parametrize(("name", "size"), FIXED.items())
-def test_fixed_types_have_the_size_of_their_name(name: str, size: int) -> None:
+def test_fixed_types_have_the_size_in_their_name(name: str, size: int) -> None:
     assert struct.calcsize(">" + how(getattr(wire, name)).code) == size
 
 
 @pytest.mark.parametrize(("name", "size"), [("String", 2), ("Bytes", 4), ("Records", 4), ("OutgoingRecords", 4)])
-def test_other_types_have_a_length_before_them(name: str, size: int) -> None:
+def test_other_types_have_a_length_prefix(name: str, size: int) -> None:
     assert not how(getattr(wire, name)).code
     assert struct.calcsize(">" + how(getattr(wire, name)).length) == size
 
 
-def test_records_lie_alike_whichever_way_they_go() -> None:
+def test_received_and_sent_records_have_the_same_wire_format() -> None:
     assert how(wire.Records) == how(wire.OutgoingRecords)

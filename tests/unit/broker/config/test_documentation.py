@@ -14,7 +14,7 @@ def test_defaults_of_topics_say_whose_they_are() -> None:
     for name in topic_defaults_of((4, 4)):
         if name not in TOPIC_PROPERTIES:
             assert "for a topic that does not say otherwise." in documentation_of(name), name
-    assert documentation_of("log.preallocate").endswith("Kept, without effect here.")
+    assert documentation_of("log.preallocate").endswith("It has no effect in kafkalet.")
     assert documentation_of("log.retention.hours") == "What retention.ms is for a topic that does not say otherwise."
 
 

@@ -1,7 +1,7 @@
-"""From our structs to kio's and back: field by field, with kio's types for times, errors and uuids.
+"""Converts our structs to kio's and back, field by field, with kio's types for times, errors and UUIDs.
 
-kio is a second reading of Kafka's own message definitions (it tests itself against Kafka's Java classes), so what both
-encode alike is right.
+kio is an independent implementation of Kafka's message definitions, tested against Kafka's Java classes. If both
+produce the same bytes, they are correct.
 """
 
 import datetime
@@ -35,11 +35,11 @@ FITTING: dict[str, st.SearchStrategy[Any]] = {
     "timedelta_i64": st.integers(-(10**13), 10**13),
     "datetime_i64": st.integers(0, 4_000_000_000_000),
 }
-"""What kio takes for its own types."""
+"""Our wire types and the corresponding types of kio."""
 
 
 class Pair:
-    """One of our structs and kio's class for one version of it."""
+    """One of our structs and the class of kio for a version of it."""
 
     def __init__(self, ours: type[Struct], theirs: type[Any], version: int) -> None:
         self.ours, self.theirs, self.version = ours, theirs, version
@@ -58,7 +58,7 @@ class Pair:
 
 
 class Link:
-    """One field in both."""
+    """A field of our struct and of kio's class."""
 
     def __init__(self, field: Field, by_name: dict[str, Any], version: int) -> None:
         self.field = field
@@ -77,7 +77,7 @@ class Link:
         if self.nullable_time:
             one |= st.just(-1)
         value: st.SearchStrategy[Any] = st.lists(one, max_size=2) if self.field.array else one
-        if self.absent_is_none and self.pair:  # kio writes no struct that is at its default
+        if self.absent_is_none and self.pair:  # kio omits a struct whose values are the defaults
             value = value.filter(lambda struct: self.pair is None or self.pair.to_kio(struct) != self.default)
         return st.none() | value if self.nullable or self.absent_is_none else value
 
@@ -125,14 +125,14 @@ class Link:
 
 
 def _struct_in(annotation: Any) -> type[Any]:
-    """The class in `X`, `X | None`, `tuple[X, ...]` or `tuple[X, ...] | None`."""
+    """Return the class X of `X`, `X | None`, `tuple[X, ...]` or `tuple[X, ...] | None`."""
     if hasattr(annotation, "__type__") and not get_args(annotation):
         return annotation  # type: ignore[no-any-return]
     return next(found for part in get_args(annotation) if (found := _struct_in(part)) is not None)
 
 
 def kio_has(message: type[Request] | type[Response], version: int) -> bool:
-    """Whether kio has this version. Nothing of it is imported."""
+    """Return True if kio has this version, without importing it."""
     return (files("kio.schema") / message.API.module / f"v{version}").is_dir()
 
 

@@ -1,9 +1,9 @@
-"""Frames that Kafka's own Java classes encoded, of releases 4.4.0 and 3.9.2.
+"""Messages encoded by Kafka's Java classes of releases 4.4.0 and 3.9.2.
 
-`vectors/messages.json` has two of every version of every request and response: one full of values, one with nulls and
-empty arrays wherever they may be. Those that kio lacks carry their values too, as Kafka's JSON converters put them.
-`vectors/unknown_tags.json` has messages with tags that nobody declared, `vectors/inside.json` what is sent inside of
-messages and written into internal topics.
+`vectors/messages.json` has two messages for each version of each request and response: one with values in all fields,
+and one with null and empty arrays where possible. Messages that kio does not have are stored with their values in the
+format of Kafka's JSON converters. `vectors/unknown_tags.json` has messages with undeclared tags, and
+`vectors/inside.json` has data that is embedded in messages or written to internal topics.
 """
 
 import base64
@@ -63,8 +63,8 @@ def recorded(file: str) -> list[Recorded]:
     ]
 
 
-def as_kafka_puts_it(struct: Struct, version: int) -> dict[str, Any]:
-    """The values of a struct as Kafka's JSON converters give them. Records are left out there."""
+def as_kafka_json(struct: Struct, version: int) -> dict[str, Any]:
+    """Return the values of a struct in the format of Kafka's JSON converters, without records."""
     values = {}
     for field in struct.FIELDS:
         value = getattr(struct, field.name)
@@ -78,7 +78,7 @@ def as_kafka_puts_it(struct: Struct, version: int) -> dict[str, Any]:
 
 
 def _struct(version: int) -> Any:
-    return lambda value: as_kafka_puts_it(value, version)
+    return lambda value: as_kafka_json(value, version)
 
 
 def _scalar(kind: str) -> Any:

@@ -1,4 +1,4 @@
-"""What Kafka's Java classes wrote is read, and written again byte for byte."""
+"""Messages encoded by Kafka's Java classes are decoded, and encoded again to the same bytes."""
 
 from collections import defaultdict
 
@@ -6,7 +6,7 @@ import pytest
 
 from kafkalet.protocol.api import BY_TITLE, Api
 
-from .recorded import INSIDE, Recorded, as_kafka_puts_it, recorded
+from .recorded import INSIDE, Recorded, as_kafka_json, recorded
 
 MESSAGES = recorded("messages.json")
 INNER = recorded("inside.json")
@@ -16,7 +16,7 @@ for vector in MESSAGES:
 
 
 @pytest.mark.parametrize("api", [api for api in Api if api.client_facing], ids=str)
-def test_recorded_messages_are_encoded_byte_for_byte_as_they_were(api: Api) -> None:
+def test_recorded_messages_are_reencoded_to_the_same_bytes(api: Api) -> None:
     for vector in BY_API[api]:
         assert vector.message.decode(vector.data, vector.version).encode(vector.version) == vector.data, vector
 
@@ -32,13 +32,13 @@ def test_every_version_was_recorded(api: Api) -> None:
     [vector for vector in MESSAGES + INNER if vector.values],
     ids=lambda vector: f"{vector.name}-v{vector.version}",
 )
-def test_values_are_those_that_java_sees(vector: Recorded) -> None:
+def test_decoded_values_equal_those_of_java(vector: Recorded) -> None:
     message = vector.message.decode(vector.data, vector.version)
-    assert as_kafka_puts_it(message, vector.version) == vector.values
+    assert as_kafka_json(message, vector.version) == vector.values
 
 
 @pytest.mark.parametrize("name", INSIDE)
-def test_recorded_keys_and_values_are_encoded_byte_for_byte_as_they_were(name: str) -> None:
+def test_recorded_keys_and_values_are_reencoded_to_the_same_bytes(name: str) -> None:
     vectors = [vector for vector in INNER if vector.name == name]
     versions = INSIDE[name].VERSIONS
     assert {vector.version for vector in vectors} == set(range(versions.low, versions.high + 1))
@@ -46,7 +46,7 @@ def test_recorded_keys_and_values_are_encoded_byte_for_byte_as_they_were(name: s
         assert vector.message.decode(vector.data, vector.version).encode(vector.version) == vector.data, vector
 
 
-def test_undeclared_tags_are_skipped() -> None:
+def test_unknown_tags_of_recorded_messages_are_skipped() -> None:
     with_tags = 0
     for vector in recorded("unknown_tags.json"):
         message = vector.message.decode(vector.data, vector.version)

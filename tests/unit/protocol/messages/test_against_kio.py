@@ -1,4 +1,4 @@
-"""Every version that kio has: the same bytes for the same values, both ways."""
+"""All message versions that kio has are encoded to the same bytes and decoded to the same values as by kio."""
 
 from functools import cache
 from typing import TYPE_CHECKING, Any

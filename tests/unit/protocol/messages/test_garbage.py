@@ -1,4 +1,4 @@
-"""Whatever comes from the network is a message or a DecodeError, and never slow or large."""
+"""Any bytes decode to a message or raise DecodeError, without excessive time or memory."""
 
 import tracemalloc
 
@@ -30,14 +30,14 @@ def decode(message: type[Message], data: bytes | bytearray, version: int) -> Mes
 
 @MANY
 @given(st.sampled_from(VERSIONS), st.binary(max_size=80))
-def test_random_bytes(of: tuple[type[Message], int], data: bytes) -> None:
+def test_random_bytes_decode_or_raise_decode_error(of: tuple[type[Message], int], data: bytes) -> None:
     decode(of[0], data, of[1])
 
 
 @pytest.mark.slow
 @MANY
 @given(st.sampled_from(VECTORS), st.data())
-def test_changed_bytes(vector: Recorded, data: st.DataObject) -> None:
+def test_damaged_messages_decode_or_raise_decode_error(vector: Recorded, data: st.DataObject) -> None:
     changed = bytearray(vector.data)
     positions = st.integers(0, max(len(changed) - 1, 0))
     for at, byte in data.draw(
@@ -50,7 +50,7 @@ def test_changed_bytes(vector: Recorded, data: st.DataObject) -> None:
         assert vector.message.decode(again, vector.version).encode(vector.version) == again
 
 
-def test_every_truncation_is_refused() -> None:
+def test_every_truncation_raises_decode_error() -> None:
     for vector in VECTORS[::7]:
         for size in range(len(vector.data)):
             with pytest.raises(DecodeError):
@@ -58,9 +58,9 @@ def test_every_truncation_is_refused() -> None:
 
 
 @pytest.mark.parametrize("size", [b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff\x07", b"\xff\xff\xff\xff\x0f", b"\x80" * 9])
-def test_huge_counts_neither_allocate_nor_take_time(size: bytes) -> None:
+def test_huge_counts_are_refused_quickly_without_allocation(size: bytes) -> None:
     for message, version in VERSIONS:
-        executed_lines(lambda: decode(message, size * 3, version))  # noqa: B023 - compiled now, not below
+        executed_lines(lambda: decode(message, size * 3, version))  # noqa: B023 - compile the decoder first
     most_lines = 0
     tracemalloc.start()
     for message, version in VERSIONS:

@@ -11,7 +11,7 @@ SPOKEN = [api for api in Api if api.client_facing]
 
 
 @pytest.mark.parametrize("api", SPOKEN, ids=str)
-def test_an_api_has_a_request_and_the_response_to_it(api: Api) -> None:
+def test_every_api_has_a_request_and_a_response(api: Api) -> None:
     request, response = request_type(api), response_type(api)
     assert request.RESPONSE is response
     assert request.API is response.API is api
@@ -27,7 +27,7 @@ def test_messages_have_the_versions_of_their_api(api: Api) -> None:
 
 
 @pytest.mark.parametrize("api", SPOKEN, ids=str)
-def test_no_field_is_beyond_the_versions_of_its_message(api: Api) -> None:
+def test_fields_exist_in_some_version_of_their_message(api: Api) -> None:
     for message in (request_type(api), response_type(api)):
         for where, field in every_field(message, message.__name__):
             assert field.versions.low <= api.versions.high, where
@@ -43,7 +43,7 @@ def every_field(struct: type[Struct], where: str):  # type: ignore[no-untyped-de
 
 
 @pytest.mark.parametrize("api", SPOKEN, ids=str)
-def test_the_module_says_what_the_api_is_for(api: Api) -> None:
+def test_module_docstring_names_the_api_and_its_newest_version(api: Api) -> None:
     text = sys.modules[request_type(api).__module__].__doc__ or ""
     first, _, rest = text.partition("\n")
     assert first.startswith(f"{api.title} ({int(api)}): ")
@@ -52,12 +52,12 @@ def test_the_module_says_what_the_api_is_for(api: Api) -> None:
         assert f"v{api.versions.high}" in rest
 
 
-def test_apis_among_brokers_have_no_messages() -> None:
+def test_inter_broker_apis_have_no_messages() -> None:
     with pytest.raises(LookupError, match="LeaderAndIsr"):
         request_type(Api.LEADER_AND_ISR)
 
 
-def test_a_message_is_imported_when_its_api_is_asked_for() -> None:
+def test_messages_are_imported_on_first_use_of_their_api() -> None:
     program = (
         "import sys\n"
         "from kafkalet.protocol.api import Api\n"

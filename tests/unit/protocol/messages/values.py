@@ -1,4 +1,4 @@
-"""Hypothesis strategies for any struct in any version, made from its declaration."""
+"""Hypothesis strategies for any struct in any version, derived from the declaration."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -35,7 +35,7 @@ WIRE: dict[str, st.SearchStrategy[Any]] = {
 
 
 def message_versions() -> Iterator[tuple[type[Request] | type[Response], int]]:
-    """Every version of every request and response."""
+    """Iterate over all versions of all requests and responses."""
     for api in Api:
         if api.client_facing:
             for version in range(api.versions.low, api.versions.high + 1):
@@ -45,7 +45,7 @@ def message_versions() -> Iterator[tuple[type[Request] | type[Response], int]]:
 
 @cache
 def structs(cls: type[Struct], version: int) -> st.SearchStrategy[Any]:
-    """Instances of `cls` with any values that `version` can carry, the rest at its defaults."""
+    """Generate instances of `cls` with arbitrary values for the fields of `version` and defaults for the others."""
     return st.builds(cls, **{field.name: values(field, version) for field in cls.FIELDS if version in field.versions})
 
 

@@ -1,9 +1,9 @@
-"""Bytes that other implementations made, kept in vectors/.
+"""Data produced by other implementations, stored in vectors/.
 
-produced.json          batches and message sets of a test client, with what was put into them
-rebuilt.json           what Apache Kafka 2.8 and 3.9 stored of message sets and batches sent to topics of another
-                       format, codec or timestamp type
-down_converted.json    what lay in a log of Apache Kafka 3.9, and its answers to Fetch v1 and v3
+produced.json          batches and message sets of a test client, with the records they were built from
+rebuilt.json           message sets and batches as stored by Apache Kafka 2.8 and 3.9 after they were sent to topics
+                       with another format, codec or timestamp type
+down_converted.json    data from a log of Apache Kafka 3.9, and the responses of the broker to Fetch v1 and v3
 """
 
 import json

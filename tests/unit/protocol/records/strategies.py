@@ -1,4 +1,4 @@
-"""Records as producers write them, and as nobody should: for the properties of this room."""
+"""Hypothesis strategies for valid and damaged records."""
 
 from hypothesis import strategies as st
 
@@ -24,7 +24,7 @@ timestamps = st.one_of(
 
 @st.composite
 def record_lists(draw: st.DrawFn, max_groups: int = 5, *, with_headers: bool = True) -> list[Record]:
-    """Groups of records that have the same shape within a group, as long runs are what the fast readers look for."""
+    """Generate groups of records with the same shape within a group, so that the fast readers find long runs."""
     records: list[Record] = []
     for _ in range(draw(st.integers(0, max_groups))):
         length = draw(st.sampled_from([1, 2, 15, 16, 17, 40, 64, 130]))
@@ -39,7 +39,7 @@ def record_lists(draw: st.DrawFn, max_groups: int = 5, *, with_headers: bool = T
 
 @st.composite
 def damaged(draw: st.DrawFn, data: bytes, first: int = 0) -> bytes:
-    """`data` with some of its bytes from `first` on changed, cut out, doubled, or cut off."""
+    """Generate damaged variants of `data`: bytes after `first` are changed, removed, duplicated or truncated."""
     damage = bytearray(data)
     for _ in range(draw(st.integers(1, 3))):
         if len(damage) <= first:

@@ -22,7 +22,7 @@ from .strategies import NOW, damaged, record_lists
 THREE = numbered([(NOW, b"k", b"a", ()), (NOW + 9, None, b"b", (("h", None),)), (NOW + 2, b"", None, ())])
 
 
-def test_a_batch_shows_its_header() -> None:
+def test_batch_has_the_header_fields() -> None:
     data = build_batch(
         THREE,
         base_offset=0,
@@ -43,20 +43,20 @@ def test_a_batch_shows_its_header() -> None:
     assert batch.to_bytes() == bytes(batch.view()) == data
 
 
-def test_a_batch_tells_what_it_is() -> None:
+def test_repr_of_batch_has_position_size_and_offsets() -> None:
     assert (
         repr(Batch(build_batch(THREE))) == f"<Batch of format 2 at 0, {len(build_batch(THREE))} bytes, offsets 0 to 2>"
     )
 
 
-def test_a_batch_without_producer_has_no_sequence() -> None:
+def test_batch_without_producer_has_no_sequence() -> None:
     batch = Batch(build_batch(THREE))
     assert (batch.has_producer_id, batch.producer_id, batch.producer_epoch) == (False, -1, -1)
     assert batch.last_sequence == -1
 
 
 @pytest.mark.parametrize(("magic", "timestamp"), [(0, -1), (1, NOW + 9)])
-def test_a_wrapper_shows_what_it_says_itself(magic: int, timestamp: int) -> None:
+def test_wrapper_has_its_own_offset_and_timestamp(magic: int, timestamp: int) -> None:
     plain = [record._replace(headers=(), offset=record.offset + 40) for record in THREE]
     batch = Batch(build_message_set(magic, plain, codec=Codec.GZIP, base_offset=40))
     assert (batch.magic, batch.base_offset, batch.last_offset, batch.next_offset) == (magic, 42, 42, 43)
@@ -70,25 +70,25 @@ def test_format_0_has_no_timestamp_type() -> None:
     assert types == [TimestampType.NO_TIMESTAMP_TYPE, TimestampType.CREATE_TIME]
 
 
-def test_a_message_that_is_no_wrapper_counts_one() -> None:
+def test_message_without_codec_has_count_1() -> None:
     assert Batch(build_message_set(1, THREE[:1])).count == 1
 
 
 @settings(deadline=None)
 @given(record_lists(max_groups=3), st.sampled_from(list(Codec)))
-def test_the_records_of_a_batch_come_back(records: list[Record], codec: Codec) -> None:
+def test_records_of_built_batch_are_decoded(records: list[Record], codec: Codec) -> None:
     batch = Batch(build_batch(records, codec=codec))
     batch.check_crc()
     assert batch.records() == records
 
 
-def test_under_log_append_time_the_batch_speaks_for_its_records() -> None:
+def test_records_have_append_time_with_log_append_time() -> None:
     batch = Batch(build_batch(THREE, timestamp_type=TimestampType.LOG_APPEND_TIME, append_time=5))
     assert batch.timestamp_type is TimestampType.LOG_APPEND_TIME
     assert [record.timestamp for record in batch.records()] == [5, 5, 5]
 
 
-def test_a_codec_that_does_not_exist_is_an_unknown_server_error() -> None:
+def test_unknown_codec_is_unknown_server_error() -> None:
     data = bytearray(build_batch(THREE))
     data[22] |= 5
     with pytest.raises(KafkaError) as refusal:
@@ -98,7 +98,7 @@ def test_a_codec_that_does_not_exist_is_an_unknown_server_error() -> None:
 
 @settings(deadline=None)
 @given(st.data())
-def test_a_changed_byte_changes_the_checksum(data: st.DataObject) -> None:
+def test_changed_byte_fails_the_checksum(data: st.DataObject) -> None:
     original = build_batch(THREE)
     changed = bytearray(original)
     changed[data.draw(st.integers(21, len(original) - 1))] ^= data.draw(st.integers(1, 255))
@@ -108,40 +108,40 @@ def test_a_changed_byte_changes_the_checksum(data: st.DataObject) -> None:
 
 
 class TestBatches:
-    def test_complete_entries_are_walked_in_order(self) -> None:
+    def test_complete_entries_are_returned_in_order(self) -> None:
         one, two = build_message_set(1, THREE), build_batch(THREE, base_offset=0)
         positions = [batch.position for batch in batches(one + two + two)]
         assert positions[-2:] == [len(one), len(one + two)]
         assert len(positions) == 5
 
-    def test_only_the_given_part_is_walked(self) -> None:
+    def test_only_entries_in_the_given_range_are_returned(self) -> None:
         data = build_batch(THREE)
         found = list(batches(b"xx" + data * 3, 2 + len(data), 2 + 2 * len(data)))
         assert [batch.position for batch in found] == [2 + len(data)]
 
     @pytest.mark.parametrize("have", [0, 1, 11, 12, 16, 17, 60, 61, 70])
-    def test_a_cut_off_entry_at_the_end_is_left_out(self, have: int) -> None:
+    def test_incomplete_entry_at_the_end_is_ignored(self, have: int) -> None:
         data = build_batch(THREE)
         assert len(list(batches(data + data[:have]))) == 1
 
-    def test_a_length_below_the_minimum_is_corrupt_even_where_nothing_follows(self) -> None:
+    def test_length_below_minimum_is_corrupt_even_at_the_end(self) -> None:
         with pytest.raises(KafkaError) as refusal:
             list(batches(bytes(8) + (13).to_bytes(4, "big")))
         assert refusal.value.code is Code.CORRUPT_MESSAGE
 
-    def test_a_negative_length_is_corrupt(self) -> None:
+    def test_negative_length_is_corrupt(self) -> None:
         with pytest.raises(KafkaError):
             list(batches(bytes(8) + b"\xff\xff\xff\xff" + bytes(50)))
 
     @pytest.mark.parametrize("magic", [3, 127, 128, 255])
-    def test_an_unknown_magic_is_corrupt(self, magic: int) -> None:
+    def test_unknown_magic_is_corrupt(self, magic: int) -> None:
         data = bytearray(build_batch(THREE))
         data[16] = magic
         with pytest.raises(KafkaError) as refusal:
             list(batches(data))
         assert refusal.value.code is Code.CORRUPT_MESSAGE
 
-    def test_a_batch_without_room_for_its_header_is_corrupt(self) -> None:
+    def test_batch_shorter_than_its_header_is_corrupt(self) -> None:
         data = bytearray(build_batch(THREE))[:60]
         data[8:12] = (48).to_bytes(4, "big")
         with pytest.raises(KafkaError) as refusal:
@@ -150,7 +150,7 @@ class TestBatches:
 
     @settings(deadline=None)
     @given(st.data())
-    def test_anything_is_entries_or_corrupt(self, data: st.DataObject) -> None:
+    def test_damaged_entries_are_returned_or_corrupt(self, data: st.DataObject) -> None:
         good = build_message_set(1, THREE) + build_batch(THREE) + build_message_set(0, THREE, codec=Codec.GZIP)
         try:
             for batch in batches(data.draw(damaged(good))):
@@ -160,7 +160,7 @@ class TestBatches:
 
 
 class TestPatching:
-    def test_a_place_in_the_log_leaves_the_checksum_valid(self) -> None:
+    def test_assigned_offset_does_not_change_the_checksum(self) -> None:
         data = bytearray(b"xxx" + build_batch(THREE))
         assign(data, 3, 1 << 50, 12)
         batch = Batch(data, 3)
@@ -168,33 +168,33 @@ class TestPatching:
         assert (batch.base_offset, batch.leader_epoch, batch.records()[2].offset) == ((1 << 50), 12, (1 << 50) + 2)
 
     @pytest.mark.parametrize("size", [10, PATCH_FROM + 10])
-    def test_times_are_set_with_the_checksum_whatever_the_size(self, size: int) -> None:
+    def test_setting_timestamp_updates_checksum_for_any_size(self, size: int) -> None:
         data = bytearray(b"xxx" + build_batch([Record(0, NOW, None, bytes(size))]))
         set_max_timestamp(memoryview(data), 3, TimestampType.LOG_APPEND_TIME, 99)
         batch = Batch(data, 3)
         batch.check_crc()
         assert (batch.timestamp_type, batch.max_timestamp, batch.base_timestamp) == (1, 99, NOW)
 
-    def test_the_type_can_be_taken_back(self) -> None:
+    def test_timestamp_type_can_be_changed_back(self) -> None:
         data = bytearray(build_batch(THREE, timestamp_type=TimestampType.LOG_APPEND_TIME, append_time=5))
         set_max_timestamp(data, 0, TimestampType.CREATE_TIME, NOW + 9)
         assert bytes(data) == build_batch(THREE)
 
-    def test_without_a_change_nothing_is_touched(self) -> None:
+    def test_setting_equal_timestamp_leaves_the_buffer_unchanged(self) -> None:
         data = bytearray(build_batch(THREE))
-        data[22] |= 0x80  # a bit without a meaning
+        data[22] |= 0x80  # an unused attribute bit
         before = bytes(data)
         set_max_timestamp(data, 0, TimestampType.CREATE_TIME, NOW + 9)
         assert bytes(data) == before
 
-    def test_a_change_clears_bits_without_a_meaning(self) -> None:
+    def test_setting_timestamp_clears_unused_attribute_bits(self) -> None:
         data = bytearray(build_batch(THREE, is_transactional=True, producer_id=1, producer_epoch=0, base_sequence=0))
         data[21:23] = b"\xff\x90"
         set_max_timestamp(data, 0, TimestampType.CREATE_TIME, NOW)
         assert data[21:23] == b"\x00\x10"
 
 
-def test_sequences_go_on_with_zero_behind_the_largest() -> None:
+def test_sequence_wraps_to_zero_after_maximum() -> None:
     largest = (1 << 31) - 1
     assert [increment_sequence(largest - 1, 1), increment_sequence(largest, 1), increment_sequence(largest, 5)] == [
         largest,
@@ -203,13 +203,13 @@ def test_sequences_go_on_with_zero_behind_the_largest() -> None:
     ]
 
 
-def test_a_delete_horizon_lies_in_the_base_timestamp() -> None:
+def test_delete_horizon_is_stored_in_the_base_timestamp() -> None:
     batch = Batch(build_batch(THREE, delete_horizon_ms=NOW - 5))
     assert (batch.delete_horizon_ms, Batch(build_batch(THREE)).delete_horizon_ms) == (NOW - 5, None)
     assert batch.records() == THREE
 
 
-def test_an_empty_batch_keeps_its_offsets() -> None:
+def test_empty_batch_keeps_its_offsets() -> None:
     batch = Batch(build_batch([], base_offset=10, last_offset=14, max_timestamp=NOW))
     batch.check_crc()
     assert (batch.size, batch.count, batch.base_offset, batch.last_offset) == (HEADER_SIZE, 0, 10, 14)

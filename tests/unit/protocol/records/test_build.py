@@ -16,7 +16,7 @@ from .recorded import recorded
 from .strategies import NOW, record_lists
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # it uses what Python has deprecated
+    warnings.simplefilter("ignore")  # it uses deprecated features of Python
     from kafka.record.default_records import DefaultRecordBatch as KafkaPythonBatch
     from kafka.record.default_records import DefaultRecordBatchBuilder as KafkaPythonBuilder
 
@@ -53,7 +53,7 @@ def _built(batch: dict[str, Any]) -> bytes:
 
 
 @pytest.mark.parametrize("case", recorded("produced"), ids=lambda case: case["records_hex"][:24] + "...")
-def test_what_a_client_sent_is_built_and_read(case: dict[str, Any]) -> None:
+def test_batches_of_a_client_are_built_and_decoded(case: dict[str, Any]) -> None:
     sent = bytes.fromhex(case["records_hex"])
     assert [record for batch in batches(sent) for record in batch.records()] == [
         record._replace(timestamp=record.timestamp if batch["magic"] else -1)
@@ -70,13 +70,13 @@ def _theirs(batch: Any) -> list[tuple[Any, ...]]:
 
 
 def _no_timestamp(timestamp: int | None) -> int:
-    """-1 for what other readers call None."""
+    """Return -1 for None, which other readers use for a missing timestamp."""
     return -1 if timestamp is None else timestamp
 
 
 @settings(deadline=None, max_examples=50)
 @given(record_lists(max_groups=2), st.sampled_from(list(Codec)))
-def test_other_readers_read_what_is_built(records: list[Record], codec: Codec) -> None:
+def test_built_batches_are_decoded_by_other_libraries(records: list[Record], codec: Codec) -> None:
     records = records or [Record(0, -1, None, None)]
     data = build_batch(records, codec=codec)
     expected = [tuple(record) for record in records]
@@ -87,8 +87,8 @@ def test_other_readers_read_what_is_built(records: list[Record], codec: Codec) -
 
 @settings(deadline=None, max_examples=50)
 @given(record_lists(max_groups=2), st.sampled_from([Codec.NONE, Codec.GZIP]), st.booleans())
-def test_other_writers_write_the_same(records: list[Record], codec: Codec, is_idempotent: bool) -> None:
-    # They take the largest timestamp as given, and the first one in the batch for its base, as Kafka does.
+def test_other_libraries_build_the_same_batches(records: list[Record], codec: Codec, is_idempotent: bool) -> None:
+    # As in Kafka, the max timestamp is passed in, and the first timestamp of the batch is its base timestamp.
     if not records or records[0].timestamp == -1:
         return
     producer = (5, 1, 9) if is_idempotent else (-1, -1, -1)
@@ -103,7 +103,7 @@ def test_other_writers_write_the_same(records: list[Record], codec: Codec, is_id
             theirs_builder.append(offset, timestamp, key, value, list(headers))
         theirs = Batch(bytes(theirs_builder.build()))
         if codec is Codec.NONE:
-            assert theirs.to_bytes()[16:] == ours.to_bytes()[16:]  # they claim leader epoch 0
+            assert theirs.to_bytes()[16:] == ours.to_bytes()[16:]  # their leader epoch is 0
         assert theirs.records() == ours.records()
         assert (theirs.max_timestamp, theirs.base_timestamp) == (ours.max_timestamp, ours.base_timestamp)
 
@@ -111,7 +111,7 @@ def test_other_writers_write_the_same(records: list[Record], codec: Codec, is_id
 @pytest.mark.parametrize(("magic", "codec"), OLD_FORMATS)
 @settings(deadline=None, max_examples=20)
 @given(records=record_lists(max_groups=2, with_headers=False))
-def test_other_readers_read_old_message_sets(magic: int, codec: Codec, records: list[Record]) -> None:
+def test_built_message_sets_are_decoded_by_other_libraries(magic: int, codec: Codec, records: list[Record]) -> None:
     data = build_message_set(magic, records, codec=codec)
     theirs = [
         (record.offset, _no_timestamp(record.timestamp), record.key, record.value)
@@ -126,7 +126,7 @@ def test_other_readers_read_old_message_sets(magic: int, codec: Codec, records: 
 @pytest.mark.parametrize("magic", [0, 1])
 @settings(deadline=None, max_examples=20)
 @given(records=record_lists(max_groups=2, with_headers=False))
-def test_other_writers_write_the_same_messages(magic: int, records: list[Record]) -> None:
+def test_other_libraries_build_the_same_messages(magic: int, records: list[Record]) -> None:
     builder = LegacyRecordBatchBuilder(magic, 0, 1 << 24)
     for offset, timestamp, key, value, _ in records:
         builder.append(offset, timestamp, key, value)
@@ -136,34 +136,34 @@ def test_other_writers_write_the_same_messages(magic: int, records: list[Record]
 class TestTimestamps:
     THREE = numbered([(NOW + 5, None, b"a", ()), (NOW, None, b"b", ()), (NOW + 9, None, b"c", ())])
 
-    def test_the_first_record_gives_the_base_and_the_latest_the_maximum(self) -> None:
+    def test_base_timestamp_is_the_first_and_max_timestamp_the_largest(self) -> None:
         batch = Batch(build_batch(self.THREE))
         assert (batch.base_timestamp, batch.max_timestamp) == (NOW + 5, NOW + 9)
 
-    def test_under_log_append_time_the_records_keep_theirs(self) -> None:
+    def test_records_of_batch_keep_their_timestamps_with_log_append_time(self) -> None:
         batch = Batch(build_batch(self.THREE, timestamp_type=TimestampType.LOG_APPEND_TIME, append_time=7))
         assert (batch.base_timestamp, batch.max_timestamp) == (NOW + 5, 7)
         assert batch.to_bytes()[61:] == build_batch(self.THREE)[61:]
 
-    def test_under_log_append_time_old_messages_lose_theirs(self) -> None:
+    def test_legacy_messages_have_append_time_with_log_append_time(self) -> None:
         data = build_message_set(1, self.THREE, timestamp_type=TimestampType.LOG_APPEND_TIME, append_time=7)
         assert [(batch.timestamp_type, batch.max_timestamp) for batch in batches(data)] == [(1, 7)] * 3
 
-    def test_others_can_be_given(self) -> None:
+    def test_given_timestamps_override_those_of_the_records(self) -> None:
         batch = Batch(build_batch(self.THREE, base_timestamp=NOW - 9, max_timestamp=NOW + 99))
         assert (batch.base_timestamp, batch.max_timestamp) == (NOW - 9, NOW + 99)
         assert batch.records() == self.THREE
 
-    def test_without_any_there_is_no_maximum(self) -> None:
+    def test_max_timestamp_without_timestamps_is_minus_1(self) -> None:
         batch = Batch(build_batch([Record(0, -1, None, b"")]))
         assert (batch.base_timestamp, batch.max_timestamp) == (-1, -1)
 
 
-def test_no_records_are_no_messages() -> None:
+def test_message_set_without_records_is_empty() -> None:
     assert build_message_set(1, [], codec=Codec.GZIP) == build_message_set(0, []) == b""
 
 
-def test_offsets_inside_a_wrapper_are_relative_in_format_1_and_absolute_in_format_0() -> None:
+def test_inner_offsets_are_relative_in_format_1_and_absolute_in_format_0() -> None:
     records = [Record(100, NOW, None, b"a"), Record(103, NOW, None, b"b")]
     for magic in (0, 1):
         batch = Batch(build_message_set(magic, records, codec=Codec.GZIP, base_offset=100))

@@ -11,7 +11,7 @@ from kafkalet.protocol.records.control import (
 )
 from kafkalet.protocol.records.record import Record
 
-# A commit marker as Apache Kafka 3.9 wrote it in a log.
+# A commit marker from a log of Apache Kafka 3.9.
 COMMIT = (
     "0000000000000004000000420000000002667f5af8003000000000000001a1fe873d6f000001a1fe873d6f00000000000000"
     "000000ffffffff000000012000000008000000010c00000000000000"
@@ -22,7 +22,7 @@ def control_record(key: str, value: str = "000000000000") -> Record:
     return Record(0, 0, bytes.fromhex(key), bytes.fromhex(value))
 
 
-def test_a_marker_has_the_bytes_kafka_writes() -> None:
+def test_marker_has_the_same_bytes_as_in_kafka() -> None:
     batch = Batch(bytes.fromhex(COMMIT))
     marker = read_end_marker(batch.records()[0])
     assert marker.type is ControlType.COMMIT
@@ -38,7 +38,7 @@ def test_a_marker_has_the_bytes_kafka_writes() -> None:
 
 
 @pytest.mark.parametrize("kind", [ControlType.COMMIT, ControlType.ABORT])
-def test_a_marker_is_a_transactional_control_batch_without_sequence(kind: ControlType) -> None:
+def test_marker_is_a_transactional_control_batch_without_sequence(kind: ControlType) -> None:
     batch = Batch(
         build_end_marker(
             EndMarker(kind, 7), timestamp=5, producer_id=9, producer_epoch=2, base_offset=30, leader_epoch=4
@@ -51,11 +51,11 @@ def test_a_marker_is_a_transactional_control_batch_without_sequence(kind: Contro
     assert read_end_marker(batch.records()[0]) == EndMarker(kind, 7)
 
 
-def test_later_versions_may_say_more() -> None:
+def test_additional_fields_of_later_versions_are_ignored() -> None:
     assert read_end_marker(control_record("0001000100ff", "00010000002aff")) == EndMarker(ControlType.COMMIT, 42)
 
 
-def test_a_type_of_the_future_is_unknown() -> None:
+def test_unknown_control_type_is_accepted_as_unknown() -> None:
     assert control_type(control_record("00000063")) is ControlType.UNKNOWN
 
 
@@ -68,7 +68,7 @@ def test_a_type_of_the_future_is_unknown() -> None:
         pytest.param("00000001", "ffff00000000", id="negative value version"),
     ],
 )
-def test_what_is_no_marker_is_invalid(key: str, value: str) -> None:
+def test_malformed_marker_is_invalid(key: str, value: str) -> None:
     with pytest.raises(KafkaError) as refusal:
         read_end_marker(control_record(key, value))
     assert refusal.value.code is Code.INVALID_RECORD
@@ -81,7 +81,7 @@ def test_null_fields_are_invalid() -> None:
         assert refusal.value.code is Code.INVALID_RECORD
 
 
-def test_another_control_record_ends_no_transaction() -> None:
+def test_other_control_record_is_not_a_marker() -> None:
     with pytest.raises(KafkaError) as refusal:
         read_end_marker(control_record("00000002"))
     assert refusal.value.code is Code.UNKNOWN_SERVER_ERROR

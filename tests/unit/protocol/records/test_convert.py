@@ -27,14 +27,14 @@ def marker_at(offset: int) -> bytes:
 
 
 def offsets_in(answer: bytes) -> list[int]:
-    """Of the complete messages."""
+    """Return the offsets of all complete messages."""
     return [record.offset for entry in batches(answer) for record in entry.records()]
 
 
 @pytest.mark.parametrize(
     "case", recorded("down_converted"), ids=lambda case: f"{case['what']}-{case['offset']}-v{case['to_magic']}"
 )
-def test_fetch_answers_are_those_of_kafka(case: dict[str, Any]) -> None:
+def test_fetch_responses_equal_those_of_kafka(case: dict[str, Any]) -> None:
     log, answer = bytes.fromhex(case["log"]), bytes.fromhex(case["answer"])
     assert down_converted(log, case["to_magic"], case["offset"]) == answer
 
@@ -44,7 +44,7 @@ def test_fetch_answers_are_those_of_kafka(case: dict[str, Any]) -> None:
     recorded("rebuilt"),
     ids=lambda case: f"{case['release']}-v{case['to_magic']}-{Codec(case['codec']).name}-{case['sent'][:40]}",
 )
-def test_stored_records_are_those_of_kafka(case: dict[str, Any]) -> None:
+def test_stored_records_equal_those_of_kafka(case: dict[str, Any]) -> None:
     sent = [record for entry in batches(bytes.fromhex(case["sent"])) for record in entry.records()]
     rebuilt = rebuild(
         sent,
@@ -65,25 +65,25 @@ def test_stored_records_are_those_of_kafka(case: dict[str, Any]) -> None:
 
 
 class TestDown:
-    def test_headers_vanish_and_in_format_0_timestamps(self) -> None:
+    def test_headers_are_dropped_and_timestamps_in_format_0(self) -> None:
         for magic, timestamp in ((0, -1), (1, NOW)):
             converted = down_convert(batches(batch_at(0, 1)), magic, 0)
             assert [entry.magic for entry in batches(converted)] == [magic]
             assert [entry.records() for entry in batches(converted)] == [[Record(0, timestamp, b"k", b"value")]]
 
-    def test_records_below_the_fetch_offset_vanish_from_what_is_not_compressed(self) -> None:
+    def test_uncompressed_records_below_the_fetch_offset_are_dropped(self) -> None:
         assert offsets_in(down_convert(batches(batch_at(4, 3)), 1, 5)) == [5, 6]
 
-    def test_a_compressed_batch_stays_together(self) -> None:
+    def test_compressed_batch_becomes_one_wrapper(self) -> None:
         (wrapper,) = batches(down_convert(batches(batch_at(4, 3, Codec.GZIP)), 1, 5))
         assert (wrapper.codec, wrapper.last_offset, wrapper.max_timestamp) == (Codec.GZIP, 6, NOW + 2)
         assert [record.offset for record in wrapper.records()] == [4, 5, 6]
 
-    def test_log_append_time_stays(self) -> None:
+    def test_log_append_time_is_kept(self) -> None:
         converted = down_convert(batches(batch_at(0, 2, timestamp_type=APPEND, append_time=77)), 1, 0)
         assert [(entry.timestamp_type, entry.max_timestamp) for entry in batches(converted)] == [(APPEND, 77)] * 2
 
-    def test_old_entries_stay_as_they_are(self) -> None:
+    def test_entries_of_the_target_or_an_older_format_are_unchanged(self) -> None:
         old = build_message_set(0, numbered([(-1, None, b"a", ()), (-1, None, b"b", ())]))
         assert down_convert(batches(old), 1, 1) == old
         assert down_convert(batches(old), 0, 1) == old
@@ -94,7 +94,7 @@ class TestDown:
             converted = down_convert(batches(build_message_set(1, rows, codec=codec)), 0, 0)
             assert converted == build_message_set(0, rows, codec=codec)
 
-    def test_markers_vanish(self) -> None:
+    def test_markers_are_dropped(self) -> None:
         assert down_convert(batches(marker_at(0) + batch_at(1, 1) + marker_at(2)), 1, 0) == down_convert(
             batches(batch_at(1, 1)), 1, 0
         )
@@ -104,14 +104,14 @@ class TestDown:
             down_convert(batches(batch_at(0, 1) + batch_at(1, 1, Codec.ZSTD)), 1, 0)
         assert refusal.value.code is Code.UNSUPPORTED_COMPRESSION_TYPE
 
-    def test_a_negative_timestamp_cannot_be_converted(self) -> None:
+    def test_negative_timestamp_is_refused(self) -> None:
         with pytest.raises(KafkaError) as refusal:
             down_convert(batches(build_batch([Record(0, -5, None, b"")])), 1, 0)
         assert refusal.value.code is Code.UNKNOWN_SERVER_ERROR
 
 
-class TestAnswers:
-    def test_what_is_missing_is_filled_up_with_a_message_that_is_cut_off(self) -> None:
+class TestFetchResponses:
+    def test_missing_data_is_padded_with_incomplete_message(self) -> None:
         data = batch_at(0, 3)
         answer = down_converted(data, 0, 1)
         assert len(answer) == len(data)
@@ -121,70 +121,70 @@ class TestAnswers:
         assert filler[:12] == b"\xff" * 8 + max(len(filler) + 1, 61).to_bytes(4, "big")
         assert set(filler[12:]) <= {0}
 
-    def test_the_first_converted_batch_is_whole_even_if_it_has_grown(self) -> None:
+    def test_first_converted_batch_is_complete_even_if_larger(self) -> None:
         data = batch_at(0, 50, value=b"")
         answer = down_converted(data, 1, 0)
         assert len(answer) > len(data)
         assert answer == down_convert(batches(data), 1, 0)
 
-    def test_what_has_grown_later_is_cut_off(self) -> None:
+    def test_later_data_is_truncated_to_the_original_size(self) -> None:
         data = batch_at(0, 1) + batch_at(1, 100, value=b"")
         answer = down_converted(data, 1, 0)
         assert len(answer) == len(data)
         assert answer == down_convert(batches(data), 1, 0)[: len(data)]
 
-    def test_a_cut_off_tail_counts_but_is_not_converted(self) -> None:
+    def test_incomplete_entry_counts_for_the_size_but_is_not_converted(self) -> None:
         data = batch_at(0, 1) + batch_at(1, 1)[:70]
         answer = down_converted(data, 0, 0)
         assert (len(answer), offsets_in(answer)) == (len(data), [0])
 
-    def test_after_a_marker_the_next_batch_comes_twice(self) -> None:
+    def test_batch_after_dropped_marker_is_sent_twice(self) -> None:
         assert offsets_in(down_converted(marker_at(0) + batch_at(1, 1), 1, 0)) == [1, 1]
 
-    def test_unless_there_is_no_room_for_it(self) -> None:
+    def test_batch_after_dropped_marker_is_sent_once_if_it_does_not_fit_twice(self) -> None:
         answer = down_converted(marker_at(0) + batch_at(1, 1, value=bytes(500)), 1, 0)
         assert (len(answer), offsets_in(answer)) == (78 + 575, [1])
 
-    def test_nothing_but_markers_is_twelve_bytes_of_filler(self) -> None:
+    def test_response_with_only_markers_has_twelve_bytes_of_padding(self) -> None:
         assert down_converted(marker_at(0) + marker_at(1), 1, 0) == b"\xff" * 8 + (61).to_bytes(4, "big")
 
-    def test_nothing_is_nothing(self) -> None:
+    def test_empty_data_gives_empty_response(self) -> None:
         assert down_converted(b"", 1, 0) == b""
         assert down_converted(batch_at(0)[:50], 1, 0) == b""
 
-    def test_zstd_at_the_start_is_refused(self) -> None:
+    def test_zstd_in_first_batch_is_refused(self) -> None:
         for data in (batch_at(0, 1, Codec.ZSTD), marker_at(0) + batch_at(1, 1, Codec.ZSTD)):
             with pytest.raises(KafkaError) as refusal:
                 down_converted(data, 1, 0)
             assert refusal.value.code is Code.UNSUPPORTED_COMPRESSION_TYPE
 
-    def test_zstd_later_ends_the_answer_with_its_chunk(self) -> None:
+    def test_chunk_with_zstd_ends_the_response(self) -> None:
         data = batch_at(0, 1) + batch_at(1, 1) + batch_at(2, 1, Codec.ZSTD)
         answer = down_converted(data, 1, 0)
         assert (len(answer), offsets_in(answer)) == (len(data), [0])
 
-    def test_chunks_before_that_of_zstd_are_sent(self) -> None:
+    def test_chunks_before_zstd_are_sent(self) -> None:
         large = bytes(CHUNK_BYTES - 1000)
         data = b"".join(batch_at(offset, 1, value=large) for offset in range(3)) + batch_at(3, 1, Codec.ZSTD)
         answer = down_converted(data, 1, 0)
         assert (len(answer), offsets_in(answer)) == (len(data), [0, 1])
 
-    def test_what_is_not_needed_is_not_converted(self) -> None:
+    def test_data_beyond_the_response_size_is_not_converted(self) -> None:
         broken = bytearray(batch_at(50, 1))
         broken[-5:] = b"\xff" * 5
         data = batch_at(0, 50, value=b"") + broken
         assert down_converted(data, 1, 0) == down_convert(batches(data[: -len(broken)]), 1, 0)
 
-    def test_another_error_later_is_one_of_the_whole_answer(self) -> None:
+    def test_other_error_in_later_chunk_fails_the_response(self) -> None:
         data = batch_at(0, 1) + build_batch([Record(1, -5, None, b"")], base_offset=1)
         with pytest.raises(KafkaError) as refusal:
             down_converted(data, 1, 0)
         assert refusal.value.code is Code.UNKNOWN_SERVER_ERROR
 
-    def test_a_batch_below_the_fetch_offset_vanishes(self) -> None:
+    def test_batch_below_the_fetch_offset_is_dropped(self) -> None:
         assert offsets_in(down_convert(batches(batch_at(0, 2) + batch_at(2, 2)), 1, 2)) == [2, 3]
 
-    def test_long_filler_begins_anew_every_chunk(self) -> None:
+    def test_long_padding_consists_of_one_message_per_chunk(self) -> None:
         data = batch_at(0, 1) + batch_at(1, 1, Codec.ZSTD) + batch_at(2, 1, value=bytes(2 * CHUNK_BYTES))
         answer = down_converted(data, 1, 0)
         filler = answer[len(down_convert(batches(batch_at(0, 1)), 1, 0)) :]
@@ -202,22 +202,22 @@ class TestRebuild:
         )
         return max_timestamp, offset
 
-    def test_offsets_are_given_anew(self) -> None:
+    def test_records_get_new_offsets(self) -> None:
         data = rebuild(self.ROWS, 2, base_offset=100, timestamp_type=CREATE, append_time=-1).data
         assert offsets_in(data) == [100, 101, 102]
 
-    def test_the_time_index_gets_the_last_offset_of_a_batch_and_that_of_a_message(self) -> None:
+    def test_offset_of_max_timestamp_is_that_of_the_message_or_the_last_of_the_batch(self) -> None:
         assert self.rebuilt(2) == self.rebuilt(2, Codec.GZIP) == self.rebuilt(1, Codec.GZIP) == (NOW + 5, 102)
         assert self.rebuilt(1) == (NOW + 5, 101)
 
-    def test_under_log_append_time_messages_share_it_from_the_first_on(self) -> None:
+    def test_offset_of_append_time_is_the_first_of_uncompressed_messages(self) -> None:
         assert self.rebuilt(2, kind=APPEND) == self.rebuilt(1, Codec.GZIP, APPEND) == (77, 102)
         assert self.rebuilt(1, kind=APPEND) == (77, 100)
 
     def test_format_0_has_no_timestamp(self) -> None:
         assert self.rebuilt(0) == self.rebuilt(0, Codec.GZIP) == (-1, -1)
 
-    def test_the_producer_stays(self) -> None:
+    def test_producer_fields_are_kept(self) -> None:
         data = rebuild(
             self.ROWS,
             2,
@@ -245,7 +245,7 @@ class TestRebuild:
             pytest.param(Record(0, -2, None, b""), 2, Codec.NONE, id="negative timestamp"),
         ],
     )
-    def test_what_a_format_cannot_carry_is_an_unknown_server_error(
+    def test_unsupported_feature_of_the_format_is_unknown_server_error(
         self, record: Record, magic: int, codec: Codec
     ) -> None:
         with pytest.raises(KafkaError) as refusal:

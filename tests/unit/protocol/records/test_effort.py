@@ -1,4 +1,4 @@
-"""What reading the records of an entry may cost, told from its header."""
+"""The upper bound for the effort of processing an entry, derived from its header."""
 
 import gzip
 
@@ -29,7 +29,7 @@ def framed(payload: bytes, codec: Codec, count: int = 1) -> bytes:
 
 
 @pytest.mark.parametrize("codec", list(Codec))
-def test_an_ordinary_batch_does_not_take_long(codec: Codec) -> None:
+def test_ordinary_batch_does_not_take_long(codec: Codec) -> None:
     assert not takes_long(build_batch(numbered(rows(100, b"x" * 100)), codec=codec))
 
 
@@ -43,7 +43,7 @@ def test_many_bytes_take_long() -> None:
 
 
 @pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.ZSTD])
-def test_a_small_batch_that_holds_much_takes_long(codec: Codec) -> None:
+def test_small_batch_with_large_content_takes_long(codec: Codec) -> None:
     content = bytes(64 << 20)
     payload = {
         Codec.GZIP: lambda: gzip.compress(content),
@@ -53,13 +53,13 @@ def test_a_small_batch_that_holds_much_takes_long(codec: Codec) -> None:
     assert takes_long(framed(payload, codec))
 
 
-def test_zstd_that_is_read_in_python_always_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_zstd_decompressed_in_python_always_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
     batch = build_batch(numbered(rows(1)), codec=Codec.ZSTD)
     monkeypatch.setattr("kafkalet.protocol.records.effort.cramjam_or_none", lambda: None)
     assert takes_long(batch)
 
 
-def test_gzip_is_native_without_any_package(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gzip_needs_no_package_to_be_fast(monkeypatch: pytest.MonkeyPatch) -> None:
     batch = build_batch(numbered(rows(100, b"x" * 100)), codec=Codec.GZIP)
     monkeypatch.setattr("kafkalet.protocol.records.effort.cramjam_or_none", lambda: None)
     assert streams.cramjam_or_none() is not None
@@ -67,14 +67,14 @@ def test_gzip_is_native_without_any_package(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize(("count", "long"), [(100, False), (3000, True)])
-def test_a_set_of_many_old_messages_takes_long(count: int, long: bool) -> None:
+def test_set_of_many_legacy_messages_takes_long(count: int, long: bool) -> None:
     assert takes_long(build_message_set(1, numbered(rows(count)))) is long
 
 
-def test_a_wrapper_of_an_old_format_takes_long() -> None:
+def test_legacy_wrapper_takes_long() -> None:
     assert takes_long(build_message_set(1, numbered(rows(10, b"x" * 100)), codec=Codec.GZIP))
 
 
 @pytest.mark.parametrize("data", [b"", b"x", bytes(60), b"\x09" * 100, framed(b"\x01\x02", Codec.ZSTD)])
-def test_what_cannot_be_read_does_not_take_long(data: bytes) -> None:
+def test_invalid_data_does_not_take_long(data: bytes) -> None:
     assert not takes_long(data)

@@ -20,28 +20,28 @@ def checksummed(flags: int, fields: bytes) -> bytes:
     return header + (zlib.crc32(header) & 0xFFFF).to_bytes(2, "little") + ONE[10:]
 
 
-def test_other_readers_read_it() -> None:
+def test_other_libraries_decompress_it() -> None:
     assert standard.decompress(gzip.compress(bytes(100_000))) == bytes(100_000)
 
 
-def test_what_others_write_is_read() -> None:
+def test_output_of_other_libraries_is_decompressed() -> None:
     assert gzip.decompress(standard.compress(b"content"), LIMIT) == b"content"
 
 
-def test_the_header_is_javas() -> None:
+def test_header_equals_that_of_java() -> None:
     assert gzip.compress(b"").hex() == "1f8b08000000000000ff" + "0300" + "00000000" + "00000000"
 
 
-def test_members_are_joined() -> None:
+def test_members_are_concatenated() -> None:
     assert gzip.decompress(ONE + TWO + ONE, LIMIT) == b"one twoone "
 
 
 @pytest.mark.parametrize("rest", [b"\x1f", b"\x1f\x8b\x08", b"\1\2\3", bytes(20), b"\x1f\x8b\x07" + ONE[3:]])
-def test_what_follows_and_is_no_member_is_dropped(rest: bytes) -> None:
+def test_trailing_data_is_ignored(rest: bytes) -> None:
     assert gzip.decompress(ONE + rest, LIMIT) == b"one "
 
 
-def test_the_limit_is_for_all_members_together() -> None:
+def test_limit_applies_to_all_members_together() -> None:
     assert gzip.decompress(ONE * 3, 12) == b"one one one "
     with pytest.raises(TooLarge):
         gzip.decompress(ONE * 3, 11)
@@ -50,7 +50,7 @@ def test_the_limit_is_for_all_members_together() -> None:
 @pytest.mark.parametrize(
     "data",
     [
-        pytest.param(with_flags(0x81, b""), id="flags without a meaning"),
+        pytest.param(with_flags(0x81, b""), id="undefined flags"),
         pytest.param(with_flags(4, b"\3\0abc"), id="extra fields"),
         pytest.param(with_flags(8, b"name\0"), id="a name"),
         pytest.param(with_flags(16, b"comment\0"), id="a comment"),
@@ -64,21 +64,21 @@ def test_headers_of_all_kinds_are_read(data: bytes) -> None:
 @pytest.mark.parametrize(
     "data",
     [
-        pytest.param(b"", id="nothing"),
-        pytest.param(ONE[:9], id="a header that is cut off"),
+        pytest.param(b"", id="empty"),
+        pytest.param(ONE[:9], id="truncated header"),
         pytest.param(zlib.compress(b"one"), id="zlib"),
         pytest.param(b"\x1f\x8b\x07" + ONE[3:], id="not deflated"),
-        pytest.param(with_flags(8, b"name")[:14], id="a name without end"),
-        pytest.param(with_flags(2, b"\0\0"), id="a wrong header checksum"),
+        pytest.param(with_flags(8, b"name")[:14], id="unterminated name"),
+        pytest.param(with_flags(2, b"\0\0"), id="wrong header checksum"),
         pytest.param(with_flags(4, b"\xff\xffabc"), id="extra fields beyond the end"),
-        pytest.param(ONE[:-8] + b"\0" + ONE[-7:], id="a wrong checksum"),
-        pytest.param(ONE[:-1] + b"\1", id="a wrong size"),
-        pytest.param(ONE[:-1], id="a trailer that is cut off"),
-        pytest.param(ONE[:-10], id="data that is cut off"),
-        pytest.param(ONE[:10] + b"\xff" * 20, id="data that is not deflated"),
-        pytest.param(ONE + TWO[:-9], id="a second member that is cut off"),
+        pytest.param(ONE[:-8] + b"\0" + ONE[-7:], id="wrong checksum"),
+        pytest.param(ONE[:-1] + b"\1", id="wrong size"),
+        pytest.param(ONE[:-1], id="truncated trailer"),
+        pytest.param(ONE[:-10], id="truncated data"),
+        pytest.param(ONE[:10] + b"\xff" * 20, id="invalid deflate data"),
+        pytest.param(ONE + TWO[:-9], id="truncated second member"),
     ],
 )
-def test_broken_members_are_refused(data: bytes) -> None:
+def test_malformed_members_are_refused(data: bytes) -> None:
     with pytest.raises(Corrupt):
         gzip.decompress(data, LIMIT)

@@ -23,7 +23,7 @@ def without_cramjam(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def in_python(data: bytes) -> bytes:
-    """What the reader without cramjam makes of it."""
+    """Decompress without cramjam."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lz4, "cramjam_or_none", lambda: None)
         return lz4.decompress(data, LIMIT)
@@ -31,14 +31,14 @@ def in_python(data: bytes) -> bytes:
 
 @settings(deadline=None)
 @given(contents)
-def test_the_reader_in_python_reads_what_the_library_wrote(content: bytes) -> None:
+def test_output_of_the_library_is_decompressed_in_python(content: bytes) -> None:
     assert in_python(lz4.compress(content)) == content
 
 
 @settings(deadline=None, max_examples=200)
 @given(st.data())
-def test_both_readers_agree_about_damaged_data(data: st.DataObject) -> None:
-    """But for copies from no distance, of which the library makes something and the format nothing."""
+def test_both_decompressors_agree_about_damaged_data(data: st.DataObject) -> None:
+    """Copies with distance 0 are excluded: the format does not allow them, but the library accepts them."""
     frame = data.draw(damaged(lz4.compress(TEXT[:300]), 11))
     try:
         expected: object = lz4.decompress(frame, LIMIT)
@@ -51,25 +51,25 @@ def test_both_readers_agree_about_damaged_data(data: st.DataObject) -> None:
     assert read in (expected, Corrupt)
 
 
-def test_without_the_library_blocks_are_stored(without_cramjam: None) -> None:
+def test_blocks_are_stored_uncompressed_without_the_library(without_cramjam: None) -> None:
     assert lz4.decompress(lz4.compress(TEXT), LIMIT) == TEXT
     assert lz4.compress(b"abc").hex() == "04224d18" + "604082" + "03000080" + "616263" + "00000000"
 
 
 @pytest.mark.parametrize("content", [b"", b"abc", TEXT, bytes(200_000)])
-def test_other_readers_read_it(content: bytes) -> None:
+def test_other_libraries_decompress_it(content: bytes) -> None:
     assert bytes(cramjam.lz4.decompress(lz4.compress(content))) == content
     assert aiokafka.codec.lz4_decode(lz4.compress(content)) == content
 
 
-def test_blocks_that_do_not_shrink_are_stored() -> None:
+def test_incompressible_blocks_are_stored_uncompressed() -> None:
     content = bytes(range(256)) * 2
     incompressible = bytes(byte * 7 & 255 for byte in range(256))
     assert incompressible in lz4.compress(incompressible)
     assert len(lz4.compress(content)) < len(content)
 
 
-def test_the_old_checksum_is_written_and_ignored_for_format_0() -> None:
+def test_wrong_checksum_of_format_0_is_written_and_accepted() -> None:
     broken = lz4.compress(TEXT, broken_checksum=True)
     assert lz4.decompress(broken, LIMIT, any_checksum=True) == TEXT
     assert lz4.decompress(lz4.compress(TEXT), LIMIT, any_checksum=True) == TEXT
@@ -89,13 +89,13 @@ STORED = b"\x03\0\0\x80abc"
     "data",
     [
         pytest.param(frame(0x60, 0x40, STORED + bytes(4)), id="plain"),
-        pytest.param(frame(0x68, 0x70, STORED + bytes(4), bytes(8)), id="with a content size"),
-        pytest.param(frame(0x64, 0x50, STORED + bytes(4) + b"????"), id="with a content checksum"),
+        pytest.param(frame(0x68, 0x70, STORED + bytes(4), bytes(8)), id="content size"),
+        pytest.param(frame(0x64, 0x50, STORED + bytes(4) + b"????"), id="content checksum"),
         pytest.param(
-            frame(0x70, 0x60, STORED + lz4.xxh32(b"abc").to_bytes(4, "little") + bytes(4)), id="with block checksums"
+            frame(0x70, 0x60, STORED + lz4.xxh32(b"abc").to_bytes(4, "little") + bytes(4)), id="block checksums"
         ),
-        pytest.param(frame(0x60, 0x40, STORED + bytes(4) + b"what follows"), id="with something behind it"),
-        pytest.param(frame(0x60, 0x40, STORED + b"\1\0\0\0" + b"\0"), id="with an empty block for an end"),
+        pytest.param(frame(0x60, 0x40, STORED + bytes(4) + b"what follows"), id="trailing data"),
+        pytest.param(frame(0x60, 0x40, STORED + b"\1\0\0\0" + b"\0"), id="empty block as end"),
     ],
 )
 def test_frames_of_all_kinds_are_read(data: bytes) -> None:
@@ -105,18 +105,18 @@ def test_frames_of_all_kinds_are_read(data: bytes) -> None:
 @pytest.mark.parametrize(
     "data",
     [
-        pytest.param(frame(0x40, 0x40, STORED + bytes(4)), id="blocks that depend on each other"),
-        pytest.param(frame(0xA0, 0x40, STORED + bytes(4)), id="another version"),
+        pytest.param(frame(0x40, 0x40, STORED + bytes(4)), id="dependent blocks"),
+        pytest.param(frame(0xA0, 0x40, STORED + bytes(4)), id="unknown version"),
         pytest.param(frame(0x61, 0x40, STORED + bytes(4)), id="reserved flags"),
-        pytest.param(frame(0x60, 0x30, STORED + bytes(4)), id="a block size that does not exist"),
-        pytest.param(frame(0x60, 0xC0, STORED + bytes(4)), id="a reserved block size bit"),
-        pytest.param(frame(0x70, 0x40, STORED + bytes(8)), id="a wrong block checksum"),
-        pytest.param(frame(0x60, 0x40, STORED), id="no end"),
-        pytest.param(frame(0x60, 0x40, b"\1\0\1\x80" + bytes(70_000)), id="a block that is too large"),
-        pytest.param(b"\x05" + frame(0x60, 0x40, bytes(4))[1:], id="another magic"),
+        pytest.param(frame(0x60, 0x30, STORED + bytes(4)), id="unknown block size"),
+        pytest.param(frame(0x60, 0xC0, STORED + bytes(4)), id="reserved block size bit"),
+        pytest.param(frame(0x70, 0x40, STORED + bytes(8)), id="wrong block checksum"),
+        pytest.param(frame(0x60, 0x40, STORED), id="no end mark"),
+        pytest.param(frame(0x60, 0x40, b"\1\0\1\x80" + bytes(70_000)), id="too large block"),
+        pytest.param(b"\x05" + frame(0x60, 0x40, bytes(4))[1:], id="wrong magic"),
     ],
 )
-def test_other_frames_are_refused(data: bytes) -> None:
+def test_unsupported_or_malformed_frames_are_refused(data: bytes) -> None:
     with pytest.raises(Corrupt):
         lz4.decompress(data, LIMIT)
 
@@ -124,16 +124,16 @@ def test_other_frames_are_refused(data: bytes) -> None:
 @pytest.mark.parametrize(
     "block",
     [
-        pytest.param(b"\x10a\x01", id="a copy that is cut off"),
-        pytest.param(b"\x10a\x02\x00", id="a copy from before the beginning"),
-        pytest.param(b"\x10a\x00\x00\x00", id="a copy from nowhere"),
-        pytest.param(b"\xf0", id="a length that is missing"),
+        pytest.param(b"\x10a\x01", id="truncated copy"),
+        pytest.param(b"\x10a\x02\x00", id="copy from before the beginning"),
+        pytest.param(b"\x10a\x00\x00\x00", id="copy with distance 0"),
+        pytest.param(b"\xf0", id="missing length"),
         pytest.param(b"\x50abc", id="literals beyond the end"),
-        pytest.param(b"\x1fa\x01\x00" + b"\xff" * 256 + b"\xec" + b"\x10b", id="one byte more than a block may hold"),
-        pytest.param(b"\x1fa\x01\x00" + b"\xff" * 300 + b"\x00\x00", id="more than a block may hold"),
+        pytest.param(b"\x1fa\x01\x00" + b"\xff" * 256 + b"\xec" + b"\x10b", id="one byte over the block size"),
+        pytest.param(b"\x1fa\x01\x00" + b"\xff" * 300 + b"\x00\x00", id="far over the block size"),
     ],
 )
-def test_broken_blocks_are_refused(block: bytes, without_cramjam: None) -> None:
+def test_malformed_blocks_are_refused(block: bytes, without_cramjam: None) -> None:
     with pytest.raises(Corrupt):
         lz4.decompress(one_block(block), LIMIT)
 
@@ -142,21 +142,21 @@ def one_block(block: bytes) -> bytes:
     return frame(0x60, 0x40, len(block).to_bytes(4, "little") + block + bytes(4))
 
 
-def test_a_block_that_begins_like_a_size_is_read_as_a_block() -> None:
-    """The first four bytes are a token and three literals, but also a size for what follows them."""
+def test_block_that_begins_like_a_size_is_decompressed() -> None:
+    """The first four bytes, a token and three literals, could also be the size of the rest."""
     block = bytes.fromhex("8d080000" + "40239772f0")
     assert lz4.decompress(one_block(block), LIMIT) == block[1:]
     assert in_python(one_block(block)) == block[1:]
 
 
 def length_bytes(length: int) -> bytes:
-    """What follows a token for a length of 15 and more."""
+    """Return the additional bytes of a length of 15 or more."""
     return b"" if length < 15 else b"\xff" * ((length - 15) // 255) + bytes(((length - 15) % 255,))
 
 
 @st.composite
 def built_blocks(draw: st.DrawFn) -> bytes:
-    """Sequences of which each is well-formed, but which may copy too much or end too early."""
+    """Generate sequences that are well-formed individually but may copy too much or end too early."""
     block = b""
     for _ in range(draw(st.integers(0, 5))):
         literals = draw(st.binary(max_size=20))
@@ -170,7 +170,7 @@ def built_blocks(draw: st.DrawFn) -> bytes:
 
 @settings(deadline=None, max_examples=300)
 @given(built_blocks())
-def test_both_readers_agree_about_built_blocks(block: bytes) -> None:
+def test_both_decompressors_agree_about_built_blocks(block: bytes) -> None:
     def read(reader: Callable[[bytes], bytes]) -> bytes | None:
         try:
             return reader(one_block(block))
@@ -182,7 +182,7 @@ def test_both_readers_agree_about_built_blocks(block: bytes) -> None:
 
 @settings(deadline=None)
 @given(contents)
-def test_block_checksums_of_another_writer_are_checked(content: bytes) -> None:
+def test_block_checksums_of_another_library_are_verified(content: bytes) -> None:
     data = lz4frame.compress(content, block_checksum=True, block_linked=False, store_size=False)
     assert lz4.decompress(data, LIMIT) == content
 
@@ -196,7 +196,7 @@ SLOW_FRAMES = {
 
 
 @pytest.mark.parametrize("kind", SLOW_FRAMES)
-def test_work_is_bounded_by_the_bytes_read_and_written(kind: str, without_cramjam: None) -> None:
+def test_work_is_proportional_to_input_and_output(kind: str, without_cramjam: None) -> None:
     data = SLOW_FRAMES[kind]
     content = lz4.decompress(data, LIMIT)
     assert executed_lines(lambda: lz4.decompress(data, LIMIT)) <= 8 * (len(data) + len(content))

@@ -10,7 +10,7 @@ from .strategies import NOW, damaged, record_lists
 
 
 def read_one_by_one(payload: bytes, count: int, base_offset: int, base_timestamp: int) -> list[Record]:
-    """What the exact reader says."""
+    """Decode with the exact reader only."""
     records, position = [], 0
     for _ in range(count):
         record, position = read_record(payload, position, base_offset, base_timestamp)
@@ -26,14 +26,14 @@ def record_bytes(fields: bytes, size: int | None = None) -> bytes:
 
 @settings(deadline=None)
 @given(record_lists())
-def test_what_was_encoded_is_decoded(records: list[Record]) -> None:
+def test_encoded_records_are_decoded(records: list[Record]) -> None:
     payload = encode_records(records, 0, NOW)
     assert decode_records(payload, len(records), 0, NOW) == records
 
 
 @settings(deadline=None)
 @given(record_lists(), st.integers(0, 1 << 60))
-def test_offsets_count_from_the_base_offset(records: list[Record], base_offset: int) -> None:
+def test_offsets_are_relative_to_the_base_offset(records: list[Record], base_offset: int) -> None:
     payload = encode_records(records, 0, NOW)
     decoded = decode_records(payload, len(records), base_offset, NOW)
     assert [record.offset for record in decoded] == [base_offset + record.offset for record in records]
@@ -42,7 +42,7 @@ def test_offsets_count_from_the_base_offset(records: list[Record], base_offset: 
 @settings(deadline=None)
 @given(record_lists(), st.lists(st.integers(0, 10_000), unique=True, max_size=100))
 def test_batches_with_gaps_are_decoded(records: list[Record], kept: list[int]) -> None:
-    """As compaction leaves them."""
+    """Compaction leaves such batches."""
     records = [record for record in records if record.offset in kept]
     assert decode_records(encode_records(records, 0, NOW), len(records), 0, NOW) == records
 
@@ -65,31 +65,31 @@ def test_the_fast_reader_agrees_with_the_exact_one_about_damaged_records(
     assert decoded == expected
 
 
-def test_under_log_append_time_all_records_have_that_time() -> None:
+def test_all_records_have_append_time_with_log_append_time() -> None:
     payload = encode_records([Record(0, 7, None, b"a"), Record(1, 9, None, b"b")], 0, 7)
     assert [record.timestamp for record in decode_records(payload, 2, 0, 7, append_time=1234)] == [1234, 1234]
 
 
-def test_timestamps_wrap_around_at_sixty_four_bits() -> None:
+def test_timestamps_overflow_at_64_bits() -> None:
     largest = (1 << 63) - 1
     payload = encode_records([Record(0, largest + 5, None, b"")], 0, largest)
     assert decode_records(payload, 1, 0, largest)[0].timestamp == -(1 << 63) + 4
 
 
-def test_lengths_that_take_more_bytes_than_they_need_are_fine() -> None:
+def test_overlong_varints_of_lengths_are_accepted() -> None:
     payload = record_bytes(b"\0" + b"\x80\0" + b"\x80\0" + b"\x81\0" + b"\x82\x80\0" + b"v" + b"\x80\0")
     assert decode_records(payload, 1, 3, 9) == [Record(3, 9, None, b"v")]
 
 
-def test_any_length_below_zero_is_null() -> None:
+def test_any_negative_length_is_null() -> None:
     assert decode_records(record_bytes(b"\0\0\0\x03\x05\0"), 1, 0, 0) == [Record(0, 0, None, None)]
 
 
-def test_a_negative_offset_delta_is_read() -> None:
+def test_negative_offset_delta_is_decoded() -> None:
     assert decode_records(record_bytes(b"\0\0\x03\1\1\0"), 1, 10, 0)[0].offset == 8
 
 
-def test_header_keys_that_are_no_text_come_back() -> None:
+def test_header_keys_with_invalid_utf_8_are_kept() -> None:
     record = decode_records(record_bytes(b"\0\0\0\1\1\2" + b"\4\xff\xfe" + b"\1"), 1, 0, 0)[0]
     assert encode_records([record], 0, 0) == record_bytes(b"\0\0\0\1\1\2" + b"\4\xff\xfe" + b"\1")
 
@@ -97,10 +97,10 @@ def test_header_keys_that_are_no_text_come_back() -> None:
 @pytest.mark.parametrize(
     "payload",
     [
-        pytest.param(b"", id="nothing"),
+        pytest.param(b"", id="empty"),
         pytest.param(record_bytes(b"\0\0\0\1\1\0", 7), id="shorter than its length"),
-        pytest.param(record_bytes(b"\0\0\0\1\1\0") + b"\0", id="bytes left over"),
-        pytest.param(record_bytes(b"\0\0\0\1\1\0\0"), id="bytes left over in the record"),
+        pytest.param(record_bytes(b"\0\0\0\1\1\0") + b"\0", id="data after the record"),
+        pytest.param(record_bytes(b"\0\0\0\1\1\0\0"), id="data after the headers"),
         pytest.param(record_bytes(b"\0\0\0\1\1\0", 5) + b"\0", id="longer than its length"),
         pytest.param(record_bytes(b"\0\0\0\1\1\0", -1), id="negative length"),
         pytest.param(record_bytes(b"\0\0\0\x08k\1\0"), id="key beyond the end"),
@@ -114,13 +114,13 @@ def test_header_keys_that_are_no_text_come_back() -> None:
         pytest.param(record_bytes(b"\0\0" + b"\x80" * 5 + b"\0\1\1\0"), id="offset too long"),
     ],
 )
-def test_records_that_are_not_well_formed_are_refused(payload: bytes) -> None:
+def test_malformed_records_are_refused(payload: bytes) -> None:
     with pytest.raises(KafkaError) as refusal:
         decode_records(payload, 1, 0, 0)
     assert refusal.value.code is Code.INVALID_RECORD
 
 
-def test_a_length_that_is_no_varint_is_an_unknown_server_error() -> None:
+def test_record_length_with_invalid_varint_is_unknown_server_error() -> None:
     """Kafka does not catch the exception."""
     with pytest.raises(KafkaError) as refusal:
         decode_records(b"\xff\xff\xff\xff\xff\0" + bytes(20), 1, 0, 0)

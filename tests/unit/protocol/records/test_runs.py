@@ -1,4 +1,4 @@
-"""Runs of records of one shape: where they begin and end, what is read from them, and the sweep that takes them."""
+"""Runs of records of the same shape: their limits and fields, and the sweep over all records of a batch."""
 
 import pytest
 from hypothesis import given, settings
@@ -31,42 +31,42 @@ def alike(count: int, value: bytes = b"value", step: int = 0) -> list[Record]:
     return [Record(index, NOW + index * step, b"key", value) for index in range(count)]
 
 
-def test_records_of_one_shape_are_a_run() -> None:
+def test_records_of_the_same_shape_are_a_run() -> None:
     run = run_in(alike(50))
     assert (run.length, run.starts[0], run.end) == (50, 0, len(encode_records(alike(50), 0, NOW)))
     assert run.shape.size == len(encode_records(alike(1), 0, NOW))
 
 
-def test_a_run_is_as_long_as_wanted_at_most() -> None:
+def test_run_has_at_most_the_requested_length() -> None:
     assert run_in(alike(50), at_most=40).length == 40
 
 
-def test_offsets_of_two_bytes_begin_another_run() -> None:
+def test_run_ends_before_offsets_of_two_bytes() -> None:
     payload = encode_records(alike(200), 0, NOW)
     first = find_run(payload, 0, len(payload), 0, 200)
     second = find_run(payload, first.end, len(payload), first.length, 200 - first.length)
     assert (first.length, second.length, second.end) == (64, 136, len(payload))
 
 
-def test_a_timestamp_of_more_bytes_ends_a_run() -> None:
+def test_longer_timestamp_ends_a_run() -> None:
     assert run_in(alike(80, step=2)).length == 32
 
 
-def test_another_length_of_the_same_size_ends_a_run() -> None:
+def test_different_field_length_ends_a_run() -> None:
     records = alike(40)
     records[30] = records[30]._replace(key=b"ke", value=b"value+")
     assert run_in(records).length == 30
 
 
-def test_an_offset_out_of_order_ends_a_run() -> None:
+def test_offset_out_of_order_ends_a_run() -> None:
     records = alike(40)
     records[30] = records[30]._replace(offset=31)
     assert run_in(records).length == 30
 
 
 @pytest.mark.parametrize("step", [0, 200])
-def test_a_timestamp_that_goes_on_differently_ends_a_run_even_if_all_else_seems_the_same(step: int) -> None:
-    """Such a record reads otherwise, from its timestamp on."""
+def test_timestamp_of_different_size_ends_a_run_of_otherwise_equal_records(step: int) -> None:
+    """All fields after the timestamp of such a record have other positions."""
     records = [record._replace(timestamp=NOW + 100 + step * 40) for record in alike(40)]
     payload = bytearray(encode_records(records, 0, NOW + 100))
     stride = len(payload) // 40
@@ -74,7 +74,7 @@ def test_a_timestamp_that_goes_on_differently_ends_a_run_even_if_all_else_seems_
     assert find_run(payload, 0, len(payload), 0, 40).length == 30
 
 
-def test_after_a_run_that_is_too_short_records_are_read_one_by_one() -> None:
+def test_records_after_too_short_run_are_read_individually() -> None:
     records = alike(40)
     for index in range(5, 15):
         records[index] = records[index]._replace(key=b"ke", value=b"value+")
@@ -83,20 +83,20 @@ def test_after_a_run_that_is_too_short_records_are_read_one_by_one() -> None:
     assert decode_records(payload, 40, 0, NOW) == records
 
 
-def test_too_few_records_are_no_run() -> None:
+def test_too_few_records_are_not_a_run() -> None:
     with pytest.raises(Unusual):
         run_in(alike(MIN_RECORDS - 1))
 
 
-def test_records_of_other_sizes_are_no_run() -> None:
+def test_records_of_different_sizes_are_not_a_run() -> None:
     with pytest.raises(Unusual):
         run_in([record._replace(value=bytes(index)) for index, record in enumerate(alike(40))])
 
 
 @settings(deadline=None)
 @given(st.lists(st.integers(0, (1 << 14) - 1), min_size=1, max_size=200), st.integers(2, 3))
-def test_the_largest_timestamp_is_found_without_decoding_all(deltas: list[int], size: int) -> None:
-    """Of deltas whose varints have `size` bytes."""
+def test_largest_timestamp_is_found_in_columns(deltas: list[int], size: int) -> None:
+    """The varints of the deltas have `size` bytes."""
     numbers = [delta << 1 | 1 << 7 * (size - 1) for delta in deltas]
     encoded = [encode_unsigned(number) for number in numbers]
     numbers = [number for number, data in zip(numbers, encoded, strict=True) if len(data) == size]
@@ -109,7 +109,7 @@ def test_the_largest_timestamp_is_found_without_decoding_all(deltas: list[int], 
     assert run.largest_timestamp() == (max(numbers), numbers.index(max(numbers)))
 
 
-def test_negative_timestamps_are_noticed() -> None:
+def test_negative_timestamps_are_detected() -> None:
     assert not run_in(alike(40, step=1)).has_negative_timestamp()
     assert run_in(alike(40, step=-1)).has_negative_timestamp()
 
@@ -119,7 +119,7 @@ def fields_in(records: list[Record], run: Run) -> list[tuple[bytes | None, bytes
     return list(zip(run.field(payload, run.shape.key), run.field(payload, run.shape.value), strict=True))
 
 
-def test_the_fields_of_a_run_are_cut_out() -> None:
+def test_fields_of_a_run_are_extracted() -> None:
     records = [Record(index, NOW, b"key%02d" % index, b"value%02d" % index) for index in range(40)]
     assert fields_in(records, run_in(records)) == [(record.key, record.value) for record in records]
 
@@ -132,7 +132,7 @@ def test_null_is_null_in_all_records_of_a_run() -> None:
 # Shapes and columns
 
 
-def test_a_shape_shows_where_the_fields_lie() -> None:
+def test_shape_has_the_positions_of_the_fields() -> None:
     record = Record(0, NOW, b"key", b"value", (("h", b"x"), ("i", None)))
     payload = encode_records([record], 0, NOW)
     shape = shape_of(b"before" + payload, 6, 0)
@@ -155,20 +155,20 @@ def test_null_has_no_span() -> None:
 @pytest.mark.parametrize(
     "payload",
     [
-        pytest.param(b"\x0c\0\0\2\1\1\0", id="another offset"),
-        pytest.param(b"\x0e\0\0\0\1\1\0", id="another length"),
-        pytest.param(b"\x0c\0\0\0\1\1\1", id="a negative count of headers"),
-        pytest.param(b"\x10\0\0\0\1\1\2\1\1", id="a null header key"),
-        pytest.param(b"\x0c\0" + b"\x80" * 8 + b"\0\0\1\1\0", id="a timestamp that might overflow"),
+        pytest.param(b"\x0c\0\0\2\1\1\0", id="different offset"),
+        pytest.param(b"\x0e\0\0\0\1\1\0", id="different length"),
+        pytest.param(b"\x0c\0\0\0\1\1\1", id="negative header count"),
+        pytest.param(b"\x10\0\0\0\1\1\2\1\1", id="null header key"),
+        pytest.param(b"\x0c\0" + b"\x80" * 8 + b"\0\0\1\1\0", id="timestamp that might overflow"),
     ],
 )
-def test_other_records_are_unusual(payload: bytes) -> None:
+def test_unusual_records_are_left_to_the_exact_reader(payload: bytes) -> None:
     with pytest.raises(Unusual):
         shape_of(payload, 0, 0)
 
 
 @pytest.mark.parametrize("number", [0, 1, 127, 128, (1 << 28) - 1])
-def test_long_integers_are_read(number: int) -> None:
+def test_long_integers_are_decoded(number: int) -> None:
     data = encode_unsigned(number)
     assert read_long(b"x" + data, 1) == (number, 1 + len(data))
 
@@ -179,14 +179,14 @@ def test_integers_that_might_overflow_are_unusual() -> None:
 
 
 @given(st.lists(st.tuples(*[st.integers(0, 255)] * 3), min_size=1, max_size=50))
-def test_leading_varints_have_as_many_bytes_as_there_are_columns(rows: list[tuple[int, ...]]) -> None:
+def test_leading_varints_have_one_byte_per_column(rows: list[tuple[int, ...]]) -> None:
     columns: list[bytes | bytearray] = [bytes(column) for column in zip(*rows, strict=True)]
     expected = next((i for i, row in enumerate(rows) if row[0] < 128 or row[1] < 128 or row[2] > 127), len(rows))
     assert leading_varints(columns) == expected
 
 
 @given(st.binary(min_size=1, max_size=300))
-def test_the_largest_byte_is_the_maximum(column: bytes) -> None:
+def test_largest_byte_equals_max(column: bytes) -> None:
     assert largest_byte(column) == max(column)
 
 
@@ -194,7 +194,7 @@ def test_the_largest_byte_is_the_maximum(column: bytes) -> None:
 
 
 class Taken:
-    """A reader that notes what it was given, and how."""
+    """A reader that records the calls it receives."""
 
     def __init__(self, payload: bytes) -> None:
         self.payload = payload
@@ -224,19 +224,19 @@ def of_sizes(*sizes: int) -> list[Record]:
     return [Record(index, NOW, b"key", bytes(size)) for index, size in enumerate(sizes)]
 
 
-def test_no_records_are_nothing_to_take() -> None:
+def test_sweep_without_records_makes_no_calls() -> None:
     assert swept([]) == []
 
 
-def test_few_records_are_taken_one_by_one() -> None:
+def test_few_records_are_processed_individually() -> None:
     assert swept(of_sizes(*[5] * 15)) == [("one by one", 0, 15)]
 
 
-def test_records_of_one_size_are_taken_as_runs() -> None:
+def test_records_of_equal_size_are_processed_as_runs() -> None:
     assert swept(of_sizes(*[100] * 1000)) == [("run", 0, 64), ("run", 64, 576), ("run", 576, 1000)]
 
 
-def test_where_there_are_no_runs_they_are_looked_for_less_and_less_often() -> None:
+def test_search_interval_increases_without_runs() -> None:
     sizes = [60 + index % 9 for index in range(1000)]
     assert swept(of_sizes(*sizes)) == [
         ("one by one", 0, 32),
@@ -246,12 +246,12 @@ def test_where_there_are_no_runs_they_are_looked_for_less_and_less_often() -> No
     ]
 
 
-def test_after_other_records_runs_are_found_again() -> None:
+def test_runs_are_found_after_other_records() -> None:
     sizes = [1, 2, 3, 4, *[100] * 300]
     assert [kind for kind, _, _ in swept(of_sizes(*sizes))] == ["one by one", "run", "run"]
 
 
-def test_a_short_run_is_taken_and_then_some_one_by_one() -> None:
+def test_short_run_is_followed_by_individual_records() -> None:
     records = of_sizes(*[100] * 40)
     for index in range(10, 15):
         records[index] = records[index]._replace(key=b"ke", value=bytes(101))

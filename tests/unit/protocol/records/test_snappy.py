@@ -22,7 +22,7 @@ def without_cramjam(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def in_python(data: bytes) -> bytes:
-    """What the reader without cramjam makes of it."""
+    """Decompress without cramjam."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(snappy, "cramjam_or_none", lambda: None)
         return snappy.decompress(data, LIMIT)
@@ -30,14 +30,14 @@ def in_python(data: bytes) -> bytes:
 
 @settings(deadline=None)
 @given(contents)
-def test_the_reader_in_python_reads_what_the_library_wrote(content: bytes) -> None:
+def test_output_of_the_library_is_decompressed_in_python(content: bytes) -> None:
     assert in_python(bytes(cramjam.snappy.compress_raw(content))) == content
     assert in_python(snappy.compress(content)) == content
 
 
 @settings(deadline=None, max_examples=200)
 @given(st.data())
-def test_both_readers_agree_about_damaged_data(data: st.DataObject) -> None:
+def test_both_decompressors_agree_about_damaged_data(data: st.DataObject) -> None:
     raw = data.draw(damaged(bytes(cramjam.snappy.compress_raw(TEXT[:300]))))
     try:
         expected: object = snappy.decompress(raw, LIMIT)
@@ -51,7 +51,7 @@ def test_both_readers_agree_about_damaged_data(data: st.DataObject) -> None:
 
 
 def announced(size: int, elements: bytes) -> bytes:
-    """A framed chunk of raw snappy that announces `size` bytes."""
+    """Return a framed block of raw snappy with a declared size of `size` bytes."""
     raw = encode_unsigned(size) + elements
     return FRAMED[:16] + len(raw).to_bytes(4, "big") + raw
 
@@ -66,13 +66,13 @@ SLOW_STREAMS = {
 
 
 @pytest.mark.parametrize("kind", SLOW_STREAMS)
-def test_work_is_bounded_by_the_bytes_read_and_written(kind: str, without_cramjam: None) -> None:
+def test_work_is_proportional_to_input_and_output(kind: str, without_cramjam: None) -> None:
     data = SLOW_STREAMS[kind]
     content = snappy.decompress(data, LIMIT)
     assert executed_lines(lambda: snappy.decompress(data, LIMIT)) <= 8 * (len(data) + len(content))
 
 
-def test_work_ends_with_the_announced_size(without_cramjam: None) -> None:
+def test_decompression_stops_at_the_declared_size(without_cramjam: None) -> None:
     data = announced(10, b"\0x" + b"\xfe\1\0" * 5000)
 
     def read() -> None:
@@ -82,12 +82,12 @@ def test_work_ends_with_the_announced_size(without_cramjam: None) -> None:
     assert executed_lines(read) < 1000
 
 
-def test_without_the_library_literals_are_written(without_cramjam: None) -> None:
+def test_only_literals_are_written_without_the_library(without_cramjam: None) -> None:
     assert snappy.decompress(snappy.compress(TEXT), LIMIT) == TEXT
     assert snappy.compress(b"abc").hex() == "82534e41505059000000000100000001" + "00000007" + "03f40200616263"
 
 
-def test_other_readers_read_the_literals(without_cramjam: None) -> None:
+def test_other_libraries_decompress_the_literals(without_cramjam: None) -> None:
     assert aiokafka.codec.snappy_decode(snappy.compress(TEXT)) == TEXT
 
 
@@ -99,24 +99,24 @@ def test_blocks_of_32_kib_are_framed_as_snappy_java_does() -> None:
     assert aiokafka.codec.snappy_decode(framed) == bytes(100_000)
 
 
-def test_raw_snappy_is_read() -> None:
+def test_raw_snappy_is_decompressed() -> None:
     assert snappy.decompress(bytes(cramjam.snappy.compress_raw(TEXT)), LIMIT) == TEXT
 
 
-def test_streams_one_after_the_other_are_read() -> None:
+def test_concatenated_streams_are_decompressed() -> None:
     assert snappy.decompress(snappy.compress(b"one ") + snappy.compress(b"two"), LIMIT) == b"one two"
 
 
-def test_the_first_header_may_tell_any_version() -> None:
+def test_version_of_the_first_header_is_ignored() -> None:
     assert snappy.decompress(FRAMED[:8] + b"\xff" * 8 + FRAMED[16:], LIMIT) == b"content"
 
 
 @pytest.mark.parametrize("rest", [b"", b"\1\2\3", FRAMED[:4] + bytes(12)])
-def test_what_follows_and_is_no_block_is_dropped(rest: bytes) -> None:
+def test_up_to_three_trailing_bytes_are_ignored(rest: bytes) -> None:
     assert snappy.decompress(FRAMED + rest, LIMIT) == b"content"
 
 
-def test_the_limit_is_for_all_blocks_together() -> None:
+def test_limit_applies_to_all_blocks_together() -> None:
     with pytest.raises(TooLarge):
         snappy.decompress(snappy.compress(bytes(100_000)), 99_999)
 
@@ -124,15 +124,15 @@ def test_the_limit_is_for_all_blocks_together() -> None:
 @pytest.mark.parametrize(
     "data",
     [
-        pytest.param(b"", id="nothing"),
-        pytest.param(b"\x82SNAPPY\0", id="a header that is cut off"),
-        pytest.param(FRAMED + FRAMED[:10], id="a second header that is cut off"),
-        pytest.param(FRAMED + FRAMED[:8] + bytes(8), id="a second header of version 0"),
-        pytest.param(b"\x82SNAPPY\0\0\0\0\1\0\0\0\1\0\0\0\x09\0", id="a block beyond the end"),
-        pytest.param(b"\x82SNAPPY\0\0\0\0\1\0\0\0\1\xff\xff\xff\xff", id="a block of negative size"),
+        pytest.param(b"", id="empty"),
+        pytest.param(b"\x82SNAPPY\0", id="truncated header"),
+        pytest.param(FRAMED + FRAMED[:10], id="truncated second header"),
+        pytest.param(FRAMED + FRAMED[:8] + bytes(8), id="second header of version 0"),
+        pytest.param(b"\x82SNAPPY\0\0\0\0\1\0\0\0\1\0\0\0\x09\0", id="block beyond the end"),
+        pytest.param(b"\x82SNAPPY\0\0\0\0\1\0\0\0\1\xff\xff\xff\xff", id="block of negative size"),
     ],
 )
-def test_broken_frames_are_refused(data: bytes) -> None:
+def test_malformed_streams_are_refused(data: bytes) -> None:
     with pytest.raises(Corrupt):
         snappy.decompress(data, LIMIT)
 
@@ -140,21 +140,21 @@ def test_broken_frames_are_refused(data: bytes) -> None:
 @pytest.mark.parametrize(
     "raw",
     [
-        pytest.param(b"\x03\x08ab", id="a literal beyond the end"),
-        pytest.param(b"\x05\x00a\x02\x02\x00", id="a copy from before the beginning"),
-        pytest.param(b"\x05\x00a\x02\x00\x00", id="a copy from nowhere"),
-        pytest.param(b"\x05\x00a\x02\x01", id="a copy that is cut off"),
-        pytest.param(b"\x02\x00a", id="less than announced"),
-        pytest.param(b"\x01\x04ab", id="more than announced"),
-        pytest.param(b"\xff\xff\xff\xff\xff\x01", id="a size that is no varint"),
+        pytest.param(b"\x03\x08ab", id="literal beyond the end"),
+        pytest.param(b"\x05\x00a\x02\x02\x00", id="copy from before the beginning"),
+        pytest.param(b"\x05\x00a\x02\x00\x00", id="copy with distance 0"),
+        pytest.param(b"\x05\x00a\x02\x01", id="truncated copy"),
+        pytest.param(b"\x02\x00a", id="less than declared"),
+        pytest.param(b"\x01\x04ab", id="more than declared"),
+        pytest.param(b"\xff\xff\xff\xff\xff\x01", id="size is not a varint"),
     ],
 )
-def test_broken_blocks_are_refused(raw: bytes, without_cramjam: None) -> None:
+def test_malformed_blocks_are_refused(raw: bytes, without_cramjam: None) -> None:
     with pytest.raises(Corrupt):
         snappy.decompress(raw, 1 << 40)
 
 
-def test_long_literals_and_far_copies_are_read(without_cramjam: None) -> None:
+def test_long_literals_and_distant_copies_are_decompressed(without_cramjam: None) -> None:
     block = bytes(range(256)) * 300
     raw = b"\x80\xda\x04" + b"\xf8" + (len(block) - 1).to_bytes(3, "little") + block
     assert snappy.decompress(raw.replace(b"\x80\xda\x04", b"\x80\xd8\x04", 1), LIMIT) == block

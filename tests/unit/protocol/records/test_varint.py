@@ -27,47 +27,47 @@ INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
         (-(1 << 63), "ffffffffffffffffff01"),
     ],
 )
-def test_numbers_have_the_bytes_kafka_gives_them(number: int, encoded: str) -> None:
+def test_numbers_are_encoded_as_in_kafka(number: int, encoded: str) -> None:
     assert encode(number).hex() == encoded
 
 
 @given(INT32)
-def test_varints_come_back(number: int) -> None:
+def test_varint_round_trip(number: int) -> None:
     data = encode(number)
     assert read_varint(b"x" + data + b"y", 1) == (number, 1 + len(data))
 
 
 @given(INT64)
-def test_varlongs_come_back(number: int) -> None:
+def test_varlong_round_trip(number: int) -> None:
     data = encode(number)
     assert read_varlong(data, 0) == (number, len(data))
 
 
 @given(INT32)
-def test_an_independent_reader_agrees(number: int) -> None:
+def test_other_library_decodes_the_same_number(number: int) -> None:
     assert read_signed_varint(encode(number), 0) == (number, len(encode(number)))
 
 
-def test_more_bytes_than_needed_are_fine() -> None:
+def test_overlong_varint_is_accepted() -> None:
     assert read_varint(b"\x82\x80\x00", 0) == (1, 3)
 
 
-def test_bits_beyond_the_thirty_second_are_dropped() -> None:
+def test_bits_beyond_the_32nd_are_dropped() -> None:
     assert read_varint(b"\xfe\xff\xff\xff\x7f", 0) == ((1 << 31) - 1, 5)
 
 
-def test_a_sixth_byte_is_too_many_for_a_varint() -> None:
+def test_varint_of_six_bytes_is_refused() -> None:
     with pytest.raises(VarintTooLong):
         read_varint(b"\x80\x80\x80\x80\x80\x00", 0)
 
 
-def test_an_eleventh_byte_is_too_many_for_a_varlong() -> None:
+def test_varlong_of_eleven_bytes_is_refused() -> None:
     assert read_varlong(b"\x80" * 9 + b"\x00", 0) == (0, 10)
     with pytest.raises(VarintTooLong):
         read_varlong(b"\x80" * 10 + b"\x00", 0)
 
 
 @pytest.mark.parametrize("data", [b"", b"\x80", b"\xff\xff\xff"])
-def test_a_cut_off_varint_is_an_index_error(data: bytes) -> None:
+def test_incomplete_varint_raises_index_error(data: bytes) -> None:
     with pytest.raises(IndexError):
         read_varint(data, 0)

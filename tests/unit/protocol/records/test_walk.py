@@ -16,7 +16,7 @@ def walk(payload: bytes, count: int, *, lengths_count: bool = True) -> Walked:
 
 
 def expected_of(records: list[Record]) -> Walked:
-    """What a walk has to find, out of decoded records."""
+    """Compute the expected result from decoded records."""
     timestamps = [record.timestamp for record in records]
     largest = max([-1, *timestamps])
     in_order = [record.offset for record in records] == list(range(len(records)))
@@ -25,20 +25,20 @@ def expected_of(records: list[Record]) -> Walked:
 
 @settings(deadline=None)
 @given(record_lists())
-def test_a_walk_finds_the_largest_timestamp_and_the_first_record_that_has_it(records: list[Record]) -> None:
+def test_walk_finds_the_max_timestamp_and_its_first_record(records: list[Record]) -> None:
     assert walk(encode_records(records, 0, NOW), len(records)) == expected_of(records)
 
 
 @settings(deadline=None)
 @given(record_lists(), st.lists(st.integers(0, 10_000), unique=True, max_size=100))
-def test_a_walk_notices_that_offsets_are_missing(records: list[Record], kept: list[int]) -> None:
+def test_walk_detects_missing_offsets(records: list[Record], kept: list[int]) -> None:
     records = [record for record in records if record.offset in kept]
     assert walk(encode_records(records, 0, NOW), len(records)) == expected_of(records)
 
 
 @settings(deadline=None, max_examples=150)
 @given(st.data(), record_lists(max_groups=3))
-def test_a_walk_accepts_exactly_what_can_be_decoded(data: st.DataObject, records: list[Record]) -> None:
+def test_walk_accepts_exactly_the_records_that_can_be_decoded(data: st.DataObject, records: list[Record]) -> None:
     payload = data.draw(damaged(encode_records(records, 0, NOW)))
     count = len(records) + data.draw(st.sampled_from([0, 0, 0, 1, -1]))
     try:
@@ -54,7 +54,7 @@ def test_a_walk_accepts_exactly_what_can_be_decoded(data: st.DataObject, records
 
 @settings(deadline=None, max_examples=60)
 @given(st.data(), record_lists(max_groups=3))
-def test_where_lengths_do_not_count_nothing_else_is_different(data: st.DataObject, records: list[Record]) -> None:
+def test_ignoring_lengths_makes_no_difference_for_valid_records(data: st.DataObject, records: list[Record]) -> None:
     payload = data.draw(damaged(encode_records(records, 0, NOW)))
     try:
         expected = walk(payload, len(records))
@@ -65,7 +65,7 @@ def test_where_lengths_do_not_count_nothing_else_is_different(data: st.DataObjec
 
 @settings(deadline=None)
 @given(record_lists(), st.sampled_from([None, NOW - 50, NOW, NOW + 3]), st.sampled_from([None, NOW, NOW + 50]))
-def test_records_without_key_or_out_of_bounds_are_reported(
+def test_records_without_key_or_with_bad_timestamp_are_reported(
     records: list[Record], earliest: int | None, latest: int | None
 ) -> None:
     payload = encode_records(records, 0, NOW)
@@ -84,48 +84,48 @@ def test_records_without_key_or_out_of_bounds_are_reported(
 
 
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
-def test_only_the_given_part_of_a_buffer_is_walked(kind: type) -> None:
+def test_only_the_given_range_is_walked(kind: type) -> None:
     payload = encode_records([Record(index, NOW + index, b"k", b"value") for index in range(40)], 0, NOW)
     buffer = kind(b"before" + payload + b"behind")
     walked = walk_records(buffer, 6, 6 + len(payload), 40, NOW)
     assert walked == Walked(NOW + 39, 39, True, [], [])
 
 
-def test_what_lies_behind_the_records_does_not_complete_them() -> None:
+def test_incomplete_record_is_not_completed_by_data_after_the_range() -> None:
     payload = encode_records([Record(0, NOW, b"k", b"value")], 0, NOW)
     with pytest.raises(KafkaError) as refusal:
         walk_records(payload, 0, len(payload) - 1, 1, NOW)
     assert refusal.value.code is Code.INVALID_RECORD
 
 
-def test_no_records_have_no_timestamp() -> None:
+def test_batch_without_records_has_no_timestamp() -> None:
     assert walk(b"", 0) == Walked(-1, -1, True, [], [])
 
 
-def test_records_that_all_lack_a_timestamp_have_no_largest_one() -> None:
+def test_records_without_timestamps_have_no_max_timestamp() -> None:
     payload = encode_records([Record(0, -1, None, b"a"), Record(1, -1, None, b"b")], 0, -1)
     assert walk_records(payload, 0, len(payload), 2, -1)[:2] == (-1, -1)
 
 
-def test_under_log_append_time_the_first_record_has_the_largest_timestamp() -> None:
+def test_first_record_has_the_max_timestamp_with_log_append_time() -> None:
     payload = encode_records([Record(0, 5, None, b"a"), Record(1, 6, None, b"b")], 0, 5)
     walked = walk_records(payload, 0, len(payload), 2, 5, append_time=77, latest=50)
     assert walked == Walked(77, 0, True, [], [(0, 0, 77), (1, 1, 77)])
 
 
-def test_a_long_batch_is_walked_beyond_the_offsets_of_two_bytes() -> None:
+def test_batch_with_offsets_of_three_bytes_is_walked() -> None:
     records = [Record(index, NOW + index % 100, b"key", b"value") for index in range(10_000)]
     assert walk(encode_records(records, 0, NOW), 10_000) == Walked(NOW + 99, 99, True, [], [])
 
 
-def test_a_wrong_length_counts_only_outside_compressed_batches() -> None:
+def test_wrong_length_is_ignored_only_in_compressed_batches() -> None:
     payload = record_bytes(b"\0\0\0\1\1\0", 40)
     with pytest.raises(KafkaError):
         walk(payload, 1)
     assert walk(payload, 1, lengths_count=False) == Walked(NOW, 0, True, [], [])
 
 
-def test_timestamps_wrap_around_at_sixty_four_bits() -> None:
+def test_timestamps_overflow_at_64_bits() -> None:
     largest = (1 << 63) - 1
     payload = encode_records([Record(0, largest + 5, None, b""), Record(1, largest, None, b"")], 0, largest)
     assert walk_records(payload, 0, len(payload), 2, largest) == Walked(largest, 1, True, [], [])
@@ -135,14 +135,14 @@ def test_timestamps_wrap_around_at_sixty_four_bits() -> None:
     "payload",
     [
         pytest.param(encode(8) + b"\0\0\0\1\1\2\0\x10", id="header value beyond the end"),
-        pytest.param(b"\xff\xff\xff\xff\xff\0" + bytes(20), id="length that is no varint"),
+        pytest.param(b"\xff\xff\xff\xff\xff\0" + bytes(20), id="length is not a varint"),
         pytest.param(encode(6) + b"\0\0\0\1\x08v", id="value beyond the end"),
         pytest.param(encode(6) + b"\0\0\0\1\1\1", id="negative header count"),
         pytest.param(encode(6) + b"\0\0\0\1\1\2\1\1", id="null header key"),
-        pytest.param(encode(6) + b"\0\0\0\1\1\0\0", id="bytes left over"),
+        pytest.param(encode(6) + b"\0\0\0\1\1\0\0", id="data after the record"),
     ],
 )
-def test_inside_compressed_batches_everything_else_still_counts(payload: bytes) -> None:
+def test_malformed_records_in_compressed_batches_are_refused(payload: bytes) -> None:
     with pytest.raises(KafkaError) as refusal:
         walk(payload, 1, lengths_count=False)
     assert refusal.value.code is Code.INVALID_RECORD

@@ -18,7 +18,7 @@ SKIPPED = b"\x5a\x2a\x4d\x18\x03\0\0\0abc"
 
 
 def streamed(content: bytes) -> bytes:
-    """A frame that does not tell the size of its content, as Java writes it."""
+    """Return a frame without the content size, as written by Java."""
     compressor = cramjam.zstd.Compressor()
     compressor.compress(content)
     return bytes(compressor.finish())
@@ -26,53 +26,53 @@ def streamed(content: bytes) -> bytes:
 
 @settings(deadline=None)
 @given(contents)
-def test_frames_that_do_not_tell_their_size_are_read(content: bytes) -> None:
+def test_frames_without_content_size_are_decompressed(content: bytes) -> None:
     assert zstd.decompress(streamed(content), LIMIT) == content
 
 
 @pytest.mark.parametrize("size", [0, 1, 255, 256, 70_000, 1_000_000])
-def test_frames_of_all_header_sizes_are_read(size: int) -> None:
+def test_frames_with_all_header_sizes_are_decompressed(size: int) -> None:
     assert zstd.decompress(zstd.compress(bytes(size)), LIMIT) == bytes(size)
 
 
-def test_frames_are_joined_and_others_skipped() -> None:
+def test_frames_are_concatenated_and_skippable_frames_skipped() -> None:
     assert zstd.decompress(SKIPPED + ONE + SKIPPED + TWO, LIMIT) == b"one two"
 
 
-def test_nothing_is_nothing() -> None:
+def test_empty_data_is_decompressed_to_empty_content() -> None:
     assert zstd.decompress(b"", LIMIT) == b""
 
 
 @pytest.mark.parametrize("size", range(1, len(SKIPPED)))
-def test_a_later_frame_that_is_cut_off_is_the_end(size: int) -> None:
+def test_truncated_later_frame_ends_the_data(size: int) -> None:
     assert zstd.decompress(ONE + TWO[:size], LIMIT) == b"one "
     assert zstd.decompress(ONE + SKIPPED[:size], LIMIT) == b"one "
 
 
 @pytest.mark.parametrize("rest", [b"\1", b"\x28\xb6", bytes(8), b"\x50\x2b"])
-def test_what_follows_has_to_begin_like_a_frame(rest: bytes) -> None:
+def test_data_after_a_frame_must_begin_like_a_frame(rest: bytes) -> None:
     with pytest.raises(Corrupt):
         zstd.decompress(ONE + rest, LIMIT)
 
 
 @pytest.mark.parametrize("size", range(1, len(ONE)))
-def test_the_first_frame_has_to_be_whole(size: int) -> None:
+def test_truncated_first_frame_is_refused(size: int) -> None:
     with pytest.raises(Corrupt):
         zstd.decompress(ONE[:size], LIMIT)
 
 
 @given(st.sampled_from([ONE, streamed(b"one "), SKIPPED + ONE]), st.integers(0, 3))
-def test_the_limit_is_kept(data: bytes, limit: int) -> None:
+def test_content_over_the_limit_is_refused(data: bytes, limit: int) -> None:
     with pytest.raises(TooLarge):
         zstd.decompress(data, limit)
 
 
-def test_content_far_larger_than_its_frame_is_read_in_the_end() -> None:
+def test_content_much_larger_than_its_frame_is_decompressed() -> None:
     assert zstd.decompress(streamed(bytes(30 << 20)), 30 << 20) == bytes(30 << 20)
 
 
 class StandIn:
-    """What `compression.zstd` of Python 3.14 has, as far as it is used here: a decompressor reads one frame."""
+    """A replacement for the parts of `compression.zstd` (Python 3.14) that are used: a decompressor reads one frame."""
 
     class ZstdError(Exception):
         pass
@@ -103,7 +103,7 @@ class StandIn:
 
 @pytest.fixture(params=["of the standard library", "in Python"])
 def other_readers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reads and writes without cramjam."""
+    """Disable cramjam."""
     monkeypatch.setattr(zstd, "cramjam_or_none", lambda: None)
     if request.param == "in Python":
         monkeypatch.setattr(zstd, "library_or_none", lambda: None)
@@ -112,33 +112,33 @@ def other_readers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.usefixtures("other_readers")
-class TestOtherReaders:
-    def test_frames_are_joined(self) -> None:
+class TestWithoutCramjam:
+    def test_frames_are_concatenated(self) -> None:
         assert zstd.decompress(ONE + TWO, LIMIT) == b"one two"
         assert zstd.decompress(b"", LIMIT) == b""
 
-    def test_what_they_write_is_read_by_all(self) -> None:
+    def test_output_is_decompressed_by_all_libraries(self) -> None:
         for level in (None, 1, 19):
             frame = zstd.compress(b"abcd" * 40, level)
             assert zstd.decompress(frame, LIMIT) == b"abcd" * 40
             assert bytes(cramjam.zstd.decompress(frame)) == b"abcd" * 40
 
-    def test_a_later_frame_that_is_cut_off_is_the_end(self) -> None:
+    def test_truncated_later_frame_ends_the_data(self) -> None:
         assert zstd.decompress(ONE + TWO[:-1], LIMIT) == b"one "
 
     @pytest.mark.parametrize("limit", [0, 3])
-    def test_the_limit_is_kept(self, limit: int) -> None:
+    def test_content_over_the_limit_is_refused(self, limit: int) -> None:
         with pytest.raises(TooLarge):
             zstd.decompress(ONE, limit)
         with pytest.raises(TooLarge):
             zstd.decompress(ONE + TWO, limit + 3)
 
-    def test_damage_is_noticed(self) -> None:
+    def test_damaged_data_is_refused(self) -> None:
         with pytest.raises(Corrupt):
             zstd.decompress(ONE[:6] + b"\xff" + ONE[7:], LIMIT)
 
 
-def test_a_library_that_waits_for_more_has_no_frame(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_frame_that_the_library_considers_incomplete_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     waiting = SimpleNamespace(eof=False, unused_data=b"", decompress=lambda data, most: b"")
     library = SimpleNamespace(ZstdDecompressor=lambda: waiting, ZstdError=ValueError)
     monkeypatch.setattr(zstd, "cramjam_or_none", lambda: None)
@@ -147,8 +147,8 @@ def test_a_library_that_waits_for_more_has_no_frame(monkeypatch: pytest.MonkeyPa
         zstd.decompress(ONE, LIMIT)
 
 
-def test_the_library_is_given_one_frame_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It copies what follows the frame: with many small frames, that takes quadratic time."""
+def test_library_receives_one_frame_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library copies all data after a frame, which takes quadratic time for many small frames."""
     given_bytes = []
 
     class Recording(StandIn.ZstdDecompressor):
@@ -163,5 +163,5 @@ def test_the_library_is_given_one_frame_at_a_time(monkeypatch: pytest.MonkeyPatc
     assert given_bytes == [ONE, SKIPPED, TWO, ONE]
 
 
-def test_python_has_a_library_from_3_14_on() -> None:
+def test_standard_library_has_zstd_since_3_14() -> None:
     assert (zstd.library_or_none() is not None) == (sys.version_info >= (3, 14))

@@ -83,29 +83,29 @@ def realistic(kind: str) -> bytes:
 @pytest.mark.parametrize(
     ("kind", "level"), [(kind, level) for kind in REALISTIC for level in (QUICK_LEVELS if kind == LARGE else LEVELS)]
 )
-def test_what_the_library_wrote_is_read(kind: str, level: int) -> None:
+def test_output_of_the_library_is_decompressed(kind: str, level: int) -> None:
     assert zstd_frames.decompress(compressed(realistic(kind), level), LIMIT) == realistic(kind)
 
 
 @settings(deadline=None, max_examples=200)
 @given(contents, st.integers(1, 19))
-def test_any_content_is_read(content: bytes, level: int) -> None:
+def test_any_content_is_decompressed(content: bytes, level: int) -> None:
     assert zstd_frames.decompress(compressed(content, level), LIMIT) == content
 
 
 @settings(deadline=None, max_examples=200)
 @given(st.lists(st.sampled_from([b"topic", b"partition", b"offset", b", ", b"\0\0\0", b"x" * 70, b"q"]), max_size=2000))
-def test_words_in_any_order_are_read(words: list[bytes]) -> None:
+def test_words_in_any_order_are_decompressed(words: list[bytes]) -> None:
     content = b"".join(words)
     assert zstd_frames.decompress(compressed(content), LIMIT) == content
 
 
 @pytest.mark.parametrize("kind", REALISTIC)
-def test_frames_that_do_not_tell_their_size_are_read(kind: str) -> None:
+def test_frames_without_content_size_are_decompressed(kind: str) -> None:
     assert zstd_frames.decompress(streamed(realistic(kind)), LIMIT) == realistic(kind)
 
 
-def test_blocks_that_are_cut_short_use_the_tables_of_those_before() -> None:
+def test_flushed_blocks_reuse_the_tables_of_earlier_blocks() -> None:
     compressor = cramjam.zstd.Compressor(level=5)
     frame = b""
     for start in range(0, 200_000, 3000):
@@ -116,7 +116,7 @@ def test_blocks_that_are_cut_short_use_the_tables_of_those_before() -> None:
 
 
 @pytest.mark.parametrize("vector", recorded("zstd"), ids=lambda vector: vector["what"])
-def test_batches_of_other_writers_are_read(vector: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_of_other_clients_are_decompressed(vector: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(zstd, "cramjam_or_none", lambda: None)
     monkeypatch.setattr(zstd, "library_or_none", lambda: None)
     values = [record.value for record in Batch(bytes.fromhex(vector["batch"])).records()]
@@ -126,7 +126,7 @@ def test_batches_of_other_writers_are_read(vector: dict[str, Any], monkeypatch: 
 
 
 @pytest.mark.parametrize("kind", REALISTIC)
-def test_frames_of_ours_are_read_by_others(kind: str) -> None:
+def test_frames_are_decompressed_by_other_libraries(kind: str) -> None:
     frame = zstd_frames.compress(realistic(kind))
     assert bytes(cramjam.zstd.decompress(frame)) == realistic(kind)
     assert zstd_frames.decompress(frame, LIMIT) == realistic(kind)
@@ -135,11 +135,11 @@ def test_frames_of_ours_are_read_by_others(kind: str) -> None:
 
 @settings(deadline=None)
 @given(contents)
-def test_any_frame_of_ours_is_read_by_others(content: bytes) -> None:
+def test_any_frame_is_decompressed_by_other_libraries(content: bytes) -> None:
     assert bytes(cramjam.zstd.decompress(zstd_frames.compress(content))) == content
 
 
-def test_a_byte_that_is_repeated_takes_little_room() -> None:
+def test_repeated_byte_is_compressed() -> None:
     assert len(zstd_frames.compress(bytes(1 << 20))) == 10 + 8 * 4
     assert zstd_frames.compress(b"xx").hex() == "28b52ffd" + "8038" + "02000000" + "130000" + "78"
 
@@ -149,13 +149,13 @@ MIXED = compressed(json_lines(400), 19)
 
 
 @pytest.mark.parametrize("frame", [SMALL, MIXED], ids=["small", "large"])
-def test_truncations_are_refused(frame: bytes) -> None:
+def test_truncated_frames_are_refused(frame: bytes) -> None:
     for size in range(1, len(frame), 1 if frame is SMALL else 37):
         with pytest.raises(Corrupt):
             zstd_frames.decompress(frame[:size], LIMIT)
 
 
-def test_flipped_bits_are_read_or_refused_but_nothing_else() -> None:
+def test_frames_with_flipped_bits_are_decompressed_or_refused() -> None:
     for bit in range(8 * len(SMALL)):
         damage = bytearray(SMALL)
         damage[bit >> 3] ^= 1 << (bit & 7)
@@ -165,22 +165,22 @@ def test_flipped_bits_are_read_or_refused_but_nothing_else() -> None:
 
 @settings(deadline=None, max_examples=300)
 @given(st.data(), st.sampled_from([SMALL, MIXED, streamed(json_lines(12))]))
-def test_damaged_frames_are_read_or_refused_but_nothing_else(data: st.DataObject, frame: bytes) -> None:
+def test_damaged_frames_are_decompressed_or_refused(data: st.DataObject, frame: bytes) -> None:
     with suppress(Corrupt, TooLarge):
         zstd_frames.decompress(data.draw(damaged(frame)), 1 << 20)
 
 
 @settings(deadline=None, max_examples=300)
 @given(st.binary(max_size=200))
-def test_a_block_of_anything_is_read_or_refused_but_nothing_else(block: bytes) -> None:
+def test_block_of_random_bytes_is_decompressed_or_refused(block: bytes) -> None:
     with suppress(Corrupt, TooLarge):
         zstd_frames.decompress(frame_of(block), 1 << 20)
 
 
 @settings(deadline=None, max_examples=300)
 @given(st.data())
-def test_what_is_read_of_damage_the_library_reads_alike(data: st.DataObject) -> None:
-    """The library reads a bit more: it does not look whether streams of literals are used up."""
+def test_library_agrees_about_accepted_damaged_frames(data: st.DataObject) -> None:
+    """The library accepts slightly more: it does not check that streams of literals are used up."""
     frame = data.draw(damaged(SMALL, 4))
     try:
         content = zstd_frames.decompress(frame, 1 << 20)
@@ -190,7 +190,7 @@ def test_what_is_read_of_damage_the_library_reads_alike(data: st.DataObject) -> 
 
 
 @pytest.mark.parametrize("kind", ["JSON lines", "zeros", "random", "one byte"])
-def test_the_limit_is_kept(kind: str) -> None:
+def test_content_over_the_limit_is_refused(kind: str) -> None:
     content = realistic(kind)
     for frame in (compressed(content), streamed(content), zstd_frames.compress(content)):
         assert zstd_frames.decompress(frame, len(content)) == content
@@ -198,7 +198,7 @@ def test_the_limit_is_kept(kind: str) -> None:
             zstd_frames.decompress(frame, len(content) - 1)
 
 
-def test_the_limit_is_that_of_all_frames_together() -> None:
+def test_limit_applies_to_all_frames_together() -> None:
     frame = zstd_frames.compress(b"abc")
     assert zstd_frames.decompress(frame * 3, 9) == b"abc" * 3
     with pytest.raises(TooLarge):
@@ -206,26 +206,26 @@ def test_the_limit_is_that_of_all_frames_together() -> None:
 
 
 def frame_of(block: bytes, kind: int = 2, header: bytes = b"\0\x38", end: bytes = b"") -> bytes:
-    """A frame of one block; the header is that of a window of 128 KiB."""
+    """Return a frame with one block; the default header has a window of 128 KiB."""
     size = len(block) << 3 | kind << 1 | 1
     return MAGIC + header + size.to_bytes(3, "little") + block + end
 
 
 EIGHT_BYTES = (8 << 3).to_bytes(3, "little") + bytes(8)
 COPIES_OF_128_KIB = b"\0" + b"\xff\xff\x7f" + b"\x54" + b"\0\0\x34" + b"\xff" * 130_000
-"""No literals, then 65,023 copies of four bytes that are there, over and over."""
+"""A block without literals and with 65,023 copies of the same four bytes."""
 
 
 @pytest.mark.parametrize(
     "bomb",
     [
-        pytest.param(lambda: compressed(bytes(200 << 20)), id="of a compressor"),
-        pytest.param(lambda: MAGIC + b"\0\x38" + b"\x02\0\x10x" * 4000 + b"\x03\0\x10x", id="of repeated bytes"),
-        pytest.param(lambda: compressed(bytes(1 << 20)) * 200, id="of many frames"),
-        pytest.param(lambda: frame_of(COPIES_OF_128_KIB, header=b"\0\x38" + EIGHT_BYTES), id="in one block"),
+        pytest.param(lambda: compressed(bytes(200 << 20)), id="compressed by the library"),
+        pytest.param(lambda: MAGIC + b"\0\x38" + b"\x02\0\x10x" * 4000 + b"\x03\0\x10x", id="repeated bytes"),
+        pytest.param(lambda: compressed(bytes(1 << 20)) * 200, id="many frames"),
+        pytest.param(lambda: frame_of(COPIES_OF_128_KIB, header=b"\0\x38" + EIGHT_BYTES), id="one block"),
     ],
 )
-def test_a_bomb_takes_no_more_memory_than_allowed(bomb: Callable[[], bytes]) -> None:
+def test_decompression_bomb_does_not_exceed_the_memory_limit(bomb: Callable[[], bytes]) -> None:
     limit = 1 << 20
     frame = bomb()
     tracemalloc.start()
@@ -238,11 +238,11 @@ def test_a_bomb_takes_no_more_memory_than_allowed(bomb: Callable[[], bytes]) -> 
 
 
 def checked(content: bytes, checksum: int) -> bytes:
-    """A frame of a raw block with a checksum."""
+    """Return a frame with a raw block and a checksum."""
     return frame_of(content, 0, b"\x04\x38", (checksum & 0xFFFFFFFF).to_bytes(4, "little"))
 
 
-def test_checksums_are_looked_at() -> None:
+def test_checksums_are_verified() -> None:
     content = realistic("JSON lines")[:1000]
     assert zstd_frames.decompress(checked(content, xxh64(content)), LIMIT) == content
     assert bytes(cramjam.zstd.decompress(checked(content, xxh64(content)))) == content
@@ -252,7 +252,7 @@ def test_checksums_are_looked_at() -> None:
         zstd_frames.decompress(checked(content, xxh64(content))[:-1], LIMIT)
 
 
-def test_a_checksum_is_that_of_its_own_frame() -> None:
+def test_checksum_covers_only_its_own_frame() -> None:
     frame = checked(b"abc", xxh64(b"abc"))
     assert zstd_frames.decompress(frame * 2, LIMIT) == b"abcabc"
 
@@ -260,65 +260,65 @@ def test_a_checksum_is_that_of_its_own_frame() -> None:
 @pytest.mark.parametrize(
     "header",
     [
-        pytest.param(b"\0\0", id="the smallest window"),
-        pytest.param(b"\0\x88", id="the largest window"),
-        pytest.param(b"\x10\x38", id="a bit without a meaning"),
-        pytest.param(b"\x01\x38\0", id="no dictionary, in one byte"),
-        pytest.param(b"\x03\x38\0\0\0\0", id="no dictionary, in four"),
-        pytest.param(b"\x20\x03", id="a size of one byte"),
-        pytest.param(b"\xa0\x03\0\0\0", id="a size of four bytes"),
-        pytest.param(b"\xe0\x03" + bytes(7), id="a size of eight bytes"),
-        pytest.param(b"\xc0\x38\x03" + bytes(7), id="a size of eight bytes and a window"),
+        pytest.param(b"\0\0", id="smallest window"),
+        pytest.param(b"\0\x88", id="largest window"),
+        pytest.param(b"\x10\x38", id="unused bit"),
+        pytest.param(b"\x01\x38\0", id="dictionary id 0 in one byte"),
+        pytest.param(b"\x03\x38\0\0\0\0", id="dictionary id 0 in four bytes"),
+        pytest.param(b"\x20\x03", id="size of one byte"),
+        pytest.param(b"\xa0\x03\0\0\0", id="size of four bytes"),
+        pytest.param(b"\xe0\x03" + bytes(7), id="size of eight bytes"),
+        pytest.param(b"\xc0\x38\x03" + bytes(7), id="size of eight bytes and window"),
     ],
 )
-def test_headers_of_all_kinds_are_read(header: bytes) -> None:
+def test_all_kinds_of_headers_are_read(header: bytes) -> None:
     assert zstd_frames.decompress(frame_of(b"abc", 0, header), LIMIT) == b"abc"
 
 
-def test_a_size_of_two_bytes_begins_with_256() -> None:
+def test_content_size_of_two_bytes_is_encoded_minus_256() -> None:
     assert zstd_frames.decompress(frame_of(bytes(300), 0, b"\x60\x2c\0"), LIMIT) == bytes(300)
 
 
 @pytest.mark.parametrize(
     "frame",
     [
-        pytest.param(b"\x28\xb5\x2f\xfe" + frame_of(b"abc", 0)[4:], id="another magic"),
-        pytest.param(frame_of(b"abc", 0, b"\x08\x38"), id="a reserved bit"),
-        pytest.param(frame_of(b"abc", 0, b"\0\x89"), id="a window of more than 128 MiB"),
-        pytest.param(frame_of(b"abc", 0, b"\x01\x38\x05"), id="a dictionary"),
-        pytest.param(frame_of(b"abc", 0, b"\x20\x02"), id="a block larger than the window"),
-        pytest.param(frame_of(b"abc", 0, b"\x20\x04"), id="less than announced"),
-        pytest.param(frame_of(b"abc", 0, b"\x80\x38\x02\0\0\0"), id="more than announced"),
-        pytest.param(frame_of(b"abc", 3), id="a block of a reserved kind"),
-        pytest.param(frame_of(bytes(1025), 0, b"\0\0"), id="more than the smallest window in a block"),
-        pytest.param(MAGIC + b"\0\x38" + b"\x0b\0\x10x", id="one byte repeated more than 128 Ki times"),
+        pytest.param(b"\x28\xb5\x2f\xfe" + frame_of(b"abc", 0)[4:], id="wrong magic"),
+        pytest.param(frame_of(b"abc", 0, b"\x08\x38"), id="reserved bit"),
+        pytest.param(frame_of(b"abc", 0, b"\0\x89"), id="window larger than 128 MiB"),
+        pytest.param(frame_of(b"abc", 0, b"\x01\x38\x05"), id="dictionary"),
+        pytest.param(frame_of(b"abc", 0, b"\x20\x02"), id="block larger than the window"),
+        pytest.param(frame_of(b"abc", 0, b"\x20\x04"), id="less than declared"),
+        pytest.param(frame_of(b"abc", 0, b"\x80\x38\x02\0\0\0"), id="more than declared"),
+        pytest.param(frame_of(b"abc", 3), id="reserved block type"),
+        pytest.param(frame_of(bytes(1025), 0, b"\0\0"), id="block larger than the smallest window"),
+        pytest.param(MAGIC + b"\0\x38" + b"\x0b\0\x10x", id="repeated byte block larger than 128 KiB"),
         pytest.param(frame_of(b""), id="no literals"),
-        pytest.param(frame_of(b"\x18ab"), id="literals that are cut off"),
-        pytest.param(frame_of(b"\x1d\0"), id="a repeated literal that is cut off"),
+        pytest.param(frame_of(b"\x18ab"), id="truncated literals"),
+        pytest.param(frame_of(b"\x1d\0"), id="truncated repeated literal"),
         pytest.param(frame_of(b"\x10ab"), id="no sequences"),
-        pytest.param(frame_of(b"\x0d\x02\x20x\0"), id="more literals than a block holds"),
-        pytest.param(frame_of(b"\x13\x40\0\x01\0"), id="no prefix code to use again"),
+        pytest.param(frame_of(b"\x0d\x02\x20x\0"), id="literals larger than a block"),
+        pytest.param(frame_of(b"\x13\x40\0\x01\0"), id="no previous Huffman code"),
         pytest.param(frame_of(b"\x56\x80\x02" + b"\x80\x10" + bytes(8) + b"\0"), id="four streams of five literals"),
-        pytest.param(frame_of(b"\x66\0\x01" + b"\x80\x10" + b"\1\1" + b"\0"), id="no sizes of four streams"),
-        pytest.param(frame_of(b"\x08a\x01\x54\x01\x02\0\x01"), id="a copy from before the beginning"),
-        pytest.param(frame_of(b"\x08a\x01\x54\x02\x00\0\x01"), id="more literals than there are"),
-        pytest.param(frame_of(b"\x08a\x02\x54\x00\x01\0\x07"), id="a copy from nowhere"),
-        pytest.param(b"\x50\x2a\x4d\x18\x05\0\0\0abc", id="a frame to skip that is cut off"),
-        pytest.param(b"\x50\x2a\x4d\x18\x05\0\0", id="a frame to skip without its size"),
+        pytest.param(frame_of(b"\x66\0\x01" + b"\x80\x10" + b"\1\1" + b"\0"), id="missing sizes of four streams"),
+        pytest.param(frame_of(b"\x08a\x01\x54\x01\x02\0\x01"), id="copy from before the beginning"),
+        pytest.param(frame_of(b"\x08a\x01\x54\x02\x00\0\x01"), id="not enough literals"),
+        pytest.param(frame_of(b"\x08a\x02\x54\x00\x01\0\x07"), id="copy with distance 0"),
+        pytest.param(b"\x50\x2a\x4d\x18\x05\0\0\0abc", id="truncated skippable frame"),
+        pytest.param(b"\x50\x2a\x4d\x18\x05\0\0", id="skippable frame without size"),
     ],
 )
-def test_other_frames_are_refused(frame: bytes) -> None:
+def test_unsupported_or_malformed_frames_are_refused(frame: bytes) -> None:
     with pytest.raises(Corrupt):
         zstd_frames.decompress(frame, LIMIT)
 
 
-def test_frames_to_skip_are_skipped() -> None:
+def test_skippable_frames_are_skipped() -> None:
     skipped = b"".join(bytes((80 + kind,)) + b"\x2a\x4d\x18\x03\0\0\0abc" for kind in range(16))
     assert zstd_frames.decompress(skipped + zstd_frames.compress(b"content") + skipped, LIMIT) == b"content"
 
 
-def test_the_last_distances_move_as_the_rfc_shows() -> None:
-    """Its table in 3.1.1.5: (number of the distance, literals), and the distances after it."""
+def test_repeated_distances_follow_the_table_of_the_rfc() -> None:
+    """The table in RFC 8878, section 3.1.1.5: (offset code, literals), and the distances after it."""
     last = (1, 4, 8)
     for number, literals, after in [
         (1114, 11, (1111, 1, 4)),
@@ -379,15 +379,15 @@ SLOW_FRAMES = {
 
 
 @pytest.mark.parametrize("kind", SLOW_FRAMES)
-def test_work_is_bounded_by_the_bytes_read_and_written(kind: str) -> None:
-    """Ordinary data takes 2 to 4 lines a byte; the worst case, 255 weights in six bytes, takes 130."""
+def test_work_is_proportional_to_input_and_output(kind: str) -> None:
+    """Ordinary data takes 2 to 4 executed lines per byte; the worst case, 255 weights in six bytes, takes 130."""
     data = SLOW_FRAMES[kind]
     content = zstd_frames.decompress(data, LIMIT)
     assert executed_lines(lambda: zstd_frames.decompress(data, LIMIT)) <= 150 * (len(data) + len(content))
 
 
 @pytest.mark.parametrize("kind", SLOW_FRAMES)
-def test_slow_frames_are_read_as_the_library_reads_them(kind: str) -> None:
+def test_slow_frames_are_decompressed_like_by_the_library(kind: str) -> None:
     data = SLOW_FRAMES[kind]
     reader = zstandard.ZstdDecompressor().decompressobj(read_across_frames=True)
     assert zstd_frames.decompress(data, LIMIT) == reader.decompress(data)
@@ -405,7 +405,7 @@ TREES = [plain_tree([1, 0]), plain_tree(BARELY_FITTING_WEIGHTS), packed_tree(SPA
 
 @st.composite
 def built_blocks(draw: st.DrawFn) -> bytes:
-    """A block of parts that are well-formed one by one, with streams of any bits."""
+    """Generate a block of individually well-formed sections, with random bits in the streams."""
     tail = draw(st.sampled_from([b"\1", b"\2", b"\4", b"\x10", b"\x80"]))
     literals = draw(
         st.one_of(
@@ -437,7 +437,7 @@ def built_blocks(draw: st.DrawFn) -> bytes:
 @pytest.mark.slow
 @settings(deadline=None, max_examples=120)
 @given(st.lists(built_blocks(), min_size=1, max_size=4))
-def test_what_is_read_of_built_blocks_the_library_reads_alike(blocks: list[bytes]) -> None:
+def test_library_agrees_about_accepted_built_blocks(blocks: list[bytes]) -> None:
     data = frame_with(EIGHT_RAW, *blocks)
     try:
         content = zstd_frames.decompress(data, LIMIT)

@@ -1,4 +1,4 @@
-"""Builds zstd blocks that no compressor writes: small ones that ask a lot of their reader."""
+"""Builds small zstd blocks that are expensive to decompress and that no compressor writes."""
 
 from kafkalet.protocol.records.zstd_entropy import Cells
 
@@ -16,12 +16,12 @@ LAST_BLOCK = block(b"", RAW, is_last=True)
 
 
 def frame_with(*blocks: bytes) -> bytes:
-    """A frame with a window of 128 KiB; an empty raw block ends it."""
+    """Return a frame with a window of 128 KiB, ended by an empty raw block."""
     return MAGIC + b"\0\x38" + b"".join(blocks) + LAST_BLOCK
 
 
 def distribution(accuracy: int, shares: list[int]) -> bytes:
-    """The description of a table in which each symbol has its share of the 2^accuracy cells; -1 is a rare symbol."""
+    """Encode an FSE table from the share of each symbol in its 2^accuracy cells; -1 is a rare symbol."""
     number, at = accuracy - 5, 4
     left = 1 << accuracy
     symbols = iter(range(len(shares)))
@@ -53,7 +53,7 @@ def repeated_literals(count: int) -> bytes:
 
 
 def sequences(count: int, modes: tuple[int, int, int], tables: bytes, stream: bytes) -> bytes:
-    """The section of sequences; the modes are those of literals, distances, copies."""
+    """Return a sequences section; the modes are those of literals, distances and copies."""
     if count < 128:
         told = bytes((count,))
     elif count < 0x7F00:
@@ -64,20 +64,20 @@ def sequences(count: int, modes: tuple[int, int, int], tables: bytes, stream: by
 
 
 def coded_literals(tree: bytes, stream: bytes, count: int) -> bytes:
-    """Literals of a prefix code, in one stream."""
+    """Return a section of Huffman-coded literals in one stream."""
     return (2 | count << 4 | len(tree) + len(stream) << 14).to_bytes(3, "little") + tree + stream
 
 
 def plain_tree(weights: list[int]) -> bytes:
-    """A prefix code whose weights are told in four bits each; an even number of them."""
+    """Encode a Huffman code with weights of four bits each. The number of weights must be even."""
     pairs = zip(weights[::2], weights[1::2], strict=True)
     return bytes((127 + len(weights), *(first << 4 | second for first, second in pairs)))
 
 
 def packed_tree(weights: list[int], accuracy: int, shares: list[int]) -> bytes:
-    """A prefix code whose weights are told by two states in turn.
+    """Encode a Huffman code with FSE-compressed weights.
 
-    The last weight of all ends the stream, so the last but one must be at a cell that asks for more bits.
+    The last weight ends the stream, so the weight before it must be at a cell that needs further bits.
     """
     table = Cells(shares, accuracy)
     cells = {state: table[state] for state in range(1 << accuracy)}
@@ -94,7 +94,7 @@ def packed_tree(weights: list[int], accuracy: int, shares: list[int]) -> bytes:
 
 
 def _bits_to(weights: list[int], cells: dict[int, tuple[int, int, int]], accuracy: int, *ends: int) -> str:
-    following = {0: ends[0], 1: ends[1]}  # by how far from the end, odd or even
+    following = {0: ends[0], 1: ends[1]}  # by the distance from the end, odd or even
     bits = ""
     for back, weight in enumerate(reversed(weights[:-2])):
         target = following[back & 1]
