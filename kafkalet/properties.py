@@ -47,7 +47,7 @@ class Type(Enum):
     PASSWORD = 9
 
     def parse(self, name: str, text: str) -> Value:
-        """Parse `text` as a value of this type. Raises InvalidProperty, with the property `name` in the message."""
+        """Parse `text` as a value of this type. Raises InvalidProperty for the property `name`."""
         text = text.strip(_TRIMMED)
         if self in _BOUNDS:
             return _integer(self, name, text)

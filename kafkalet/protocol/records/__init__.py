@@ -5,7 +5,7 @@
     walk.py      validation of the same records without decoding them, for produced batches
     runs.py      a fast path for both: records of equal size are processed column by column
     legacy.py    message sets of formats 0 and 1, including compressed wrapper messages
-    build.py     complete batches and message sets, identical byte for byte to those of Kafka's Java client
+    build.py     complete batches and message sets, byte-for-byte identical to those of Kafka's Java client
     convert.py   down-conversion for old consumers and up-conversion for old producers
     control.py   control records: transaction markers and leader changes
     codecs.py    the compression codecs; gzip.py, snappy.py, lz4.py and zstd.py contain Kafka's variant of each format

@@ -1,4 +1,4 @@
-"""Builds batches and message sets from records, identical byte for byte to those of Kafka's MemoryRecordsBuilder.
+"""Builds batches and message sets from records, byte-for-byte identical to those of Kafka's MemoryRecordsBuilder.
 
 The base timestamp is the timestamp of the first record, and the max timestamp is the largest one (at least -1). With
 LogAppendTime, the records of a batch keep their own timestamps, and the max timestamp is the append time. Compressed

@@ -136,7 +136,7 @@ def stream_bits(stream: bytes) -> int:
 
 
 class PrefixCode:
-    """A Huffman code. Lookup tables map the next `depth` bits to the decoded text and to the number of bits consumed.
+    """A Huffman code. Its lookup tables map the next `depth` bits to the decoded bytes and to the number of bits used.
 
     There are two pairs of tables: one decodes a single byte per lookup, the other may decode two.
     """
