@@ -10,8 +10,7 @@ import pytest
 
 from tests.source import ROOT
 
-# One worker for all of them: each worker that has one of the tests would run the example anew.
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("examples")]
+pytestmark = pytest.mark.slow
 
 FLIGHTS = 6000  # the first week of January
 BYTECODE = {name: os.environ[name] for name in ("PYTHONPYCACHEPREFIX",) if name in os.environ}
