@@ -108,7 +108,8 @@ class _Decoder(Codec):
             self.nested(field, field.struct, target)
         elif field.wire and field.wire.code:
             self.read(target, field.wire.code)
-        elif field.wire:
+        else:
+            assert field.wire is not None, "a field is an array, a struct, or has a wire type"
             self.read_size(field, field.wire)
             with self.unless_null(field, target):
                 self.sized(field.wire.name, target)
@@ -149,7 +150,8 @@ class _Decoder(Codec):
             element = f"o{self.level}"
             if field.struct:
                 self.struct(field.struct, element)
-            elif field.wire:
+            else:
+                assert field.wire is not None
                 self.read_size(field, field.wire)
                 self.refuse_negative(field)
                 self.sized(field.wire.name, element)

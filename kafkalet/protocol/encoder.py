@@ -73,7 +73,8 @@ class _Encoder(Codec):
             self.nested(field, field.struct, expression)
         elif field.wire and field.wire.code:
             self.write(expression, field.wire.code)
-        elif field.wire:
+        else:
+            assert field.wire is not None, "a field is an array, a struct, or has a wire type"
             self.sized(expression, field.wire, self.version in field.nullable)
 
     def sized(self, expression: str, wire: Wire, nullable: bool) -> None:
@@ -123,7 +124,8 @@ class _Encoder(Codec):
             with self.source.block(f"for {item} in {items}:"):
                 if field.struct:
                     self.struct(field.struct, item)
-                elif field.wire:
+                else:
+                    assert field.wire is not None
                     self.sized(item, field.wire, nullable=False)
                 self.flush()
         self.level -= 1
