@@ -82,6 +82,16 @@ def test_records_of_built_batch_are_decoded(records: list[Record], codec: Codec)
     assert batch.records() == records
 
 
+@pytest.mark.parametrize("first", [NOW, (1 << 62) + 1, -(1 << 62) - 1])
+@pytest.mark.parametrize("timestamp_type", list(TimestampType))
+def test_records_one_by_one_are_those_of_the_batch(first: int, timestamp_type: TimestampType) -> None:
+    made = numbered((first + number, b"k", b"v", ()) for number in range(3))
+    batch = Batch(build_batch(made, timestamp_type=timestamp_type, max_timestamp=first + 2))
+    assert list(batch.iterate()) == batch.records()
+    if timestamp_type is TimestampType.CREATE_TIME:
+        assert batch.records() == made
+
+
 def test_records_have_append_time_with_log_append_time() -> None:
     batch = Batch(build_batch(THREE, timestamp_type=TimestampType.LOG_APPEND_TIME, append_time=5))
     assert batch.timestamp_type is TimestampType.LOG_APPEND_TIME
@@ -214,3 +224,8 @@ def test_empty_batch_keeps_its_offsets() -> None:
     batch.check_crc()
     assert (batch.size, batch.count, batch.base_offset, batch.last_offset) == (HEADER_SIZE, 0, 10, 14)
     assert (batch.base_timestamp, batch.max_timestamp, batch.records()) == (-1, NOW, [])
+
+
+def test_an_empty_batch_has_no_records_one_by_one() -> None:
+    batch = Batch(build_batch([], base_offset=5, last_offset=8))
+    assert (list(batch.iterate()), batch.records()) == ([], [])
