@@ -93,53 +93,70 @@ def test_what_a_timestamp_may_be(spark: "SparkSession", expression: str) -> None
     assert (found["ms"], found["value"]) == (1357034400000, "v")
 
 
-@pytest.mark.parametrize(
-    "field",
-    [
-        "2013-01-01T05:00:00Z",
-        "2013-01-01 05:00:00",
-        "2013-01-01T05:00",
-        "2013-01-01",
-        "2013-01-01T05:00:00+01:00",
-        "2013-01-01T05:00:00.5+0530",
-        "2013-01-01T05:00:00.123956Z",
-        "9999-12-31T23:59:59Z",
-        "1357016400000",
-        " 1357016400000 ",
-        "2013",
-        "",
-        "noon",
-        "1.3e12",
-    ],
+TIMESTAMPS = (
+    "2013-01-01T05:00:00Z",
+    "2013-01-01 05:00:00",
+    "2013-01-01T05:00",
+    "2013-01-01",
+    "2013-01-01T05:00:00+01:00",
+    "2013-01-01T05:00:00.5+0530",
+    "2013-01-01T05:00:00.123956Z",
+    "9999-12-31T23:59:59Z",
+    "1357016400000",
+    " 1357016400000 ",
+    "2013",
+    "",
+    "noon",
+    "1.3e12",
 )
-def test_a_timestamp_is_what_serve_makes_of_it(spark: "SparkSession", tmp_path: Path, field: str) -> None:
-    assert loaded_by_spark(spark, tmp_path, f"a,{field},v\n")[1] == loaded_by_serve(tmp_path, f"a,{field},v\n")[1]
+KEYS = ("a b", "", '""', " ", "null", "NULL", "ä")
+
+Record = tuple[bytes | None, int | None]
+"""Key and timestamp."""
 
 
-@pytest.mark.parametrize("field", ["a b", "", '""', " ", "null", "NULL", "ä"])
-def test_a_key_is_what_serve_makes_of_it(spark: "SparkSession", tmp_path: Path, field: str) -> None:
-    assert loaded_by_spark(spark, tmp_path, f"{field},1,v\n")[0] == loaded_by_serve(tmp_path, f"{field},1,v\n")[0]
+def test_a_timestamp_is_what_serve_makes_of_it(spark: "SparkSession", tmp_path: Path) -> None:
+    """Timestamps that serve takes are rows of one file; one that it refuses fails a job, so it has a file to itself."""
+    rows = {field: f"a,{field},v\n" for field in TIMESTAMPS}
+    by_serve = {field: loaded_by_serve(tmp_path, row) for field, row in rows.items()}
+    taken = [field for field, found in by_serve.items() if found is not None]
+    by_spark = loaded_by_spark(spark, tmp_path, *(rows[field] for field in taken))
+    assert by_spark is not None
+    assert {field: [found] for field, found in zip(taken, by_spark, strict=True)} == {
+        field: by_serve[field] for field in taken
+    }
+    refused = [field for field in TIMESTAMPS if field not in taken]
+    assert refused
+    for field in refused:
+        assert loaded_by_spark(spark, tmp_path, rows[field]) is None, field
 
 
-def loaded_by_spark(spark: "SparkSession", tmp_path: Path, row: str) -> tuple[bytes | None, int | str | None]:
-    """Key and timestamp of a row of a CSV file, or "refused"."""
-    (tmp_path / "x.csv").write_text(f"k,at,v\n{row}")
+def test_a_key_is_what_serve_makes_of_it(spark: "SparkSession", tmp_path: Path) -> None:
+    rows = [f"{field},1,v\n" for field in KEYS]
+    by_serve = loaded_by_serve(tmp_path, *rows)
+    assert by_serve is not None
+    assert len(by_serve) == len(KEYS)
+    assert loaded_by_spark(spark, tmp_path, *rows) == by_serve
+
+
+def loaded_by_spark(spark: "SparkSession", tmp_path: Path, *rows: str) -> list[Record] | None:
+    """The records of a CSV file, or None if it is refused."""
+    (tmp_path / "x.csv").write_text("k,at,v\n" + "".join(rows))
     table = spark.read.csv(str(tmp_path / "x.csv"), header=True)
     records = as_records(table, Roles(key=("k",), timestamp="at"))
     try:
-        [found] = records.selectExpr("cast(key as binary) as key", "unix_millis(timestamp) as ms").collect()
+        found = records.selectExpr("cast(key as binary) as key", "unix_millis(timestamp) as ms").collect()
     except Exception:  # noqa: BLE001 - Spark's own
-        return None, "refused"
-    return None if found["key"] is None else bytes(found["key"]), found["ms"]
+        return None
+    return [(None if row["key"] is None else bytes(row["key"]), row["ms"]) for row in found]
 
 
-def loaded_by_serve(tmp_path: Path, row: str) -> tuple[bytes | None, int | str | None]:
-    (tmp_path / "y.csv").write_text(f"k,at,v\n{row}")
+def loaded_by_serve(tmp_path: Path, *rows: str) -> list[Record] | None:
+    (tmp_path / "y.csv").write_text("k,at,v\n" + "".join(rows))
     try:
-        [found] = RecordFile(str(tmp_path / "y.csv"), Columns("k", "at"))
+        return [(found.key, found.timestamp) for found in RecordFile(str(tmp_path / "y.csv"), Columns("k", "at"))]
     except LoadError:
-        return None, "refused"
-    return found.key, found.timestamp
+        return None
 
 
 def test_a_date_is_midnight(spark: "SparkSession") -> None:
