@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import logging
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,8 +34,12 @@ class Loaded:
         output = io.StringIO()
         assert prepare(told).run(Running(spark=spark, output=output)) == 0
         self.summary = output.getvalue().strip().replace(f" into {tmp_path / 'data'}", "")
-        rows = spark.read.format("kafkalog").load(str(tmp_path / "data")).orderBy("offset").collect()
-        self.values = [bytes(row.value).decode() for row in rows]
+        self._log = spark.read.format("kafkalog")
+        self._path = str(tmp_path / "data")
+
+    @cached_property
+    def values(self) -> list[str]:
+        return [bytes(row.value).decode() for row in self._log.load(self._path).orderBy("offset").collect()]
 
 
 def written(path: Path, text: str) -> str:
