@@ -5,12 +5,13 @@ Apache Kafka of that release; without it they are left out, and where Java or Ma
 """
 
 import ast
+import os
 import re
 from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
@@ -150,6 +151,22 @@ def _without_spark(file: str) -> frozenset[str]:
     while more := {name for name, names in arguments.items() if names & using} - using:
         using |= more
     return frozenset(arguments.keys() - using)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_wait_for_the_disk() -> Iterator[None]:
+    """Let fsync return at once: a test that stops a process finds in the page cache what was written.
+
+    A broker of 50 partitions waits for hundreds of them when it stops. Tests of what is flushed, and when, count the
+    calls, or let them fail.
+    """
+
+    def check(file: int | IO[bytes]) -> None:
+        os.fstat(file if isinstance(file, int) else file.fileno())
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", check)
+        yield
 
 
 @pytest.fixture(scope="session", params=BROKERS)
