@@ -29,6 +29,8 @@ pytestmark = [
 
 FLIGHTS = 336_776
 PLANES = 4043
+COMPILED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
+"""Spark's defaults, which other tests change (settings.py)."""
 
 
 class Example:
@@ -46,11 +48,16 @@ class Example:
 
 
 @pytest.fixture(scope="module")
-def example(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Example:
-    """The flights, loaded."""
+def example(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Example]:
+    """The flights, loaded. They are many, so Spark compiles its queries, as it does by default."""
+    before = {name: str(spark.conf.get(name)) for name in COMPILED}
+    for name, value in COMPILED.items():
+        spark.conf.set(name, value)
     example = Example(spark, tmp_path_factory.mktemp("flights"))
     example.step("fill", example.rows, example.logs)
-    return example
+    yield example
+    for name, value in before.items():
+        spark.conf.set(name, value)
 
 
 @pytest.fixture(scope="module")
