@@ -68,7 +68,7 @@ def test_in_the_place_of_what_cannot_be_decompressed_comes_why() -> None:
 def test_what_holds_more_than_the_limit_is_named() -> None:
     _, error = found(PLAIN + PACKED, limit=99)
     assert isinstance(error, Unreadable)
-    assert "more than 99 bytes" in error.reason
+    assert "limit of 99 bytes" in error.reason
 
 
 def test_a_part_has_some_of_the_rows() -> None:
