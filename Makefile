@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE :=
 export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/pycache
 
-.PHONY: run test quick coverage check bench clients fuzz oracle clean
+.PHONY: run test quick coverage check bench clients docs fuzz oracle clean
 
 run:
 	$(PYTHON) -m kafkalet serve $(ARGS)
@@ -43,6 +43,13 @@ oracle: $(BIN)/.ready
 
 clients: $(BIN)/.ready
 	$(BIN)/python -m pytest -m toolchain tests/clients -sv $(ARGS)
+
+$(BIN)/.docs-ready: $(BIN)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	touch $@
+
+docs: $(BIN)/.docs-ready
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict $(ARGS)
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

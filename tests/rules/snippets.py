@@ -40,6 +40,12 @@ class Snippet(NamedTuple):
         return f"{self.file}:{self.line}"
 
     @property
+    def included(self) -> str:
+        """The path of the file that the snippet consists of (`--8<-- "examples/..."`), or an empty string."""
+        found = re.fullmatch(r'--8<-- "(.+)"\n', self.text)
+        return found[1] if found else ""
+
+    @property
     def needs_spark(self) -> bool:
         return re.search(r"^kafkalet pipeline |\bspark_session\b|\bkafkalog\b", self.text, re.MULTILINE) is not None
 

@@ -7,12 +7,14 @@ import json
 import re
 import shutil
 import subprocess
+import textwrap
 from pathlib import Path
 
 import pytest
 
 from kafkalet.broker.config.broker_config import BrokerConfig
 from kafkalet.properties import read_properties
+from tests.source import ROOT
 
 from .snippets import DOCUMENTS, Snippet, provide, run_python, shell, snippets
 
@@ -22,11 +24,19 @@ ALL = [snippet for document in DOCUMENTS for snippet in snippets(document)]
 
 NOT_RUN = {
     "docker compose up": "it needs a Docker daemon and the network",
+    "docker build": "it needs a Docker daemon and the network",
     "make test": "it is the run that this test is part of",
+    "make bench": "it takes minutes",
     "spark-submit --master yarn": "it needs a YARN cluster",
+    "kafkalet serve &\nkcat": "it needs kcat, which is not a Python package",
+    "mvn test": "tests/clients/test_toolchain_examples.py runs it",
+    "go mod tidy": "tests/clients/test_toolchain_examples.py runs it",
+    "npm install": "tests/clients/test_toolchain_examples.py runs it",
     "props.put": "a line of a Java program; only its syntax is checked",
-    "client, err :=": "a line of a Go program; only its syntax is checked",
-    "const kafka": "a line of a Node program; only its syntax is checked",
+    "Map<String, Object> config": "lines of a Java program; only their syntax is checked",
+    "client, err :=": "lines of a Go program; only their syntax is checked",
+    "const kafka": "lines of a Node program; only their syntax is checked",
+    "let producer": "lines of a Rust program; only their syntax is checked",
 }
 """What is not run, by how it begins, and why."""
 SHOWN = ("text",)
@@ -34,6 +44,8 @@ SHOWN = ("text",)
 
 
 def reason_not_to_run(snippet: Snippet) -> str | None:
+    if snippet.included:
+        return "tests/clients/test_toolchain_examples.py runs it"
     return next((reason for begin, reason in NOT_RUN.items() if snippet.text.startswith(begin)), None)
 
 
@@ -83,14 +95,21 @@ def test_what_is_not_run_is_still_there(begin: str) -> None:
 
 
 def test_every_snippet_is_run_or_listed() -> None:
-    run = {"python", "sh", "ini", "json", *SHOWN}
+    run = {"python", "sh", "ini", "json", "yaml", *SHOWN}
     left = [snippet.name for snippet in ALL if snippet.language not in run and reason_not_to_run(snippet) is None]
     assert left == []
 
 
-def not_run(language: str) -> Snippet:
-    [snippet] = [snippet for snippet in ALL if snippet.language == language]
-    return snippet
+def not_run(*languages: str) -> pytest.MarkDecorator:
+    chosen = [each for each in ALL if each.language in languages and reason_not_to_run(each) and not each.included]
+    assert chosen
+    return pytest.mark.parametrize("snippet", chosen, ids=[snippet.name for snippet in chosen])
+
+
+@pytest.mark.parametrize("snippet", [each for each in ALL if each.included], ids=lambda snippet: snippet.included)
+def test_included_file_belongs_to_an_example_that_is_run(snippet: Snippet) -> None:
+    assert (ROOT / snippet.included).is_file()
+    assert snippet.included.split("/")[:2] in (["examples", "java"], ["examples", "go"], ["examples", "node"])
 
 
 def needs(tool: str) -> str:
@@ -100,35 +119,69 @@ def needs(tool: str) -> str:
     return found
 
 
-@pytest.mark.parametrize(
-    "snippet",
-    [each for each in ALL if each.language == "sh" and reason_not_to_run(each)],
-    ids=lambda snippet: snippet.name,
-)
+@not_run("sh")
 def test_a_shell_snippet_that_is_not_run_is_at_least_shell(snippet: Snippet) -> None:
     succeeded(subprocess.run(["bash", "-n", "-c", snippet.text], capture_output=True, text=True, check=False))
 
 
-def test_the_node_snippet_is_javascript(tmp_path: Path) -> None:
-    (tmp_path / "snippet.js").write_text(not_run("js").text)
-    command = [needs("node"), "--check", str(tmp_path / "snippet.js")]
+@not_run("js")
+def test_node_snippet_is_javascript(snippet: Snippet, tmp_path: Path) -> None:
+    (tmp_path / "snippet.mjs").write_text(snippet.text)
+    command = [needs("node"), "--check", str(tmp_path / "snippet.mjs")]
     succeeded(subprocess.run(command, capture_output=True, text=True, check=False))
 
 
-def test_the_go_snippet_is_go(tmp_path: Path) -> None:
-    (tmp_path / "snippet.go").write_text(f"package snippet\n\nfunc main() {{\n{not_run('go').text}\n}}\n")
+@not_run("go")
+def test_go_snippet_is_go(snippet: Snippet, tmp_path: Path) -> None:
+    (tmp_path / "snippet.go").write_text(f"package snippet\n\nfunc main() {{\n{snippet.text}\n}}\n")
     command = [needs("gofmt"), "-e", str(tmp_path / "snippet.go")]
     succeeded(subprocess.run(command, capture_output=True, text=True, check=False))
 
 
-def test_the_java_snippet_is_java(tmp_path: Path) -> None:
-    """Its names are unknown here; any other complaint is one about syntax."""
-    (tmp_path / "Snippet.java").write_text(f"class Snippet {{ void run() {{\n{not_run('java').text}\n}} }}\n")
+@not_run("rust")
+def test_rust_snippet_is_rust(snippet: Snippet, tmp_path: Path) -> None:
+    (tmp_path / "snippet.rs").write_text(f"async fn run() {{\n{snippet.text}\n}}\n")
+    command = [needs("rustfmt"), "--edition", "2021", "--emit", "stdout", str(tmp_path / "snippet.rs")]
+    succeeded(subprocess.run(command, capture_output=True, text=True, check=False))
+
+
+@not_run("java")
+def test_java_snippet_is_java(snippet: Snippet, tmp_path: Path) -> None:
+    """Its names are unknown here; any other error is one of syntax."""
+    (tmp_path / "Snippet.java").write_text(f"class Snippet {{ void run() {{\n{snippet.text}\n}} }}\n")
     command = [needs("javac"), "-XDrawDiagnostics", "-d", str(tmp_path), str(tmp_path / "Snippet.java")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    complaints = re.findall(r"compiler\.err\.[\w.]+", done.stderr)
-    assert complaints
-    assert [each for each in complaints if not each.startswith("compiler.err.cant.resolve")] == []
+    errors = re.findall(r"compiler\.err\.[\w.]+", done.stderr)
+    assert errors
+    assert [each for each in errors if not each.startswith("compiler.err.cant.resolve")] == []
+
+
+# CI recipes
+
+
+def steps(snippet: Snippet) -> list[str]:
+    """The shell commands of a recipe: `run` of GitHub Actions, `script` and `before_script` of GitLab CI."""
+    block = re.compile(r"run: \|\n((?: {10}.*\n)+)")
+    lines = re.compile(r"^ +(?:- )?run: (?!\|)(.+)$|^ {4}- (?!name:|uses:|run:)(.+)$", re.MULTILINE)
+    commands = [first or second for first, second in lines.findall(block.sub("", snippet.text))]
+    return [*commands, *(textwrap.dedent(found) for found in block.findall(snippet.text))]
+
+
+@of("yaml")
+def test_steps_of_a_recipe_are_shell(snippet: Snippet) -> None:
+    assert "\t" not in snippet.text
+    commands = steps(snippet)
+    assert commands
+    for command in commands:
+        succeeded(subprocess.run(["bash", "-n", "-c", command], capture_output=True, text=True, check=False))
+
+
+def test_step_that_starts_a_broker_waits_until_it_is_ready(tmp_path: Path) -> None:
+    [step] = [step for snippet in ALL if snippet.language == "yaml" for step in steps(snippet) if "serve" in step]
+    with shell(tmp_path) as opened:
+        succeeded(opened.run(step))
+        assert "kafkalet ready bootstrap=" in (opened.directory / "ready.txt").read_text()
+        assert opened.stop_brokers() == 1
 
 
 # The tests of the tests

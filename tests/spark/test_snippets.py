@@ -29,7 +29,7 @@ BY_DOCUMENT = {
 
 
 def test_the_documents_are_those_that_speak_of_spark() -> None:
-    assert list(BY_DOCUMENT) == ["README.md", "pipeline.md"]
+    assert list(BY_DOCUMENT) == ["pipeline.md"]
 
 
 @pytest.mark.parametrize("document", BY_DOCUMENT)

@@ -1,0 +1,40 @@
+"""What `make docs` puts into the pages that MkDocs cannot put there itself.
+
+A line `<!-- output of: kafkalet serve --help -->` becomes the output of that command, and a line
+`<!-- contents of: CHANGELOG.md -->` the text of a file in the root of the repository.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+_MARK = re.compile(r"^<!-- (output|contents) of: (.+) -->$", re.MULTILINE)
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Replace the marks of a page."""
+    return _MARK.sub(lambda mark: _output(mark[2]) if mark[1] == "output" else _contents(mark[2]), markdown)
+
+
+def _output(command: str) -> str:
+    name, *arguments = command.split()
+    if name != "kafkalet":
+        raise ValueError(f"{command}: only the output of kafkalet is put into pages")
+    done = subprocess.run(
+        [sys.executable, "-m", "kafkalet", *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        env=os.environ | {"COLUMNS": "88"},
+    )
+    return f"```text\n{done.stdout.rstrip()}\n```"
+
+
+def _contents(name: str) -> str:
+    """The text of a file, with its links to docs/ as this directory sees them."""
+    return (ROOT / name).read_text(encoding="utf-8").replace("](docs/", "](")
