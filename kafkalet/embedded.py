@@ -33,19 +33,21 @@ if TYPE_CHECKING:
 
 
 class Cluster:
-    """Some brokers in this process.
+    """A cluster of brokers in this process.
 
-    brokers        how many (1 or more); their ids count on from node.id or broker.id, which is 1 by default
-    host, port     where the first one listens; port 0 picks free ports, else the others take the next ones
-    advertise      host and port that clients are told instead, for the first broker; the others count on from there
-    racks          the rack of each broker; None: `broker.rack` for all
-    data_dir       where logs are kept; None: a temporary directory that is removed on stop
-    config         broker properties by Kafka's names; a value may be a str, an int, a float or a bool
-    topics         created on start if they do not exist: names, or NewTopic values
-    kafka_version  the release to emulate: "3.9", "4.4", "2.8", ...; "newest" serves every version of all of them
-    clock          where the time comes from: the system by default, or a ManualClock
+    * `brokers`: the number of brokers. Their ids are consecutive, from `node.id` or `broker.id` (1 by default).
+    * `host`, `port`: the address of the first broker. Port 0 picks free ports; otherwise the other brokers use the
+      following ports.
+    * `advertise`: the host and port that the first broker advertises to clients; the other brokers advertise the
+      following ports. By default, brokers advertise the addresses on which they listen.
+    * `racks`: the rack of each broker. By default, all brokers have `broker.rack`.
+    * `data_dir`: the directory of the logs. By default, a temporary directory that is removed on stop.
+    * `config`: broker properties by Kafka's names. A value is a str, an int, a float or a bool.
+    * `topics`: topics to create on start unless they exist: names, or `NewTopic` values.
+    * `kafka_version`: the release to emulate, such as "3.9" or "4.4". "newest" accepts every version of every API.
+    * `clock`: the source of time: the system's clock by default, or a `ManualClock`.
 
-    A wrong argument is a TypeError or a ValueError (InvalidProperty and UnknownRelease are ValueErrors).
+    Raises TypeError or ValueError for a wrong argument. InvalidProperty and UnknownRelease are ValueErrors.
     """
 
     _most_brokers: int | None = None

@@ -19,19 +19,28 @@ from tests.source import ROOT
 PAGE = ROOT / "docs" / "configuration.md"
 COMMAND = "python -m tests.unit.broker.config.configuration_page"
 
-OPENING = f"""# Configuration
+OPENING = f"""---
+hide: [toc]
+---
+
+# Configuration
 
 <!-- Written by `{COMMAND}` from the tables of properties; do not edit. -->
 
-kafkalet takes Kafka's own property names. `kafkalet serve --set name=value`, `--config server.properties` and
-`Broker(config={{...}})` give a broker its static values; AlterConfigs and IncrementalAlterConfigs change them while it
-runs. The first of these values counts: set for one broker, set for the whole cluster, static, default. A name that the
-emulated release does not know is a warning for a broker, and is refused for a topic, a group or a subscription.
+kafkalet uses Kafka's property names. `kafkalet serve --set name=value`, `--config server.properties` and
+`Broker(config={{...}})` set the static values of a broker; AlterConfigs and IncrementalAlterConfigs change values while
+it runs. The first of these values applies: set for one broker, set for the whole cluster, static, default. A property
+name that the emulated release does not know causes a warning for a broker, and an error for a topic, a group or a
+client metrics subscription.
 
-*Update* is Kafka's update mode: a `read-only` property is fixed at the start; a `per-broker` property can change on one
-broker at a time, a `cluster-wide` one also on all brokers at once. *Releases* are those of the emulated Kafka that
-describe the property; without an entry all of them do. A broker accepts the properties that take effect in any release.
-A default that differs in earlier releases follows the newest one.
+- [Brokers](#brokers), [defaults of topics](#defaults-of-topics), [topics](#topics), [groups](#groups),
+  [client metrics subscriptions](#client-metrics-subscriptions),
+  [accepted without effect](#brokers-accepted-without-effect)
+
+*Update* is Kafka's update mode. A `read-only` property is fixed at startup, a `per-broker` property can be changed for
+one broker, and a `cluster-wide` property also for all brokers. *Releases* are the emulated releases that describe the
+property; an empty cell means all of them. A broker accepts every property that takes effect in some release. If a
+default is different in earlier releases, the newest one comes first.
 """
 
 
@@ -49,29 +58,29 @@ def page() -> str:
     parts = [
         OPENING,
         "## Brokers",
-        "These properties take effect. Properties marked *hidden* are accepted and never described, as in Kafka.",
-        _table(broker, _name, _type, _default, _allowed, _update, _releases, _documentation),
+        "These properties take effect. Those marked *hidden* do not appear in DescribeConfigs, as in Kafka.",
+        _table(broker, _name, _documentation, _default, _type, _allowed, _update, _releases),
         "## Defaults of topics",
-        "These properties of brokers apply to topics that do not set the property themselves. "
-        f"Brokers also have these under the name that topics use: {same_name}.",
-        _table(defaults, _name, _type, _default, _update, _for_topics),
+        "These broker properties are the defaults of topic properties. "
+        f"These are named as the topic property: {same_name}.",
+        _table(defaults, _name, _for_topics, _default, _type, _update),
         "## Topics",
         "These properties take effect.",
-        _table(effective, _name, _type, _default, _allowed, _releases, _documentation),
-        "These properties are accepted, kept and described, without effect.",
-        _table(kept, _name, _type, _default, _allowed, _releases, _documentation),
+        _table(effective, _name, _documentation, _default, _type, _allowed, _releases),
+        "These properties are validated, stored and described, and have no effect.",
+        _table(kept, _name, _documentation, _default, _type, _allowed, _releases),
         "## Groups",
-        "A property that a group does not set has the value of the broker's property: "
-        "`group.consumer.session.timeout.ms` for `consumer.session.timeout.ms`. The broker's "
-        "`group.consumer.min.session.timeout.ms` and `group.consumer.max.session.timeout.ms` bound it. Properties "
-        "without a description are accepted, kept and described, without effect.",
-        _table(groups, _name, _type, _default, _allowed, _releases, _documentation),
-        "## Subscriptions to client metrics",
-        _table(PROPERTIES.values(), _name, _type, _default, _documentation),
+        "If a group does not set a property, the broker's property applies: `group.consumer.session.timeout.ms` for "
+        "`consumer.session.timeout.ms`. The broker's `group.consumer.min.session.timeout.ms` and "
+        "`group.consumer.max.session.timeout.ms` limit the value. Properties without a description are validated, "
+        "stored and described, and have no effect.",
+        _table(groups, _name, _documentation, _default, _type, _allowed, _releases),
+        "## Client metrics subscriptions",
+        _table(PROPERTIES.values(), _name, _documentation, _default, _type),
         "## Brokers: accepted without effect",
-        "kafkalet checks, keeps and describes these properties of Kafka and does not act on them, except that the "
-        "bounds and defaults of share and streams groups among them apply to the properties of groups. The cells of a "
-        "property that differs from release to release list its variants in the order of the releases.",
+        "kafkalet validates, stores and describes these properties of Kafka, but they have no effect, except that the "
+        "limits and defaults of share and streams groups apply to group properties. If a property differs between "
+        "releases, its cells list the variants in the order of the releases.",
         _merged(others),
     ]
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
