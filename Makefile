@@ -44,7 +44,8 @@ oracle: $(BIN)/.ready
 clients: $(BIN)/.ready
 	$(BIN)/python -m pytest -m toolchain tests/clients -sv $(ARGS)
 
-$(BIN)/.docs-ready: $(BIN)/.ready
+$(BIN)/.docs-ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
 	touch $@
 

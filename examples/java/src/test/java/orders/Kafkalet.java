@@ -5,7 +5,7 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 
-/** A kafkalet broker in a process of its own, on a free port. */
+/** A kafkalet broker in a separate process, on a free port. */
 final class Kafkalet implements AutoCloseable {
     private final Process process;
     private final String bootstrapServers;
