@@ -1,9 +1,9 @@
-"""kafkalet: a Kafka broker that fits inside a test.
+"""kafkalet: a Kafka broker for tests.
 
     with kafkalet.Broker() as broker:
         producer = AnyKafkaClient(bootstrap_servers=broker.bootstrap_servers)
 
-Everything is imported on first use, so that `import kafkalet` costs next to nothing.
+Names are imported on first use, so that `import kafkalet` is fast.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""Brokers inside a program: what users hold in their hands.
+"""The public classes `Broker` and `Cluster`, which run brokers inside a program.
 
     with kafkalet.Broker() as broker:                      in its own thread
         client = KafkaConsumer(bootstrap_servers=broker.bootstrap_servers)
@@ -6,7 +6,7 @@
 
     async with kafkalet.Cluster(brokers=3) as cluster:     in the running event loop
 
-Every method may be called in any thread.
+All methods are thread-safe.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Cluster:
             topics=checked_topics(topics),
             clock=clock or SystemClock(),
         )
-        """What serves the clients. It is for kafkalet's own tests, and may change with any release."""
+        """The implementation, for kafkalet's own tests. It may change in any release."""
 
     def __repr__(self) -> str:
         server = self.server
@@ -107,19 +107,19 @@ class Cluster:
         where = f" at {','.join(at)}" if at else ""
         return f"<{type(self).__name__} {state}{where}{without}, Kafka {server.release.name}>"
 
-    # Life
+    # Start and stop
 
     @property
     def is_running(self) -> bool:
-        """Whether it serves at the moment."""
+        """True while the brokers accept requests."""
         return self.server.host.is_running
 
     async def start(self) -> None:
-        """Begin to serve in the running event loop; returns when every listener accepts."""
+        """Start the brokers in the running event loop. Return when every listener accepts connections."""
         await self.server.host.start()
 
     async def stop(self) -> None:
-        """Stop serving: listeners and connections close, logs are flushed. Without effect if it is not running."""
+        """Close listeners and connections, and flush the logs. Has no effect if the brokers are not running."""
         await self.server.host.stop()
 
     async def __aenter__(self) -> Self:
@@ -142,11 +142,14 @@ class Cluster:
 
     @property
     def bootstrap_servers(self) -> str:
-        """Where clients begin: host:port of every broker, separated by commas. RuntimeError if none is running."""
+        """The address of every running broker as `host:port`, separated by commas.
+
+        Raises RuntimeError if no broker is running.
+        """
         return ",".join(map(_address, self._endpoints()))
 
     def _endpoints(self) -> list[Endpoint]:
-        """The addresses of the brokers that are running."""
+        """Return the addresses of the running brokers."""
         endpoints = list(self.server.metadata.endpoints.values())
         if not self.is_running:
             raise self.server.host.not_running()
@@ -164,11 +167,14 @@ class Cluster:
         config: Mapping[str, PropertyValue] | None = None,
         assignments: Sequence[Sequence[int]] | None = None,
     ) -> None:
-        """Create a topic. Counts of -1 stand for num.partitions and default.replication.factor.
+        """Create a topic.
 
-        `assignments` names the replicas of each partition instead, the leader first. Raises KafkaError
-        with the code that CreateTopics answers: INVALID_TOPIC_EXCEPTION, TOPIC_ALREADY_EXISTS, INVALID_PARTITIONS,
-        INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT, INVALID_CONFIG.
+        By default, `partitions` and `replication_factor` are those of the broker properties `num.partitions` and
+        `default.replication.factor`. Alternatively, `assignments` lists the broker ids of each partition's replicas,
+        the leader first.
+
+        Raises KafkaError with the code that CreateTopics returns: INVALID_TOPIC_EXCEPTION, TOPIC_ALREADY_EXISTS,
+        INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT or INVALID_CONFIG.
         """
         wanted = checked_topic(NewTopic(name, partitions, config or {}, replication_factor))
         replicas = arguments.assignments(assignments)
@@ -179,27 +185,36 @@ class Cluster:
         self.server.call(lambda: self.server.controller.create_topic(wanted, replicas))
 
     def delete_topic(self, name: str) -> None:
-        """Delete a topic and its logs. UNKNOWN_TOPIC_OR_PARTITION if it does not exist."""
+        """Delete a topic and its logs.
+
+        Raises KafkaError with UNKNOWN_TOPIC_OR_PARTITION if the topic does not exist.
+        """
         self.server.call(lambda: self.server.controller.delete_topic(_topic(name)))
 
     def produce(self, topic: str, partition: int, records: bytes | bytearray | memoryview) -> int:
-        """Append an encoded record batch, as `kafkalet.protocol.records.build` makes it; return its first offset.
+        """Append an encoded record batch, such as one from `kafkalet.protocol.records.build`. Return its first offset.
 
-        It is checked as that of any producer: KafkaError with the code that Produce answers. ValueError for bytes that
-        are no whole batch; to write plain values, use a Kafka client.
+        The batch is validated like that of any producer. Raises KafkaError with the code that Produce returns, or
+        ValueError if the bytes are not a complete batch. To write plain keys and values, use a Kafka client.
         """
         data = arguments.record_batches(records)
         return self.server.call(lambda: self._leader(topic, partition).append(data).first_offset)
 
     def log(self, topic: str, partition: int = 0) -> LogView:
-        """A view of the log of a partition, as its leader has it. UNKNOWN_TOPIC_OR_PARTITION if it does not exist."""
+        """Return a view of the log of a partition's leader.
+
+        Raises KafkaError with UNKNOWN_TOPIC_OR_PARTITION if the partition does not exist.
+        """
         from kafkalet.broker.views import LogView
 
         self.server.call(lambda: self._leader(topic, partition))
         return LogView(topic, partition, lambda: self._leader(topic, partition).log, self.server.call)
 
     def group(self, group_id: str) -> GroupView:
-        """A view of a group: its state, its members, what it has committed. One that does not exist is "Dead"."""
+        """Return a view of a group: its state, members and committed offsets.
+
+        A group that does not exist has the state "Dead".
+        """
         from kafkalet.broker.views import GroupView
 
         return GroupView(
@@ -209,7 +224,10 @@ class Cluster:
         )
 
     def transaction(self, transactional_id: str) -> TransactionView:
-        """The present state of a transactional id. TRANSACTIONAL_ID_NOT_FOUND if no producer has used it."""
+        """Return the current state of a transactional id.
+
+        Raises KafkaError with TRANSACTIONAL_ID_NOT_FOUND if no producer has used it.
+        """
         arguments.text("a transactional id", transactional_id)
         return self.server.call(lambda: self.server.transactions.view(transactional_id))
 
@@ -218,47 +236,50 @@ class Cluster:
 
     @property
     def unimplemented_calls(self) -> dict[str, int]:
-        """How often clients asked for APIs that kafkalet does not have, by name: {"CreateAcls": 2}."""
+        """The number of requests for APIs that kafkalet does not implement, by name, as in `{"CreateAcls": 2}`."""
         return self.server.unimplemented_calls
 
     # Brokers
 
     def stop_broker(self, node_id: int) -> None:
-        """Take a broker out of the cluster: its listener closes, others lead what it led."""
+        """Stop a broker. Its listener closes, and other replicas become leaders of its partitions."""
         self.server.call(lambda: self.server.stop_broker(_broker(node_id)))
 
     def start_broker(self, node_id: int) -> None:
-        """Bring a broker back that was stopped, on the port it had."""
+        """Start a stopped broker again, on the same port."""
         self.server.call(lambda: self.server.start_broker(_broker(node_id)))
 
     def elect_leader(self, topic: str, partition: int, node_id: int) -> None:
-        """Let a broker lead a partition, in a new epoch. PREFERRED_LEADER_NOT_AVAILABLE if it is not in sync."""
+        """Make a broker the leader of a partition, in a new leader epoch.
+
+        Raises KafkaError with PREFERRED_LEADER_NOT_AVAILABLE if its replica is not in sync.
+        """
         self.server.call(lambda: self.server.elect_leader(_topic(topic), _partition(partition), _broker(node_id)))
 
     def hold_replication(self, node_id: int, topic: str | None = None, partition: int | None = None) -> None:
-        """Stop a broker's replicas (of one partition, of one topic, or all) from following their leaders.
+        """Stop a broker's replicas from following their leaders: all replicas, those of a topic, or one.
 
-        The topic has to exist, and the broker has to hold a replica of it. A replica that leads has nothing to follow:
-        it is held back once another one leads.
+        The topic must exist, and the broker must have a replica of it. A replica that is a leader is affected once
+        another replica becomes the leader.
         """
         self.server.call(lambda: self.server.hold_replication(*_held(node_id, topic, partition)))
 
     def release_replication(self, node_id: int, topic: str | None = None, partition: int | None = None) -> None:
-        """Take back a `hold_replication` of the same arguments; the replicas catch up at once.
+        """Undo a `hold_replication` with the same arguments. The replicas catch up before this returns.
 
-        ValueError if nothing was held back with these arguments.
+        Raises ValueError if `hold_replication` was not called with these arguments.
         """
         self.server.call(lambda: self.server.release_replication(*_held(node_id, topic, partition)))
 
 
 class Broker(Cluster):
-    """A cluster of one broker, which is what most tests want."""
+    """A cluster of one broker, which is enough for most tests."""
 
     _most_brokers = 1
 
     @property
     def port(self) -> int:
-        """The port that clients are told. RuntimeError if the broker is not running."""
+        """The advertised port. Raises RuntimeError if the broker is not running."""
         return self._endpoints()[0].port
 
 

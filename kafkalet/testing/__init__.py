@@ -1,1 +1,1 @@
-"""For test suites: pytest finds `plugin.py` by itself where kafkalet is installed."""
+"""Support for test suites. pytest loads `plugin.py` automatically if kafkalet is installed."""

@@ -1,14 +1,14 @@
-"""Brokers for pytest, with nothing to configure.
+"""The pytest plugin: fixtures that run a broker.
 
-    def test_it(kafka):                        a fresh broker for this test
+    def test_it(kafka):                        a new broker for this test
         producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
 
-    def test_it(kafka_session):                one broker for all tests of a worker
+    def test_it(kafka_session):                one broker for the test session
 
-Each broker runs in a thread of its own on a free port of 127.0.0.1, whatever event loop the test has or has not, and
-is gone when its fixture ends: no thread, no socket and no file is left. Workers of pytest-xdist each have their own.
+Each broker runs in its own thread and listens on a free port of 127.0.0.1, independently of any event loop of the test.
+When its fixture ends, its thread, sockets and files are gone. Each worker of pytest-xdist has its own brokers.
 
-pytest loads this module in every run, so it imports nothing of a broker until a test asks for one.
+pytest loads this module in every run, so the broker is imported only when a test requests a fixture.
 """
 
 from collections.abc import Iterator
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def kafka() -> "Iterator[Broker]":
-    """A Kafka broker that lives as long as the test."""
+    """Provide a new Kafka broker for the test."""
     yield from _running_broker()
 
 
 @pytest.fixture(scope="session")
 def kafka_session() -> "Iterator[Broker]":
-    """A Kafka broker that lives as long as the test session (of each worker). Tests share its topics."""
+    """Provide one Kafka broker for the test session, or for each pytest-xdist worker. Tests share its topics."""
     yield from _running_broker()
 
 
