@@ -1,12 +1,12 @@
-"""The options of the pipeline: one row for each, from which everything else about it follows.
+"""The options of the pipeline. One row per option defines its parsing, its flag, --help and the documentation.
 
-    READ      of `spark.read.format("kafkalog")`, and flags of `dump`
-    FOLLOW    of `spark.readStream`, beside those of READ
-    WRITE     of `df.write.format("kafkalog")`, and flags of `load`
-    AUDIT     of an audit
+    READ      options of `spark.read.format("kafkalog")`; flags of `dump`
+    FOLLOW    additional options of `spark.readStream`
+    WRITE     options of `df.write.format("kafkalog")`; flags of `load`
+    AUDIT     flags of `audit`
 
-Options of READ and FOLLOW that Spark's own Kafka source has too (KafkaSourceProvider) have its names and its meaning;
-tests/spark/test_spark_parity.py runs them on both. A test holds the tables in docs/pipeline.md to these rows.
+Options of READ and FOLLOW that Spark's Kafka source also has (KafkaSourceProvider) have the same names and meaning;
+tests/spark/test_spark_parity.py runs them on both. A test compares the tables in docs/pipeline.md with these rows.
 """
 
 from __future__ import annotations
@@ -30,74 +30,74 @@ from .option_types import (
 POSITIVE = java_number(positive=True)
 MILLISECONDS = java_number(strip=True)
 WRITTEN_BOOLEAN = boolean(allowed="one of true, false")
-_WITHOUT_EFFECT = "accepted, without effect"
+_WITHOUT_EFFECT = "accepted; has no effect"
 
 READ = (
-    Option("subscribe", "TOPIC,...", "these topics, separated by commas"),
+    Option("subscribe", "TOPIC,...", "topics to read, separated by commas"),
     Option(
         "subscribePattern",
         "PATTERN",
-        "topics in whose name the pattern is found, in the syntax of Java",
-        "`^a$` is the topic `a` alone. Never topics that are internal to Kafka",
+        "read topics whose name contains a match of this Java regular expression",
+        "`^a$` matches only the topic `a`. Internal topics never match",
     ),
     Option(
         "assign",
         "JSON",
-        'these partitions: `{"topic":[0,1]}`',
-        "Those that do not exist are left out. With none of these three options, a directory gives all topics that are "
-        "not internal to Kafka; a broker needs one of them",
+        'partitions to read: `{"topic":[0,1]}`',
+        "Partitions that do not exist are ignored. Without any of these three options, all topics of a directory are "
+        "read except internal ones; a broker requires one of them",
     ),
     Option(
         "startingOffsets",
         "WHERE",
-        'where reading starts: `earliest`, or JSON: `{"topic":{"0":23,"1":-2}}`, where -2 is earliest',
-        "By partition, it has to name every partition. `latest` (-1) only for a stream, where it is the default",
+        'first offset: `earliest`, or JSON: `{"topic":{"0":23,"1":-2}}`, where -2 is earliest',
+        "JSON must name every partition. `latest` (-1) is only for streams, where it is the default",
         default="earliest",
     ),
     Option(
         "startingTimestamp",
         "MS",
-        "from the first record at or after this time",
-        "Timestamps win over timestamps by partition, and these over offsets",
+        "start at the first record at or after this time",
+        "This option takes precedence over timestamps by partition, and those over offsets",
         parse=MILLISECONDS,
     ),
-    Option("startingOffsetsByTimestamp", "JSON", 'the same by partition: `{"topic":{"0":1357016400000}}`'),
+    Option("startingOffsetsByTimestamp", "JSON", 'the same for each partition: `{"topic":{"0":1357016400000}}`'),
     Option(
         "startingOffsetsByTimestampStrategy",
         "WHAT",
-        "if no record is at or after the starting timestamp: `error` or `latest`",
+        "what to do if no record is at or after the starting timestamp: `error` or `latest`",
         parse=one_of("error", "latest"),
         default="error",
     ),
     Option(
         "endingOffsets",
         "WHERE",
-        "where reading ends, exclusive: `latest`, or JSON as above, where -1 is latest",
-        "Not for a stream, as the other ends",
+        "end offset, exclusive: `latest`, or JSON as above, where -1 is latest",
+        "The options for the end are not available for streams",
         default="latest",
     ),
-    Option("endingTimestamp", "MS", "to the first record at or after this time, exclusive", parse=MILLISECONDS),
-    Option("endingOffsetsByTimestamp", "JSON", "the same by partition"),
+    Option("endingTimestamp", "MS", "end before the first record at or after this time", parse=MILLISECONDS),
+    Option("endingOffsetsByTimestamp", "JSON", "the same for each partition"),
     Option(
         "isolationLevel",
         "LEVEL",
         "`read_uncommitted`, or `read_committed`, which hides records of aborted and open transactions",
-        "Also as `kafka.isolation.level`",
+        "`kafka.isolation.level` is an alias",
         parse=one_of("read_uncommitted", "read_committed"),
         default="read_uncommitted",
     ),
     Option(
         "upTo",
         "END",
-        "where the log of a directory ends: `logEnd`, at its last batch, or `highWatermark`",
-        "A running broker writes the high watermark down every few seconds",
+        "end of a log in a directory: `logEnd` (its last batch) or `highWatermark`",
+        "A running broker saves the high watermark every few seconds",
         parse=one_of("logEnd", "highWatermark"),
         default="logEnd",
     ),
     Option(
         "maxBytesPerTask",
         "SIZE",
-        "the size of a split",
+        "target size of a split",
         "Splits begin at entries of the offset index",
         parse=positive_size,
         default="128m",
@@ -105,27 +105,27 @@ READ = (
     Option(
         "minPartitions",
         "N",
-        "at least so many splits",
-        "Of a broker: about as many, as in Spark",
+        "minimum number of splits",
+        "For a broker the number is approximate, as in Spark",
         parse=java_number(INT32, positive=True),
     ),
-    Option("maxRecordsPerPartition", "N", "at most so many offsets in a split", parse=POSITIVE),
-    Option("includeHeaders", "BOOL", "with the headers of records", parse=boolean(), default="true"),
-    Option("includeBatch", "BOOL", "with the columns of the batch", parse=boolean(), default="false"),
+    Option("maxRecordsPerPartition", "N", "maximum number of offsets in a split", parse=POSITIVE),
+    Option("includeHeaders", "BOOL", "include the headers of records", parse=boolean(), default="true"),
+    Option("includeBatch", "BOOL", "include the columns of the batch", parse=boolean(), default="false"),
     Option(
         "includeControl",
         "BOOL",
-        "with the markers of transactions",
-        "They are rows with `control` true",
+        "include transaction markers",
+        "They are rows in which `control` is true",
         parse=boolean(),
         default="false",
     ),
     Option(
         "pushFilters",
         "BOOL",
-        "conditions on topic, partition, offset and timestamp narrow which segments are read, by their indexes",
-        "Only for a DataFrame of which one query is made: "
-        "[decision 7](decisions/0007-the-pipeline-reads-logs-by-itself.md) says why",
+        "use filters on topic, partition, offset and timestamp to skip segments",
+        "Only for a DataFrame that serves a single query; see "
+        "[decision 7](decisions/0007-the-pipeline-reads-logs-by-itself.md#filters-are-pushed-down-only-on-request)",
         parse=boolean(),
         default="false",
         flag=False,
@@ -133,17 +133,17 @@ READ = (
     Option(
         "mode",
         "MODE",
-        "what to do with what cannot be read: `FAILFAST`, `DROPMALFORMED`, or `PERMISSIVE`, which is not for a dump",
+        "what to do with bad input: `FAILFAST`, `DROPMALFORMED`, or `PERMISSIVE` (not for a dump)",
         "See [bad input](#bad-input)",
         parse=one_of("FAILFAST", "PERMISSIVE", "DROPMALFORMED"),
         default="FAILFAST",
     ),
-    Option("badRecordsPath", "DIR", "where `DROPMALFORMED` says what it dropped"),
+    Option("badRecordsPath", "DIR", "directory for reports of what `DROPMALFORMED` dropped"),
     Option(
         "failOnDataLoss",
         "BOOL",
-        "whether offsets that are gone, or not there yet, are an error",
-        "With `false` the rest is read",
+        "fail if offsets are missing: deleted, or not written yet",
+        "With `false` the remaining records are read",
         parse=boolean(),
         default="true",
     ),
@@ -157,17 +157,23 @@ FOLLOW = (
     Option(
         "maxOffsetsPerTrigger",
         "N",
-        "about so many offsets in a batch, shared out in proportion to what each partition has unread",
-        "A share of less than one offset is rounded up, so that no partition starves, and other shares down",
+        "approximate number of offsets in a batch, distributed in proportion to the unread offsets of each partition",
+        "A share of less than one offset is rounded up, so that no partition starves; other shares are rounded down",
         parse=POSITIVE,
         flag=False,
     ),
-    Option("minOffsetsPerTrigger", "N", "a batch waits for so many offsets", parse=java_number(), flag=False),
+    Option(
+        "minOffsetsPerTrigger",
+        "N",
+        "minimum number of offsets for which a batch waits",
+        parse=java_number(),
+        flag=False,
+    ),
     Option(
         "maxTriggerDelay",
         "TIME",
-        "a batch does not wait for them longer than that",
-        "The first one does not wait",
+        "maximum time that a batch waits for them",
+        "The first batch does not wait",
         parse=delay_ms,
         default="15m",
         flag=False,
@@ -175,27 +181,27 @@ FOLLOW = (
 )
 
 WRITE = (
-    Option("path", "DIR", "the log directory, as `save(DIR)` gives it", flag=False),
-    Option("topic", "TOPIC", "the topic of all records, whatever the column `topic` says"),
+    Option("path", "DIR", "the log directory, which `save(DIR)` sets", flag=False),
+    Option("topic", "TOPIC", "the topic of all records; overrides the column `topic`"),
     Option(
         "includeHeaders",
         "BOOL",
         _WITHOUT_EFFECT,
-        "The column `headers` is written if there is one, as by Spark's sink",
+        "The column `headers` is written if it exists, as by Spark's sink",
         parse=WRITTEN_BOOLEAN,
         default="true",
         flag=False,
     ),
-    Option("partitions", "N", 'of a topic that is new: a number (1), or by topic: `{"orders":12}`'),
+    Option("partitions", "N", 'number of partitions of a new topic (1), or JSON by topic: `{"orders":12}`'),
     Option(
         "partitionBy",
         "HOW",
-        "`murmur2` of the key, as Java clients place it, or `column`: by the column `partition`",
-        "`column` is the default where there is such a column",
+        "`murmur2` hash of the key, as Java clients do, or `column`: the column `partition`",
+        "The default is `column` if that column exists",
         parse=one_of("murmur2", "column"),
     ),
-    Option("batchSize", "SIZE", "bytes of a batch before it is compressed", parse=size_within(61), default="16384"),
-    Option("batchRecords", "N", "records of a batch, at most", parse=whole_number(1)),
+    Option("batchSize", "SIZE", "size of a batch before compression", parse=size_within(61), default="16384"),
+    Option("batchRecords", "N", "maximum number of records in a batch", parse=whole_number(1)),
     Option(
         "compression",
         "CODEC",
@@ -203,82 +209,88 @@ WRITE = (
         parse=one_of(*(codec.name.lower() for codec in Codec)),
         default="none",
     ),
-    Option("compressionLevel", "N", "the codec's own", parse=whole_number()),
+    Option("compressionLevel", "N", "compression level (the codec's default)", parse=whole_number()),
     Option(
         "timestampType",
         "TYPE",
-        "`CreateTime`, or `LogAppendTime`: each batch has one time, the largest of its records",
+        "`CreateTime`, or `LogAppendTime`: all records of a batch have its largest timestamp",
         parse=one_of("CreateTime", "LogAppendTime"),
         default="CreateTime",
     ),
     Option("segmentBytes", "SIZE", "the topic's segment.bytes", parse=size_within(1024, (1 << 31) - 1), default="1g"),
     Option("segmentMs", "TIME", "the topic's segment.ms", parse=span_ms, default="7d"),
     Option("indexIntervalBytes", "SIZE", "the topic's index.interval.bytes", parse=size_within(0), default="4096"),
-    Option("leaderEpoch", "N", "0, or the one that the log has come to", parse=whole_number(0)),
-    Option("durable", "BOOL", "forced to the disk before it counts", parse=WRITTEN_BOOLEAN, default="true"),
+    Option("leaderEpoch", "N", "leader epoch of the batches (the last one in the log, or 0)", parse=whole_number(0)),
+    Option("durable", "BOOL", "flush files to disk before the job succeeds", parse=WRITTEN_BOOLEAN, default="true"),
     Option(
         "transactionalShare",
         "SHARE",
-        "this share of the batches, 0 to 1, belongs to transactions",
+        "share of the batches, 0 to 1, that belong to transactions",
         parse=share,
         default="0",
     ),
-    Option("abortedShare", "SHARE", "this share of the transactions is aborted", parse=share, default="0"),
-    Option("openTransactions", "N", "so many are never ended, in each partition", parse=whole_number(0), default="0"),
+    Option("abortedShare", "SHARE", "share of the transactions that are aborted", parse=share, default="0"),
     Option(
-        "openShare",
-        "SHARE",
-        "this share of the transactions that are under way at the end of a partition is not ended either",
-        parse=share,
-        default="0",
-    ),
-    Option("transactionSize", "N", "records after which a transaction ends", parse=whole_number(1), default="100"),
-    Option(
-        "producers",
+        "openTransactions",
         "N",
-        "idempotent producers that take turns, batch by batch, each with its id and sequence",
+        "number of transactions in each partition that never end",
         parse=whole_number(0),
         default="0",
     ),
-    Option("producerId", "N", "the first producer's id", parse=whole_number(0)),
-    Option("seed", "N", "what all chance comes from", parse=whole_number(0), default="0"),
+    Option(
+        "openShare",
+        "SHARE",
+        "share of the transactions in progress at the end of a partition that do not end",
+        parse=share,
+        default="0",
+    ),
+    Option("transactionSize", "N", "number of records in a transaction", parse=whole_number(1), default="100"),
+    Option(
+        "producers",
+        "N",
+        "number of idempotent producers, which alternate by batch; each has its own id and sequence",
+        parse=whole_number(0),
+        default="0",
+    ),
+    Option("producerId", "N", "id of the first producer", parse=whole_number(0)),
+    Option("seed", "N", "random seed", parse=whole_number(0), default="0"),
 )
 
 AUDIT = (
     Option(
-        "out", "OUT", "the folder of `facts.parquet`, `verdict.json` and `report.html`, one file with its plots in it"
+        "out", "OUT", "directory for `facts.parquet`, `verdict.json` and `report.html` (a single file with its plots)"
     ),
-    Option("topic", "TOPIC", "only this topic; repeatable", repeatable=True),
+    Option("topic", "TOPIC", "audit only this topic; repeatable", repeatable=True),
     Option(
         "bootstrap",
         "HOST:PORT,...",
-        "a live broker of these logs, to be compared with",
-        "A directory whose broker is at work can only be audited with it named",
+        "a running broker of these logs to compare with",
+        "Required if a broker is using the directory",
     ),
-    Option("option", "K=V", "`kafka.*`: of the connection to that broker; repeatable", repeatable=True),
+    Option("option", "K=V", "`kafka.*` option of the connection to that broker; repeatable", repeatable=True),
     Option(
         "timestamps",
         "N",
-        "how many timestamps of each partition it is asked for, under either isolation level",
+        "number of timestamps to look up for each partition and isolation level",
         parse=int,
         default="2000",
     ),
-    Option("seed", "N", "what chooses those timestamps", parse=int, default="0"),
+    Option("seed", "N", "random seed for those timestamps", parse=int, default="0"),
     Option(
         "compacted",
         "TOPIC",
-        "missing offsets of this topic were compacted away; repeatable",
-        "Not needed where the batches or `cleaner-offset-checkpoint` show that a cleaner was there",
+        "treat missing offsets of this topic as compacted; repeatable",
+        "Not needed if the batches or `cleaner-offset-checkpoint` show that the topic was compacted",
         repeatable=True,
     ),
     Option(
         "max-bytes-per-task",
         "BYTES",
-        "a segment that is larger is audited by several tasks",
+        "divide larger segments between several tasks",
         parse=int,
         default=str(256 << 20),
     ),
-    Option("heaviest-keys", "N", "how many keys are named", parse=int, default="20"),
+    Option("heaviest-keys", "N", "number of the heaviest keys to report", parse=int, default="20"),
     Option(
         "producer-id-expiration-ms",
         "MS",

@@ -19,34 +19,34 @@ from kafkalet.pipeline.option_types import Option
 from kafkalet.pipeline.progress import STYLES
 
 COMMON = (
-    Option("master", "URL", "Spark's master (spark-submit's, else local[*])"),
+    Option("master", "URL", "Spark master (that of spark-submit, or local[*])"),
     Option(
         "conf",
         "K=V",
-        "a setting of Spark; repeatable",
-        "Times that name no zone are UTC unless `spark.sql.session.timeZone` says otherwise",
+        "Spark setting; repeatable",
+        "Times without a time zone are UTC unless `spark.sql.session.timeZone` is set",
         repeatable=True,
     ),
     Option(
         "dry-run",
         "",
-        "show the plan (files, splits, bytes, offsets), and do nothing",
-        "Dump and audit need no JVM for it",
+        "show the plan (files, splits, bytes, offsets) and exit",
+        "Does not start a JVM for dump and audit",
     ),
     Option(
         "log-level",
         "LEVEL",
-        "of the log on stderr",
-        "At `debug` with Spark's own log",
+        "level of the log on stderr",
+        "`debug` includes Spark's log",
         default="info",
         choices=("debug", "info", "warning", "error"),
     ),
     Option(
         "progress",
         "STYLE",
-        "`bar`, `lines` or `none`; `auto` is a bar on a terminal, else lines",
-        "Lines go to the log every five seconds. Ended tasks and records are Spark's own numbers, totals are those of "
-        "the plan; where the plan does not know them (`load`), there is no bar and no time left",
+        "`bar`, `lines` or `none`; `auto` is a bar on a terminal, lines otherwise",
+        "Lines are logged every five seconds. Finished tasks and records are Spark's numbers, totals those of the "
+        "plan. `load` has no totals, and so no bar and no remaining time",
         default="auto",
         choices=STYLES,
     ),
@@ -54,68 +54,68 @@ COMMON = (
 """Options of every command."""
 
 LOAD_INPUT = (
-    Option("from", "FORMAT", "a format of Spark (by the name of INPUT)"),
-    Option("option", "K=V", "an option of that format, as `header=true`; repeatable", repeatable=True),
+    Option("from", "FORMAT", "Spark format of the input (by the file name)"),
+    Option("option", "K=V", "option of that format, such as `header=true`; repeatable", repeatable=True),
 )
 LOAD_COLUMNS = (
-    Option(
-        "key", "COL[,COL]", "the key: one column as it is, several as a JSON object", "Without it records have no key"
-    ),
+    Option("key", "COL[,COL]", "key: one column unchanged, or several as a JSON object (no key)"),
     Option(
         "value",
         "COL[,COL]",
-        "the value, likewise (all others)",
-        "Without it, all columns that are named for nothing else, as a JSON object (one that is left alone: as it is)",
+        "value, likewise (all remaining columns)",
+        "A single remaining column is written unchanged, several as a JSON object",
     ),
     Option(
         "timestamp",
         "COL",
-        "a timestamp, a date, milliseconds since 1970, or text that is one of these (the time of the load)",
+        "timestamp: a timestamp, a date, milliseconds since 1970, or one of these as text (the time of the load)",
         "Text is in ISO 8601",
     ),
-    Option("headers", "COL", "`array<struct<key,value>>`, a map, or a struct, whose null fields are left out (none)"),
-    Option("partition-column", "COL", "the partition; without it, by murmur2 of the key"),
-    Option("topic-column", "COL", "the topic, where it is not one for all"),
+    Option("headers", "COL", "headers: `array<struct<key,value>>`, a map, or a struct without its null fields (none)"),
+    Option("partition-column", "COL", "partition (the murmur2 hash of the key)"),
+    Option("topic-column", "COL", "topic, if not all records have the same one"),
 )
 LOAD_OUTPUT = (
-    Option("data-dir", "DIR", "the log directory, new or of a broker that is down", required=True),
-    Option("overwrite", "", "replace the topics that are written; without it they go on"),
+    Option("data-dir", "DIR", "log directory: a new one, or one of a stopped broker", required=True),
+    Option("overwrite", "", "replace existing topics (default: append)"),
     Option(
         "sort",
         "ORDER",
-        "rows in the order of time, or with `none` as they come, without moving them",
+        "order of the rows: `time`, or `none` to keep the order of the input",
         default="time",
         choices=("time", "none"),
     ),
-    Option("log-append-time", "", "as `--timestamp-type LogAppendTime`"),
+    Option("log-append-time", "", "same as `--timestamp-type LogAppendTime`"),
 )
 """Beside WRITE."""
 
 DUMP_INPUT = (
-    Option("bootstrap", "HOST:PORT,...", "a live broker to read from, instead of directories"),
-    Option("option", "K=V", "any option of the source by its name, also `kafka.*`; repeatable", repeatable=True),
+    Option("bootstrap", "HOST:PORT,...", "running broker to read from instead of directories"),
+    Option(
+        "option", "K=V", "any option of the data source by its name, including `kafka.*`; repeatable", repeatable=True
+    ),
 )
 """Beside READ."""
 DUMP_OUTPUT = (
-    Option("out", "OUT", "the folder of the dump, new or of an earlier run", required=True),
+    Option("out", "OUT", "directory of the dump: a new one, or that of an earlier run", required=True),
     Option("format", "FORMAT", "`parquet` or `jsonl`", default="parquet", choices=tuple(COMPRESSIONS)),
     Option(
         "compression",
         "CODEC",
-        "; ".join(f"{name}: {', '.join(codecs)}" for name, codecs in COMPRESSIONS.items()) + "; the first by default",
+        "; ".join(f"{name}: {', '.join(codecs)}" for name, codecs in COMPRESSIONS.items()) + " (the first one)",
     ),
     Option(
         "target-file-bytes",
         "SIZE",
-        "the size that files grow to; smaller ones are merged",
-        "Only files of one folder that one run wrote are merged; files of earlier runs stay as they are",
+        "target size of files; smaller files are merged",
+        "Only files of the same run and directory are merged; files of earlier runs are not changed",
         default=f"{TARGET_FILE_BYTES >> 20}m",
     ),
     Option(
         "date-folders",
         "PERIOD",
-        "a folder for each day, month or year",
-        "`month` and `year` make fewer folders, `month=2013-01` or `year=2013`; with `none` there is one for each "
+        "one directory for each day, month or year",
+        "`month` and `year` create fewer directories (`month=2013-01`, `year=2013`); `none` creates one for each "
         "partition",
         default="day",
         choices=tuple(DATE_FOLDERS),
@@ -155,7 +155,7 @@ def parse(arguments: Sequence[str], program: str) -> Namespace:
     """The command and its options. Raises UsageError, and SystemExit(0) after --help."""
     if arguments[:1] == ["help"]:
         arguments = [*arguments[1:], "--help"]
-    parser = _Parser(prog=program, description="Logs at any size, through Spark.")
+    parser = _Parser(prog=program, description="Create, export and verify Kafka logs of any size with Spark.")
     by_name: dict[str, _Parser] = {}
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (add_to, usage, summary, description) in _COMMANDS.items():
@@ -168,7 +168,7 @@ def parse(arguments: Sequence[str], program: str) -> Namespace:
             allow_abbrev=False,
         )
         add_to(command)
-        add_options(command.add_argument_group("how it runs"), COMMON)
+        add_options(command.add_argument_group("execution"), COMMON)
     if arguments and not arguments[0].startswith("-"):
         if arguments[0] not in by_name:
             raise UsageError(f"unknown command {arguments[0]}; {_hint(arguments[0], by_name, program)}")
@@ -201,29 +201,29 @@ def _attribute(option: Option) -> str:
 
 
 def _add_load(parser: ArgumentParser) -> None:
-    group = parser.add_argument_group("what is read")
-    group.add_argument("inputs", nargs="*", metavar="INPUT", help="files or folders; with --from table: its name")
+    group = parser.add_argument_group("input")
+    group.add_argument("inputs", nargs="*", metavar="INPUT", help="files or directories; table name for --from table")
     add_options(group, LOAD_INPUT)
-    add_options(parser.add_argument_group("which column is what"), LOAD_COLUMNS)
-    add_options(parser.add_argument_group("what is written"), LOAD_OUTPUT + WRITE)
+    add_options(parser.add_argument_group("columns"), LOAD_COLUMNS)
+    add_options(parser.add_argument_group("output"), LOAD_OUTPUT + WRITE)
 
 
 def _add_dump(parser: ArgumentParser) -> None:
     _add_directories(parser, "*")
-    add_options(parser.add_argument_group("which records"), DUMP_INPUT + READ)
-    add_options(parser.add_argument_group("what is written"), DUMP_OUTPUT)
+    add_options(parser.add_argument_group("records"), DUMP_INPUT + READ)
+    add_options(parser.add_argument_group("output"), DUMP_OUTPUT)
 
 
 def _add_audit(parser: ArgumentParser) -> None:
     _add_directories(parser, "+")
-    add_options(parser.add_argument_group("what is audited"), [option for option in AUDIT if option.name != "out"])
-    add_options(parser.add_argument_group("what is written"), [option for option in AUDIT if option.name == "out"])
+    add_options(parser.add_argument_group("audit"), [option for option in AUDIT if option.name != "out"])
+    add_options(parser.add_argument_group("output"), [option for option in AUDIT if option.name == "out"])
 
 
 def _add_directories(parser: ArgumentParser, how_many: str) -> None:
-    group = parser.add_argument_group("what is read")
+    group = parser.add_argument_group("input")
     group.add_argument(
-        "directories", nargs=how_many, metavar="DIR", help="log directories, or single ones of partitions"
+        "directories", nargs=how_many, metavar="DIR", help="log directories, or directories of single partitions"
     )
 
 
@@ -231,24 +231,24 @@ _COMMANDS = {
     "load": (
         _add_load,
         "INPUT... --data-dir DIR --topic TOPIC",
-        "any Spark source to the logs of a topic",
-        """Any Spark source (Parquet, CSV, JSON, ORC, text, a JDBC query, a table) becomes the log of a topic.
+        "write any Spark source to a topic",
+        """Write any Spark source (Parquet, CSV, JSON, ORC, text, a JDBC query, a table) to the log of a topic.
 
-Without --value, all columns that are not the key, the timestamp, the partition or the headers become a JSON object;
-a table of records, as a dump is one, is taken as it is. `kafkalet serve --data-dir DIR` serves the result.""",
+Without --value, all remaining columns become a JSON object. A table of records, such as a dump, is loaded unchanged.
+`kafkalet serve --data-dir DIR` serves the result.""",
     ),
     "dump": (
         _add_dump,
         "DIR... --out OUT",
-        "topics to Parquet or JSON Lines; a second run adds what is new",
-        """Topics become Parquet or JSON Lines in folders topic=.../partition=.../date=YYYY-MM-DD, which Spark and
-others read as one table. A run after the first adds what is new; one that was killed is put right by the next.""",
+        "export topics to Parquet or JSON Lines, incrementally",
+        """Export topics to Parquet or JSON Lines in directories topic=.../partition=.../date=YYYY-MM-DD, which Spark
+and other tools read as one table. Later runs add new records. The next run repairs a run that was killed.""",
     ),
     "audit": (
         _add_audit,
         "DIR...",
-        "logs against themselves and against a live broker",
-        """What the bytes of logs say, found without a broker, beside what their indexes and a live broker say.""",
+        "verify log directories, optionally against a running broker",
+        "Verify batches, indexes, transactions and checkpoints, optionally against a running broker.",
     ),
 }
 
