@@ -1,11 +1,10 @@
-"""A Spark session in which `kafkalog` is a format, or one sentence on why there is none.
+"""Spark sessions with the data source `kafkalog`.
 
-`spark_session()` starts Spark on this machine with nothing else needed, or hands out the session that runs already:
-one that `spark-submit` made, or the caller's. `register(spark)` makes the format known to a session that somebody
-else made. Neither changes settings that the user has made.
+`spark_session()` returns the active session, which may be one of `spark-submit`, or starts Spark on this machine.
+`register(spark)` adds the data source to an existing session. Neither overrides settings of the user.
 
 Spark's workers import kafkalet where they run. On this machine they find it where this process found it; to a
-cluster the package is sent along as a zip file, unless the caller says that it is installed there.
+cluster it is sent as a zip file, unless the caller states that it is installed there.
 """
 
 from __future__ import annotations
@@ -35,11 +34,11 @@ PACKAGE = Path(__file__).resolve().parent.parent
 
 
 class SparkMissing(Exception):
-    """Spark cannot run here. The text is one sentence that says what is missing and how to get it."""
+    """Spark cannot run here. The message states what is missing and how to install it."""
 
 
 def missing() -> str | None:
-    """Why Spark cannot run here, in one sentence; None if it can. Java is looked for where Spark looks for it."""
+    """Return the reason why Spark cannot run here, or None if it can. Java is located as Spark locates it."""
     import importlib.util
 
     for name in ("pyspark", "pyarrow", "numpy"):
@@ -64,10 +63,12 @@ def spark_session(
     conf: Mapping[str, str] | None = None,
     ship: bool = True,
 ) -> SparkSession:
-    """The running Spark session, or a new one: on `master`, else as `spark-submit` was told, else on all cores here.
+    """Return the active Spark session, or start one, with the data source `kafkalog` registered.
 
-    `conf` are Spark's own settings. With `ship` the package is sent to the workers of a cluster.
-    Raises SparkMissing.
+    A new session runs on `master`, by default on the master of `spark-submit` or on all cores of this machine. `conf`
+    contains Spark settings. If `ship` is true, the package is sent to the workers of a cluster.
+
+    Raises SparkMissing if PySpark, PyArrow, NumPy or a suitable Java is missing.
     """
     if reason := missing():
         raise SparkMissing(reason)
@@ -97,7 +98,7 @@ def spark_session(
 
 
 def register(spark: SparkSession) -> SparkSession:
-    """Make `kafkalog` a format of this session, and let Spark hand it filters. Returns the session."""
+    """Register the data source `kafkalog` with a session, and allow Spark to pass it filters. Return the session."""
     from .source import KafkaLog
 
     spark.dataSource.register(KafkaLog)
@@ -106,7 +107,7 @@ def register(spark: SparkSession) -> SparkSession:
 
 
 def packed() -> str:
-    """The package as a zip file that a Python can import from; made anew in a temporary directory."""
+    """Write the package to a zip file in a new temporary directory. Return its path."""
     path = os.path.join(tempfile.mkdtemp(prefix="kafkalet-"), "kafkalet.zip")
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for source in sorted(PACKAGE.rglob("*.py")):
@@ -115,7 +116,7 @@ def packed() -> str:
 
 
 def _defaults(master: str) -> dict[str, str]:
-    """What a session needs that is asked for nothing; each gives way to what the user has set."""
+    """Return the settings of a new session. Settings of the user override them."""
     settings = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "WARN"}
     if master.startswith("local"):
         settings |= {

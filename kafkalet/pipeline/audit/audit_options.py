@@ -10,29 +10,29 @@ from kafkalet.pipeline.option_table import AUDIT_DEFAULTS
 
 @dataclass(frozen=True, kw_only=True)
 class AuditOptions:
-    """The defaults audit everything that lies in the directories, with no broker."""
+    """Options of an audit. By default, it covers all logs in the directories, without a broker."""
 
     out: str | None = None
-    """The folder for facts.parquet, verdict.json and report.html; it is made. None: nothing is written."""
+    """The directory for facts.parquet, verdict.json and report.html, which is created. None: no files are written."""
     bootstrap: str | None = None
-    """host:port of a live broker of these logs, whose answers to ListOffsets are compared with what the bytes say.
-    Only what lies below the high watermark it tells is audited then, so that it may be at work meanwhile."""
+    """host:port of a running broker of these logs, whose ListOffsets responses are compared with the logs.
+    The audit then covers only records below the high watermark, so the broker may continue to write."""
     properties: Mapping[str, str] = field(default_factory=dict)
-    """Of the connection to it, as a Kafka consumer's."""
+    """Kafka consumer properties of the connection to that broker."""
     timestamps: int = AUDIT_DEFAULTS["timestamps"]
-    """How many timestamps each partition is asked for, under either isolation level, beside the special ones."""
+    """The number of timestamps to look up for each partition and isolation level, besides the special timestamps."""
     seed: int = AUDIT_DEFAULTS["seed"]
-    """Chooses those timestamps."""
+    """The random seed for those timestamps."""
     topics: tuple[str, ...] = ()
-    """Only these; empty: all."""
+    """The topics to audit. Empty: all topics."""
     compacted: tuple[str, ...] = ()
-    """Topics whose missing offsets are all taken as compacted away. Others are when the log directory's
-    cleaner-offset-checkpoint or the log itself says that a cleaner was there."""
+    """Topics whose missing offsets are treated as compacted. For other topics, cleaner-offset-checkpoint or the log
+    itself must show that the topic was compacted."""
     max_bytes_per_task: int = AUDIT_DEFAULTS["max-bytes-per-task"]
-    """A segment of more bytes is audited by several tasks."""
+    """Larger segments are divided between several tasks."""
     chunk_bytes: int = 8 << 20
-    """What a task holds of a log at a time."""
+    """The number of bytes of a log that a task holds at a time."""
     producer_id_expiration_ms: int = AUDIT_DEFAULTS["producer-id-expiration-ms"]
-    """A producer that was silent for so long may begin with any sequence (producer.id.expiration.ms)."""
+    """After this time without a batch, a producer may continue with any sequence (producer.id.expiration.ms)."""
     heaviest_keys: int = AUDIT_DEFAULTS["heaviest-keys"]
-    """How many keys are named."""
+    """The number of the heaviest keys to report."""

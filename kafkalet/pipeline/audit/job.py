@@ -34,11 +34,11 @@ FACTS, VERDICT, REPORT = "facts.parquet", "verdict.json", "report.html"
 
 
 def audit(spark: SparkSession, paths: Sequence[str], options: AuditOptions | None = None) -> Verdict:
-    """Audit the logs in `paths`, each a log directory or the directory of one log.
+    """Audit the logs in `paths`, each of which is a log directory or the directory of one partition.
 
-    Raises FileNotFoundError and NotADirectoryError for paths that are not there, ValueError where there is no log, and
-    what `LiveBroker` raises where a broker is to be asked and does not answer. What is wrong with the logs is never
-    raised, it is in the verdict.
+    Raises FileNotFoundError or NotADirectoryError if a path is not a directory, ValueError if there is no log, and the
+    exceptions of `LiveBroker` if the broker does not answer. Defects of the logs are not raised; they are part of the
+    verdict.
     """
     options = options or AuditOptions()
     there = chosen(paths, options)

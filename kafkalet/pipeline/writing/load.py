@@ -49,20 +49,24 @@ _TASK = "__task"
 
 
 class LoadOptions(NamedTuple):
-    """What is to be done with a frame."""
+    """The destination of a load, and the order of its rows."""
 
     path: str
     """The log directory."""
     options: Mapping[str, str] = {}
-    """Of the sink, as write_options.py has them; the path is not among them."""
+    """Options of the data source `kafkalog` for writing, without `path`."""
     overwrite: bool = False
-    """Replace the topics that are written, or let them go on."""
+    """Replace existing topics instead of appending to them."""
     sort: str = "time"
-    """`time`, or `none`."""
+    """`time`, or `none` to keep the order of the input."""
 
 
 def load(spark: SparkSession, frame: DataFrame, options: LoadOptions) -> None:
-    """Write the rows of `frame`. Raises BadOption, BadRows; JobFailed when a task fails."""
+    """Partition and sort the rows of `frame`, and write them to a log directory.
+
+    Raises BadOption for a wrong option, BadRows for columns or values that are not those of records, and JobFailed if a
+    task fails.
+    """
     writing = {**options.options, "path": options.path}
     with job_failures():
         rows = arranged(spark, frame, options)
