@@ -21,7 +21,8 @@ def for_every(things: Iterable[Any], name_of: Callable[[Any], str] = str) -> Cal
                 except Exception as error:  # noqa: BLE001 - the rule fails at this thing, and the others still count
                     place = traceback.extract_tb(error.__traceback__)[-1]
                     broken.append(f"{name_of(thing)}: {error!r} at {place.filename}:{place.lineno}")
-            assert not broken, "\n".join([f"{len(broken)} of {len(things)} break the rule", *broken])
+            if broken:
+                raise AssertionError("\n".join([f"{len(broken)} of {len(things)} break the rule", *broken]))
 
         test.__name__ = rule.__name__
         test.__qualname__ = rule.__qualname__
