@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE :=
 export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/pycache
 
-.PHONY: run test quick coverage check bench clients docs fuzz oracle clean
+.PHONY: run test quick coverage check bench clients docs fuzz oracle dist clean
 
 run:
 	$(PYTHON) -m kafkalet serve $(ARGS)
@@ -51,6 +51,14 @@ $(BIN)/.docs-ready: pyproject.toml
 
 docs: $(BIN)/.docs-ready
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict $(ARGS)
+
+# The wheel and the source distribution, as they would be published.
+dist: $(BIN)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dist]'
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python -m tests.rules.distributions dist
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,105 @@
+"""Checks a wheel and a source distribution: what they contain, and that the installed wheel serves.
+
+    python -m tests.rules.distributions dist        (make dist builds them first)
+
+The wheel is installed without extras into an empty virtual environment and started from an empty directory, so that
+nothing of this clone can stand in for a file that is missing. A client of this environment then produces one record and
+fetches it.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+import venv
+import zipfile
+from pathlib import Path
+
+from kafkalet.version import VERSION
+from tests.source import ROOT
+
+READY = re.compile(r"kafkalet ready bootstrap=(\S+)\n")
+LEFT_OUT = {".ci"}
+"""What only this repository needs."""
+
+
+def check_wheel(wheel: Path) -> None:
+    """Every module of the package, the type marker and the licence are in the wheel, and nothing else is."""
+    names = zipfile.ZipFile(wheel).namelist()
+    metadata = f"kafkalet-{VERSION}.dist-info"
+    modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "kafkalet").rglob("*.py")}
+    expected = modules | {"kafkalet/py.typed", f"{metadata}/licenses/LICENSE"}
+    packaged = {name for name in names if not name.startswith(metadata)}
+    assert expected <= set(names), f"not in {wheel.name}: {sorted(expected - set(names))}"
+    assert packaged <= expected, f"should not be in {wheel.name}: {sorted(packaged - expected)}"
+
+
+def check_source(archive: Path) -> None:
+    """Every file that git tracks is in the source distribution, so that its tests can run from it."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split(
+        "\n"
+    )
+    tracked = {name for name in listed if name and name.split("/")[0] not in LEFT_OUT}
+    with tarfile.open(archive) as opened:
+        packaged = {name.partition("/")[2] for name in opened.getnames()}
+    assert tracked <= packaged, f"not in {archive.name}: {sorted(tracked - packaged)}"
+    assert not [name for name in packaged if "__pycache__" in name], f"{archive.name} has compiled modules"
+
+
+def check_serving(wheel: Path, directory: Path) -> None:
+    """The wheel serves from a bare interpreter, and gives back what was produced."""
+    venv.create(directory / "bare", with_pip=True, symlinks=os.name != "nt")
+    scripts = directory / "bare" / ("Scripts" if os.name == "nt" else "bin")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    pip = [scripts / "python", "-m", "pip", "--disable-pip-version-check"]
+    subprocess.run([*pip, "install", "--quiet", "--no-index", wheel], check=True, env=environment)
+    installed = subprocess.run([*pip, "list", "--format=freeze"], check=True, env=environment, capture_output=True)
+    packages = {line.partition("=")[0] for line in installed.stdout.decode().splitlines()} - {"pip", "setuptools"}
+    assert packages == {"kafkalet"}, f"the wheel needs {packages - {'kafkalet'}}"
+    (directory / "empty").mkdir()
+    command = [scripts / "kafkalet", "serve", "--listen", "127.0.0.1:0"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, cwd=directory / "empty", env=environment
+    ) as process:
+        assert process.stdout is not None
+        try:
+            ready = READY.fullmatch(process.stdout.readline())
+            assert ready, "the broker printed no ready line"
+            assert round_trip(ready[1]) == b"value"
+        finally:
+            process.terminate()
+    if os.name == "posix":
+        assert process.returncode == 0, f"the broker ended with status {process.returncode}"
+
+
+def round_trip(bootstrap: str) -> bytes | None:
+    """Produce a record, and return the value of the record that is fetched."""
+    from confluent_kafka import Consumer, Producer, TopicPartition
+
+    producer = Producer({"bootstrap.servers": bootstrap})
+    producer.produce("topic", b"value")
+    assert producer.flush(30) == 0, "the record was not acknowledged"
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "group"})
+    try:
+        consumer.assign([TopicPartition("topic", 0, 0)])
+        message = consumer.poll(30)
+        assert message is not None, "the record was not fetched"
+        return message.value()
+    finally:
+        consumer.close()
+
+
+def main(directory: Path) -> None:
+    [wheel] = directory.glob("*.whl")
+    [archive] = directory.glob("*.tar.gz")
+    check_wheel(wheel)
+    check_source(archive)
+    with tempfile.TemporaryDirectory() as temporary:
+        check_serving(wheel.resolve(), Path(temporary))
+    print(f"{wheel.name} serves from a bare interpreter; {archive.name} is complete")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
