@@ -1,17 +1,33 @@
-# kafkalet needs Python and nothing else; the extras bring the compiled codecs (snappy, lz4, zstd) and CRC-32C.
-FROM python:3.13-slim
+# The image is installed from the wheel, as a user would install it, with the compiled codecs (snappy, lz4, zstd) and CRC-32C.
+ARG PYTHON=3.13
 
-WORKDIR /opt/kafkalet
-COPY pyproject.toml README.md ./
+FROM python:${PYTHON}-slim AS build
+WORKDIR /source
+COPY pyproject.toml README.md LICENSE ./
 COPY kafkalet kafkalet
-RUN pip install --no-cache-dir '.[codecs,speed]' && useradd --create-home kafkalet
+RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels .
+# The environment has no pip: it is copied into the image as it is.
+RUN python -m venv --without-pip /opt/kafkalet && \
+    pip --python /opt/kafkalet/bin/python install --no-cache-dir --compile "$(echo /wheels/kafkalet-*.whl)[codecs,speed]"
 
-USER kafkalet
+FROM python:${PYTHON}-slim
+LABEL org.opencontainers.image.title="kafkalet" \
+      org.opencontainers.image.description="A Kafka broker for tests" \
+      org.opencontainers.image.licenses="Apache-2.0"
+COPY --from=build /opt/kafkalet /opt/kafkalet
+# A volume at this directory belongs to the user, too.
+RUN useradd --uid 10001 --create-home kafkalet && install --directory --owner=kafkalet --group=kafkalet /home/kafkalet/data
+ENV PATH=/opt/kafkalet/bin:$PATH
+
+# A number, so that Kubernetes can see that it is not root.
+USER 10001
+WORKDIR /home/kafkalet
 EXPOSE 9092
 STOPSIGNAL SIGTERM
 
-# Clients are told the advertised address: set KAFKALET_ADVERTISE to what they can reach (host:port).
+# The address that clients connect to after their first request: set KAFKALET_ADVERTISE to one that they can reach.
 ENV KAFKALET_ADVERTISE=localhost:9092
-HEALTHCHECK --interval=2s --timeout=2s --start-period=1s \
-    CMD ["python", "-c", "import socket; socket.create_connection(('127.0.0.1', 9092), 1).close()"]
-ENTRYPOINT ["/bin/sh", "-c", "exec python -m kafkalet serve --listen 0.0.0.0:9092 --advertise \"$KAFKALET_ADVERTISE\" \"$@\"", "kafkalet"]
+# The shell copies the ready line to a file, then becomes the broker: signals reach it, and the health check needs no Python.
+ENTRYPOINT ["/bin/bash", "-c", "rm -f /tmp/ready; exec kafkalet serve --listen 0.0.0.0:9092 --advertise \"$KAFKALET_ADVERTISE\" \"$@\" > >(exec tee /tmp/ready)", "kafkalet"]
+# It is ready when every listener accepts and every file is loaded.
+HEALTHCHECK --start-period=5m --start-interval=200ms --interval=30s --timeout=2s CMD ["test", "-s", "/tmp/ready"]
