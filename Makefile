@@ -52,13 +52,17 @@ $(BIN)/.docs-ready: pyproject.toml
 docs: $(BIN)/.docs-ready
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict $(ARGS)
 
-# The wheel and the source distribution, as they would be published.
-dist: $(BIN)/.ready
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dist]'
+# The wheel and the source distribution, as they would be published. Only tools are needed for it, not the tests' packages.
+$(VENV)/dist/.ready:
+	$(PYTHON) -m venv $(VENV)/dist
+	$(VENV)/dist/bin/python -m pip install --quiet --disable-pip-version-check 'build>=1.2' 'confluent-kafka>=2.12' 'twine>=6.1'
+	touch $@
+
+dist: $(VENV)/dist/.ready
 	rm -rf dist
-	$(BIN)/python -m build
-	$(BIN)/python -m twine check --strict dist/*
-	$(BIN)/python -m tests.rules.distributions dist
+	$(VENV)/dist/bin/python -m build
+	$(VENV)/dist/bin/python -m twine check --strict dist/*
+	$(VENV)/dist/bin/python -m tests.rules.distributions dist
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
