@@ -1,11 +1,12 @@
 """Ask a real Kafka the questions of `questions/` and write down what it answers.
 
-    python -m tests.recorded.record 3.9 --bootstrap 127.0.0.1:9092 [--match lo_time] [--acl] [--legacy]
+    python -m tests.recorded.record 3.9 [--bootstrap 127.0.0.1:9092] [--match lo_time] [--acl] [--legacy]
 
-writes `tests/recorded/3.9/more_*.json`. Each transcript is replayed at once; one that does not pass then depends on
-chance or on time and is not written. What differs from run to run becomes a placeholder: names bound in the scenario,
-broker ids, the cluster id, the present, and the wording of messages, which stays as a comment. A release that answers
-as an earlier one did gets no file of its own; it is named in `also` of the other.
+writes `tests/recorded/3.9/more_*.json`. Without `--bootstrap`, it starts Apache Kafka of that release (2.8, 3.9 or
+4.4) and stops it afterwards, which needs Java and Maven. Each transcript is replayed at once; one that does not pass
+then depends on chance or on time and is not written. What differs from run to run becomes a placeholder: names bound in
+the scenario, broker ids, the cluster id, the present, and the wording of messages, which stays as a comment. A release
+that answers as an earlier one did gets no file of its own; it is named in `also` of the other.
 """
 
 import argparse
@@ -21,11 +22,12 @@ from pathlib import Path
 from typing import Any
 
 from kafkalet.protocol.errors import Code
+from tests.oracle.apache_kafka import ApacheKafka, missing
 
 from . import questions
 from .asking import QUESTIONS, Asking, Question
 from .matching import CHANCE, CLIENT_ID, HEX, IGNORED, MADE_UP, MINUTES_MS, PRESENT, UUID, in_hex
-from .replay import replay
+from .replay import broker_config, replay
 from .scenario import Player, Server, SetupFailed, at_path, told
 
 HERE = Path(__file__).parent
@@ -157,7 +159,9 @@ def write(scenario: dict[str, Any], path: Path) -> None:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.recorded.record", description=__doc__.splitlines()[0])
     parser.add_argument("release", help="the release that is asked, as in the folder's name")
-    parser.add_argument("--bootstrap", default=os.environ.get("BOOTSTRAP"), help="HOST:PORT (or $BOOTSTRAP)")
+    parser.add_argument(
+        "--bootstrap", default=os.environ.get("BOOTSTRAP"), help="HOST:PORT of a broker (or $BOOTSTRAP)"
+    )
     parser.add_argument("--acl", action="store_true")
     parser.add_argument("--legacy", action="store_true")
     parser.add_argument("--match", default="", help="only scenarios with this in their name")
@@ -165,7 +169,16 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     for module in pkgutil.iter_modules(questions.__path__):
         importlib.import_module(f"{questions.__name__}.{module.name}")
-    server = Server(options.bootstrap, options.acl, options.legacy)
+    if options.bootstrap:
+        return record_all(Server(options.bootstrap, options.acl, options.legacy), options)
+    if reason := missing(options.release):
+        parser.error(f"cannot start Apache Kafka, because {reason}; install it, or name a broker with --bootstrap")
+    with ApacheKafka(options.release, options.acl, broker_config(options.release)) as kafka:
+        return record_all(Server(kafka.bootstrap_servers, options.acl, options.legacy), options)
+
+
+def record_all(server: Server, options: argparse.Namespace) -> int:
+    """Record the scenarios that are wanted and that the broker can answer; the status to exit with."""
     failed = 0
     for question in QUESTIONS:
         wanted = options.release in question.releases and options.match in question.name
