@@ -59,6 +59,22 @@ def test_a_link_to_a_file_leads_to_one(document: str) -> None:
     assert [target for target in targets if not (ROOT / target).exists()] == []
 
 
+def test_a_file_that_the_contributing_guide_names_exists() -> None:
+    """All but the transcript that its example would write."""
+    words = [word for code in re.findall(r"`([^`\n]+)`", read("CONTRIBUTING.md")) for word in code.split()]
+    paths = [word for word in words if re.match(r"(kafkalet|tests|docs)/", word) and "/more_" not in word]
+    modules = [word.replace(".", "/") for word in words if re.match(r"(kafkalet|tests)\.", word)]
+    assert len(paths) > 20
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+    assert [module for module in modules if not (ROOT / f"{module}.py").exists()] == []
+
+
+def test_a_make_target_that_the_contributing_guide_names_exists() -> None:
+    named = set(re.findall(r"`make ([a-z]+)", read("CONTRIBUTING.md")))
+    assert named
+    assert named <= set(re.findall(r"^([a-z]+):", read("Makefile"), re.MULTILINE))
+
+
 def test_the_changelog_has_the_sections_of_keep_a_changelog() -> None:
     titles = re.findall(r"^### (.*)$", read("CHANGELOG.md"), re.MULTILINE)
     assert titles
