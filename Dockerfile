@@ -1,7 +1,5 @@
 # The image is installed from the wheel, as a user would install it, with the compiled codecs (snappy, lz4, zstd) and CRC-32C.
-ARG PYTHON=3.13
-
-FROM python:${PYTHON}-slim AS build
+FROM python:3.13-slim AS build
 WORKDIR /source
 COPY pyproject.toml README.md LICENSE ./
 COPY kafkalet kafkalet
@@ -10,7 +8,7 @@ RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels .
 RUN python -m venv --without-pip /opt/kafkalet && \
     pip --python /opt/kafkalet/bin/python install --no-cache-dir --compile "$(echo /wheels/kafkalet-*.whl)[codecs,speed]"
 
-FROM python:${PYTHON}-slim
+FROM python:3.13-slim
 LABEL org.opencontainers.image.title="kafkalet" \
       org.opencontainers.image.description="A Kafka broker for tests" \
       org.opencontainers.image.licenses="Apache-2.0"
