@@ -1,12 +1,12 @@
-"""Consumer groups and the offsets they commit, as the broker that coordinates them keeps both.
+"""The group coordinator: consumer groups and their committed offsets.
 
-    coordinator         the entry: which partition of __consumer_offsets a group belongs to
-    shard, loading      what lies in one such partition: groups, offsets, and the log under them
-    group               what every kind of group can be asked
-    classic/            groups whose members assign partitions among themselves (JoinGroup, SyncGroup)
-    consumer/           groups that the broker assigns partitions to (ConsumerGroupHeartbeat, KIP-848)
-    assignors/          the assignors of the broker: uniform and range
-    offsets...          committed offsets, also those of open transactions
+    coordinator         finds the partition of __consumer_offsets that a group belongs to
+    shard, loading      the groups and offsets in one such partition, and how they are replayed from its log
+    group               the interface shared by all kinds of groups
+    classic/            groups whose leader assigns the partitions (JoinGroup, SyncGroup)
+    consumer/           groups whose partitions the broker assigns (ConsumerGroupHeartbeat, KIP-848)
+    assignors/          the server-side assignors: uniform and range
+    offsets...          committed offsets, including those of open transactions
 
-A handler finds the shard of its group and does its work there.
+A handler looks up the shard of its group and does its work there.
 """

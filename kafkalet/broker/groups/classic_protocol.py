@@ -1,7 +1,7 @@
-"""Requests of the classic protocol, JoinGroup, SyncGroup, Heartbeat and LeaveGroup, to a group of either kind.
+"""The requests of the classic protocol (JoinGroup, SyncGroup, Heartbeat, LeaveGroup), for both kinds of groups.
 
-A classic group answers them itself. A consumer group answers them while it migrates from one protocol to the other
-(consumer/classic_members.py).
+A classic group handles them itself. A consumer group accepts them from classic members while it is being migrated to
+the consumer protocol (consumer/classic_members.py).
 
 Source: org.apache.kafka.coordinator.group.GroupMetadataManager.classicGroupJoin, classicGroupSync,
 classicGroupHeartbeat, classicGroupLeave.
@@ -23,33 +23,33 @@ from .group import Caller, Group
 
 
 def join(group: Group, request: JoinGroupRequest, caller: Caller) -> JoinGroupResponse | Delayed[JoinGroupResponse]:
-    """A client wants to be a member. Raises KafkaError."""
+    """Add a member to the group, or let a member rejoin. Raises KafkaError."""
     if isinstance(group, ConsumerGroup):
         return classic_members.join(group, request, caller)
     return join_classic_group(_classic(group), request, caller)
 
 
 def sync(group: Group, request: SyncGroupRequest) -> SyncGroupResponse | Delayed[SyncGroupResponse]:
-    """A member wants its assignment. Raises KafkaError."""
+    """Return the assignment of a member once it is known. Raises KafkaError."""
     if isinstance(group, ConsumerGroup):
         return classic_members.sync(group, request)
     return _classic(group).sync(request)
 
 
 def heartbeat(group: Group, request: HeartbeatRequest) -> HeartbeatResponse:
-    """A member is alive. Raises KafkaError."""
+    """Extend the session of a member. Raises KafkaError."""
     if isinstance(group, ConsumerGroup):
         return classic_members.heartbeat(group, request)
     return _classic(group).heartbeat(request)
 
 
 def leave(group: Group, leaving: Sequence[LeaveGroupRequest.Member]) -> list[LeaveGroupResponse.Member]:
-    """Members leave, each with a response of its own."""
+    """Remove members from the group and return the result for each of them."""
     if isinstance(group, ConsumerGroup):
         return classic_members.leave(group, leaving)
     return _classic(group).leave(leaving)
 
 
 def _classic(group: Group) -> ClassicGroup:
-    assert isinstance(group, ClassicGroup), f"a group of type {group.type}"
+    assert isinstance(group, ClassicGroup), f"not a classic group: {group.type}"
     return group

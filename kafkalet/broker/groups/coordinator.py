@@ -1,6 +1,6 @@
-"""The group coordinator of one broker: its shards, by partition of __consumer_offsets.
+"""The group coordinator of a broker: its shards, by partition of __consumer_offsets.
 
-A handler asks for the shard of its group, `groups.shard_of(group_id)`, and does its work there.
+A handler looks up the shard of its group with `groups.shard_of(group_id)` and does its work there.
 
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorService.
 """
@@ -20,21 +20,21 @@ from .shard import Shard
 
 FOUND_GROUPS = 10_000
 LONGEST_REMEMBERED = 255
-"""Longer names of groups are looked for again each time: 10,000 of the longest would take 300 MB."""
+"""Longer group ids are not cached: 10,000 ids of the maximum length would take 300 MB."""
 
 
 class GroupCoordinator:
     """The groups that the broker `node` coordinates.
 
-    `partition_for` gives the partition of __consumer_offsets that keeps a group, with its state loaded;
-    NOT_COORDINATOR if another broker leads it.
+    `partition_for` returns the partition of __consumer_offsets that stores a group, after loading its state if
+    necessary. It raises NOT_COORDINATOR if another broker leads that partition.
     """
 
     def __init__(self, node: Node, partition_for: Callable[[str], int]) -> None:
         self._node = node
         self._partition_for = partition_for
         self._shards: dict[int, Shard] = {}
-        self._found: dict[str, Shard] = {}  # by group, to find it quickly
+        self._found: dict[str, Shard] = {}  # cache, by group id
         self._expiration = PeriodicRunner(node.clock)
         self.arrivals = Arrivals(node.clock)
         self.regexes = CheckedRegexes()
@@ -54,14 +54,16 @@ class GroupCoordinator:
             self._expiration.stop()
 
     def shard_of(self, group_id: str) -> Shard:
-        """Where a group is, or would be. INVALID_GROUP_ID for the empty name, NOT_COORDINATOR where another broker
-        has it; `shard_for_offsets` allows the empty name."""
+        """Return the shard that a group belongs to, whether or not the group exists.
+
+        Raises INVALID_GROUP_ID for an empty id and NOT_COORDINATOR if another broker coordinates the group.
+        """
         if not group_id:
             raise KafkaError(Code.INVALID_GROUP_ID)
         return self.shard_for_offsets(group_id)
 
     def shard_for_offsets(self, group_id: str) -> Shard:
-        """The same for those who only commit or read offsets, for which the empty name is one like others."""
+        """Return the shard of a group for committing or fetching offsets, where an empty group id is valid."""
         shard = self._found.get(group_id)
         if shard is not None and shard.log.is_current and shard.log.partition is self._node.partitions.get(shard.place):
             return shard
@@ -73,18 +75,18 @@ class GroupCoordinator:
         return shard
 
     def shards(self) -> Iterator[Shard]:
-        """All that this broker coordinates now (ListGroups)."""
+        """Return the shards of all partitions that this broker leads (ListGroups)."""
         yield from self._shards.values()
 
     def transaction_ended(self, index: int, producer_id: int, *, committed: bool) -> None:
-        """A marker was written to partition `index` of __consumer_offsets: the offsets that this producer has sent to
-        its transaction count now, or are forgotten."""
+        """Commit or drop the pending offsets of a producer after its transaction marker was written to partition
+        `index` of __consumer_offsets."""
         shard = self._shards.get(index)
         if shard is not None:
             shard.offsets.transaction_ended(producer_id, committed=committed)
 
     def partitions_deleted(self, topic: str, partitions: Collection[int]) -> None:
-        """These partitions are no more: nor are the offsets in them."""
+        """Remove the committed offsets of deleted partitions."""
         for shard in self._shards.values():
             remove_partitions(shard, topic, partitions)
 

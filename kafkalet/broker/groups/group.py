@@ -1,4 +1,4 @@
-"""What every kind of group can be asked, whichever protocol its members speak.
+"""The interface that classic groups and consumer groups share.
 
 Source: org.apache.kafka.coordinator.group.Group.
 """
@@ -11,11 +11,12 @@ from kafkalet.broker.cluster.state_log import StateRecord
 from kafkalet.protocol.errors import Code
 
 PartitionCheck = Callable[[str, bytes, int], None]
-"""(topic, topic id, partition): raises KafkaError where this partition's offset may not be committed."""
+"""Called with (topic, topic id, partition); raises KafkaError if the member may not commit an offset for the
+partition."""
 
 
 class Caller(NamedTuple):
-    """Who wants to join, and in which version of JoinGroup."""
+    """The client that sent a JoinGroup request, and the version of the request."""
 
     client_id: str
     client_host: str
@@ -23,21 +24,21 @@ class Caller(NamedTuple):
 
 
 class GroupType(StrEnum):
-    """The kinds of groups, by their names in ListGroups."""
+    """The group types, as named in ListGroups."""
 
     CLASSIC = "classic"
     CONSUMER = "consumer"
 
 
 class Member(Protocol):
-    """A member of a group."""
+    """A member of a group of either type."""
 
     @property
     def member_id(self) -> str: ...
 
 
 class Group(Protocol):
-    """A group. The checks raise KafkaError with the code that the client gets."""
+    """A group. The `check_…` methods raise KafkaError with the error code for the client."""
 
     @property
     def group_id(self) -> str: ...
@@ -47,15 +48,15 @@ class Group(Protocol):
 
     @property
     def state(self) -> str:
-        """By its name in ListGroups: "Empty", "PreparingRebalance", "Stable", "Assigning", "Dead", ..."""
+        """The group state, as named in ListGroups: "Empty", "PreparingRebalance", "Stable", "Assigning", "Dead", ..."""
 
     @property
     def protocol_type(self) -> str:
-        """ "consumer" where consumers are in it; "" where nobody ever joined."""
+        """The protocol type of the members, such as "consumer"; "" if the group never had any."""
 
     @property
     def is_empty(self) -> bool:
-        """It has no members."""
+        """Whether the group has no members."""
 
     @property
     def members(self) -> Iterable[Member]: ...
@@ -63,30 +64,35 @@ class Group(Protocol):
     def check_commit(
         self, member_id: str, instance_id: str | None, epoch: int, version: int, *, transactional: bool
     ) -> "PartitionCheck | None":
-        """May this member commit offsets, in this generation (or member epoch)? `version` is that of OffsetCommit (or
-        TxnOffsetCommit). Where the answer depends on the partition (KIP-1251), what is to be asked for each."""
+        """Raise KafkaError if the member may not commit offsets with this generation or member epoch.
+
+        `version` is the version of the OffsetCommit or TxnOffsetCommit request. If the answer depends on the partition
+        (KIP-1251), a check is returned that has to be called for each partition.
+        """
 
     def check_fetch(self, member_id: str | None, epoch: int) -> None:
-        """May this member read committed offsets? Nobody is asked who he is before OffsetFetch v9 (KIP-848)."""
+        """Raise KafkaError if the member may not fetch committed offsets. `member_id` is None before OffsetFetch v9
+        (KIP-848); then every caller may."""
 
     def check_delete(self) -> None:
-        """May the group be deleted?"""
+        """Raise KafkaError if the group may not be deleted."""
 
     def check_delete_offsets(self) -> None:
-        """May offsets be deleted, of topics that its members do not read?"""
+        """Raise KafkaError if the group does not allow any of its offsets to be deleted (OffsetDelete)."""
 
     def is_subscribed_to(self, topic: str) -> bool:
-        """Whether a member wants this topic, so that its offsets may be neither deleted nor expire."""
+        """Whether a member is subscribed to this topic. Offsets of such a topic cannot be deleted and do not expire."""
 
     def offsets_expire_since_ms(self, commit_timestamp_ms: int) -> int | None:
-        """From when on the retention of an offset committed at that time counts; None: it does not expire now."""
+        """Return the time from which the retention of an offset committed at `commit_timestamp_ms` is counted, or None
+        if the offset does not expire in the current state of the group."""
 
     def offset_committed(self, member_id: str) -> None:
-        """A member has committed: it is alive (classic groups prolong its session by that)."""
+        """Note that a member has committed offsets, which extends its session in a classic group."""
 
     def tombstones(self) -> list[StateRecord]:
-        """The records that remove the group itself from the log, without its offsets."""
+        """Return the records that delete the group itself, without its offsets, from the log."""
 
     def close(self, code: Code = Code.NOT_COORDINATOR) -> None:
-        """The coordinator gives the group up (another broker takes over, or it becomes one of another kind): cancel
-        timers, and answer those who wait with `code`."""
+        """Cancel all timers and complete all waiting requests with `code`. Called when the group moves to another
+        broker or is replaced by a group of the other type."""

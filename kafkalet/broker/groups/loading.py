@@ -1,14 +1,16 @@
-"""Reading a partition of __consumer_offsets: each record goes to the module that wrote it.
+"""Replaying a partition of __consumer_offsets.
 
-    key     int16 version | message; the version tells which kind of record it is
+Each record is passed to the module that writes records of its kind, found by the version of its key:
+
+    key     int16 version | message
             0, 1   committed offset             offsets
             2      classic group                classic
             3-8    consumer group (KIP-848)     consumer
             16     regular expression           consumer
 
-Records of an unknown kind are skipped, as Kafka does for those of a later release, and so are, with an error in the
-log, those that cannot be read. Offsets in transactional batches
-count when their marker comes.
+Like Kafka, records of an unknown kind are skipped, because a later release may have written them. Records that cannot
+be decoded are skipped, too, with an error in the log. Offsets in transactional batches stay pending until their marker
+is replayed.
 
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorShard.replay, CoordinatorLoaderImpl.
 """
@@ -38,7 +40,7 @@ _LOG = logging.getLogger(__name__)
 _VERSION = Struct(">h")
 
 Replay = Callable[[Shard, int, bytes, bytes | None, Batch], None]
-"""(shard, key version, key after its version, value with its version or None, the batch it was in)."""
+"""Called with (shard, key version, key after its version, value including its version or None, batch of the record)."""
 
 
 def _replay_offset(shard: Shard, version: int, key: bytes, value: bytes | None, batch: Batch) -> None:
@@ -53,11 +55,11 @@ _REPLAYS: dict[int, Replay] = {
     CLASSIC_KEY_VERSION: replay_classic,
     **dict.fromkeys(KEYS, replay_consumer),
 }
-"""By the version of the key."""
+"""The replay functions, by key version."""
 
 
 def load(shard: Shard) -> Shard:
-    """Bring a new shard to where its log is, then let its groups go on."""
+    """Replay the log of a new shard, then start the timers of its groups."""
     for batch, records in shard.log.read():
         if batch.is_control:
             committed = bool(records) and control_type(records[0]) is ControlType.COMMIT
@@ -78,15 +80,17 @@ def load(shard: Shard) -> Shard:
 def _replay(shard: Shard, record: Record, batch: Batch) -> None:
     key = bytes(record.key or b"")
     if len(key) < _VERSION.size:
-        _LOG.warning("%r: the record at offset %d has no key; it is skipped", shard.log.partition, record.offset)
+        _LOG.warning("%r: skipping the record at offset %d: it has no key", shard.log.partition, record.offset)
         return
     (version,) = _VERSION.unpack_from(key)
     replay = _REPLAYS.get(version)
     if replay is None:
-        _LOG.warning("%r: key version %d at offset %d is skipped", shard.log.partition, version, record.offset)
+        _LOG.warning(
+            "%r: skipping the record at offset %d: unknown key version %d", shard.log.partition, record.offset, version
+        )
         return
     value = None if record.value is None else bytes(record.value)
     try:
         replay(shard, version, key[_VERSION.size :], value, batch)
     except ProtocolError as problem:
-        _LOG.error("%r: the record at offset %d is skipped: %s", shard.log.partition, record.offset, problem)
+        _LOG.error("%r: skipping the record at offset %d: %s", shard.log.partition, record.offset, problem)

@@ -1,14 +1,14 @@
-"""The committed offsets of the groups of one shard, and those that wait for the end of their transaction.
+"""The committed offsets of all groups of one shard, including those of open transactions.
 
-    commit ──────────────── record ──> committed
-    commit in a transaction ─ record ──> pending, by producer ──── COMMIT marker ──> committed
-                                                             └──── ABORT marker ───> forgotten
+    commit ───────────────── record ──> committed
+    transactional commit ─── record ──> pending, by producer ──┬── COMMIT marker ──> committed
+                                                               └── ABORT marker ───> dropped
 
-Of two offsets for one partition the one whose record lies further back in the log counts: what a transaction has left
-pending for long does not undo what was committed since. Compaction keeps it so, because it keeps order.
+If two offsets were committed for a partition, the one whose record has the higher log offset is valid: a transaction
+that stayed open for long does not overwrite a later commit. Compaction preserves this, because it preserves order.
 
-Where followers are held back, what the log has and they have not is remembered with what was there before
-(`_unreplicated`), for readers are told nothing that a change of leaders could take back.
+Readers must never see an offset that a change of leader could revert. For changes that are in the log but not yet
+replicated, the previous offset is kept (`_unreplicated`) and returned instead.
 
 Source: org.apache.kafka.coordinator.group.OffsetMetadataManager, kafka.coordinator.group.GroupMetadata.
 """
@@ -23,17 +23,17 @@ from .offsets_records import Commit, CommittedOffset, encode_commits, encode_key
 ByTopic = dict[str, dict[int, CommittedOffset]]
 
 FIRST_SEQUENCE = 0
-"""Commits are numbered like batches of producers, though each has the first number."""
+"""Batches of commits carry a sequence number like those of producers, but it is always 0."""
 
 MANY_UNREPLICATED = 1000
-"""From so many changes on, those that followers have by now are looked for, even if nobody reads."""
+"""From this number of unreplicated changes on, those replicated since are dropped even if no offsets are read."""
 
 EVERYWHERE = -1
-"""In the place of the offset of a record that every in-sync replica has."""
+"""Used instead of a record offset for changes that every in-sync replica has."""
 
 
 class _Unreplicated(NamedTuple):
-    """A change that followers do not have yet, and what was there before it."""
+    """A change that is not replicated to all in-sync replicas yet, and the offset it replaced."""
 
     last_offset: int
     group_id: str
@@ -43,7 +43,7 @@ class _Unreplicated(NamedTuple):
 
 
 class Offsets:
-    """What the groups of one shard have committed, in a log that is written in `value_version`."""
+    """The committed offsets of the groups of one shard. New records are written in `value_version`."""
 
     def __init__(self, log: StateLog, value_version: int) -> None:
         self._log = log
@@ -56,15 +56,18 @@ class Offsets:
     # Reading
 
     def committed(self, group_id: str, *, newest: bool = False) -> Mapping[str, Mapping[int, CommittedOffset]]:
-        """All that a group has committed, as far as every in-sync replica knows it, or what is newest; not to be
-        changed."""
+        """Return all committed offsets of a group. The result must not be modified.
+
+        By default these are the offsets that all in-sync replicas have; with `newest`, those at the end of the leader's
+        log.
+        """
         by_topic = self._committed.get(group_id, {})
         if self._unreplicated and not newest:
             return self._as_replicated(group_id, by_topic)
         return by_topic
 
     def is_pending(self, group_id: str, topic: str, partition: int) -> bool:
-        """Whether an open transaction may still change the offset of this partition."""
+        """Whether an open transaction has an offset for this partition that is not committed yet."""
         for by_group in self._pending.values():
             by_topic = by_group.get(group_id)
             if by_topic is not None and partition in by_topic.get(topic, ()):
@@ -72,7 +75,7 @@ class Offsets:
         return False
 
     def is_unreplicated(self, group_id: str, topic: str, partition: int) -> bool:
-        """Whether the last change of this offset is not everywhere yet."""
+        """Whether the last change of this offset still has to be replicated to an in-sync replica."""
         self._settle()
         return any(
             (change.group_id, change.topic, change.partition) == (group_id, topic, partition)
@@ -80,7 +83,7 @@ class Offsets:
         )
 
     def known(self, group_id: str) -> Iterator[tuple[str, int]]:
-        """The partitions for which a group has offsets, committed or pending."""
+        """Yield the partitions for which a group has offsets, committed or pending."""
         seen = set()
         stores = [self._committed, *self._pending.values()]
         for by_group in stores:
@@ -96,14 +99,14 @@ class Offsets:
         return partition in by_partition or self.is_pending(group_id, topic, partition)
 
     def groups(self) -> Iterator[str]:
-        """The groups that have offsets, committed or pending."""
+        """Yield the groups that have offsets, committed or pending."""
         yield from self._committed
         for by_group in self._pending.values():
             for group_id in by_group:
                 if group_id not in self._committed:
                     yield group_id
 
-    # Changing: first the log, then what is remembered
+    # Changing: the log is written first, then the state in memory
 
     def commit(
         self,
@@ -112,8 +115,11 @@ class Offsets:
         producer_id: int = NO_PRODUCER,
         producer_epoch: int = NO_PRODUCER,
     ) -> int:
-        """Write offsets as one batch; the offset of the last record. With a producer id they are pending until its
-        transaction ends. Raises KafkaError with the log's code (StateLog.append), and then nothing has changed."""
+        """Append offsets as one batch and return the log offset of its last record.
+
+        With a producer id the offsets stay pending until its transaction ends. Raises KafkaError with the code of the
+        log (StateLog.append), in which case nothing has changed.
+        """
         last_offset = self._log.append_encoded(
             encode_commits(group_id, commits, self._value_version),
             len(commits),
@@ -129,21 +135,23 @@ class Offsets:
         return last_offset
 
     def tombstones(self, group_id: str, partitions: Iterable[tuple[str, int]] | None = None) -> list[StateRecord]:
-        """The records that remove offsets of a group (all of them without `partitions`), also pending ones. Nobody
-        is told: append them, then `forget` the same."""
+        """Return the tombstones of a group's offsets, committed or pending, in `partitions` (default: all).
+
+        The offsets themselves stay: append the tombstones, then call `forget` with the same arguments.
+        """
         return [
             StateRecord(encode_key(key_head(group_id, topic), partition), None)
             for topic, partition in (self.known(group_id) if partitions is None else partitions)
         ]
 
     def forget(self, group_id: str, partitions: Iterable[tuple[str, int]] | None = None) -> None:
-        """Remember offsets no more whose tombstones were written."""
+        """Drop offsets whose tombstones have been appended."""
         missing = self._missing(self._log.end_offset - 1)
         for topic, partition in list(self.known(group_id)) if partitions is None else partitions:
             self._remove(group_id, topic, partition, missing)
 
     def forget_pending(self, producer_id: int, group_id: str, commits: Iterable[Commit]) -> None:
-        """Remember no more what this producer's transaction was about to commit in these partitions."""
+        """Drop the pending offsets of a producer for the partitions in `commits`."""
         by_group = self._pending.get(producer_id, {})
         by_topic = by_group.get(group_id, {})
         for topic, partition, _ in commits:
@@ -154,7 +162,8 @@ class Offsets:
             self._pending.pop(producer_id, None)
 
     def transaction_ended(self, producer_id: int, *, committed: bool) -> None:
-        """A marker was written: the pending offsets of this producer count now, or are forgotten."""
+        """Commit the pending offsets of a producer whose marker was written, or drop them if its transaction was
+        aborted."""
         by_group = self._pending.pop(producer_id, None)
         if by_group is None or not committed:
             return
@@ -170,7 +179,7 @@ class Offsets:
     def replay(
         self, group_id: str, topic: str, partition: int, committed: CommittedOffset | None, producer_id: int
     ) -> None:
-        """Take in a record of the log. None: a tombstone."""
+        """Apply a record read from the log. `committed` is None for a tombstone."""
         if committed is None:
             self._remove(group_id, topic, partition, EVERYWHERE)
         elif producer_id == NO_PRODUCER:
@@ -178,10 +187,11 @@ class Offsets:
         else:
             self._put_pending(producer_id, group_id, topic, partition, committed)
 
-    # Remembering
+    # State in memory
 
     def _missing(self, last_offset: int) -> int:
-        """The offset, while a replica lacks the record there. When none does, none lacks an earlier record."""
+        """Return `last_offset`, or EVERYWHERE if every in-sync replica has that record, and with it all earlier
+        ones."""
         if not self._log.is_replicated(last_offset):
             return last_offset
         self._unreplicated.clear()
@@ -217,7 +227,7 @@ class Offsets:
         by_topic.setdefault(topic, {})[partition] = committed
 
     def _remove(self, group_id: str, topic: str, partition: int, missing: int) -> None:
-        """Drop an offset, the pending ones for the same partition, and what is empty by that."""
+        """Remove an offset and the pending offsets of the same partition, including entries that become empty."""
         by_topic = self._committed.get(group_id)
         before = None if by_topic is None else _drop(by_topic, topic, partition)
         if by_topic is not None and not by_topic:
@@ -241,7 +251,7 @@ class Offsets:
         self._unreplicated.append(change)
 
     def _settle(self) -> None:
-        """Forget what was there before changes that are everywhere now."""
+        """Drop the remembered offsets of changes that are fully replicated."""
         is_replicated = self._log.is_replicated
         self._unreplicated = [change for change in self._unreplicated if not is_replicated(change.last_offset)]
 

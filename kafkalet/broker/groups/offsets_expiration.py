@@ -1,11 +1,11 @@
-"""How committed offsets end: they grow too old, their topic is deleted, or somebody asks for it.
+"""Removal of committed offsets: by expiration, because their topic was deleted, or on request.
 
-An offset expires when `offsets.retention.minutes` have passed since its group became empty, or, in a group that has
-members but none that reads the topic, since it was committed (KIP-211). One that came with a retention time of its own
-expires at that time. An offset that an open transaction is about to replace stays. A group without members goes with
-its last offset: at once where that has expired, else when the next round finds it without any.
+An offset expires `offsets.retention.minutes` after its group became empty. In a group with members, none of which
+subscribes to the topic, the time counts from the commit (KIP-211). An offset committed with an explicit retention time
+expires at that time. An offset that an open transaction is about to replace is kept. A group without members is deleted
+together with its last expired offset; if it has no offsets, the next run of the expiration deletes it.
 
-Each group's records are written as one batch; one that cannot be written is tried again in the next round.
+The records of a group are appended as one batch. If that fails, the next run tries again.
 
 Source: OffsetMetadataManager.cleanupExpiredOffsets, kafka.coordinator.group.GroupMetadata.removeExpiredOffsets.
 """
@@ -29,16 +29,16 @@ Key = tuple[str, int]
 
 
 def remove_expired(shard: Shard) -> None:
-    """Remove what has expired by now, and groups that have nothing left."""
+    """Remove all expired offsets, and empty groups without any offsets."""
     for group in list(shard.groups.values()):
         try:
             remove(shard, group, list(_expired(shard, group)), with_group=True)
         except KafkaError as error:
-            _LOG.warning("offsets of group %s have expired and cannot be removed: %s", quoted(group.group_id), error)
+            _LOG.warning("group %s: cannot remove expired offsets: %s", quoted(group.group_id), error)
 
 
 def remove_partitions(shard: Shard, topic: str, partitions: Collection[int]) -> None:
-    """Remove all offsets of partitions that are no more."""
+    """Remove all offsets of deleted partitions."""
     with_group = shard.node.release.drops_groups_with_their_last_offset
     for group in list(shard.groups.values()):
         gone = [key for key in shard.offsets.known(group.group_id) if key[0] == topic and key[1] in partitions]
@@ -47,13 +47,15 @@ def remove_partitions(shard: Shard, topic: str, partitions: Collection[int]) -> 
         try:
             remove(shard, group, gone, with_group=with_group)
         except KafkaError as error:
-            _LOG.warning("offsets of group %s in the deleted %s stay: %s", quoted(group.group_id), quoted(topic), error)
+            _LOG.warning(
+                "group %s: cannot remove offsets of deleted topic %s: %s", quoted(group.group_id), quoted(topic), error
+            )
 
 
 def remove(shard: Shard, group: Group, partitions: list[Key], *, with_group: bool) -> int:
-    """Remove these offsets, and with the last of them the group, if that is wanted and it has no members.
+    """Remove offsets of a group, and with `with_group` also the group if it has no members and no other offsets.
 
-    The offset of the last record in the log. Raises KafkaError with a code for the client.
+    Returns the log offset of the last record. Raises KafkaError with an error code for the client.
     """
     group_id = group.group_id
     records = shard.offsets.tombstones(group_id, [key for key in partitions if shard.offsets.is_known(group_id, *key)])
@@ -79,7 +81,8 @@ def _expired(shard: Shard, group: Group) -> Iterator[Key]:
             since_ms = group.offsets_expire_since_ms(committed.commit_timestamp_ms)
             if since_ms is None:
                 return
-            if committed.expire_timestamp_ms == NEVER:  # clients of v1 choose the time, and Java's difference wraps
+            # OffsetCommit v1 lets clients choose the timestamp; Java's subtraction wraps around
+            if committed.expire_timestamp_ms == NEVER:
                 is_due = wrapped(now_ms - since_ms) >= retention_ms
             else:
                 is_due = now_ms >= committed.expire_timestamp_ms

@@ -1,15 +1,16 @@
-"""Committed offsets as records of __consumer_offsets, byte for byte as Kafka writes them.
+"""The records of committed offsets in __consumer_offsets, byte for byte as Kafka writes them.
 
-    key      int16 1 | group string | topic string | partition int32       (version 0 is read, too)
+    key      int16 1 | group string | topic string | partition int32       (version 0 can be read)
     value    v1   int16 1 | offset int64 | metadata string | commit timestamp int64 | expire timestamp int64
              v3   int16 3 | offset int64 | leader epoch int32 | metadata string | commit timestamp int64
-             v4   int16 4 | the fields of v3, flexible | tag 0: id of the topic
+             v4   int16 4 | the fields of v3 in flexible encoding | tag 0: topic id
 
-A record without a value says that the offset is no more. v1 is written where an offset has a time at which it expires,
-which a client may give in OffsetCommit v2-4 and brokers gave to all before KIP-211; v3 and, since 4.1, v4 otherwise.
+A record without a value is a tombstone. v1 is written for offsets with an explicit expiration time: clients can request
+one in OffsetCommit v2-4, and brokers before KIP-211 set one on every offset. All other offsets are written as v3, or as
+v4 since Kafka 4.1.
 
-Commits without metadata are written and read by hand, because almost all are; the messages in
-kafkalet.protocol.messages.offsets_topic do the rest.
+Almost no commit has metadata. Commits without it are encoded and decoded by hand for speed; all others use the messages
+in kafkalet.protocol.messages.offsets_topic.
 
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorRecordHelpers, GroupMetadataManager.offsetCommitValue.
 """
@@ -29,15 +30,17 @@ NO_EPOCH = -1
 NEVER = -1
 NOT_WRITTEN = -1
 REMEMBERED = 1000
-"""For so many pairs of a group and a topic `_Plain` is kept, if their names together have at most
-REMEMBERED_CHARACTERS: clients choose them, and a group id may have 32,767. Making it takes 1.4 us, twice as
-long as writing a record with it."""
+"""The number of (group, topic) pairs for which `_Plain` is cached.
+
+Building one takes 1.4 µs, twice as long as writing a record with it. Pairs whose names together are longer than
+REMEMBERED_CHARACTERS are not cached: clients choose the names, and a group id can have 32,767 characters.
+"""
 REMEMBERED_CHARACTERS = 512
 
 _INT16 = Struct(">h")
 _INT32 = Struct(">i")
 _V3_PLAIN = Struct(">hqihq")  # version, offset, leader epoch, length of the metadata (0), commit timestamp
-_V4_WITH_ID = Struct(">hqiBqBBB16s")  # the same, and one tag with the topic's id
+_V4_WITH_ID = Struct(">hqiBqBBB16s")  # the same fields, then one tag with the topic id
 _ID_TAG = b"\1\0\x10"  # one tag, number 0, 16 bytes
 
 _V3_SIZE, _V4_SIZE = 2 * _V3_PLAIN.size, 2 * _V4_WITH_ID.size  # zig-zag
@@ -45,22 +48,22 @@ ONE_BYTE_DELTAS = 64
 
 
 class CommittedOffset(NamedTuple):
-    """How far a group has read in one partition, as it was committed."""
+    """A committed offset of a group in one partition."""
 
     offset: int
     leader_epoch: int = NO_EPOCH
     metadata: str = ""
     commit_timestamp_ms: int = 0
     expire_timestamp_ms: int = NEVER
-    """When it expires, where that was said with the commit; -1: by the broker's configuration."""
+    """The expiration time requested by the client; -1 if the broker's configuration applies."""
     topic_id: bytes = ZERO_UUID
-    """Zero where it is not known."""
+    """All zeros if unknown."""
     record_offset: int = NOT_WRITTEN
-    """Where the batch with its record begins in the log: of two, the later one counts."""
+    """The base offset of the batch that contains the record; the offset with the higher one is valid."""
 
 
 class OffsetKey(NamedTuple):
-    """Whose offset it is."""
+    """The group and partition that a committed offset belongs to."""
 
     group_id: str
     topic: str
@@ -68,11 +71,11 @@ class OffsetKey(NamedTuple):
 
 
 Commit = tuple[str, int, CommittedOffset]
-"""Topic and partition, and what is committed there."""
+"""(topic, partition, committed offset)"""
 
 
 def key_head(group_id: str, topic: str) -> bytes:
-    """The key of a record up to the partition, which is the same for all partitions of a topic."""
+    """Return the part of a record key before the partition, which all partitions of a topic share."""
     group, name = group_id.encode(), topic.encode()
     return b"".join((b"\0\1", _INT16.pack(len(group)), group, _INT16.pack(len(name)), name))
 
@@ -82,7 +85,8 @@ def encode_key(head: bytes, partition: int) -> bytes:
 
 
 def encode_value(committed: CommittedOffset, version: int) -> bytes:
-    """The value of a record with its version, which is `version` (3 or 4) unless it has a time to expire."""
+    """Return the value of a record, including its version: `version` (3 or 4), or 1 if the offset has an expiration
+    time."""
     if committed.expire_timestamp_ms != NEVER:
         version = 1
     value = OffsetCommitValue(
@@ -97,9 +101,9 @@ def encode_value(committed: CommittedOffset, version: int) -> bytes:
 
 
 def encode_commits(group_id: str, commits: Sequence[Commit], version: int) -> bytes:
-    """The records of a batch of commits, as `encode_records` would make them of keys and values.
+    """Encode a batch of commits to the same bytes as `encode_records` would.
 
-    Almost all of them have no metadata; then all of a record but its numbers is the same for one topic (`_Plain`).
+    Commits without metadata, almost all of them, use the cached part of their records (`_Plain`).
     """
     pieces: list[bytes] = []
     topic, plain = None, None
@@ -130,8 +134,11 @@ def encode_commits(group_id: str, commits: Sequence[Commit], version: int) -> by
 
 
 class _Plain(NamedTuple):
-    """What the records of commits to one topic have in common: size and attributes, and the key before the partition.
-    Between the two comes the offset's delta, which is one byte."""
+    """The parts of a commit record that are the same for one group and topic.
+
+    These are the record's size and attributes, and its key up to the partition. The offset delta, always a single byte
+    here, lies between the two.
+    """
 
     start: bytes
     key: bytes
@@ -150,7 +157,7 @@ def _plain(group_id: str, topic: str, version: int) -> _Plain:
 def _encode_commit(
     group_id: str, topic: str, partition: int, committed: CommittedOffset, version: int, delta: int
 ) -> bytes:
-    """Any record of a commit."""
+    """Encode a commit record, with or without metadata."""
     key = encode_key(key_head(group_id, topic), partition)
     value = encode_value(committed, version)
     body = b"".join((b"\0\0", encode(delta), encode(len(key)), key, encode(len(value)), value, b"\0"))
@@ -158,18 +165,18 @@ def _encode_commit(
 
 
 def decode_key(key: bytes, start: int = 0) -> OffsetKey:
-    """The key after its version. Raises DecodeError."""
+    """Decode a key from behind its version. Raises DecodeError."""
     found = OffsetCommitKey.decode(key, 1, start)
     return OffsetKey(found.group, found.topic, found.partition)
 
 
 def decode_value(value: bytes, record_offset: int) -> CommittedOffset:
-    """The value with its version, of a record that was written at `record_offset`. Raises DecodeError."""
+    """Decode a value, including its version, from a record written at `record_offset`. Raises DecodeError."""
     usual = _decode_usual(value, record_offset)
     if usual is not None:
         return usual
     if len(value) < _INT16.size:
-        raise DecodeError(f"the value of an offset has {len(value)} bytes")
+        raise DecodeError(f"an offset commit value must have at least 2 bytes, not {len(value)}")
     (version,) = _INT16.unpack_from(value)
     found = OffsetCommitValue.decode(value, version, _INT16.size)
     return CommittedOffset(
@@ -184,7 +191,8 @@ def decode_value(value: bytes, record_offset: int) -> CommittedOffset:
 
 
 def _decode_usual(value: bytes, record_offset: int) -> CommittedOffset | None:
-    """One without metadata, as they all are but those of Kafka Streams; None for any other."""
+    """Decode a value without metadata; return None for all others. Hardly any client but Kafka Streams writes
+    metadata."""
     size = len(value)
     if size == _V3_PLAIN.size and value.startswith(b"\0\3"):
         _, offset, leader_epoch, length, commit_timestamp_ms = _V3_PLAIN.unpack(value)

@@ -1,7 +1,7 @@
-"""What OffsetCommit and TxnOffsetCommit have in common: whom they ask, what they write, how they are answered.
+"""The parts of OffsetCommit and TxnOffsetCommit that both share: validation, records and response.
 
-Topics and partitions that do not exist are answered without asking the coordinator; where nothing else is left, it is
-never asked. What it says of the others comes behind them.
+Unknown topics and partitions are answered without asking the coordinator, which is not involved at all if no partition
+remains. Its results follow them in the response.
 
 Source: kafka.server.KafkaApis.handleOffsetCommitRequest, OffsetCommitResponse.Builder.
 """
@@ -30,10 +30,10 @@ TopicT = TypeVar("TopicT", OffsetCommitResponse.Topic, TxnOffsetCommitResponse.T
 RequestPartition: TypeAlias = OffsetCommitRequest.Topic.Partition | TxnOffsetCommitRequest.Topic.Partition
 
 Verdict = Code | Callable[[RequestPartition], Code]
-"""What partitions of a request are answered: all the same, or each after a look at it."""
+"""The error code of partitions in a response: one for all of them, or a function that returns it for each."""
 
 Dated = OffsetCommitRequest.Topic.Partition
-"""A partition that may come with a commit timestamp of its own; there is none in transactions."""
+"""The partition type of OffsetCommit, which has a commit timestamp in v1; that of TxnOffsetCommit never does."""
 DEFAULT_TIMESTAMP = -1
 TOO_LARGE = (Code.MESSAGE_TOO_LARGE, Code.RECORD_LIST_TOO_LARGE, Code.INVALID_FETCH_SIZE)
 MINUTE_MS = 60_000
@@ -47,7 +47,7 @@ class Asked(NamedTuple):
 
 
 class CommitAnswer(Generic[TopicT]):
-    """The topics of a response, as they are filled. `topic_type` is the response's own type of a topic."""
+    """Builds the topics of a response. `topic_type` is the response's class for a topic."""
 
     def __init__(self, topic_type: type[TopicT]) -> None:
         self.topics: list[TopicT] = []
@@ -55,18 +55,18 @@ class CommitAnswer(Generic[TopicT]):
         self._by_name: dict[tuple[str, bytes], TopicT] = {}
 
     def add(self, name: str, topic_id: bytes, partitions: Sequence[RequestPartition], code: Verdict) -> None:
-        """Answer these partitions of a request."""
+        """Add partitions of the request with their error code to the response."""
         topic = self._by_name.get((name, topic_id))
         if topic is None:
             topic = self._by_name[name, topic_id] = self._add_topic(name, topic_id)
         self._fill(topic, partitions, code)
 
     def add_all(self, asked: Sequence[Asked], code: Verdict) -> None:
-        """Answer what the coordinator was asked, the last that is added."""
+        """Add the partitions that the coordinator has handled to the response. Must be called last."""
         if self.topics:
             for topic, partitions in asked:
                 self.add(topic.name, topic.topic_id, partitions, code)
-        else:  # a topic that was named twice is answered twice
+        else:  # a topic that the request contains twice appears twice in the response
             for topic, partitions in asked:
                 self._fill(self._add_topic(topic.name, topic.topic_id), partitions, code)
 
@@ -92,7 +92,7 @@ def sort_out(
     *,
     by_id: bool,
 ) -> list[Asked]:
-    """The topics and partitions of a request that exist; `answer` gets the others."""
+    """Return the topics and partitions of a request that exist, and add errors for all others to `answer`."""
     metadata = context.node.metadata
     found: list[Asked] = []
     for topic in request.topics:
@@ -113,7 +113,7 @@ def sort_out(
 
 
 def check_each(asked: Sequence[Asked], check: PartitionCheck | None) -> None:
-    """Ask about every partition, where that makes a difference; one that is refused refuses all."""
+    """Call `check` for every partition. If it raises for one of them, nothing is committed."""
     if check is not None:
         for topic, partitions in asked:
             for partition in partitions:
@@ -132,7 +132,7 @@ def commit(
     producer_id: int = NO_PRODUCER,
     producer_epoch: int = NO_PRODUCER,
 ) -> R | Delayed[R]:
-    """Write what is asked, and `respond` with the topics of the answer once it is replicated."""
+    """Append the offsets to the log and call `respond` with the topics of the response once they are replicated."""
     config, release = shard.node.config, shard.node.release
     limit = config.offset_metadata_max_bytes
 
@@ -198,14 +198,14 @@ def _commits_of(
 
 
 def is_too_long(metadata: str | None, metadata_max_bytes: int) -> bool:
-    """Java counts a string in units of UTF-16, whatever the property says of bytes."""
+    """Whether metadata exceeds the limit. Java counts UTF-16 code units, although the property's name says bytes."""
     if not metadata or 2 * len(metadata) <= metadata_max_bytes:
         return False
     return len(metadata.encode("utf-16-le", "surrogatepass")) // 2 > metadata_max_bytes
 
 
 def commit_code(code: Code, release: Release) -> Code:
-    """What those who commit are told of an error of the log."""
+    """Map an error of the log to the error code of a commit response."""
     if code is Code.NONE:
         return code
     if release.tells_sizes_of_commits:
@@ -217,7 +217,7 @@ def commit_code(code: Code, release: Release) -> Code:
 
 
 def _each_once(asked: Sequence[Asked]) -> list[Asked]:
-    """Each partition once, as it was named last."""
+    """Remove duplicate partitions, keeping the last occurrence of each."""
     if len(asked) == 1 and len(asked[0].partitions) == 1:
         return list(asked)
     topics: dict[str, tuple[TopicState, dict[int, RequestPartition]]] = {}

@@ -1,7 +1,7 @@
 """The groups and offsets of one partition of __consumer_offsets, on the broker that leads it.
 
-Whatever changes goes to the log first: `append` what was decided, then change what is remembered. A record that cannot
-be written changes nothing, and the client gets the code that Kafka makes of the reason (`client_code`).
+Every change is written to the log before the state in memory changes: `append` the records, then update the group. If
+the append fails, nothing changes, and the client gets the error code that Kafka maps the failure to (`client_code`).
 
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorShard, GroupMetadataManager.
 """
@@ -24,9 +24,9 @@ T = TypeVar("T")
 
 
 class Shard:
-    """One partition's groups. `node` is the broker: its config, clock, release and metadata.
+    """The groups and offsets of one partition. `node` is the broker, with its config, clock, release and metadata.
 
-    `arrivals` and `regexes` are what the coordinator remembers for all of its shards.
+    All shards of a coordinator share `arrivals` and `regexes`.
     """
 
     def __init__(self, node: Node, log: StateLog, arrivals: Arrivals, regexes: CheckedRegexes) -> None:
@@ -41,7 +41,8 @@ class Shard:
         self.offsets = Offsets(log, node.release.offset_value_version)
 
     def append(self, records: Sequence[StateRecord]) -> int:
-        """Write records, all or none; the offset of the last. Raises KafkaError with a code for the client."""
+        """Append records, all or none, and return the offset of the last one. Raises KafkaError with a code for the
+        client."""
         if not records:
             return self.log.partition.log.log_end_offset - 1
         try:
@@ -50,12 +51,12 @@ class Shard:
             raise KafkaError(client_code(error.code), error.message) from error
 
     def when_replicated(self, offset: int, timeout_ms: float, answer: Callable[[Code], T]) -> T | Delayed[T]:
-        """`answer` with NONE once all in-sync replicas have what was appended up to `offset`, else with the client's
-        code for what went wrong; at once where nobody has to be waited for."""
+        """Call `answer` with NONE once all in-sync replicas have the records up to `offset`, or with the error code for
+        the client if that fails. Returns the result directly if nothing has to be waited for."""
         return self.log.when_replicated(offset, timeout_ms, lambda code: answer(client_code(code)))
 
     def close(self) -> None:
-        """Another broker takes over, or this one stops."""
+        """Close all groups, because another broker takes over or this one stops."""
         for group in self.groups.values():
             group.close()
         self.groups.clear()

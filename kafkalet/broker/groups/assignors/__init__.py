@@ -1,10 +1,10 @@
-"""How a group's partitions are dealt to its members: the assignors of the broker, by their names in heartbeats.
+"""The server-side assignors, which distribute a group's partitions to its members.
 
-uniform     every member gets as many as any other, give or take one, and keeps what it has
-range       per topic, contiguous partitions, the same ones of topics with as many
+    uniform     gives all members the same number of partitions, within one, and moves as few as possible
+    range       gives each member contiguous partitions of every topic, the same ones for topics of equal size
 
-Both are plain functions of a `Spec`, and deal exactly as Kafka's do, down to who gets which partition: that depends on
-the order in which Java's hash tables go through members, topics and partitions (java_order.py).
+Both are pure functions of a `Spec`. They return exactly the assignment that Kafka's assignors compute, which depends on
+the iteration order of Java's hash tables (java_order.py).
 
 Source: org.apache.kafka.coordinator.group.assignor.
 """
@@ -16,4 +16,4 @@ from .spec import Assignment, Spec
 from .uniform import assign as assign_uniform
 
 ASSIGNORS: dict[str, Callable[[Spec], dict[str, Assignment]]] = {"uniform": assign_uniform, "range": assign_range}
-"""By name; the first one is for groups whose members name none."""
+"""The assignors by name. The first one is the default for groups whose members do not choose one."""

@@ -1,8 +1,8 @@
-"""The assignor "range": of each topic, every member that wants it gets contiguous partitions.
+"""The assignor "range", which gives each subscriber of a topic contiguous partitions.
 
-Members are taken by their ids, static ones first and by their instance ids; the first ones get one partition more
-where it does not come out even. So partition n of topics with as many partitions goes to the same member, and what
-members had before does not count.
+Members are sorted by id: first the static members by instance id, then the others by member id. If the partitions of a
+topic cannot be divided evenly, the first members get one more. Partition n of topics of equal size therefore goes to
+the same member. Previous assignments are not taken into account.
 
 Source: org.apache.kafka.coordinator.group.assignor.RangeAssignor.
 """
@@ -14,7 +14,7 @@ from .spec import Assignment, Spec
 
 
 class _Range:
-    """The partitions of a topic that are still to be dealt."""
+    """The partitions of a topic that have not been assigned yet."""
 
     __slots__ = ("extra", "next", "partitions", "quota")
 
@@ -24,7 +24,7 @@ class _Range:
         self.next = 0
 
     def deal(self) -> list[int]:
-        """The partitions of the next member."""
+        """Return the partitions of the next member."""
         count = self.quota
         if self.extra > 0:
             count += 1
@@ -36,7 +36,7 @@ class _Range:
 def assign(spec: Spec) -> dict[str, Assignment]:
     member_ids = sorted(spec.members, key=lambda member_id: _rank(member_id, spec))
     wanted = {member_id: spec.members[member_id].topic_ids for member_id in member_ids}
-    if spec.is_homogeneous and member_ids:  # then Kafka asks only the first one
+    if spec.is_homogeneous and member_ids:  # Kafka looks only at the first member, too
         wanted = dict.fromkeys(member_ids, wanted[member_ids[0]])
     subscribers = Counter(topic_id for topic_ids in wanted.values() for topic_id in topic_ids)
     ranges = {topic_id: _Range(spec.partition_counts[topic_id], count) for topic_id, count in subscribers.items()}

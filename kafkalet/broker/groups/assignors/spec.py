@@ -1,4 +1,4 @@
-"""What an assignor is told: members with their topics and what they have, topics with their partitions.
+"""The input of an assignor: members with their subscriptions and targets, and the partition counts of topics.
 
 Source: org.apache.kafka.coordinator.group.modern.GroupSpecImpl, SubscribedTopicDescriberImpl.
 """
@@ -7,24 +7,25 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 Assignment: TypeAlias = dict[bytes, list[int]]
-"""Partitions by topic id, each in the order in which Kafka would write them into its log."""
+"""Partitions by topic id, in the order in which Kafka writes them to its log."""
 
 
 class MemberSpec(NamedTuple):
-    """A member as an assignor sees it: the topics it wants that exist, and the target it had so far."""
+    """A member as seen by an assignor: its subscribed topics, as far as they exist, and its current target
+    assignment."""
 
     instance_id: str | None
     topic_ids: Sequence[bytes]
-    subscriptions: int  # how many names that were, also of topics that do not exist
+    subscriptions: int  # the number of subscribed names, including topics that do not exist
     target: Assignment
 
 
 class Spec(NamedTuple):
-    """A group as an assignor sees it. `members` are in the order in which Java's HashMap has them."""
+    """A group as seen by an assignor. `members` are in the iteration order of Java's HashMap."""
 
     members: Mapping[str, MemberSpec]
     partition_counts: Mapping[bytes, int]
     assigned: Mapping[bytes, Mapping[int, str]]
-    """The partitions that are in somebody's target, with him, as long as nobody has computed a new one."""
+    """The member that has each partition in its current target assignment, by topic id and partition."""
     is_homogeneous: bool
-    """All members want the same topics."""
+    """Whether all members subscribe to the same topics."""

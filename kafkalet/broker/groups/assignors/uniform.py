@@ -1,18 +1,18 @@
-"""The assignor "uniform": every member gets as many partitions as any other, and keeps what it has.
+"""The assignor "uniform", which gives all members the same number of partitions and moves as few as possible.
 
-All members want the same topics: the numbers differ by one at most.
+If all members subscribe to the same topics, their numbers of partitions differ by one at most:
 
     quota       partitions / members; the first members with room get one more until the remainder is used up
-    revoke      each member keeps of what it had as much as its quota allows, in the order of Java's sets
-    deal        what no member had, then what was taken away, fills up the members that are short, in their order
+    revoke      each member keeps as many of its partitions as its quota allows, in the order of Java's sets
+    deal        unassigned partitions, then revoked ones, go to the members below their quota, in member order
 
-Members want different topics: the numbers are as close as the subscriptions allow.
+If the subscriptions differ, the numbers are as close as the subscriptions allow:
 
-    keep        every member keeps what it had of the topics that it still wants
-    deal        topic by topic (those with most partitions per subscriber first), each partition that no member has goes
-                to the subscriber with the fewest
-    balance     topic by topic, partitions go from the subscriber with the most to the one with the fewest, until a
-                whole round changes nothing, or 16 rounds are over
+    keep        each member keeps its partitions of the topics that it still subscribes to
+    deal        topic by topic (most partitions per subscriber first), each unassigned partition goes to the subscriber
+                with the fewest partitions
+    balance     topic by topic, partitions move from the subscriber with the most to the one with the fewest, until a
+                whole round changes nothing, or for 16 rounds
 
 Source: org.apache.kafka.coordinator.group.assignor.UniformAssignor, UniformHomogeneousAssignmentBuilder,
 UniformHeterogeneousAssignmentBuilder, AssignorHelpers.
@@ -25,10 +25,10 @@ from .spec import Assignment, Spec
 
 
 class Target:
-    """The target of one member while it is made: partitions by topic. `had` is the target before.
+    """The new target assignment of a member while it is computed. `had` is the previous one.
 
-    As long as nothing changes it is the old one. The first change copies it, as Kafka's assignors do: the sizes of the
-    Java maps and sets in the copy decide the order of what ends up in them (AssignorHelpers.deepCopyAssignment).
+    The previous assignment is used until the first change copies it, as in Kafka's assignors. The capacities of the
+    Java maps and sets in the copy determine the order of everything added later (AssignorHelpers.deepCopyAssignment).
     """
 
     __slots__ = ("_slots", "_slots_of", "had", "is_copy", "partitions")
@@ -41,7 +41,7 @@ class Target:
         self._slots_of: dict[bytes, int] = {}
 
     def copy(self) -> None:
-        """Begin to differ from the old target."""
+        """Copy the previous assignment before the first change."""
         if self.is_copy:
             return
         self.is_copy = True
@@ -52,7 +52,7 @@ class Target:
             self.partitions[topic_id] = dict.fromkeys(order_of_numbers(self.had[topic_id], slots))
 
     def drop(self, topic_id: bytes) -> None:
-        """Take a whole topic away."""
+        """Remove all partitions of a topic."""
         self.copy()
         self.partitions.pop(topic_id, None)
 
@@ -64,20 +64,20 @@ class Target:
             del self.partitions[topic_id]
 
     def add(self, topic_id: bytes, partition: int, capacity: int = 16) -> None:
-        """Add a partition; the first one of a topic makes a set of that capacity."""
+        """Add a partition. The set of a new topic is created with the given capacity."""
         self.copy()
-        if len(self.partitions) > self._slots * 3 // 4:  # Map.computeIfAbsent grows before it looks, not afterwards
+        if len(self.partitions) > self._slots * 3 // 4:  # Map.computeIfAbsent resizes before the lookup, not afterwards
             self._slots *= 2
         partitions = self.partitions.get(topic_id)
         if partitions is None:
             partitions = {}
-            self.partitions = {topic_id: partitions, **self.partitions}  # ... and puts before others of its slot
+            self.partitions = {topic_id: partitions, **self.partitions}  # ... and inserts at the front of the slot
             self._slots_of[topic_id] = with_capacity(capacity)
         partitions[partition] = None
         self._slots_of[topic_id] = grown(len(partitions), self._slots_of[topic_id])
 
     def finished(self) -> Assignment:
-        """As its record has it."""
+        """Return the assignment in the order in which its record is written."""
         if not self.is_copy:
             return self.had
         return {
@@ -109,7 +109,10 @@ def assign_homogeneous(spec: Spec) -> dict[str, Assignment]:
 def _revoke(
     spec: Spec, topic_ids: frozenset[bytes], total: int, unassigned: list[Partition]
 ) -> tuple[dict[str, Target], list[tuple[str, int]]]:
-    """What everybody keeps, and who is short of how many; what is taken away joins `unassigned`."""
+    """Return the assignments that the members keep, and how many partitions each member is short of.
+
+    Revoked partitions are appended to `unassigned`.
+    """
     members = len(spec.members)
     minimum, extras = divmod(total, members)
     targets: dict[str, Target] = {}
@@ -125,7 +128,7 @@ def _revoke(
             else:
                 target.drop(topic_id)
         if quota > 0 and has_extra and members - index > extras:
-            quota, has_extra = quota - 1, False  # there are enough others to take the odd one
+            quota, has_extra = quota - 1, False  # enough members remain to take the extra partitions
         if quota > 0:
             short.append((member_id, quota))
         if has_extra:
@@ -134,7 +137,7 @@ def _revoke(
 
 
 def _keep(target: Target, topic_id: bytes, quota: int, unassigned: list[Partition]) -> int:
-    """Keep as many partitions of a topic as the quota allows; what is left of it."""
+    """Keep as many partitions of a topic as the quota allows, and return the remaining quota."""
     partitions = target.had[topic_id]
     if len(partitions) <= quota:
         return quota - len(partitions)
@@ -154,11 +157,11 @@ def _deal(targets: dict[str, Target], short: list[tuple[str, int]], unassigned: 
 
 
 class Balancer:
-    """Who of some members has the fewest partitions, and who the most, while partitions are given and taken.
+    """Finds the least and the most loaded subscribers of a topic while partitions are moved between them.
 
-    The members of a topic lie sorted by their load. Both ends are worked on as ranges of members with equal load:
-    taking the next least loaded one goes round its range, which grows upwards when all of it has got one more; the most
-    loaded ones likewise, downwards. `loads`: how many partitions each member has, by its index; the caller changes it.
+    The subscribers are sorted by load. At each end, a range of members with equal load is processed in turn: when each
+    member at the lower end has got one more partition, the range grows upwards; the upper end works the same way
+    downwards. `loads` has the number of partitions of each member, by index; the caller updates it.
 
     Source: UniformHeterogeneousAssignmentBuilder.MemberAssignmentBalancer.
     """
@@ -173,7 +176,7 @@ class Balancer:
         self._next_most = -1
 
     def begin(self, members: Sequence[int]) -> int:
-        """Look at these members from now on; how far their loads are apart."""
+        """Start with the given subscribers, and return the difference between their highest and lowest load."""
         loads = self._loads
         self._members = sorted(members, key=lambda index: (loads[index], index))
         least, most = loads[self._members[0]], loads[self._members[-1]]
@@ -186,7 +189,7 @@ class Balancer:
         return self._most_load - self._least_load <= 1
 
     def next_least_loaded(self) -> int:
-        """The next member with the fewest partitions; it is about to get one."""
+        """Return the next member with the fewest partitions. The caller gives it one more."""
         members, loads = self._members, self._loads
         if self._next_least >= self._least_end:
             self._least_load += 1
@@ -197,11 +200,11 @@ class Balancer:
         return members[self._next_least - 1]
 
     def next_most_loaded(self) -> int | None:
-        """The next member with the most partitions, which may be about to lose one; None where none is left."""
+        """Return the next member with the most partitions, or None if none is left. The caller may take one away."""
         members, loads = self._members, self._loads
         if self._next_most < self._most_start:
             if self._most_end <= self._most_start and self._most_start > 0:
-                self._most_load = loads[members[self._most_start - 1]]  # all so far were excluded
+                self._most_load = loads[members[self._most_start - 1]]  # all members so far were excluded
             else:
                 self._most_load -= 1
             while self._most_start > 0 and loads[members[self._most_start - 1]] == self._most_load:
@@ -213,18 +216,18 @@ class Balancer:
         return members[self._next_most + 1]
 
     def exclude_most_loaded(self) -> None:
-        """The member that was given last has none to lose: leave it out."""
+        """Exclude the member returned last, because it has no partition of the topic."""
         members, at, last = self._members, self._next_most + 1, self._most_end - 1
         members[at], members[last] = members[last], members[at]
         self._most_end = last
 
 
 _ROUNDS = 16
-_NOBODY = -1
+_UNASSIGNED = -1
 
 
 class Heterogeneous:
-    """One assignment. Members go by their index in the order of the spec."""
+    """The computation of one assignment. Members are identified by their index in the spec."""
 
     def __init__(self, spec: Spec) -> None:
         self._spec = spec
@@ -235,7 +238,7 @@ class Heterogeneous:
         for index, member in enumerate(spec.members.values()):
             for topic_id in member.topic_ids:
                 self._subscribers.setdefault(topic_id, []).append(index)
-        self._owners = {topic_id: [_NOBODY] * spec.partition_counts[topic_id] for topic_id in self._subscribers}
+        self._owners = {topic_id: [_UNASSIGNED] * spec.partition_counts[topic_id] for topic_id in self._subscribers}
 
     def assign(self) -> dict[str, Assignment]:
         if not self._subscribers:
@@ -259,7 +262,7 @@ class Heterogeneous:
     def _deal(self) -> None:
         balancer = Balancer(self._loads)
         unassigned = {
-            topic_id: [partition for partition, owner in enumerate(owners) if owner == _NOBODY]
+            topic_id: [partition for partition, owner in enumerate(owners) if owner == _UNASSIGNED]
             for topic_id, owners in self._owners.items()
         }
         for topic_id in self._by_need([topic_id for topic_id, partitions in unassigned.items() if partitions]):
@@ -280,7 +283,8 @@ class Heterogeneous:
                     last_changed = index
 
     def _balance_topic(self, topic_id: bytes, balancer: Balancer) -> int:
-        """Move partitions of a topic from the most loaded of its subscribers to the least; how many."""
+        """Move partitions of a topic from its most loaded to its least loaded subscribers. Returns how many were
+        moved."""
         if balancer.begin(self._subscribers[topic_id]) <= 1:
             return 0
         held: dict[int, list[int]] = {}
@@ -302,7 +306,7 @@ class Heterogeneous:
 
     def _give(self, topic_id: bytes, partition: int, index: int) -> None:
         owner = self._owners[topic_id][partition]
-        if owner != _NOBODY:
+        if owner != _UNASSIGNED:
             self._targets[owner].remove(topic_id, partition)
             self._loads[owner] -= 1
         subscribers = len(self._subscribers[topic_id])
@@ -312,7 +316,7 @@ class Heterogeneous:
         self._loads[index] += 1
 
     def _by_need(self, topic_ids: list[bytes]) -> list[bytes]:
-        """Topics with the most partitions per subscriber first, then those with few subscribers, then by id."""
+        """Sort topics: most partitions per subscriber first, then fewest subscribers, then by id."""
 
         def need(topic_id: bytes) -> tuple[float, int, int, int]:
             subscribers = len(self._subscribers[topic_id])

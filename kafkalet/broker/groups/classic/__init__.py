@@ -1,12 +1,12 @@
-"""Groups of the classic protocol (JoinGroup, SyncGroup), whose members assign partitions among themselves.
+"""Groups of the classic protocol (JoinGroup, SyncGroup), whose leader assigns the partitions.
 
-    join                one JoinGroup: who may come in, and who waits
-    group               the state machine: from one generation to the next
-    delayed_join        how long the first generation of an empty group waits for more members
-    arrivals            which clients have asked for the coordinator, so that they may join soon
+    join                handles JoinGroup: validation, new members, rejoining, static members
+    group               the state machine that leads a group from one generation to the next
+    delayed_join        the delay before the first generation of an empty group
+    arrivals            the clients that looked up the coordinator recently and may join soon
     members             the members of a group
-    records             the group in __consumer_offsets
-    consumer_protocol   what consumers write into the messages of the classic protocol
+    records             the records of a group in __consumer_offsets
+    consumer_protocol   the subscriptions and assignments inside the messages of consumers
 
-To see why a JoinGroup waits read join, group and delayed_join.
+To find out why a JoinGroup request is waiting, read join, group and delayed_join.
 """

@@ -1,7 +1,7 @@
-"""What members of the classic protocol say inside of their messages, read and written for a consumer group.
+"""The consumer protocol embedded in the messages of the classic protocol, as read and written for a consumer group.
 
-    metadata of a JoinGroup     int16 version | ConsumerProtocolSubscription
-    assignment of a SyncGroup   int16 version | ConsumerProtocolAssignment
+    metadata in JoinGroup       int16 version | ConsumerProtocolSubscription
+    assignment in SyncGroup     int16 version | ConsumerProtocolAssignment
 
 Source: org.apache.kafka.clients.consumer.internals.ConsumerProtocol.
 """
@@ -25,7 +25,7 @@ _VERSION = Struct(">h")
 
 
 class Malformed(ValueError):
-    """Bytes that are not what the protocol "consumer" has there."""
+    """Bytes that cannot be decoded as a subscription or assignment of the protocol "consumer"."""
 
 
 def read_subscription(metadata: bytes) -> ConsumerProtocolSubscription:
@@ -45,7 +45,7 @@ def read_assignment(data: bytes) -> ConsumerProtocolAssignment:
 
 
 def write_assignment(partitions: Assignment, metadata: MetadataImage, version: int) -> bytes:
-    """An assignment by topic names, of the topics that still exist."""
+    """Encode an assignment with topic names, leaving out topics that have been deleted."""
     assignment = ConsumerProtocolAssignment(
         assigned_partitions=[
             TopicPartition(topic=topic.name, partitions=list(of))
@@ -57,7 +57,7 @@ def write_assignment(partitions: Assignment, metadata: MetadataImage, version: i
 
 
 def version_of(metadata: bytes) -> int:
-    """The version in which a member speaks, or the newest known where that is later."""
+    """Return the version of the embedded protocol that a member uses, or the newest known one if it is later."""
     try:
         return _version(metadata)
     except Malformed as problem:
@@ -65,7 +65,7 @@ def version_of(metadata: bytes) -> int:
 
 
 def by_ids(topics: list[TopicPartition], metadata: MetadataImage) -> Assignment:
-    """Partitions by topic id, of the topics that exist."""
+    """Return partitions by topic id, leaving out topics that do not exist."""
     return {
         topic.topic_id: list(of.partitions) for of in topics if (topic := metadata.topics.get(of.topic)) is not None
     }

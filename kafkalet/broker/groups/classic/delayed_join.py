@@ -1,15 +1,16 @@
-"""The wait before an empty classic group begins its first generation (Kafka's InitialDelayedJoin).
+"""The delay before an empty classic group starts its first generation (Kafka's InitialDelayedJoin).
 
-A group that began with its first member alone would make all others wait until that member's next heartbeat, three
-seconds with most clients.
+If the first member started a generation alone, all others would have to wait until its next heartbeat, which most
+clients send every three seconds.
 
-With `group.initial.rebalance.delay.ms` the wait lasts that long, and again as long while new members come, up to the
-longest rebalance timeout. Where the property is not given, the group waits only while other consumers can be seen
-coming: a client asks for the group's coordinator before it joins. A consumer alone does not wait.
+If `group.initial.rebalance.delay.ms` is set, the delay has that length and is extended by the same length whenever new
+members join, up to the largest rebalance timeout. If it is not set, the group waits only while more consumers appear to
+be on their way, because clients look up the coordinator before they join. A single consumer does not wait.
 
-Not every client that asks will join, so the wait is short: until `QUIET_MS` after the last sign of a client, at most
-`LONGEST_MS`. Some clients ask twice, on a connection that they close and on a second one: a group waits if more
-connections have asked and are still open than members have joined, or if more than twice as many have asked.
+Not every client that looks up the coordinator joins the group, so the delay is short: it ends `QUIET_MS` after the last
+lookup or join, and after `LONGEST_MS` at the latest. Some clients look up the coordinator twice, first on a connection
+that they then close. The group therefore waits if the number of open connections with a lookup exceeds the number of
+members, or if there were more than twice as many lookups as members.
 """
 
 from collections.abc import Callable
@@ -25,7 +26,8 @@ LONGEST_MS = 300
 
 
 class InitialDelayedJoin:
-    """The wait of one group. `later` calls back after some milliseconds, `complete` ends the wait."""
+    """The initial delay of one group. `later` calls a function after a number of milliseconds; `complete` ends the
+    delay."""
 
     def __init__(
         self,
@@ -44,12 +46,12 @@ class InitialDelayedJoin:
         self._new_member_ms = 0
 
     def new_member_added(self, *, prolongs: bool) -> None:
-        """A new member has joined meanwhile; whether that prolongs the wait depends on the release."""
+        """Record that a new member has joined during the delay. `prolongs` depends on the Kafka release."""
         self._new_member_added = prolongs
         self._new_member_ms = self._shard.clock.now_ms()
 
     def wait(self) -> None:
-        """Begin to wait, or complete at once."""
+        """Start the delay, or complete the join immediately if no delay is needed."""
         self._new_member_added = False
         config = self._shard.node.config
         if PROPERTY not in config.given():

@@ -1,18 +1,19 @@
-"""A classic group: the state machine that takes its members from one generation to the next.
+"""A classic group: the state machine that leads its members from one generation to the next.
 
     Empty ──> PreparingRebalance ──> CompletingRebalance ──> Stable
                 members join           the leader assigns      all have their assignment
       ^              │    ^                    │                  │
       └── no member ─┘    └── a member joins, leaves or changes ──┘
 
-A JoinGroup waits until all members have joined (Kafka's DelayedJoin), or until the rebalance timeout drops those that
-have not; the first generation of an empty group may wait a little for more members (delayed_join.py). Then all members
-learn the new generation, and the leader also who is in it. The leader's SyncGroup brings the assignments, which are
-written to the log before any member gets its own. A member whose session times out is removed.
+JoinGroup requests wait until all members have joined (Kafka's DelayedJoin) or until the rebalance timeout removes the
+members that have not. The first generation of an empty group can be delayed so that more members join
+(delayed_join.py). Then every member receives the new generation, and the leader also the list of members. The leader
+sends the assignments in its SyncGroup; they are written to the log before any member receives its own. A member is
+removed when its session times out.
 
-Responses are not sent in the middle of a change: they are queued, and sent when the change is done (`flush`).
+Responses are queued while the group changes and are sent when the change is complete (`flush`).
 
-A group that only commits offsets is a classic group, too: without members and without a protocol type.
+A group that is only used to commit offsets is a classic group, too, with no members and no protocol type.
 
 Source: org.apache.kafka.coordinator.group.classic.ClassicGroup,
 org.apache.kafka.coordinator.group.GroupMetadataManager, kafka.coordinator.group.GroupCoordinator.
@@ -49,11 +50,12 @@ T = TypeVar("T")
 
 CONSUMER_PROTOCOL = "consumer"
 NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60 * 1000
-"""A new member waits this long for its first response: it sends no heartbeats yet, so its client may have gone."""
+"""The session timeout of a new member until it gets its first response. Before that it sends no heartbeats, so this is
+the only way to notice that its client is gone."""
 
 
 class State(StrEnum):
-    """The states of a classic group, by their names in ListGroups."""
+    """The states of a classic group, as named in ListGroups."""
 
     EMPTY = "Empty"
     PREPARING_REBALANCE = "PreparingRebalance"
@@ -69,11 +71,11 @@ NEXT: Mapping[State, frozenset[State]] = {
     State.STABLE: frozenset({State.PREPARING_REBALANCE, State.DEAD}),
     State.DEAD: frozenset({State.DEAD}),
 }
-"""The states that a state may be followed by (ClassicGroupState.validPreviousStates)."""
+"""The states that may follow each state (ClassicGroupState.validPreviousStates)."""
 
 
 class _Response(NamedTuple):
-    """A response that is sent when the change of the group is done."""
+    """A response that is sent once the change of the group is complete."""
 
     send: Callable[[], None]
     to: object
@@ -92,7 +94,7 @@ class ClassicGroup:
         self.protocol_name: str | None = None
         self._state = state
         self.state_since_ms: int | None = shard.clock.now_ms()
-        self._is_initial = False  # the rebalance that is being prepared began with an empty group
+        self._is_initial = False  # whether the current rebalance began with an empty group
         self._initial_join = InitialDelayedJoin(
             shard, group_id, self.members, self._complete_join_later, self._complete_join
         )
@@ -114,14 +116,15 @@ class ClassicGroup:
         return self.state is State.EMPTY
 
     def _transition_to(self, state: State) -> None:
-        """Enter a state that may follow the present one; any other is a bug."""
+        """Enter a state. Raises AssertionError if the current state does not allow it."""
         if state not in NEXT[self._state]:
-            raise AssertionError(f"group {self.group_id} cannot go from {self._state} to {state}")
+            raise AssertionError(f"group {self.group_id} cannot change from {self._state} to {state}")
         self._state = state
         self.state_since_ms = self.shard.clock.now_ms()
 
     def validate_member(self, member_id: str, instance_id: str | None, *, joins: bool = False) -> None:
-        """Raise UNKNOWN_MEMBER_ID for who is none, and FENCED_INSTANCE_ID where another has taken his place."""
+        """Raise UNKNOWN_MEMBER_ID if `member_id` is not a member, and FENCED_INSTANCE_ID if another member now owns the
+        instance id."""
         known_as = self.members.static_id(instance_id)
         if known_as is not None and known_as != member_id:
             raise KafkaError(Code.FENCED_INSTANCE_ID)
@@ -130,16 +133,16 @@ class ClassicGroup:
         if member_id not in self.members or (is_unheard_of and counts):
             raise KafkaError(Code.UNKNOWN_MEMBER_ID)
 
-    # answers
+    # responses
 
     def answer_join(self, member: ClassicMember, response: JoinGroupResponse) -> None:
-        """Answer a member if it waits for the next generation."""
+        """Complete the JoinGroup request of a member, if it has one waiting."""
         if member.awaiting_join is not None:
             self._queue(member.awaiting_join, response)
             member.awaiting_join = None
 
     def answer_sync(self, member: ClassicMember, response: SyncGroupResponse) -> bool:
-        """Answer a member if it waits for its assignment; say whether it did."""
+        """Complete the SyncGroup request of a member, if it has one waiting. Returns whether it had."""
         if member.awaiting_sync is None:
             return False
         self._queue(member.awaiting_sync, response)
@@ -150,7 +153,8 @@ class ClassicGroup:
         self._responses.append(_Response(partial(waiting.complete, response), waiting))
 
     def flush(self) -> None:
-        """Send the queued responses. A client that sends its next request at once finds the change done."""
+        """Send the queued responses. By now the change is complete, so a client may send its next request
+        immediately."""
         if self._flushing:
             return
         self._flushing = True
@@ -161,7 +165,7 @@ class ClassicGroup:
             self._flushing = False
 
     def _flush_first(self, first: Delayed[SyncGroupResponse]) -> None:
-        """Send one of the queued responses, if it is there, before the others."""
+        """Send the queued response to `first`, if there is one, ahead of the others."""
         for index, response in enumerate(self._responses):
             if response.to is first:
                 del self._responses[index]
@@ -178,41 +182,44 @@ class ClassicGroup:
     # sessions
 
     def renew_session(self, member: ClassicMember, timeout_ms: int | None = None) -> None:
-        """A sign of life: its session lasts that much longer, by default as long as the member has said."""
+        """Restart the session timeout of a member, by default with the timeout that the member requested."""
         member.end_session()
         delay_ms = member.session_timeout_ms if timeout_ms is None else timeout_ms
         member.session = self._later(delay_ms, lambda: self._session_expired(member))
 
     def _session_expired(self, member: ClassicMember) -> None:
         member.session = None
-        if not member.is_alive:
-            _LOG.info("group %s: no sign of %s, it is removed", quoted(self.group_id), quoted(member.member_id))
+        if not member.is_awaiting_response:
+            _LOG.info(
+                "group %s: member %s is removed: its session timed out", quoted(self.group_id), quoted(member.member_id)
+            )
             self._remove_member(member)
             self._member_left()
 
     def add_pending_member(self, member_id: str, timeout_ms: int) -> None:
-        """Give out a member id that has to be used within `timeout_ms`."""
+        """Reserve a member id that a client has to join with within `timeout_ms`."""
         self.members.add_pending(member_id, self._later(timeout_ms, lambda: self.remove_pending_member(member_id)))
 
     def remove_pending_member(self, member_id: str) -> None:
-        """An id that was given out will not be used; the group may have waited for just that."""
+        """Drop a reserved member id and complete the join if the group was waiting only for this member."""
         self.members.remove(member_id)
         if self.state is State.PREPARING_REBALANCE and self.members.all_joined():
             self._complete_join()
 
     def _remove_member(self, member: ClassicMember) -> None:
-        """Take a member out, who is told so if it waits for anything. `_member_left` has to follow."""
+        """Remove a member and fail its waiting requests. The caller has to call `_member_left` afterwards."""
         self.answer_join(member, join_error(Code.UNKNOWN_MEMBER_ID))
-        self.answer_sync(member, sync_error(Code.UNKNOWN_MEMBER_ID))  # which Kafka forgets, so that it waits for ever
+        # Kafka does not complete this one, so the client would never get a response
+        self.answer_sync(member, sync_error(Code.UNKNOWN_MEMBER_ID))
         self.members.remove(member.member_id)
 
     def fence(self, member: ClassicMember) -> None:
-        """Another has taken this static member's place: nothing that it waits for will come."""
+        """Fail the waiting requests of a static member that has been replaced."""
         self.answer_join(member, join_error(Code.FENCED_INSTANCE_ID, member.member_id))
         self.answer_sync(member, sync_error(Code.FENCED_INSTANCE_ID))
 
     def _member_left(self) -> None:
-        """After somebody has gone: begin anew without him, or stop waiting for him."""
+        """Start a rebalance after members were removed, or complete the current one if all others have joined."""
         if self.state in (State.STABLE, State.COMPLETING_REBALANCE):
             self.prepare_rebalance()
         elif self.state is State.PREPARING_REBALANCE:
@@ -221,14 +228,14 @@ class ClassicGroup:
     # joining
 
     def rebalance(self) -> None:
-        """After somebody has joined: begin a rebalance, or look whether it was the last one to be waited for."""
+        """Start a rebalance after a member joined, or complete the current one if all members have now joined."""
         if self.state is State.PREPARING_REBALANCE:
             self._complete_join_when_all_did()
         else:
             self.prepare_rebalance()
 
     def prepare_rebalance(self) -> None:
-        """Have everybody join again."""
+        """Start a rebalance: all members have to join again."""
         if self.state is State.COMPLETING_REBALANCE:
             self._propagate(Code.REBALANCE_IN_PROGRESS, {})
         self._remove_pending_syncs()
@@ -242,7 +249,7 @@ class ClassicGroup:
             self._join_timer = self._later(self.members.rebalance_timeout_ms, self._complete_join)
 
     def new_member_added(self) -> None:
-        """Somebody new is about to join: the first generation may wait longer."""
+        """Extend the initial delay, if it is still running, for a member that is about to be added."""
         if self.state is State.PREPARING_REBALANCE and self._is_initial:
             prolongs = self.generation == 0 or self.shard.node.release.delays_every_initial_rebalance
             self._initial_join.new_member_added(prolongs=prolongs)
@@ -255,7 +262,10 @@ class ClassicGroup:
             self._complete_join()
 
     def _complete_join(self) -> None:
-        """Go on with those who have joined. Static members stay in the group even so, until their session ends."""
+        """Start the next generation with the members that have joined.
+
+        Static members that have not joined remain in the group until their session times out.
+        """
         if self._join_timer is not None:
             self._join_timer.cancel()
             self._join_timer = None
@@ -284,7 +294,7 @@ class ClassicGroup:
         self._sync_timer = self._later(members.rebalance_timeout_ms, self._drop_unsynced)
 
     def select_protocol(self) -> str:
-        """The protocol that the members would choose now. There has to be a member."""
+        """Return the protocol that the members would choose now. Requires at least one member."""
         in_java = self.shard.node.release.keeps_groups_in_java
         return self.members.select_protocol(place_in_java if in_java else place_in_scala)
 
@@ -294,10 +304,10 @@ class ClassicGroup:
         try:
             self.shard.append([self.record({})])
         except KafkaError as error:
-            _LOG.warning("group %s is empty now, which could not be written: %s", quoted(self.group_id), error)
+            _LOG.warning("group %s: cannot write the empty group to the log: %s", quoted(self.group_id), error)
 
     def join_response(self, member: ClassicMember) -> JoinGroupResponse:
-        """What a member of this generation is told."""
+        """Return the response for a member of the current generation."""
         response = JoinGroupResponse(
             generation_id=self.generation,
             protocol_type=self.members.protocol_type,
@@ -311,7 +321,7 @@ class ClassicGroup:
         return response
 
     def _member_list(self) -> list[JoinGroupResponse.Member]:
-        """Who is in this generation, for its leader."""
+        """Return the member list that the leader receives."""
         name = self.protocol_name or ""
         return [
             JoinGroupResponse.Member(
@@ -323,7 +333,7 @@ class ClassicGroup:
     # syncing
 
     def _remove_pending_sync(self, member: ClassicMember) -> None:
-        """A member has asked for its assignment."""
+        """Record that a member has sent its SyncGroup in this generation."""
         self.members.unsynced.discard(member.member_id)
         if not self.members.unsynced and self._sync_timer is not None:
             self._sync_timer.cancel()
@@ -342,7 +352,7 @@ class ClassicGroup:
             self._sync_timer = None
 
     def _store_assignments(self, assignments: Mapping[str, bytes]) -> None:
-        """The leader has assigned: everybody gets his own once that is written."""
+        """Write the leader's assignments to the log, then send each member its own."""
         generation = self.generation
 
         def stored(code: Code) -> None:
@@ -356,24 +366,25 @@ class ClassicGroup:
         self._write(assignments, stored)
 
     def write_replaced_member(self, member: ClassicMember, then: Callable[[Code], None]) -> None:
-        """Write the group down with the new id of a static member, who keeps its assignment."""
+        """Write the group after a static member has got a new member id. Its assignment stays the same."""
 
         waiting = member.awaiting_join
 
         def kept(code: Code) -> None:
-            if member.awaiting_join is waiting:  # it has not been fenced or removed meanwhile
+            if member.awaiting_join is waiting:  # false if the member was fenced or removed in the meantime
                 then(code)
 
         self._write({member.member_id: member.assignment for member in self.members}, kept)
 
     def _write(self, assignments: Mapping[str, bytes], then: Callable[[Code], None]) -> None:
-        """Write the group with these assignments, and say when all replicas have it, or what went wrong."""
+        """Append the group with these assignments and call `then` once the record is replicated, or with an error
+        code."""
         is_asked_now = True
 
         def written(code: Code) -> bool:
             then(code)
             if is_asked_now:
-                self.shard.node.call_soon(self.flush)  # the member that asks is answered first
+                self.shard.node.call_soon(self.flush)  # the response to the current request goes first
             else:
                 self.flush()
             return True
@@ -387,7 +398,7 @@ class ClassicGroup:
         is_asked_now = False
 
     def _propagate(self, code: Code, assignments: Mapping[str, bytes]) -> None:
-        """Tell everybody who waits for it his assignment, or what went wrong."""
+        """Complete all waiting SyncGroup requests with the member's assignment or with an error."""
         for member in self.members:
             member.assignment = assignments.get(member.member_id, b"") if code is Code.NONE else b""
             if self.answer_sync(member, self._sync_response(member) if code is Code.NONE else sync_error(code)):
@@ -401,7 +412,7 @@ class ClassicGroup:
     # SyncGroup, Heartbeat, LeaveGroup
 
     def sync(self, request: SyncGroupRequest) -> SyncGroupResponse | Delayed[SyncGroupResponse]:
-        """A member's assignment. Before the leader has brought them all, it waits."""
+        """Return the assignment of a member. The request waits until the leader has sent the assignments."""
         self.validate_member(request.member_id, request.group_instance_id)
         self._check_generation(request.generation_id)
         members = self.members
@@ -425,7 +436,7 @@ class ClassicGroup:
         return waiting
 
     def heartbeat(self, request: HeartbeatRequest) -> HeartbeatResponse:
-        """A sign of life; the answer says whether to join again."""
+        """Extend the session of a member. REBALANCE_IN_PROGRESS tells it to join again."""
         self.validate_member(request.member_id, request.group_instance_id)
         self._check_generation(request.generation_id)
         self.renew_session(self.members[request.member_id])
@@ -437,7 +448,7 @@ class ClassicGroup:
         return HeartbeatResponse(error_code=Code.NONE)
 
     def leave(self, leaving: Sequence[LeaveGroupRequest.Member]) -> list[LeaveGroupResponse.Member]:
-        """Let members go, and go on without them once all are out."""
+        """Remove members, then start one rebalance for all of them."""
         size = len(self.members)
         answers = [
             LeaveGroupResponse.Member(
@@ -455,7 +466,7 @@ class ClassicGroup:
         return answers
 
     def _leave(self, member_id: str, instance_id: str | None) -> Code:
-        if not member_id:  # an administrator knows only the name of a static member
+        if not member_id:  # administrators remove a static member by its instance id
             known_as = self.members.static_id(instance_id)
             if known_as is None:
                 return Code.UNKNOWN_MEMBER_ID
@@ -474,35 +485,36 @@ class ClassicGroup:
         if generation != self.generation:
             raise KafkaError(Code.ILLEGAL_GENERATION)
 
-    # what others ask
+    # the Group interface
 
     def check_commit(
         self, member_id: str, instance_id: str | None, epoch: int, version: int, *, transactional: bool
     ) -> None:
         if epoch < 0 and self.state is State.EMPTY:
-            return  # somebody who reads without a group, or an administrator
+            return  # a consumer that only commits offsets, or an administrator
         if epoch >= 0 or member_id or instance_id is not None:
             self.validate_member(member_id, instance_id)
             self._check_generation(epoch)
         elif not transactional and self.state is not State.EMPTY:
             raise KafkaError(Code.UNKNOWN_MEMBER_ID)
         if not transactional and self.state is State.COMPLETING_REBALANCE:
-            raise KafkaError(Code.REBALANCE_IN_PROGRESS)  # it is in the generation that has no assignments yet
+            # members of the new generation do not have their assignments yet
+            raise KafkaError(Code.REBALANCE_IN_PROGRESS)
 
     def check_fetch(self, member_id: str | None, epoch: int) -> None:
-        """Anybody may."""
+        """Allow every caller: a classic group does not check OffsetFetch."""
 
     def check_delete(self) -> None:
         if self.state is not State.EMPTY:
             raise KafkaError(Code.NON_EMPTY_GROUP)
 
     def check_delete_offsets(self) -> None:
-        """Only of consumers is it known which offsets they still need."""
+        """Raise NON_EMPTY_GROUP if the group has members of which only the leader knows the subscriptions."""
         if self.state is not State.EMPTY and self.members.protocol_type != CONSUMER_PROTOCOL:
             raise KafkaError(Code.NON_EMPTY_GROUP)
 
     def subscribed_topics(self) -> set[str] | None:
-        """What its members read, as they told the leader. None where that is not known."""
+        """Return the topics in the subscriptions of all members, or None if they are not known."""
         if self.members.protocol_type != CONSUMER_PROTOCOL:
             return None
         if not self.members:
@@ -522,7 +534,7 @@ class ClassicGroup:
         return self.members.protocol_type == CONSUMER_PROTOCOL if topics is None else topic in topics
 
     def offsets_expire_since_ms(self, commit_timestamp_ms: int) -> int | None:
-        """Offsets of a group that has become empty count from then on; else those that nobody reads from the commit."""
+        """Return the time at which an empty group became empty, and for a stable group the time of the commit."""
         if self.members.protocol_type is None:
             return commit_timestamp_ms
         if self.state is State.EMPTY:
@@ -536,15 +548,15 @@ class ClassicGroup:
             self.renew_session(self.members[member_id])
 
     def tombstones(self) -> list[StateRecord]:
-        """What removes the group from the log."""
+        """Return the tombstone of the group, if the release writes one."""
         if self.generation == 0 and self.shard.node.release.spares_tombstones_of_simple_groups:
             return []
         return [tombstone(self.group_id)]
 
-    # the log
+    # records
 
     def record(self, assignments: Mapping[str, bytes]) -> StateRecord:
-        """The group as it is now, with these assignments by member id."""
+        """Return the record of the group in its current state, with these assignments by member id."""
         return group_record(
             self.group_id,
             self.members,
@@ -556,7 +568,7 @@ class ClassicGroup:
         )
 
     def resume(self) -> None:
-        """Go on after it was read from the log: whoever was a member has one session timeout to come back."""
+        """Start the session timeouts after a replay: each member has one session timeout to come back."""
         for member in self.members:
             self.renew_session(member)
         if len(self.members) > self.shard.node.config.group_max_size:
@@ -564,7 +576,8 @@ class ClassicGroup:
         self.flush()
 
     def close(self, code: Code = Code.NOT_COORDINATOR) -> None:
-        """Give the group up: those who wait are told `code`, by default to look for another coordinator."""
+        """Close the group and fail all waiting requests with `code`; the default makes clients look up the coordinator
+        again."""
         self._transition_to(State.DEAD)
         for timer in (self._join_timer, self._sync_timer):
             if timer is not None:
@@ -577,17 +590,17 @@ class ClassicGroup:
 
 
 def join_error(code: Code, member_id: str = "") -> JoinGroupResponse:
-    """A JoinGroup that comes to nothing."""
+    """Return a JoinGroup response with an error."""
     return JoinGroupResponse(error_code=code, protocol_name=None, leader="", member_id=member_id, members=[])
 
 
 def sync_error(code: Code) -> SyncGroupResponse:
-    """A SyncGroup that comes to nothing."""
+    """Return a SyncGroup response with an error."""
     return SyncGroupResponse(error_code=code, assignment=b"")
 
 
 def classic_group(shard: Shard, group_id: str) -> Group:
-    """The group of that name, made as one without members where there is none: whoever commits is one by that."""
+    """Return the group with this id, creating an empty classic group if it does not exist."""
     group = shard.groups.get(group_id)
     if group is None:
         group = shard.groups[group_id] = ClassicGroup(shard, group_id)
@@ -595,7 +608,7 @@ def classic_group(shard: Shard, group_id: str) -> Group:
 
 
 def new_classic_group(shard: Shard, group_id: str) -> ClassicGroup:
-    """A group that somebody wants to be the first member of. Raises KafkaError where it cannot be written down."""
+    """Create a group for its first member. Raises KafkaError if its record cannot be written."""
     group = ClassicGroup(shard, group_id)
     if shard.node.release.writes_new_groups:
         shard.append([group.record({})])
@@ -604,7 +617,7 @@ def new_classic_group(shard: Shard, group_id: str) -> ClassicGroup:
 
 
 def replay(shard: Shard, version: int, key: bytes, value: bytes | None, batch: Batch) -> None:
-    """Take in what was written of a classic group. Members' sessions begin with `resume`."""
+    """Apply a record of a classic group. The session timeouts start later, in `resume`."""
     group_id = read_key(key)
     if value is None:
         shard.groups.pop(group_id, None)
@@ -623,5 +636,5 @@ def replay(shard: Shard, version: int, key: bytes, value: bytes | None, batch: B
 
 
 def _topics(subscription: bytes) -> list[str]:
-    """The topics in a consumer's metadata, which every version of it begins with."""
+    """Return the topics of a subscription. They come first in every version."""
     return ConsumerProtocolSubscription.decode(subscription, 0, 2).topics

@@ -1,9 +1,9 @@
-"""JoinGroup to a classic group: who may come in, and who has to wait for the next generation.
+"""JoinGroup to a classic group: new members, rejoining members and static members that restart.
 
-A new member gets an id. Since v4 it has to come back with it before it counts (KIP-394), unless it is static: it has
-an instance id of its own, by which it is known again when it comes back without its member id (KIP-345). Then the new
-one takes the place of the old, which is fenced from then on; the group goes on as it was as long as the same protocol
-would be chosen again.
+A new member is assigned a member id. Since v4 a dynamic member has to join again with this id before it is added
+(KIP-394). A static member has an instance id, which identifies it when it restarts and joins without a member id
+(KIP-345). It then replaces its predecessor, which is fenced. No rebalance is needed unless the members would now choose
+a different protocol.
 
 Source: org.apache.kafka.coordinator.group.GroupMetadataManager.classicGroupJoinToClassicGroup.
 """
@@ -30,7 +30,7 @@ FIRST_WITH_SKIPPED_ASSIGNMENT = 9
 
 
 class _Join:
-    """One JoinGroup to a classic group."""
+    """The handling of one JoinGroup request to a classic group."""
 
     __slots__ = ("caller", "group", "instance_id", "member_id", "protocols", "request")
 
@@ -42,7 +42,7 @@ class _Join:
         self.instance_id = request.group_instance_id
         self.protocols: dict[str, bytes] = {}
         for protocol in request.protocols:
-            self.protocols.setdefault(protocol.name, protocol.metadata)  # of two with one name the first counts
+            self.protocols.setdefault(protocol.name, protocol.metadata)  # the first of two with the same name is used
 
     def answer(self) -> Answer:
         group = self.group
@@ -54,14 +54,16 @@ class _Join:
         if not self.member_id:
             return self._join_without_id()
         if group.members.is_pending(self.member_id):
-            if self.instance_id is not None:  # only dynamic members are given an id in advance; Kafka fails as well
+            # only dynamic members are assigned an id beforehand; Kafka fails here, too
+            if self.instance_id is not None:
                 return join_error(Code.UNKNOWN_SERVER_ERROR)
             return self._add_member(self.member_id)
         group.validate_member(self.member_id, self.instance_id, joins=True)
         return self._rejoin(group.members[self.member_id])
 
     def _has_room(self) -> bool:
-        """Whether the group has room. While members join, those who have joined count; the others may be late."""
+        """Whether the group has room for the member. During a rebalance, only members that have already joined
+        count."""
         group, limit = self.group, self.group.shard.node.config.group_max_size
         members = group.members
         if group.state is State.EMPTY or len(members) < limit:
@@ -83,8 +85,9 @@ class _Join:
         group = self.group
         member_id = f"{self.caller.client_id if self.instance_id is None else self.instance_id}-{_uuid_text()}"
         if len(member_id.encode()) > MAX_STRING_BYTES:
-            # Kafka answers the same, because it cannot write the id; but by then the member is in the group.
-            raise KafkaError(Code.UNKNOWN_SERVER_ERROR, f"member id of {len(member_id.encode())} bytes")
+            # Kafka returns the same error, because it cannot write the id to the log, but has already added the member
+            # then.
+            raise KafkaError(Code.UNKNOWN_SERVER_ERROR, f"member id of {len(member_id.encode())} bytes is too long")
         known_as = group.members.static_id(self.instance_id)
         if known_as is not None:
             return self._replace_static_member(known_as, member_id)
@@ -116,12 +119,13 @@ class _Join:
     def _rebalance_timeout_ms(self) -> int:
         return self.request.rebalance_timeout_ms if self.caller.version >= 1 else self.request.session_timeout_ms
 
-    # members who are there already
+    # existing members
 
     def _rejoin(self, member: ClassicMember) -> Answer:
-        """A member joins again: a follower without news, or one that missed its answer, is told what is the case."""
+        """Let a member join again. If nothing has changed, a follower, or a member that missed its response, gets the
+        current generation again."""
         group = self.group
-        if group.state is State.EMPTY:  # nobody is a member then
+        if group.state is State.EMPTY:  # an empty group has no members
             return join_error(Code.UNKNOWN_MEMBER_ID, self.member_id)
         if group.state is not State.PREPARING_REBALANCE and member.matches(self.protocols):
             if group.state is State.COMPLETING_REBALANCE:
@@ -140,10 +144,10 @@ class _Join:
         waiting = member.awaiting_join = Delayed[JoinGroupResponse]()
         return waiting
 
-    # static members who come back
+    # restarted static members
 
     def _replace_static_member(self, old_id: str, new_id: str) -> Answer:
-        """A static member comes back without its member id. A client that still uses the old one is fenced."""
+        """Replace a static member that joins without its member id. A client that still uses the old id is fenced."""
         group, members = self.group, self.group.members
         old_leader_id = members.leader_id or ""
         group.fence(members[old_id])
@@ -171,11 +175,12 @@ class _Join:
         old_leader_id: str,
         before: tuple[dict[str, bytes], int, int],
     ) -> None:
-        """The new id is in the log, or (with an error) is not and does not count."""
+        """Complete the JoinGroup of a restarted static member after its new id was written, or restore the old id on
+        error."""
         group = self.group
         if code is not Code.NONE:
             names = (quoted(group.group_id), quoted(member.member_id), quoted(old_id))
-            _LOG.warning("group %s: %s stays %s: %s", *names, code.name)
+            _LOG.warning("group %s: cannot write member id %s, keeping %s: %s", *names, code.name)
             answer = group.join_response(member)
             answer.error_code, answer.member_id, answer.leader, answer.members = code, "", old_leader_id, []
             group.answer_join(member, answer)
@@ -187,13 +192,13 @@ class _Join:
         answer = group.join_response(member)
         if self.caller.version >= FIRST_WITH_SKIPPED_ASSIGNMENT:
             answer.skip_assignment = group.members.leader_id == member.member_id
-        else:  # not to be taken for the leader, whose assignment nobody would look at now
+        else:  # older clients must not believe they are the leader, whose assignment would be ignored now
             answer.leader, answer.members = old_leader_id, []
         group.answer_join(member, answer)
 
 
 def join(group: ClassicGroup, request: JoinGroupRequest, caller: Caller) -> Answer:
-    """Answer a JoinGroup, at once or when the members of the next generation are known."""
+    """Handle a JoinGroup request. Returns a Delayed if it has to wait for other members."""
     try:
         answer = _Join(group, request, caller).answer()
     except KafkaError as error:
@@ -203,6 +208,6 @@ def join(group: ClassicGroup, request: JoinGroupRequest, caller: Caller) -> Answ
 
 
 def _uuid_text() -> str:
-    """A random uuid as Java's UUID writes it."""
+    """Return a random UUID in the text form of java.util.UUID."""
     digits = random_uuid().hex()
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))

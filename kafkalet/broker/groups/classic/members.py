@@ -1,10 +1,10 @@
-"""The members of a classic group: who is in it, who leads it, which protocols all of them know.
+"""The members of a classic group, their leader, and the protocols that all of them support.
 
-A member tells the group which protocols (ways to assign partitions) it knows, in order of preference, and for each the
-metadata that the leader needs. To the broker the metadata is bytes.
+In JoinGroup, a member lists the protocols (assignment strategies) it supports, in order of preference, each with the
+metadata that the leader needs. The broker does not look into this metadata.
 
-Members are kept in the order in which they came. Beside them are ids that were given out and not used yet (KIP-394):
-the group waits for those too before it goes on, each for the session timeout it asked for.
+Members are kept in the order in which they joined. Member ids that were assigned but not used yet (KIP-394) are kept
+separately; a rebalance waits for them, too, each for the session timeout of its request.
 
 Source: org.apache.kafka.coordinator.group.classic.ClassicGroup, ClassicGroupMember,
 kafka.coordinator.group.GroupMetadata.
@@ -21,7 +21,8 @@ from kafkalet.protocol.messages.sync_group import SyncGroupResponse
 
 
 class ClassicMember:
-    """Who it is, what it knows, and what it waits for. `protocols`: metadata by protocol, in order of preference."""
+    """A member of a classic group. `protocols` maps the names of its protocols, in order of preference, to their
+    metadata."""
 
     __slots__ = (
         *("assignment", "awaiting_join", "awaiting_sync", "client_host", "client_id", "instance_id", "is_new"),
@@ -42,16 +43,16 @@ class ClassicMember:
         assignment: bytes = b"",
     ) -> None:
         self.member_id = member_id
-        self.instance_id = instance_id  # a static member's (KIP-345)
+        self.instance_id = instance_id  # only for static members (KIP-345)
         self.client_id = client_id
-        self.client_host = client_host  # as Java writes an address, "/127.0.0.1"
+        self.client_host = client_host  # as Java formats an address: "/127.0.0.1"
         self.session_timeout_ms = session_timeout_ms
         self.rebalance_timeout_ms = rebalance_timeout_ms
         self.protocol_type = protocol_type
         self.protocols = dict(protocols)
         self.assignment = assignment
         self.is_new = False
-        """It does not know its own id yet: nobody waits for its heartbeats, but neither is it waited for for ever."""
+        """The member has not received its first response, so it sends no heartbeats. See NEW_MEMBER_JOIN_TIMEOUT_MS."""
         self.awaiting_join: Delayed[JoinGroupResponse] | None = None
         self.awaiting_sync: Delayed[SyncGroupResponse] | None = None
         self.session: Timer | None = None
@@ -61,20 +62,20 @@ class ClassicMember:
         return self.instance_id is not None
 
     @property
-    def is_alive(self) -> bool:
-        """It waits for an answer, and so cannot send heartbeats."""
+    def is_awaiting_response(self) -> bool:
+        """Whether the member is waiting for a response, during which it does not send heartbeats."""
         return not self.is_new and (self.awaiting_join is not None or self.awaiting_sync is not None)
 
     def matches(self, protocols: Mapping[str, bytes]) -> bool:
-        """Whether these are its protocols, in this order and with this metadata."""
+        """Whether `protocols` equals the member's protocols, including their order and metadata."""
         return list(self.protocols.items()) == list(protocols.items())
 
     def vote(self, candidates: Collection[str]) -> str:
-        """The candidate it likes best. There is one: all candidates are known to all members."""
+        """Return the candidate that the member prefers. The member supports all candidates."""
         return next(name for name in self.protocols if name in candidates)
 
     def end_session(self) -> None:
-        """Stop waiting for its heartbeats."""
+        """Cancel the session timeout."""
         if self.session is not None:
             self.session.cancel()
             self.session = None
@@ -84,7 +85,7 @@ MAX_UINT = 0xFFFFFFFF
 
 
 class ClassicMembers:
-    """The members of one group."""
+    """The members of a classic group."""
 
     def __init__(self) -> None:
         self._members: dict[str, ClassicMember] = {}
@@ -94,7 +95,7 @@ class ClassicMembers:
         self.leader_id: str | None = None
         self.protocol_type: str | None = None
         self.unsynced: set[str] = set()
-        """Those who were told of this generation and have not asked for their assignment yet."""
+        """The members of the current generation that have not sent their SyncGroup yet."""
 
     def __len__(self) -> int:
         return len(self._members)
@@ -109,32 +110,32 @@ class ClassicMembers:
         return self._members[member_id]
 
     def static_id(self, instance_id: str | None) -> str | None:
-        """The member id of a static member."""
+        """Return the member id of a static member, or None if the instance id is unknown."""
         return None if instance_id is None else self._static.get(instance_id)
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """As long as the most patient member allows."""
+        """The largest rebalance timeout of all members."""
         return max((member.rebalance_timeout_ms for member in self._members.values()), default=0)
 
     def awaiting_join(self) -> int:
-        """How many wait for the next generation."""
+        """Return the number of members that have joined the next generation."""
         return sum(member.awaiting_join is not None for member in self._members.values())
 
     def all_joined(self) -> bool:
         return not self._pending and all(member.awaiting_join is not None for member in self._members.values())
 
-    # coming and going
+    # adding and removing
 
     def add_pending(self, member_id: str, expiry: Timer) -> None:
-        """An id was given out; `expiry` is the timer that forgets it."""
+        """Record a member id that was assigned to a client; `expiry` is the timer that drops it."""
         self._pending[member_id] = expiry
 
     def is_pending(self, member_id: str) -> bool:
         return member_id in self._pending
 
     def add(self, member: ClassicMember) -> None:
-        """The first one decides what kind of group it is, and leads it."""
+        """Add a member. The first one sets the protocol type of the group and becomes its leader."""
         if not self._members:
             self.protocol_type = member.protocol_type
         if member.instance_id is not None:
@@ -146,7 +147,7 @@ class ClassicMembers:
         self._remove_pending(member.member_id)
 
     def remove(self, member_id: str) -> None:
-        """Where the leader goes, the one who has been there longest leads. An unknown id is no error."""
+        """Remove a member, if it exists. If it was the leader, the longest-standing member becomes the leader."""
         member = self._members.pop(member_id, None)
         if member is not None:
             member.end_session()
@@ -159,7 +160,7 @@ class ClassicMembers:
         self.unsynced.discard(member_id)
 
     def replace_static(self, old_id: str, new_id: str) -> ClassicMember:
-        """A static member came back under a new id; it has whatever it had before."""
+        """Change the member id of a static member that has restarted, keeping the rest of its state."""
         member = self._members.pop(old_id)
         member.end_session()
         assert member.instance_id is not None
@@ -176,7 +177,8 @@ class ClassicMembers:
         self._count(member, 1)
 
     def elect_joined_leader(self) -> bool:
-        """Make sure that the leader is somebody who has joined; False where nobody has."""
+        """If the leader has not joined, make the first member that has the leader. Returns False if no member has
+        joined."""
         if self.leader_id is None:
             return False
         if self._members[self.leader_id].awaiting_join is None:
@@ -187,7 +189,7 @@ class ClassicMembers:
         return True
 
     def clear(self) -> None:
-        """Cancel all timers."""
+        """Cancel all timers and drop the assigned but unused member ids."""
         for member in self._members.values():
             member.end_session()
         for expiry in self._pending.values():
@@ -206,12 +208,14 @@ class ClassicMembers:
     # protocols
 
     def supports(self, protocols: Collection[str]) -> bool:
-        """Whether one of these is known to all members."""
+        """Whether all members support at least one of these protocols."""
         return any(self._supported.get(name, 0) == len(self._members) for name in protocols)
 
     def select_protocol(self, tie_break: Callable[[str], int | tuple[int, ...]]) -> str:
-        """The one that most members like best among those that all of them know; of two with as many votes the one
-        with the smaller `tie_break`. There has to be a member."""
+        """Return the protocol with the most votes among those that all members support.
+
+        The smaller `tie_break` decides between protocols with the same number of votes. Requires at least one member.
+        """
         candidates = {name for name, count in self._supported.items() if count == len(self._members)}
         votes: dict[str, int] = {}
         for member in self._members.values():
@@ -221,12 +225,12 @@ class ClassicMembers:
 
 
 def place_in_java(name: str) -> int:
-    """Where a name lies in a HashMap of 16 buckets."""
+    """Return the bucket of a name in a java.util.HashMap with 16 buckets."""
     return slot_of(java_hash(name), 16)
 
 
 def place_in_scala(name: str) -> tuple[int, ...]:
-    """The way to a name in an immutable HashMap of Scala: five bits of its hash at each step."""
+    """Return the path to a name in Scala's immutable HashMap, which uses five bits of the hash at each level."""
     hashed = java_hash(name)
     hashed = hashed + (~(hashed << 9) & MAX_UINT) & MAX_UINT
     hashed ^= hashed >> 14

@@ -1,10 +1,10 @@
-"""Classic groups in __consumer_offsets.
+"""The records of classic groups in __consumer_offsets.
 
     key     int16 2 | GroupMetadataKey
-    value   int16 version | GroupMetadataValue; no value where the group is gone
+    value   int16 version | GroupMetadataValue; a tombstone deletes the group
 
-What is kept is a generation that everybody in it has an assignment of, or an empty group. Of each member that is the
-one protocol that was chosen; the others it tells again when it joins again.
+A record stores a generation whose assignments are complete, or an empty group. For each member it contains only the
+metadata of the protocol that the group has chosen.
 
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorRecordHelpers.newGroupMetadataRecord.
 """
@@ -33,7 +33,7 @@ def group_record(
     state_since_ms: int | None,
     version: int,
 ) -> StateRecord:
-    """A group with its members, in this generation with these assignments; `version` is that of the value."""
+    """Return the record of a group with its members and their assignments. `version` is the version of the value."""
     value = GroupMetadataValue(
         protocol_type=members.protocol_type or "",
         generation=generation,
@@ -62,18 +62,18 @@ def tombstone(group_id: str) -> StateRecord:
 
 
 def read_key(key: bytes) -> str:
-    """The group id in a key, without its version."""
+    """Return the group id of a key, which is passed without its version."""
     return GroupMetadataKey.decode(key, KEY_VERSION).group
 
 
 def read_value(value: bytes) -> GroupMetadataValue:
-    """A value of any version; one of a later release is read as far as it is known."""
+    """Decode a value. The unknown fields of a later version are ignored."""
     (version,) = _VERSION.unpack_from(value)
     return GroupMetadataValue.decode(value, min(version, GroupMetadataValue.VERSIONS.high), _VERSION.size)
 
 
 def member_of(value: GroupMetadataValue, member: GroupMetadataValue.Member) -> ClassicMember:
-    """A member as it was written down."""
+    """Create a member from a replayed record."""
     unsaid = member.rebalance_timeout == -1
     return ClassicMember(
         member.member_id,

@@ -1,4 +1,4 @@
-"""Whether regular expressions that clients subscribe with can be read."""
+"""A cache of the regular expressions in subscriptions that have been validated."""
 
 from collections.abc import Generator
 
@@ -6,22 +6,22 @@ from kafkalet.broker.regex.automaton import LONGEST_TOPIC_NAME, BadRegex, compil
 from kafkalet.protocol.errors import Code, KafkaError
 
 LONG_EXPRESSION = 1000
-"""An expression of more characters takes more than a millisecond to read."""
+"""Compiling an expression with more characters takes longer than a millisecond."""
 MOST_CHECKED = 16
 
 
 class CheckedRegexes:
-    """The expressions that clients of a broker came with last, and what is wrong with them.
+    """The regular expressions that clients of a broker used last, each with the error that makes it invalid, if any.
 
-    A long expression takes some ten milliseconds to read; a handler reads it in turns (`read`), and the group, which
-    decides at once, then finds it here.
+    Compiling a long expression takes some ten milliseconds. A handler therefore compiles it step by step (`read`)
+    before it calls the group, which then finds the result here.
     """
 
     def __init__(self) -> None:
         self._problems: dict[str, BadRegex | None] = {}
 
     def check(self, expression: str) -> None:
-        """Raise INVALID_REGULAR_EXPRESSION for an expression that RE2 cannot read."""
+        """Raise INVALID_REGULAR_EXPRESSION if RE2 would reject the expression."""
         if expression not in self._problems:
             self._remember(expression, finished(_reading(expression)))
         problem = self._problems[expression]
@@ -32,7 +32,7 @@ class CheckedRegexes:
             ) from problem
 
     async def read(self, expression: str) -> None:
-        """Have what `check` needs to know ready."""
+        """Compile an expression step by step, so that `check` can answer from the cache."""
         if expression not in self._problems:
             self._remember(expression, await in_turns(_reading(expression)))
 

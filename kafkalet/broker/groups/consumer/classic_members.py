@@ -1,8 +1,8 @@
-"""Members of the classic protocol in a consumer group: while a group moves from one protocol to the other (KIP-848).
+"""Classic members of a consumer group, which exist while a group is migrated between the protocols (KIP-848).
 
-To them it looks like a classic group without a leader: JoinGroup is answered at once with the member epoch as the
-generation, SyncGroup with the partitions they have; a heartbeat tells them to join again whenever there is a step to
-take, within their rebalance timeout.
+To them the group looks like a classic group without a leader. JoinGroup is answered immediately with the member epoch
+as the generation, and SyncGroup with the assigned partitions. If the member has to take the next step of its
+reconciliation, the heartbeat response tells it to join again, which it has to do within its rebalance timeout.
 
 Source: org.apache.kafka.coordinator.group.GroupMetadataManager.classicGroupJoinToConsumerGroup,
 classicGroupSyncToConsumerGroup, classicGroupHeartbeatToConsumerGroup, classicGroupLeaveToConsumerGroup.
@@ -34,7 +34,7 @@ from .config import may_migrate
 from .group import ConsumerGroup
 from .heartbeat import Decision, check_group_size, replace_static_member
 from .leaving import fence, fence_missing, schedule_session_timeout, static_member
-from .members import NOBODY, ClassicProtocols, ConsumerMember, MemberState, new_member_id
+from .members import NOT_HELD, ClassicProtocols, ConsumerMember, MemberState, new_member_id
 from .migration import can_downgrade_with, downgrade
 from .records import Change
 from .timers import Wait
@@ -45,7 +45,7 @@ Joined = JoinGroupResponse | Delayed[JoinGroupResponse]
 
 
 def join(group: ConsumerGroup, request: JoinGroupRequest, caller: Caller) -> Joined:
-    """A member of the classic protocol wants in, or takes its next step."""
+    """Add a classic member to the group, or let one take its next reconciliation step."""
     if group.is_empty:
         return _become_classic(group, request, caller)
     try:
@@ -63,7 +63,7 @@ def _join(group: ConsumerGroup, request: JoinGroupRequest, caller: Caller) -> Jo
     member, changes = _member(group, request, member_id)
     downgrades = can_downgrade_with(group, group.members.static(instance_id))
     subscription = _subscription(protocols)
-    after = _told(member, request, subscription, protocols, caller)
+    after = _updated(member, request, subscription, protocols, caller)
     decision = Decision(group, member, after, changes, _held(group, subscription))
     decision.subscribe(raises_for_regex=True)
     if downgrades:
@@ -81,21 +81,21 @@ def _join(group: ConsumerGroup, request: JoinGroupRequest, caller: Caller) -> Jo
 
 
 def _check_join(group: ConsumerGroup, request: JoinGroupRequest, member_id: str) -> dict[str, bytes]:
-    """The protocols of a client that may join. Raises KafkaError."""
+    """Return the protocols of a JoinGroup request. Raises KafkaError if the client may not join."""
     node = group.shard.node
     if not (may_migrate(node, "upgrade") or may_migrate(node, "downgrade")):
         raise KafkaError(Code.INCONSISTENT_GROUP_PROTOCOL)
     check_group_size(group, member_id, request.group_instance_id)
     protocols: dict[str, bytes] = {}
     for protocol in request.protocols:
-        protocols.setdefault(protocol.name, protocol.metadata)  # of two with one name the first counts
+        protocols.setdefault(protocol.name, protocol.metadata)  # the first of two with the same name is used
     if request.protocol_type != NAME or not _knows_one(group, protocols):
         raise KafkaError(Code.INCONSISTENT_GROUP_PROTOCOL)
     return protocols
 
 
 def _subscription(protocols: dict[str, bytes]) -> ConsumerProtocolSubscription:
-    """The subscription that comes with the protocol that the member prefers. Raises KafkaError."""
+    """Decode the subscription in the metadata of the member's preferred protocol. Raises KafkaError."""
     try:
         return read_subscription(next(iter(protocols.values())))
     except Malformed as problem:
@@ -103,7 +103,7 @@ def _subscription(protocols: dict[str, bytes]) -> ConsumerProtocolSubscription:
 
 
 def sync(group: ConsumerGroup, request: SyncGroupRequest) -> SyncGroupResponse:
-    """The partitions of a member. Raises KafkaError."""
+    """Return the assigned partitions of a member. Raises KafkaError."""
     member = _known(group, request.member_id, request.group_instance_id)
     classic = _classic_of(member)
     _check_generation(member, request.generation_id)
@@ -124,7 +124,7 @@ def sync(group: ConsumerGroup, request: SyncGroupRequest) -> SyncGroupResponse:
 
 
 def heartbeat(group: ConsumerGroup, request: HeartbeatRequest) -> HeartbeatResponse:
-    """A sign of life; the answer says whether to join again. Raises KafkaError."""
+    """Extend the session of a member. REBALANCE_IN_PROGRESS tells it to join again. Raises KafkaError."""
     member = _known(group, request.member_id, request.group_instance_id)
     classic = _classic_of(member)
     _check_generation(member, request.generation_id)
@@ -140,7 +140,7 @@ def heartbeat(group: ConsumerGroup, request: HeartbeatRequest) -> HeartbeatRespo
 
 
 def leave(group: ConsumerGroup, leaving: Sequence[LeaveGroupRequest.Member]) -> list[LeaveGroupResponse.Member]:
-    """Let members go, of whichever protocol; each has an answer of its own."""
+    """Remove members of either protocol and return the result for each of them."""
     answers, gone = [], {}
     for identity in leaving:
         code = Code.NONE
@@ -162,8 +162,10 @@ def leave(group: ConsumerGroup, leaving: Sequence[LeaveGroupRequest.Member]) -> 
 
 
 def _become_classic(group: ConsumerGroup, request: JoinGroupRequest, caller: Caller) -> Joined:
-    """Nobody is in it: it may as well be a classic group. Whoever comes with an id is not let in; Kafka has forgotten
-    the group by then, though not in its log."""
+    """Convert an empty consumer group to a classic group, then let the client join it.
+
+    A join with a member id fails. In this case Kafka drops the group in memory, but writes no tombstones.
+    """
     shard = group.shard
     if request.member_id:
         group.close()
@@ -175,13 +177,14 @@ def _become_classic(group: ConsumerGroup, request: JoinGroupRequest, caller: Cal
 
 
 def _knows_one(group: ConsumerGroup, protocols: dict[str, bytes]) -> bool:
-    """Whether one of these is known to all members of the classic protocol."""
+    """Whether all classic members support at least one of these protocols."""
     members = group.members
     return any(members.classic_protocols[name] == members.classic for name in protocols)
 
 
 def _member(group: ConsumerGroup, request: JoinGroupRequest, member_id: str) -> tuple[ConsumerMember, list[Change]]:
-    """The member as it was before."""
+    """Return the member before this request, which is a new one if it is unknown, and the changes if it replaces a
+    static member."""
     if request.group_instance_id is None:
         return group.members.get(member_id) or ConsumerMember(member_id), []
     if request.member_id:
@@ -192,7 +195,7 @@ def _member(group: ConsumerGroup, request: JoinGroupRequest, member_id: str) -> 
     return replace_static_member(group, former, member_id)
 
 
-def _told(
+def _updated(
     member: ConsumerMember,
     request: JoinGroupRequest,
     subscription: ConsumerProtocolSubscription,
@@ -235,7 +238,10 @@ def _schedule_timeouts(group: ConsumerGroup, request: JoinGroupRequest, member_i
     schedule_session_timeout(group, member_id, request.session_timeout_ms)
     timeout_ms = request.session_timeout_ms if request.rebalance_timeout_ms == -1 else request.rebalance_timeout_ms
     group.timers.schedule(
-        Wait.SYNC, member_id, timeout_ms, lambda: fence_missing(group, member_id, "it has not synced in time")
+        Wait.SYNC,
+        member_id,
+        timeout_ms,
+        lambda: fence_missing(group, member_id, "no SyncGroup within its rebalance timeout"),
     )
 
 
@@ -246,7 +252,7 @@ def _schedule_join_timeout(group: ConsumerGroup, member: ConsumerMember) -> None
             Wait.JOIN,
             member_id,
             member.rebalance_timeout_ms,
-            lambda: fence_missing(group, member_id, "it has not joined again in time"),
+            lambda: fence_missing(group, member_id, "no JoinGroup within its rebalance timeout"),
         )
 
 
@@ -262,7 +268,7 @@ def _answer(code: Code, member_id: str, generation: int = -1, protocol: str | No
     )
 
 
-# who is it
+# finding members
 
 
 def _known(group: ConsumerGroup, member_id: str, instance_id: str | None) -> ConsumerMember:
@@ -270,7 +276,7 @@ def _known(group: ConsumerGroup, member_id: str, instance_id: str | None) -> Con
 
 
 def _leaving(group: ConsumerGroup, member_id: str, instance_id: str | None) -> ConsumerMember:
-    """An administrator knows only the name of a static member."""
+    """Return the member that leaves. An administrator names a static member by its instance id only."""
     former = group.members.static(instance_id)
     return former if former is not None and not member_id else _known(group, member_id, instance_id)
 
@@ -287,9 +293,10 @@ def _check_generation(member: ConsumerMember, generation: int) -> None:
 
 
 def _waits_for_others(group: ConsumerGroup, member: ConsumerMember) -> bool:
-    """Whether somebody still has a partition of its target."""
+    """Whether another member still holds a partition of the member's target assignment."""
     return any(
-        partition not in member.assigned.get(topic_id, {}) and group.members.holder_epoch(topic_id, partition) != NOBODY
+        partition not in member.assigned.get(topic_id, {})
+        and group.members.holder_epoch(topic_id, partition) != NOT_HELD
         for topic_id, partitions in group.target.get(member.member_id, {}).items()
         for partition in partitions
     )

@@ -1,4 +1,4 @@
-"""What consumer groups are configured to: by properties of the broker, or of one group (resource GROUP).
+"""The configuration of consumer groups: broker properties, and the properties of a single group (resource type GROUP).
 
 Source: org.apache.kafka.coordinator.group.GroupConfigManager, GroupCoordinatorConfig.
 """
@@ -11,9 +11,10 @@ _PACKAGE = "org.apache.kafka.coordinator.group.assignor."
 
 
 def assignors(node: Node) -> list[str]:
-    """The names of the assignors that a broker has, the one for groups that name none first.
+    """Return the names of the enabled assignors, the default one first.
 
-    `group.consumer.assignors` may name Kafka's classes instead. Others are left out: there is no Java here to run them.
+    `group.consumer.assignors` may contain the class names of Kafka's assignors instead. Other classes are ignored,
+    because Java code cannot run here.
     """
     given = node.config.given().get("group.consumer.assignors")
     if given is None:
@@ -23,8 +24,8 @@ def assignors(node: Node) -> list[str]:
 
 
 def runs_consumer_groups(node: Node) -> bool:
-    """Whether the consumer protocol is on: by `group.coordinator.rebalance.protocols`, and by the feature of that
-    name in releases that have it."""
+    """Whether the consumer protocol is enabled, by `group.coordinator.rebalance.protocols` and, in releases that have
+    it, by the feature `group.version`."""
     given = node.config.given().get("group.coordinator.rebalance.protocols")
     if not node.release.runs_consumer_groups:
         return given is not None and "consumer" in _words(given)
@@ -36,14 +37,14 @@ def _words(text: str) -> list[str]:
 
 
 def may_migrate(node: Node, way: str) -> bool:
-    """Whether groups may become those of the other protocol: "upgrade" or "downgrade"."""
+    """Whether groups may be converted to the other protocol. `way` is "upgrade" or "downgrade"."""
     if not node.release.runs_consumer_groups:
         return False
     return (node.config.group_consumer_migration_policy or "").lower() in (way, "bidirectional")
 
 
 def duration_ms(node: Node, group_id: str, name: str, default: int) -> int:
-    """A property of a group's own, or `default`."""
+    """Return a duration from the configuration of the group, or `default` if the group does not set it."""
     own = node.metadata.group_config.get(group_id)
     value = whole_number(own[name].strip()) if own and name in own else None
     return default if value is None else value

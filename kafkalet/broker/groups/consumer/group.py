@@ -1,17 +1,17 @@
-"""A group of the consumer protocol (KIP-848), as the broker that coordinates it knows it.
+"""A group of the consumer protocol (KIP-848), in the state of its coordinator.
 
-    group epoch         goes up with every change of members, subscriptions or topics
-    assignment epoch    the group epoch that the target assignment was computed for
+    group epoch         incremented by every change of members, subscriptions or topics
+    assignment epoch    the group epoch for which the target assignment was computed
     member epoch        the assignment epoch that a member has reached
 
-    Empty ── group epoch > assignment epoch ──> Assigning ── target ──> Reconciling ── all have theirs ──> Stable
+    Empty ── group epoch > assignment epoch ──> Assigning ── target ──> Reconciling ── all reconciled ──> Stable
 
-Only records change a group: what is decided is a list of changes, written to the log (`commit`) and then replayed by
-the same code that reads the log after a restart (`replay`).
+Only records change a group: each decision is a list of changes that are written to the log (`commit`) and then replayed
+by the same code that replays the log after a restart (`replay`).
 
-A member commits and reads offsets in its own epoch. With an older epoch it may commit those partitions that it has had
-since before (KIP-1251, 4.3): the commit was on its way while the member went on. Members of the classic protocol get
-the codes that they know.
+A member commits and fetches offsets with its current member epoch. With an older epoch it may still commit offsets of
+partitions that have been assigned to it since that epoch or before (KIP-1251, 4.3), because the commit may have been
+sent before the member advanced. Classic members get the error codes of the classic protocol.
 
 Source: org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroup, modern.ModernGroup; the `replay` methods of
 org.apache.kafka.coordinator.group.GroupMetadataManager.
@@ -58,11 +58,11 @@ from .topics import hash_without_racks, known_topics, metadata_hash
 NEVER_READ = -1
 FIRST_WITH_MEMBER_EPOCHS = 9
 CLASSIC, CONSUMER = 0, 1
-"""Which protocol a member speaks, in `member_type` of ConsumerGroupDescribe."""
+"""The values of `member_type` in ConsumerGroupDescribe, by the protocol of the member."""
 
 
 class ConsumerGroup:
-    """A group whose members are (or may be) of the consumer protocol."""
+    """A group of the consumer protocol, which can have classic members while it is migrated."""
 
     type = GroupType.CONSUMER
     protocol_type = "consumer"
@@ -75,16 +75,16 @@ class ConsumerGroup:
         self.group_epoch = shard.node.release.first_epoch_of_consumer_groups
         self.metadata_hash = 0
         self.metadata_version = NEVER_READ
-        """The version of the cluster's metadata that the hash was computed from."""
+        """The version of the cluster metadata from which the hash was computed."""
         self.has_partition_metadata = False
-        """A release before 4.1 has left a record that goes at the next occasion."""
+        """Whether the log has a partition metadata record from a release before 4.1, which the next change removes."""
         self.assignment_epoch = self.group_epoch
         self.assignment_timestamp_ms = 0
         self.target: dict[str, Assignment] = {}
         self.is_resolving = False
-        """Regular expressions are being looked up."""
+        """Whether regular expressions are being resolved."""
         self.assigned: dict[bytes, dict[int, str]] = {}
-        """Who has a partition in its target, by topic and partition."""
+        """The member that has each partition in its target assignment, by topic id and partition."""
 
     @property
     def state(self) -> str:
@@ -101,18 +101,18 @@ class ConsumerGroup:
         return not len(self.members)
 
     def member(self, member_id: str) -> ConsumerMember:
-        """A member. UNKNOWN_MEMBER_ID where there is none of that id."""
+        """Return a member. Raises UNKNOWN_MEMBER_ID if it does not exist."""
         member = self.members.get(member_id)
         if member is None:
             raise KafkaError(Code.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {self.group_id}.")
         return member
 
     def target_of(self, member: ConsumerMember) -> Assignment:
-        """What a member is to get; a static one takes over what was meant for its instance."""
+        """Return the target assignment of a member. A restarted static member takes over that of its predecessor."""
         known = self.members.static(member.instance_id) if member.instance_id is not None else member
         return {} if known is None else self.target.get(known.member_id, {})
 
-    # what others ask
+    # the Group interface
 
     def check_commit(
         self, member_id: str, instance_id: str | None, epoch: int, version: int, *, transactional: bool
@@ -126,7 +126,7 @@ class ConsumerGroup:
     def check_fetch(self, member_id: str | None, epoch: int) -> None:
         if member_id is None and epoch < 0:
             return
-        if member_id is None:  # what Kafka's lookup of a member is not made for
+        if member_id is None:  # a case that Kafka's lookup of the member does not handle
             raise KafkaError(Code.UNKNOWN_SERVER_ERROR)
         _check_fetch(self.member(member_id), epoch)
 
@@ -135,7 +135,7 @@ class ConsumerGroup:
             raise KafkaError(Code.NON_EMPTY_GROUP)
 
     def check_delete_offsets(self) -> None:
-        """Of topics that nobody reads they may always go."""
+        """Allow every caller: offsets of topics without a subscription can always be deleted."""
 
     def is_subscribed_to(self, topic: str) -> bool:
         return topic in self.members.topics()
@@ -144,9 +144,9 @@ class ConsumerGroup:
         return commit_timestamp_ms
 
     def offset_committed(self, member_id: str) -> None:
-        """Only heartbeats are signs of life here."""
+        """Do nothing: only heartbeats extend the session of a member of the consumer protocol."""
 
-    # configuration: a group's own (resource GROUP), or the broker's
+    # configuration: of the group (resource type GROUP), or else of the broker
 
     @property
     def session_timeout_ms(self) -> int:
@@ -160,7 +160,7 @@ class ConsumerGroup:
 
     @property
     def assignment_interval_ms(self) -> int:
-        """How long a target stays as it is, however much changes; the first one comes at once."""
+        """The minimum time between two target assignments. The first one is computed immediately."""
         node = self.shard.node
         if not node.release.keeps_assignment_epochs:
             return 0
@@ -172,17 +172,17 @@ class ConsumerGroup:
     # epochs
 
     def hash_of(self, names: Iterable[str]) -> int:
-        """One number for all that the group knows of these topics (ModernGroup.computeMetadataHash)."""
+        """Return a hash of the metadata of these topics (ModernGroup.computeMetadataHash)."""
         node = self.shard.node
         if node.release.keeps_hash_of_topics:
             return metadata_hash(names, node.metadata)
         return hash_without_racks(known_topics(names, node.metadata))
 
     def enter_epoch(self, epoch: int, names: Iterable[str]) -> list[Change]:
-        """The records of a new epoch of the group, whose members subscribe to these topics.
+        """Return the records of a new group epoch, in which the members subscribe to these topics.
 
-        Since 4.1 the hash of the topics is beside the epoch; before, it was a record of its own, written when something
-        had changed (computeSubscriptionMetadata in 4.0).
+        Since 4.1 the hash of the topics is part of the epoch record. Before, it was a separate record, written only if
+        the metadata had changed (computeSubscriptionMetadata in 4.0).
         """
         names, node = list(names), self.shard.node
         hashed = self.hash_of(names)
@@ -193,11 +193,14 @@ class ConsumerGroup:
             changes.insert(0, records.partition_metadata(self.group_id, known_topics(names, node.metadata)))
         return changes
 
-    # the log
+    # records
 
     def commit(self, changes: Iterable[Change], before: Sequence[StateRecord] = ()) -> int:
-        """Write changes and replay them; the offset of the last record. `before` is written first: it removes what the
-        group was before it became this one. Raises KafkaError with a code for the client; nothing has changed then."""
+        """Append changes to the log, replay them, and return the offset of the last record.
+
+        The records in `before` are written first; they remove the previous group that this one replaces. Raises
+        KafkaError with a code for the client, in which case nothing has changed.
+        """
         changes, shard = list(changes), self.shard
         offset = shard.append([*before, *(change.encoded(shard.node.release) for change in changes)])
         former = shard.groups.get(self.group_id)
@@ -206,11 +209,11 @@ class ConsumerGroup:
         for change in changes:
             self.replay(change)
         if changes and former is not None and former is not self:
-            former.close(Code.REBALANCE_IN_PROGRESS)  # its members may join again at once: they find this group
+            former.close(Code.REBALANCE_IN_PROGRESS)  # its members can join this group immediately
         return offset
 
     def replay(self, change: Change) -> None:
-        """Change the group as a record of it says."""
+        """Apply a record to the group."""
         key, value = change
         match key:
             case ConsumerGroupMetadataKey():
@@ -277,7 +280,7 @@ class ConsumerGroup:
             self.assignment_epoch, self.assignment_timestamp_ms = -1, 0
 
     def _replay_target(self, member_id: str, value: Message | None) -> None:
-        """Replace a member's target; without a value it has none any more."""
+        """Replace the target assignment of a member, or remove it if there is no value."""
         for topic_id, partitions in self.target.pop(member_id, {}).items():
             holders = self.assigned.get(topic_id, {})
             for partition in partitions:
@@ -316,18 +319,18 @@ class ConsumerGroup:
             self.members.resolved.pop(expression, None)
 
     def tombstones(self) -> list[StateRecord]:
-        """The records that remove the group from the log."""
+        """Return the tombstones of all records of the group."""
         changes = records.without_group(self.group_id, self.members.in_order(), self.members.resolved)
         return [change.encoded(self.shard.node.release) for change in changes]
 
     def close(self, code: Code = Code.NOT_COORDINATOR) -> None:
-        """Another broker coordinates the group now, or it has become another one. Nobody waits for an answer here."""
+        """Cancel all timers. Members of a consumer group never wait for a response, so none has to be completed."""
         self.timers.close()
 
     # ConsumerGroupDescribe
 
     def described(self) -> ConsumerGroupDescribeResponse.Group:
-        """The group as ConsumerGroupDescribe shows it (ConsumerGroup.asDescribedGroup)."""
+        """Return the group as described by ConsumerGroupDescribe (ConsumerGroup.asDescribedGroup)."""
         return ConsumerGroupDescribeResponse.Group(
             group_id=self.group_id,
             group_state=self.state,
@@ -359,7 +362,7 @@ class ConsumerGroup:
 
 
 def _described_assignment(partitions: Assignment, metadata: MetadataImage) -> DescribedAssignment:
-    """Partitions of the topics that still exist, with their names."""
+    """Return the partitions of all topics that still exist, with their names."""
     return DescribedAssignment(
         topic_partitions=[
             TopicPartitions(topic_id=topic_id, topic_name=topic.name, partitions=list(indexes))
@@ -370,7 +373,7 @@ def _described_assignment(partitions: Assignment, metadata: MetadataImage) -> De
 
 
 def _owned(written: Iterable[OwnedPartitions], epoch: int) -> Owned:
-    """Partitions with their epochs; releases before 4.3 wrote none."""
+    """Return partitions with their assignment epochs, which releases before 4.3 did not write."""
     owned: Owned = {}
     for of in written:
         epochs = of.assignment_epochs
@@ -380,13 +383,14 @@ def _owned(written: Iterable[OwnedPartitions], epoch: int) -> Owned:
     return owned
 
 
-# May a member commit or read offsets with the epoch that it gives? (validateOffsetCommit, validateOffsetFetch)
+# Validation of the epoch in commits and fetches of offsets (validateOffsetCommit, validateOffsetFetch)
 
 
 def _check_commit(
     member: ConsumerMember, epoch: int, version: int, release: Release, *, transactional: bool
 ) -> PartitionCheck | None:
-    """Raise KafkaError where this member may commit nothing; else what each partition has to be asked for."""
+    """Raise KafkaError if the member may not commit any offset. Returns the check for each partition, if one is
+    needed."""
     if not transactional and not member.uses_classic_protocol and version < FIRST_WITH_MEMBER_EPOCHS:
         raise KafkaError(
             Code.UNSUPPORTED_VERSION,
@@ -403,7 +407,7 @@ def _check_commit(
 
 
 def _check_fetch(member: ConsumerMember, epoch: int) -> None:
-    """Raise KafkaError where this member may not read offsets in that epoch."""
+    """Raise KafkaError if the member may not fetch offsets with this epoch."""
     if epoch != member.member_epoch:
         _refuse_epoch(member, epoch)
 
@@ -435,11 +439,11 @@ def _stale(member: ConsumerMember, message: str) -> KafkaError:
     return KafkaError(Code.ILLEGAL_GENERATION if member.uses_classic_protocol else Code.STALE_MEMBER_EPOCH, message)
 
 
-# groups of a shard
+# the consumer groups of a shard
 
 
 def consumer_group(shard: Shard, group_id: str) -> ConsumerGroup:
-    """A consumer group that exists. GROUP_ID_NOT_FOUND for any other group."""
+    """Return an existing consumer group. Raises GROUP_ID_NOT_FOUND if there is none with this id."""
     group = shard.groups.get(group_id)
     if group is None:
         raise KafkaError(Code.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
@@ -449,19 +453,19 @@ def consumer_group(shard: Shard, group_id: str) -> ConsumerGroup:
 
 
 def existing_group(shard: Shard, group_id: str) -> ConsumerGroup:
-    """The same for a heartbeat, which has another message."""
+    """Return the consumer group for a heartbeat. The error message differs from the one of `consumer_group`."""
     if group_id not in shard.groups:
         raise KafkaError(Code.GROUP_ID_NOT_FOUND, f"Consumer group {group_id} not found.")
     return consumer_group(shard, group_id)
 
 
 def replay(shard: Shard, version: int, key: bytes, value: bytes | None, batch: Batch) -> None:
-    """Replay a record of the log."""
+    """Apply a record of the log to the group that it belongs to."""
     key_type, value_type = KEYS[version]
     read = key_type.decode(key, version)
     group = shard.groups.get(read.group_id)
     if not isinstance(group, ConsumerGroup):
-        if value is None:  # it is a group of another kind by now, or none
+        if value is None:  # the group does not exist any more, or is a classic group now
             return
         group = shard.groups[read.group_id] = ConsumerGroup(shard, read.group_id)
     group.replay(Change(read, None if value is None else value_type.decode(value, 0, 2)))

@@ -1,11 +1,11 @@
-"""One ConsumerGroupHeartbeat of a member that joins or stays: everything a consumer group does, it does here.
+"""ConsumerGroupHeartbeat of a member that joins or stays, which drives all changes of a consumer group.
 
-    member         a new member (epoch 0), a known one in its epoch, a static one in the place of an older
-    subscribe      a changed subscription, or changed topics, raise the group epoch
-    assign         a new target assignment for a new epoch, at most once per assignment interval
-    reconcile      the member takes a step towards its target
+    member         find the member: a new one (epoch 0), an existing one, or a restarted static one
+    subscribe      increment the group epoch if the subscription or the subscribed topics have changed
+    assign         compute a target assignment for a new epoch, at most once per assignment interval
+    reconcile      move the member a step towards its target assignment
 
-All of it is decided first, then written in one batch, then replayed into the group.
+All changes are computed first, then appended in one batch, then replayed into the group.
 
 Source: org.apache.kafka.coordinator.group.GroupMetadataManager: consumerGroupHeartbeat, updateSubscriptionMetadata,
 maybeUpdateTargetAssignment, maybeReconcile.
@@ -37,7 +37,7 @@ from .topics import topic_ids, wanted_names
 
 
 class Sender(NamedTuple):
-    """Whose heartbeat it is, as the connection says."""
+    """The client that sent a heartbeat."""
 
     client_id: str
     client_host: str
@@ -46,8 +46,10 @@ class Sender(NamedTuple):
 def heartbeat(
     group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, sender: Sender, before: list[StateRecord]
 ) -> tuple[ConsumerGroupHeartbeatResponse, int]:
-    """The answer, and the offset of the last record that it depends on. `before` is what removes the group as it was,
-    if it becomes a consumer group only now. Raises KafkaError."""
+    """Handle a heartbeat. Returns the response and the offset of the last record that it depends on.
+
+    `before` contains the tombstones of a classic group that this consumer group replaces. Raises KafkaError.
+    """
     joins = request.member_epoch == JOINING
     check_group_size(group, request.member_id, request.instance_id)
     member_id = request.member_id or new_member_id()
@@ -81,11 +83,11 @@ def _response_assignment(assigned: Owned) -> ConsumerGroupHeartbeatResponse.Assi
     )
 
 
-# who is it
+# finding the member
 
 
 def check_group_size(group: ConsumerGroup, member_id: str, instance_id: str | None) -> None:
-    """Raise GROUP_MAX_SIZE_REACHED for a newcomer to a group that is full."""
+    """Raise GROUP_MAX_SIZE_REACHED if the member is not in the group yet and the group is full."""
     if group.shard.node.release.rebalances_for_another_assignor and group.members.static(instance_id) is not None:
         return
     most = group.shard.node.config.group_consumer_max_size
@@ -98,7 +100,8 @@ def check_group_size(group: ConsumerGroup, member_id: str, instance_id: str | No
 def _find_member(
     group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, member_id: str, *, joins: bool
 ) -> tuple[ConsumerMember, list[Change]]:
-    """The member as it was before this heartbeat: a blank one where it is new."""
+    """Return the member before this heartbeat, which is an empty one if it is new, and the changes if it replaces a
+    static member."""
     instance_id = request.instance_id
     if instance_id is None:
         known = group.members.get(member_id) or (ConsumerMember(member_id) if joins else group.member(member_id))
@@ -123,7 +126,8 @@ def _find_member(
 def replace_static_member(
     group: ConsumerGroup, former: ConsumerMember, member_id: str
 ) -> tuple[ConsumerMember, list[Change]]:
-    """A static member that has come back under a new id: it takes over all that the old one had."""
+    """Return a restarted static member, which takes over everything from its predecessor, and the records that replace
+    it."""
     member = former._replace(member_id=member_id, member_epoch=0, previous_member_epoch=0)
     group_id = group.group_id
     target = group.target.get(former.member_id, {})
@@ -136,10 +140,13 @@ def replace_static_member(
 
 
 def _check_epoch(group: ConsumerGroup, member: ConsumerMember, epoch: int, held: Held | None) -> None:
-    """Raise FENCED_MEMBER_EPOCH unless a member is in its epoch, or in the one before and has only what is its own:
-    then it has missed the answer that told it of the new one."""
-    anew = epoch == JOINING and group.shard.node.release.looks_at_subscriptions_within_epochs
-    if anew or epoch == member.member_epoch:
+    """Raise FENCED_MEMBER_EPOCH unless the member is in its current epoch.
+
+    The previous epoch is also valid if the member holds only partitions assigned to it: it has missed the response with
+    the current epoch.
+    """
+    rejoins = epoch == JOINING and group.shard.node.release.looks_at_subscriptions_within_epochs
+    if rejoins or epoch == member.member_epoch:
         return
     if epoch < member.member_epoch and epoch == member.previous_member_epoch and _is_subset(held, member.assigned):
         return
@@ -161,9 +168,9 @@ def _is_subset(held: Held | None, assigned: Owned) -> bool:
 
 
 class Decision:
-    """What follows from a heartbeat, or from a JoinGroup of the classic protocol: the records that are to be written.
+    """The changes that result from a heartbeat or from a JoinGroup of a classic member.
 
-    `before` is the member as the group knows it (or a blank one), `after` as it is from now on.
+    `before` is the member as known to the group, or an empty one, and `after` the member with all changes so far.
     """
 
     def __init__(
@@ -189,8 +196,11 @@ class Decision:
         self._metadata_version = group.metadata_version
 
     def subscribe(self, *, raises_for_regex: bool = False) -> None:
-        """Write the member down if it has changed, and raise the group epoch if that or the topics demand it.
-        `raises_for_regex`: also for a regular expression whose topics are not known yet."""
+        """Write the member if it has changed, and increment the group epoch if its subscription or the topics require
+        it.
+
+        With `raises_for_regex`, a new regular expression increments the epoch even if its topics are not known yet.
+        """
         group, before, after = self.group, self.before, self.after
         names_changed = False
         if after is not before and after != before:
@@ -221,8 +231,11 @@ class Decision:
             self.changes.append(records.no_partition_metadata(group.group_id))
 
     def carry_out(self, before: Sequence[StateRecord] = ()) -> int:
-        """Assign, reconcile, and write all of it behind `before`; the offset of the last record. Raises KafkaError with
-        a code for the client; nothing has changed then."""
+        """Compute the assignment, reconcile the member, and append all changes after the records in `before`.
+
+        Returns the offset of the last record. Raises KafkaError with a code for the client, in which case nothing has
+        changed.
+        """
         self._assign()
         self.reconcile()
         offset = self.group.commit(self.changes, before)
@@ -232,7 +245,7 @@ class Decision:
         return offset
 
     def _assign(self) -> None:
-        """Compute a new target if the group epoch has gone up, and the last one is old enough."""
+        """Compute a new target assignment if the group epoch is newer and the assignment interval has passed."""
         group = self.group
         if group.assignment_epoch >= self.epoch or not self._may_assign():
             self.target = group.target_of(self.after)
@@ -245,7 +258,7 @@ class Decision:
         self.changes += changes
 
     def reconcile(self) -> None:
-        """Let the member take its next step."""
+        """Move the member a step towards its target assignment."""
         group, after = self.group, self.after
         if not self.has_subscription_changed and after.is_reconciled_to(self.target_epoch):
             return
@@ -271,7 +284,7 @@ class Decision:
             self._takes_step = True
 
     def _settle(self) -> None:
-        """After all was written: remember what was looked at, and wait for what the member has to give back."""
+        """After the records were appended, remember the metadata version and watch for partitions to be revoked."""
         self.group.metadata_version = self._metadata_version
         if not self._takes_step or self.after.uses_classic_protocol:
             return
@@ -281,7 +294,7 @@ class Decision:
             self.group.timers.cancel(Wait.REBALANCE, self.after.member_id)
 
     def _topics_have_changed(self) -> bool:
-        """Whether a topic that somebody wants has changed since the group looked last."""
+        """Whether a subscribed topic may have changed since the group last looked at the metadata."""
         group, metadata = self.group, self.group.shard.node.metadata
         since = group.metadata_version
         if since in (self._metadata_version, NEVER_READ):

@@ -1,10 +1,10 @@
-"""Members of a consumer group go: by themselves, or because nothing was heard of them for too long.
+"""Members leave a consumer group, or are fenced because they missed a timeout.
 
-    -1  a member leaves for good
-    -2  a static member leaves for a restart: it stays in the group, with its partitions, until its session ends
+    epoch -1    the member leaves permanently
+    epoch -2    a static member leaves for a restart and keeps its partitions until its session expires
 
-Whoever is fenced finds out with his next heartbeat, by UNKNOWN_MEMBER_ID. When the last member of the consumer
-protocol has gone and others are left, the group becomes a classic one (downgrade).
+A fenced member gets UNKNOWN_MEMBER_ID for its next heartbeat. When the last member of the consumer protocol has left
+and classic members remain, the group is converted to a classic group (downgrade).
 
 Source: org.apache.kafka.coordinator.group.GroupMetadataManager.consumerGroupLeave, consumerGroupFenceMembers.
 """
@@ -26,7 +26,10 @@ _LOG = logging.getLogger(__name__)
 
 
 def leave(group: ConsumerGroup, member_id: str, instance_id: str | None, epoch: int) -> int:
-    """Let a member go that says so by `epoch`; the offset of the last record. Raises KafkaError."""
+    """Remove a member, or mark it as restarting, depending on `epoch`. Returns the offset of the last record.
+
+    Raises KafkaError.
+    """
     if instance_id is None:
         return fence(group, [group.member(member_id)])
     member = static_member(group, member_id, instance_id)
@@ -38,8 +41,10 @@ def leave(group: ConsumerGroup, member_id: str, instance_id: str | None, epoch: 
 
 
 def static_member(group: ConsumerGroup, member_id: str, instance_id: str) -> ConsumerMember:
-    """The member that an instance is now. UNKNOWN_MEMBER_ID where it is none, FENCED_INSTANCE_ID where another one
-    has taken the place of `member_id`."""
+    """Return the static member with this instance id.
+
+    Raises UNKNOWN_MEMBER_ID if there is none, and FENCED_INSTANCE_ID if its member id is not `member_id`.
+    """
     member = group.members.static(instance_id)
     if member is None:
         raise KafkaError(Code.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
@@ -52,7 +57,7 @@ def static_member(group: ConsumerGroup, member_id: str, instance_id: str) -> Con
 
 
 def fence(group: ConsumerGroup, members: Sequence[ConsumerMember]) -> int:
-    """Take members out of the group; the offset of the last record."""
+    """Remove members from the group and return the offset of the last record."""
     if not members:
         return group.shard.append([])
     if can_downgrade_without(group, members):
@@ -76,31 +81,31 @@ def fence(group: ConsumerGroup, members: Sequence[ConsumerMember]) -> int:
     return offset
 
 
-# what is waited for
+# timeouts
 
 
 def schedule_session_timeout(group: ConsumerGroup, member_id: str, timeout_ms: int | None = None) -> None:
-    """A sign of life of a member; the next one is due within its session timeout."""
+    """Restart the session timeout of a member after a heartbeat."""
     delay_ms = group.session_timeout_ms if timeout_ms is None else timeout_ms
     group.timers.schedule(
-        Wait.SESSION, member_id, delay_ms, lambda: fence_missing(group, member_id, "its session has expired")
+        Wait.SESSION, member_id, delay_ms, lambda: fence_missing(group, member_id, "its session timed out")
     )
 
 
 def schedule_rebalance_timeout(group: ConsumerGroup, member: ConsumerMember) -> None:
-    """A member has to give partitions back within its rebalance timeout."""
+    """Start the rebalance timeout of a member that has to revoke partitions."""
     member_id, epoch = member.member_id, member.member_epoch
 
     def missed() -> None:
         now = group.members.get(member_id)
         if now is not None and now.member_epoch == epoch:
-            fence_missing(group, member_id, f"it has not left epoch {epoch} in time")
+            fence_missing(group, member_id, f"still in epoch {epoch} after its rebalance timeout")
 
     group.timers.schedule(Wait.REBALANCE, member_id, member.rebalance_timeout_ms, missed)
 
 
 def schedule_all_timeouts(group: ConsumerGroup) -> None:
-    """After the log was read: the time of all members begins anew, and expressions have to be looked up again."""
+    """Restart all timeouts after the log was replayed, and mark all regular expressions as outdated."""
     resolved = group.members.resolved
     resolved.update({regex: each._replace(version=0) for regex, each in resolved.items()})
     for member in group.members:
@@ -110,22 +115,20 @@ def schedule_all_timeouts(group: ConsumerGroup) -> None:
 
 
 def schedule_classic_session_timeouts(group: ConsumerGroup) -> None:
-    """After the group was a classic one: the sessions of those who were in it go on as long as they have asked for."""
+    """Start the session timeouts of classic members after their group was converted to a consumer group."""
     for member in group.members:
         if member.classic is not None:
             schedule_session_timeout(group, member.member_id, member.classic.session_timeout_ms)
 
 
 def fence_missing(group: ConsumerGroup, member_id: str, reason: str) -> None:
-    """Take a member out that kept the group waiting."""
+    """Fence a member that missed a timeout."""
     member = group.members.get(member_id)
     if member is None:
         return
-    _LOG.info("group %s: member %s is fenced, %s", quoted(group.group_id), quoted(member_id), reason)
+    _LOG.info("group %s: member %s is fenced: %s", quoted(group.group_id), quoted(member_id), reason)
     try:
         fence(group, [member])
-    except KafkaError as error:  # nobody is told; with the next heartbeat, if any, it all begins again
-        _LOG.warning(
-            "group %s: member %s could not be fenced: %s", quoted(group.group_id), quoted(member_id), error.code.name
-        )
+    except KafkaError as error:  # no client waits for a response, and the new timeout tries again
+        _LOG.warning("group %s: cannot fence member %s: %s", quoted(group.group_id), quoted(member_id), error.code.name)
         schedule_session_timeout(group, member_id)

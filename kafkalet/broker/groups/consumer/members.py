@@ -1,11 +1,11 @@
-"""The members of a consumer group: what each wants and has, and what follows from all of them together.
+"""The members of a consumer group: their subscriptions and assignments, and totals over all members.
 
-    member epoch        what a member has caught up with; 0 while it joins, -2 while a static member restarts
-    assigned            the partitions it may read, each with the epoch in which it got it (KIP-1251)
-    pending revocation  those it has to give back before it goes on to the next epoch
+    member epoch        the epoch a member has reached; 0 while it joins, -2 while a static member restarts
+    assigned            the partitions it owns, each with the epoch in which it was assigned (KIP-1251)
+    pending revocation  the partitions it has to revoke before it advances to the next epoch
 
-A member is a value: a change makes another one (`_replace`). The group counts topics, expressions and assignors as
-members come and go.
+A member is immutable: a change creates a new one (`_replace`). The counts of topics, expressions and assignors are
+updated with each change.
 
 Source: org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroupMember, ConsumerGroup, modern.MemberState,
 modern.SubscriptionCount.
@@ -22,28 +22,28 @@ from kafkalet.formats import uuid_text
 from kafkalet.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
 JOINING, LEAVING, LEAVING_FOR_A_RESTART = 0, -1, -2
-"""Member epochs that are not epochs."""
+"""Member epochs in heartbeats with a special meaning."""
 
 Owned = dict[bytes, dict[int, int]]
 """Partitions by topic id, each with the epoch in which it was assigned."""
 
 
 def new_member_id() -> str:
-    """A member id for a client that brings none: a uuid as Kafka writes it."""
+    """Return a new member id for a client that does not send one, in the text form of Kafka's Uuid."""
     return uuid_text(new_topic_id())
 
 
 class MemberState(IntEnum):
-    """How far a member is on its way to its target, by the numbers in its record."""
+    """The progress of a member towards its target assignment, as numbered in its record."""
 
     STABLE = 0
-    UNREVOKED_PARTITIONS = 1  # it has to give partitions back before it goes on
-    UNRELEASED_PARTITIONS = 2  # it waits for partitions that others have not given back yet
+    UNREVOKED_PARTITIONS = 1  # has to revoke partitions before it advances
+    UNRELEASED_PARTITIONS = 2  # waits for partitions that other members have not revoked yet
     UNKNOWN = 127  # written by a later release
 
 
 class ClassicProtocols(NamedTuple):
-    """What a member of the classic protocol has told beyond the rest: the metadata of each protocol that it knows."""
+    """The additional state of a classic member: its session timeout and the metadata of each protocol it supports."""
 
     session_timeout_ms: int
     protocols: tuple[tuple[str, bytes], ...]
@@ -53,7 +53,7 @@ _NOTHING: Owned = {}
 
 
 class ConsumerMember(NamedTuple):
-    """A member. The host is written as Java does, "/127.0.0.1"."""
+    """A member of a consumer group. The host is formatted as in Java, "/127.0.0.1"."""
 
     member_id: str
     member_epoch: int = 0
@@ -69,18 +69,18 @@ class ConsumerMember(NamedTuple):
     server_assignor: str | None = None
     assigned: Owned = _NOTHING
     pending_revocation: Owned = _NOTHING
-    classic: ClassicProtocols | None = None  # None where it speaks the consumer protocol
+    classic: ClassicProtocols | None = None  # None for members of the consumer protocol
 
     @property
     def uses_classic_protocol(self) -> bool:
         return self.classic is not None
 
     def is_reconciled_to(self, epoch: int) -> bool:
-        """It has all that it is to have in that epoch, and nothing else."""
+        """Whether the member has exactly its target assignment of this epoch."""
         return self.state == MemberState.STABLE and self.member_epoch == epoch
 
     def at_epoch(self, epoch: int, state: MemberState, assigned: Owned, pending: Owned) -> "ConsumerMember":
-        """The member one step further."""
+        """Return the member after a reconciliation step."""
         return self._replace(
             state=state,
             member_epoch=epoch,
@@ -92,8 +92,8 @@ class ConsumerMember(NamedTuple):
     def updated_by(
         self, request: ConsumerGroupHeartbeatRequest, client_id: str, client_host: str, member_id: str
     ) -> "ConsumerMember":
-        """The member with what a heartbeat says of it; what is null there has not changed. The same one where nothing
-        is new."""
+        """Return the member updated by a heartbeat, in which null fields mean no change, or itself if nothing has
+        changed."""
         names = request.subscribed_topic_names
         if (
             (names is None or self.topic_names == set(names))
@@ -121,15 +121,15 @@ class ConsumerMember(NamedTuple):
 
 
 def owned_partitions(owned: Owned) -> int:
-    """How many partitions that is."""
+    """Return the number of partitions."""
     return sum(map(len, owned.values()))
 
 
-NOBODY = -1
+NOT_HELD = -1
 
 
 class Resolved(NamedTuple):
-    """The topics that a regular expression stood for, when that was found out, and in which version of the metadata."""
+    """The topics that match a regular expression, and the metadata version and time at which they were resolved."""
 
     topics: frozenset[str]
     version: int
@@ -137,7 +137,7 @@ class Resolved(NamedTuple):
 
 
 class ConsumerMembers:
-    """The members of a group by their ids, in the order in which they came."""
+    """The members of a group by member id, in the order in which they joined."""
 
     def __init__(self) -> None:
         self._members: dict[str, ConsumerMember] = {}
@@ -145,15 +145,15 @@ class ConsumerMembers:
         self._static: dict[str, str] = {}
         self._epochs: dict[bytes, dict[int, int]] = {}
         self.names: Counter[str] = Counter()
-        """How many members want a topic by its name."""
+        """The number of members that subscribe to each topic by name."""
         self.regexes: Counter[str] = Counter()
-        """How many members want the topics of a regular expression."""
+        """The number of members that subscribe with each regular expression."""
         self.resolved: dict[str, Resolved] = {}
-        """What the regular expressions stand for, as far as that is known."""
+        """The topics of each regular expression that has been resolved."""
         self.classic = 0
-        """How many speak the classic protocol."""
+        """The number of classic members."""
         self.classic_protocols: Counter[str] = Counter()
-        """How many of those know a protocol."""
+        """The number of classic members that support each protocol."""
         self._assignors: Counter[str] = Counter()
 
     def __len__(self) -> int:
@@ -169,17 +169,17 @@ class ConsumerMembers:
         return self._members.get(member_id)
 
     def in_order(self) -> list[str]:
-        """Their ids in the order in which Kafka goes through them."""
+        """Return the member ids in the iteration order of Kafka's TimelineHashMap."""
         return timeline_order(self._members, self._peak)
 
     def static(self, instance_id: str | None) -> ConsumerMember | None:
-        """The static member of that instance."""
+        """Return the static member with this instance id, or None."""
         return None if instance_id is None else self._members.get(self._static.get(instance_id, ""))
 
     # changes
 
     def update(self, member: ConsumerMember) -> None:
-        """Put a member in, or in the place of the one with its id."""
+        """Add a member, or replace the one with the same id."""
         before = self._members.get(member.member_id)
         if before is not None:
             self._uncount(before)
@@ -222,7 +222,7 @@ class ConsumerMembers:
         self._release(member.pending_revocation, member.member_epoch)
 
     def _release(self, owned: Owned, epoch: int) -> None:
-        """Partitions are free again, unless somebody has taken them over in a later epoch."""
+        """Mark partitions as free unless another member has been assigned them in a later epoch."""
         for topic_id, partitions in owned.items():
             epochs = self._epochs.get(topic_id)
             if epochs is None:
@@ -233,18 +233,18 @@ class ConsumerMembers:
             if not epochs:
                 del self._epochs[topic_id]
 
-    # what follows
+    # totals over all members
 
     def holder_epoch(self, topic_id: bytes, partition: int) -> int:
-        """The epoch of the member that has a partition, -1 where nobody has it."""
-        return self._epochs.get(topic_id, {}).get(partition, NOBODY)
+        """Return the member epoch of the member that holds a partition, or -1 if no member does."""
+        return self._epochs.get(topic_id, {}).get(partition, NOT_HELD)
 
     def topics(self) -> set[str]:
-        """All topics that somebody wants, by name or by regular expression."""
+        """Return all subscribed topics, by name or by regular expression."""
         return set(self.names).union(*(resolved.topics for resolved in self.resolved.values()))
 
     def is_homogeneous(self) -> bool:
-        """All members want the same topics."""
+        """Whether all members subscribe to the same topics."""
         count = len(self._members)
         if not self.regexes:
             return all(wanted == count for wanted in self.names.values())
@@ -254,14 +254,18 @@ class ConsumerMembers:
         return all(times == 1 for times in matches.values())
 
     def preferred_assignor(self) -> str | None:
-        """The assignor that most members ask for; None where nobody asks for any. Where two are asked for equally
-        often it is the one that the map of the counts has first (Kafka's TimelineHashMap)."""
+        """Return the assignor that most members request, or None if no member requests one.
+
+        If two have the same number of requests, the first one in the iteration order of Kafka's TimelineHashMap is
+        returned.
+        """
         most = max(self._assignors.values(), default=0)
         names = timeline_order([name for name, count in self._assignors.items() if count == most], 2)
         return names[0] if names else None
 
     def preferred_assignor_with(self, before: ConsumerMember | None, after: ConsumerMember) -> str | None:
-        """The same once a member has changed. One that nobody asked for so far comes first here (HashMap.compute)."""
+        """Return the preferred assignor after a member changes. If there is a tie, an assignor that no other member
+        requests wins (HashMap.compute)."""
         counts = self._assignors.copy()
         if before is not None and before.server_assignor is not None:
             _subtract(counts, [before.server_assignor])
@@ -274,14 +278,14 @@ class ConsumerMembers:
         return newcomer if newcomer in names else names[0] if names else None
 
     def all_classic_without(self, leaving: Iterable[ConsumerMember]) -> bool:
-        """Whether only members of the classic protocol are left once these have gone."""
+        """Whether all remaining members use the classic protocol after these have left."""
         leaving = list(leaving)
         classic = sum(member.uses_classic_protocol for member in leaving)
         return self.classic - classic == len(self._members) - len(leaving)
 
 
 class Preview(ConsumerMembers):
-    """The members as they will be, once some are changed and others are gone. The group is not touched."""
+    """A copy of the members, to try out changes without modifying the group."""
 
     def __init__(self, members: ConsumerMembers) -> None:
         super().__init__()
@@ -293,13 +297,13 @@ class Preview(ConsumerMembers):
         self._assignors = members._assignors.copy()
 
     def topics(self) -> set[str]:
-        """Without those that only a regular expression stands for that nobody wants any more."""
+        """Return all subscribed topics, leaving out regular expressions that no member uses any more."""
         matches = (resolved.topics for regex, resolved in self.resolved.items() if regex in self.regexes)
         return set(self.names).union(*matches)
 
 
 def _subtract(counter: Counter[str], keys: Iterable[str]) -> None:
-    """Count down, and forget what nobody wants any more."""
+    """Decrement counts, and remove those that reach zero."""
     for key in keys:
         if counter[key] > 1:
             counter[key] -= 1

@@ -1,11 +1,11 @@
-"""Migration between the two kinds of groups (KIP-848), while their members go on.
+"""Online migration of groups between the classic and the consumer protocol (KIP-848).
 
-upgrade     A classic group becomes a consumer group when the first member of the consumer protocol joins it. That is
-            possible for groups of consumers whose members use one of Kafka's own assignors: what they have is read from
-            their assignments, and each goes on with it, in the epoch that was its generation.
-downgrade   A consumer group becomes a classic group when its last member of the consumer protocol leaves and others
-            remain. Each goes on with its target assignment; the group rebalances at once, unless a static member has
-            only changed its protocol and nothing else is due.
+    upgrade     A classic group becomes a consumer group when the first member of the consumer protocol joins. This
+                requires consumers with one of Kafka's own assignors. Their assignments are decoded, and each member
+                keeps its partitions, with the generation as its member epoch.
+    downgrade   A consumer group becomes a classic group when its last member of the consumer protocol leaves and
+                classic members remain. Each keeps its target assignment. The group starts a rebalance immediately,
+                unless a static member has only switched its protocol and nothing else has changed.
 
 Source: org.apache.kafka.coordinator.group.GroupMetadataManager.getOrMaybeCreateConsumerGroup, convertToConsumerGroup,
 ConsumerGroup.fromClassicGroup; convertToClassicGroup, ClassicGroup.fromConsumerGroup.
@@ -43,8 +43,11 @@ _LOG = logging.getLogger(__name__)
 
 
 def group_to_join(shard: Shard, group_id: str) -> tuple[ConsumerGroup, list[StateRecord]]:
-    """The consumer group of that name: a new one where there is none, or where the one that there is has to become
-    one. With it, what is to be written before anything else of it is. GROUP_ID_NOT_FOUND where it cannot be."""
+    """Return the consumer group that a member joins, which is new or converted from a classic group if necessary.
+
+    The second result is the records to write before those of the consumer group. Raises GROUP_ID_NOT_FOUND if the
+    classic group cannot be converted.
+    """
     group = shard.groups.get(group_id)
     if group is None:
         return ConsumerGroup(shard, group_id), []
@@ -79,7 +82,7 @@ def _upgrade(classic: ClassicGroup) -> tuple[ConsumerGroup, list[StateRecord]]:
     ]
     for change in changes:
         group.replay(change)
-    _LOG.info("group %s: the classic group is about to be a consumer group", quoted(group_id))
+    _LOG.info("group %s: converting the classic group to a consumer group", quoted(group_id))
     return group, [*classic.tombstones(), *(change.encoded(shard.node.release) for change in changes)]
 
 
@@ -94,7 +97,7 @@ def _check_upgrade(classic: ClassicGroup) -> None:
 
 
 def _send_back(classic: ClassicGroup) -> None:
-    """Have those who wait ask again: so Kafka begins an upgrade, even one that then comes to nothing."""
+    """Let all waiting members join again, as Kafka does at the start of an upgrade, even if it then fails."""
     for member in classic.members:
         classic.answer_join(member, join_error(Code.REBALANCE_IN_PROGRESS, member.member_id))
         classic.answer_sync(member, sync_error(Code.REBALANCE_IN_PROGRESS))
@@ -109,7 +112,7 @@ def _refused(group_id: str, reason: str) -> KafkaError:
 def _consumer_member(classic: ClassicGroup, member: ClassicMember) -> ConsumerMember:
     metadata, epoch = classic.shard.node.metadata, classic.generation
     if classic.protocol_name not in member.protocols:
-        raise KafkaError(Code.UNKNOWN_SERVER_ERROR)  # in the middle of a rebalance, which Kafka stumbles over
+        raise KafkaError(Code.UNKNOWN_SERVER_ERROR)  # during a rebalance, when Kafka fails with an unexpected exception
     partitions = {}
     try:
         assignment = read_assignment(member.assignment) if member.assignment else None
@@ -143,13 +146,13 @@ def _consumer_member(classic: ClassicGroup, member: ClassicMember) -> ConsumerMe
 
 
 def can_downgrade_without(group: ConsumerGroup, leaving: Sequence[ConsumerMember]) -> bool:
-    """Whether the group is a classic one once these members have gone."""
+    """Whether the group has to be converted to a classic group after these members have left."""
     left = len(group.members) - len(leaving)
     return group.members.all_classic_without(leaving) and left > 0 and _may_downgrade(group, left)
 
 
 def can_downgrade_with(group: ConsumerGroup, replaced: ConsumerMember | None) -> bool:
-    """Whether the group is a classic one once this static member is replaced by one of the classic protocol."""
+    """Whether the group has to be converted to a classic group when a classic member replaces this static member."""
     if replaced is None or replaced.uses_classic_protocol:
         return False
     members = len(group.members)
@@ -169,8 +172,11 @@ def downgrade(
     *,
     rebalances: bool = True,
 ) -> int:
-    """Put a classic group in the place of this one; the offset of the last record. `changes` are written before, and
-    are not taken in any more. `joining` takes the place of the static member of its instance."""
+    """Replace the group by a classic group and return the offset of the last record.
+
+    The records of `changes` are written first, but not replayed. `joining` replaces the static member with its instance
+    id.
+    """
     shard, group_id = group.shard, group.group_id
     classic = ClassicGroup(shard, group_id, State.STABLE)
     classic.generation = group.group_epoch
@@ -196,7 +202,7 @@ def downgrade(
     )
     group.close()
     shard.groups[group_id] = classic
-    _LOG.info("group %s: the consumer group is a classic one now", quoted(group_id))
+    _LOG.info("group %s: converted the consumer group to a classic group", quoted(group_id))
     for member in classic.members:
         classic.renew_session(member)
     if rebalances:

@@ -1,10 +1,11 @@
-"""A member on its way from what it has to what it is to have.
+"""Reconciliation of a member's assignment with its target assignment.
 
-    1   partitions that are not in its target it has to give back: UNREVOKED_PARTITIONS, until a heartbeat no longer
-        names them; it stays in its epoch so long
-    2   then it enters the epoch of the target and gets what is free of it
-    3   where somebody else still has the rest: UNRELEASED_PARTITIONS, and it gets more with later heartbeats
-    4   else it is STABLE
+    1   The member has to revoke all partitions that are not in its target. It is in UNREVOKED_PARTITIONS and stays in
+        its epoch until a heartbeat no longer lists them.
+    2   Then it advances to the epoch of the target and is assigned the partitions that are free.
+    3   If other members still hold some of its partitions, it is in UNRELEASED_PARTITIONS and is assigned more with
+        later heartbeats.
+    4   Otherwise it is STABLE.
 
 Source: org.apache.kafka.coordinator.group.modern.consumer.CurrentAssignmentBuilder.
 """
@@ -16,28 +17,30 @@ from kafkalet.broker.groups.assignors.spec import Assignment
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
-from .members import NOBODY, ConsumerMember, MemberState, Owned
+from .members import NOT_HELD, ConsumerMember, MemberState, Owned
 
 Held = Sequence[ConsumerGroupHeartbeatRequest.TopicPartitions]
-"""What a member says that it has; None where it says nothing."""
+"""The partitions that a member reports to own; None if the heartbeat does not list them."""
 
 
 class Step(NamedTuple):
-    """What the next step of a member depends on."""
+    """The input for the next reconciliation step of a member."""
 
     target_epoch: int
     target: Assignment
-    topic_ids: frozenset[bytes]  # that the member wants, and that exist
-    wants_any: bool  # also of topics that do not exist
+    topic_ids: frozenset[bytes]  # the subscribed topics that exist
+    wants_any: bool  # whether any topic is subscribed, existing or not
     holder_epoch: Callable[[bytes, int], int]
     has_subscription_changed: bool
     held: Held | None
-    epochs_per_revocation: int = 0  # 1 before 4.2: who has given back, and has to again, is an epoch further
+    epochs_per_revocation: int = 0  # 1 before 4.2, where each revocation advances the epoch by one
 
 
 def reconcile(member: ConsumerMember, step: Step) -> ConsumerMember:
-    """The member after its next step; the same one where there is none to take. FENCED_MEMBER_EPOCH where its state
-    was written by a later release."""
+    """Return the member after its next reconciliation step, or itself if it has none to take.
+
+    Raises FENCED_MEMBER_EPOCH if its state was written by a later release.
+    """
     if member.state == MemberState.STABLE:
         if member.member_epoch != step.target_epoch:
             return _next(member, step, member.member_epoch)
@@ -57,14 +60,14 @@ def reconcile(member: ConsumerMember, step: Step) -> ConsumerMember:
 
 
 def _holds_any(held: Held | None, owned: Owned) -> bool:
-    """Whether a member still has one of these partitions; it does until it says what it has."""
+    """Whether a member still owns one of these partitions. If the heartbeat lists none, it is assumed to."""
     if held is None:
         return True
     return any(partition in owned.get(of.topic_id, ()) for of in held for partition in of.partitions)
 
 
 def _without_unwanted(member: ConsumerMember, step: Step) -> ConsumerMember:
-    """Within its epoch: partitions of topics that it no longer wants are to be given back."""
+    """Revoke partitions of topics that the member no longer subscribes to, without advancing its epoch."""
     unwanted = member.assigned.keys() - step.topic_ids
     if not unwanted and (step.wants_any or member.pending_revocation):
         return member
@@ -96,7 +99,7 @@ def _next(member: ConsumerMember, step: Step, epoch: int) -> ConsumerMember:
         free = [
             partition
             for partition in missing
-            if partition in returned or step.holder_epoch(topic_id, partition) == NOBODY
+            if partition in returned or step.holder_epoch(topic_id, partition) == NOT_HELD
         ]
         waits |= len(free) < len(missing)
         if free:

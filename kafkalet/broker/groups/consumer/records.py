@@ -1,7 +1,7 @@
-"""The records of a group of the consumer protocol: what is written for each change of it.
+"""The records of a consumer group, one for each kind of change.
 
-A change is a pair of messages (key and value, None for a removal) of `consumer_group_state`. It is decided, written to
-the log, and then replayed by the same code that reads the log after a restart (ConsumerGroup.replay).
+A change consists of a key and a value message of `consumer_group_state`; the value is None for a tombstone. Changes are
+written to the log and then replayed by the same code that replays the log after a restart (ConsumerGroup.replay).
 
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorRecordHelpers.
 """
@@ -54,19 +54,19 @@ KEYS: dict[int, tuple[type[Key], type[Message]]] = {
     8: (ConsumerGroupCurrentMemberAssignmentKey, ConsumerGroupCurrentMemberAssignmentValue),
     16: (ConsumerGroupRegularExpressionKey, ConsumerGroupRegularExpressionValue),
 }
-"""Key and value of each kind of record, by the version of the key."""
+"""The types of key and value of each kind of record, by key version."""
 
 _VERSION_0 = b"\0\0"
 
 
 class Change(NamedTuple):
-    """A record before it is written."""
+    """A record that has not been written yet."""
 
     key: Key
     value: Message | None
 
     def encoded(self, release: Release) -> StateRecord:
-        """As a broker of that release writes it."""
+        """Encode the record as a broker of this release writes it."""
         version, value = self.key.VERSIONS.low, self.value
         if isinstance(value, ConsumerGroupCurrentMemberAssignmentValue) and not release.keeps_assignment_epochs:
             value = _without_epochs(value)
@@ -175,12 +175,12 @@ def no_member(group_id: str, member_id: str) -> Change:
 
 
 def without_member(group_id: str, member_id: str) -> list[Change]:
-    """All that removes a member."""
+    """Return the tombstones of a member."""
     return [no_current(group_id, member_id), no_target(group_id, member_id), no_member(group_id, member_id)]
 
 
 def partition_metadata(group_id: str, topics: Iterable[tuple[str, bytes, int]]) -> Change:
-    """What a group knows of its topics: name, id and number of partitions of each."""
+    """Return the record with the name, id and number of partitions of each topic."""
     topic = ConsumerGroupPartitionMetadataValue.TopicMetadata
     value = ConsumerGroupPartitionMetadataValue(
         topics=[
@@ -196,7 +196,7 @@ def no_partition_metadata(group_id: str) -> Change:
 
 
 def without_group(group_id: str, member_ids: Iterable[str], expressions: Iterable[str]) -> list[Change]:
-    """All that removes a group with these members and regular expressions."""
+    """Return the tombstones of a group with these members and regular expressions."""
     member_ids = list(member_ids)
     return [
         *(no_current(group_id, member_id) for member_id in member_ids),

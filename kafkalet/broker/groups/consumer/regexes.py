@@ -1,9 +1,9 @@
-"""Subscriptions by regular expression: what stands behind them is looked up aside, and written into the log.
+"""Subscriptions by regular expression, whose topics are resolved asynchronously and written to the log.
 
-A member that comes with a new expression is told of no topics at first; they are looked up right after its heartbeat,
-which raises the group epoch, and the next heartbeat brings them. They are looked up again when there are new topics
-(at most every ten seconds) and every ten minutes (`group.consumer.regex.refresh.interval.ms`). To try an expression
-with many topics can take long; other requests are served in between.
+A member with a new expression gets no topics at first. The expression is resolved right after its heartbeat, which
+increments the group epoch, and the next heartbeat returns the partitions. Expressions are resolved again when topics
+are created (at most every ten seconds) and every ten minutes (`group.consumer.regex.refresh.interval.ms`). Matching
+many topics can take long, so other requests are handled in between.
 
 Source: org.apache.kafka.coordinator.group.GroupMetadataManager.maybeUpdateRegularExpressions,
 handleRegularExpressionsResult, modern.consumer.TopicRegexResolver.
@@ -32,7 +32,7 @@ _NOTHING = Resolved(frozenset(), 0, 0)
 
 
 class RegexStatus(Enum):
-    """What a heartbeat does to a member's regular expression."""
+    """The effect of a heartbeat on a member's regular expression."""
 
     SAME = "same"
     CHANGED = "changed"  # its topics are not known yet
@@ -42,8 +42,11 @@ class RegexStatus(Enum):
 def update_regexes(
     group: ConsumerGroup, before: ConsumerMember, after: ConsumerMember
 ) -> tuple[RegexStatus, list[Change], bool]:
-    """How a member's expression has changed, the records that follow at once, and whether to look expressions up.
-    INVALID_REGULAR_EXPRESSION for one that cannot be read."""
+    """Compare a member's regular expressions before and after a heartbeat.
+
+    Returns how the expression has changed, the records to write immediately, and whether expressions have to be
+    resolved. Raises INVALID_REGULAR_EXPRESSION if the new one is invalid.
+    """
     old, new, regexes = before.topic_regex or "", after.topic_regex or "", group.members.regexes
     changes: list[Change] = []
     status, is_new = RegexStatus.SAME, False
@@ -66,7 +69,7 @@ def _notices(group: ConsumerGroup, given_up: str) -> bool:
 
 
 def _is_due(group: ConsumerGroup, old: str, new: str, *, is_new: bool) -> bool:
-    """Whether the expressions of a group are to be looked up (again)."""
+    """Whether the regular expressions of a group have to be resolved now."""
     if group.is_resolving:
         return False
     last = next(iter(group.members.resolved.values()), None)
@@ -88,7 +91,7 @@ def _is_due(group: ConsumerGroup, old: str, new: str, *, is_new: bool) -> bool:
 
 
 def resolve_later(group: ConsumerGroup) -> None:
-    """Look the expressions of a group up after what is going on now."""
+    """Resolve the expressions of a group after the current request."""
     group.is_resolving = True
     group.shard.node.call_soon(lambda: _begin(group))
 
@@ -97,11 +100,11 @@ def _begin(group: ConsumerGroup) -> None:
     node = group.shard.node
     work = start(_resolve(group), node.turns, node.workers)
     if isinstance(work, Work):
-        work.then(lambda _: None, lambda error: _LOG.error("a bug in a lookup of topics", exc_info=error))
+        work.then(lambda _: None, lambda error: _LOG.error("unexpected error while resolving topics", exc_info=error))
 
 
 async def _resolve(group: ConsumerGroup) -> None:
-    """Look up what the expressions stand for now, and write it if the group still wants to know."""
+    """Find the topics that match the group's expressions, and write them if the group still exists."""
     metadata = group.shard.node.metadata
     names, version, now_ms = sorted(metadata.topics), metadata.version, group.shard.clock.now_ms()
     found: dict[str, Resolved] = {}
@@ -122,7 +125,7 @@ def _matching(group_id: str, expression: str, names: list[str]) -> Generator[Non
         return frozenset((yield from regex.selecting(names)))
     except BadRegex as problem:
         _LOG.error(
-            "group %s: expression %s cannot be read (%s); it is ignored", quoted(group_id), quoted(expression), problem
+            "group %s: ignoring invalid regular expression %s: %s", quoted(group_id), quoted(expression), problem
         )
         return frozenset()
 
@@ -140,4 +143,4 @@ def _write(group: ConsumerGroup, resolved: dict[str, Resolved]) -> None:
         group.commit(changes)
     except KafkaError as error:  # the next heartbeat tries again
         name = quoted(group.group_id)
-        _LOG.warning("group %s: what its expressions stand for could not be written: %s", name, error.code.name)
+        _LOG.warning("group %s: cannot write the topics of its regular expressions: %s", name, error.code.name)

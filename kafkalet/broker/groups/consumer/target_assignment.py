@@ -1,4 +1,4 @@
-"""The target of a consumer group: who is to get what, computed by an assignor of the broker for a group epoch.
+"""The target assignment of a consumer group, which a server-side assignor computes for each group epoch.
 
 Source: org.apache.kafka.coordinator.group.modern.TargetAssignmentBuilder, util.UpdatedMembersAndTargetAssignmentView.
 """
@@ -21,8 +21,11 @@ _LOG = logging.getLogger(__name__)
 def compute_target(
     group: ConsumerGroup, epoch: int, member: ConsumerMember, assignor: str, *, is_homogeneous: bool
 ) -> tuple[Assignment, list[Change]]:
-    """A new target for a group in which `member` is as it is given here (it may be new, and may take the place of a
-    static one): what it is to get, and the records of all that changes."""
+    """Compute the target assignment of a group in which `member` has changed.
+
+    `member` may be new or replace a static member. Returns its own assignment and the records of all changed
+    assignments.
+    """
     members, before = _with(group, member)
     metadata = group.shard.node.metadata
     topics: dict[tuple[frozenset[str], str | None], tuple[list[bytes], int]] = {}
@@ -41,7 +44,7 @@ def compute_target(
         if (topic := metadata.topic_by_id(topic_id)) is not None
     }
     dealt = ASSIGNORS[assignor](Spec(specs, counts, group.assigned, is_homogeneous))
-    _LOG.debug("group %s: a new target for epoch %d by %s", quoted(group.group_id), epoch, assignor)
+    _LOG.debug("group %s: computed target assignment of epoch %d with %s", quoted(group.group_id), epoch, assignor)
     changes = [
         target(group.group_id, member_id, dealt.get(member_id, {}))
         for member_id in specs
@@ -53,7 +56,7 @@ def compute_target(
 
 
 def _with(group: ConsumerGroup, member: ConsumerMember) -> tuple[dict[str, ConsumerMember], dict[str, Assignment]]:
-    """The members and their targets with a changed one among them: in its place, or at the end."""
+    """Return the members and their targets including the changed member, in its place or at the end."""
     members = {each.member_id: each for member_id in group.members.in_order() if (each := group.member(member_id))}
     before = group.target
     replaced = group.members.static(member.instance_id)

@@ -1,7 +1,7 @@
-"""What a consumer group waits for of its members, each for a while: a heartbeat, a partition given back.
+"""The timeouts of the members of a consumer group.
 
-A heartbeat moves a deadline, thousands of times before it is ever reached; so a deadline is a number, and the timer
-under it is moved only when it fires too early.
+A heartbeat postpones a deadline, usually thousands of times before it is reached. A deadline is therefore only a
+number, and its timer is restarted only when it fires too early.
 
 Source: org.apache.kafka.coordinator.group.GroupMetadataManager, keys of its timer.
 """
@@ -13,16 +13,16 @@ from kafkalet.clock import Clock, Timer
 
 
 class Wait(Enum):
-    """What is waited for; the first two of members of either protocol, the others of classic ones."""
+    """The request that a timeout waits for. The last two apply only to classic members."""
 
     SESSION = "a heartbeat"
-    REBALANCE = "partitions to be given back"
+    REBALANCE = "revoked partitions"
     JOIN = "a JoinGroup"
     SYNC = "a SyncGroup"
 
 
 class _Deadline:
-    """A call at a time that may still move."""
+    """A callback at a time that can be postponed."""
 
     __slots__ = ("_callback", "_clock", "_due_ms", "_timer")
 
@@ -30,29 +30,29 @@ class _Deadline:
         self._clock = clock
         self._callback = callback
         self._due_ms = clock.now_ms() + delay_ms
-        self._timer: Timer = clock.call_later(delay_ms, self._look)
+        self._timer: Timer = clock.call_later(delay_ms, self._check)
 
     def move(self, delay_ms: int, callback: Callable[[], None]) -> None:
         due_ms = self._clock.now_ms() + delay_ms
         self._callback = callback
         if due_ms < self._due_ms:
             self._timer.cancel()
-            self._timer = self._clock.call_later(delay_ms, self._look)
+            self._timer = self._clock.call_later(delay_ms, self._check)
         self._due_ms = due_ms
 
     def cancel(self) -> None:
         self._timer.cancel()
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         left_ms = self._due_ms - self._clock.now_ms()
         if left_ms > 0:
-            self._timer = self._clock.call_later(left_ms, self._look)
+            self._timer = self._clock.call_later(left_ms, self._check)
         else:
             self._callback()
 
 
 class MemberTimers:
-    """The deadlines of a group's members."""
+    """The timeouts of all members of a group."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -62,7 +62,7 @@ class MemberTimers:
         return key in self._deadlines
 
     def schedule(self, wait: Wait, member_id: str, delay_ms: int, missed: Callable[[], None]) -> None:
-        """Call `missed` unless this is cancelled or renewed within `delay_ms`."""
+        """Call `missed` after `delay_ms`, unless the timeout is cancelled or restarted before."""
         key = wait, member_id
 
         def fire() -> None:
@@ -81,7 +81,7 @@ class MemberTimers:
             deadline.cancel()
 
     def forget(self, member_id: str) -> None:
-        """Wait for nothing more of a member."""
+        """Cancel all timeouts of a member."""
         for wait in Wait:
             self.cancel(wait, member_id)
 

@@ -1,6 +1,7 @@
-"""The topics that members of a consumer group want: by name and regular expression, and what there is of them.
+"""The topics that the members of a consumer group subscribe to, and a hash over their metadata.
 
-A group learns of new topics and partitions by a hash over all its topics; when it differs, the group epoch goes up.
+A group detects new topics and partitions by a hash over the metadata of all its topics. If it changes, the group epoch
+is incremented.
 
 Source: org.apache.kafka.coordinator.group.modern.TopicIds, UnionSet, Utils.computeGroupHash, computeTopicHash.
 """
@@ -18,7 +19,7 @@ _MAGIC = b"\0"
 
 
 def wanted_names(member: ConsumerMember, resolved: Mapping[str, Resolved]) -> list[str]:
-    """The names of the topics that a member wants, in the order in which Kafka goes through them."""
+    """Return the topics that a member subscribes to, in the iteration order of Kafka."""
     matched = resolved.get(member.topic_regex) if member.topic_regex else None
     names = _in_order(member.topic_names)
     if matched is None:
@@ -34,23 +35,23 @@ def _in_order(names: frozenset[str]) -> list[str]:
 
 
 def topic_ids(names: Iterable[str], metadata: MetadataImage) -> list[bytes]:
-    """The ids of those that exist."""
+    """Return the ids of those topics that exist."""
     topics = metadata.topics
     return [topics[name].topic_id for name in names if name in topics]
 
 
 def metadata_hash(names: Iterable[str], metadata: MetadataImage) -> int:
-    """One number for all that is known of these topics, 0 for none, as Java's signed long."""
+    """Return a hash of the metadata of these topics as a signed 64-bit number, 0 if none of them exists."""
     return _together(_topic_hash(metadata, name) for name in sorted(names) if name in metadata.topics)
 
 
 def hash_without_racks(topics: Iterable[tuple[str, bytes, int]]) -> int:
-    """The same of topics that are given by name, id and number of partitions."""
+    """Return the same hash for topics given by name, id and number of partitions, without any racks."""
     return _together(_hash(topic_id, name, ((),) * count) for name, topic_id, count in sorted(topics))
 
 
 def known_topics(names: Iterable[str], metadata: MetadataImage) -> list[tuple[str, bytes, int]]:
-    """Name, id and number of partitions of those that exist."""
+    """Return name, id and number of partitions of those topics that exist."""
     topics = metadata.topics
     return [(name, topics[name].topic_id, len(topics[name].partitions)) for name in sorted(names) if name in topics]
 
@@ -61,7 +62,7 @@ def _together(hashes: Iterable[bytes]) -> int:
 
 
 def _topic_hash(metadata: MetadataImage, name: str) -> bytes:
-    """The hash of a topic: its id, name, and partitions with the racks of their replicas."""
+    """Return the hash of a topic: its id, name, and partitions with the racks of their replicas."""
     topic = metadata.topics[name]
     racks = {node_id: endpoint.rack for node_id, endpoint in metadata.endpoints.items() if endpoint.rack is not None}
     of_partitions = tuple(
@@ -73,8 +74,11 @@ def _topic_hash(metadata: MetadataImage, name: str) -> bytes:
 
 @lru_cache(maxsize=256)
 def _hash(topic_id: bytes, name: str, racks: tuple[tuple[str, ...], ...]) -> bytes:
-    """Kept, because a group computes it again for all of its topics when one of them changes: it takes 8 us for six
-    partitions, looking it up 0.1 us."""
+    """Return the hash of a topic.
+
+    It is cached, because a change of one topic makes a group hash all its topics again: hashing a topic with six
+    partitions takes 8 µs, a cache hit 0.1 µs.
+    """
     data = bytearray(_MAGIC)
     data += topic_id[7::-1] + topic_id[:7:-1] + _string(name) + _number(len(racks))
     for index, of_partition in enumerate(racks):
@@ -85,7 +89,7 @@ def _hash(topic_id: bytes, name: str, racks: tuple[tuple[str, ...], ...]) -> byt
 
 
 def _string(text: str) -> bytes:
-    """As hash4j takes in a string: the characters, then how many they are."""
+    """Encode a string as hash4j does: its UTF-16 code units, then their number."""
     units = text.encode("utf-16-le", "surrogatepass")
     return units + _number(len(units) // 2)
 

@@ -1,7 +1,7 @@
-"""XXH3, 64 bits, without a seed: the hash that Kafka keeps of a group's topics since 4.1.
+"""The XXH3 hash with 64 bits and no seed, which Kafka uses for the topics of a group since 4.1.
 
-Up to 16, 128 and 240 bytes have formulas of their own; longer data goes in stripes of 64 bytes through eight
-accumulators, which are scrambled after each kilobyte (16 stripes).
+Inputs of up to 16, 128 and 240 bytes have separate formulas. Longer inputs are consumed in stripes of 64 bytes by eight
+accumulators, which are scrambled after each block of 16 stripes (1 KiB).
 
 Source: the specification of XXH3 at github.com/Cyan4973/xxHash; com.dynatrace.hash4j.hashing in Kafka.
 """
@@ -24,7 +24,7 @@ _INITIAL = (_P32[2], _P64[0], _P64[1], _P64[2], _P64[3], _P32[1], _P64[4], _P32[
 
 
 def xxh3_64(data: bytes) -> int:
-    """The hash of some bytes, unsigned."""
+    """Return the hash of the data as an unsigned number."""
     size = len(data)
     if size <= 16:
         return _up_to_16(data, size)
@@ -42,7 +42,7 @@ def _u32(data: bytes, at: int) -> int:
 
 
 def _fold(a: int, b: int) -> int:
-    """Multiply, and put both halves of the product together."""
+    """Multiply, and combine both halves of the product with XOR."""
     product = a * b
     return (product ^ product >> 64) & _M
 
@@ -54,7 +54,7 @@ def _avalanche(h: int) -> int:
 
 
 def _avalanche_64(h: int) -> int:
-    """That of XXH64, for the shortest ones."""
+    """Apply the final mix of XXH64, which is used for up to 3 bytes."""
     h ^= h >> 33
     h = h * _P64[1] & _M
     h ^= h >> 29

@@ -38,7 +38,7 @@ def test_dead_group_never_rebalances_again(group: Acting) -> None:
     group.stable()
     dead = inside(group)
     dead.close()
-    with pytest.raises(AssertionError, match="cannot go from Dead to PreparingRebalance"):
+    with pytest.raises(AssertionError, match="cannot change from Dead to PreparingRebalance"):
         dead.prepare_rebalance()
 
 

@@ -31,12 +31,12 @@ def test_protocols_match_in_the_same_order_with_the_same_metadata() -> None:
 
 
 def test_who_waits_for_an_answer_is_alive_unless_it_is_new() -> None:
-    assert not knowing(a=b"").is_alive
+    assert not knowing(a=b"").is_awaiting_response
     joining, syncing = knowing(a=b""), knowing(a=b"")
     joining.awaiting_join, syncing.awaiting_sync = Delayed(), Delayed()
-    assert (joining.is_alive, syncing.is_alive) == (True, True)
+    assert (joining.is_awaiting_response, syncing.is_awaiting_response) == (True, True)
     joining.is_new = True
-    assert not joining.is_alive
+    assert not joining.is_awaiting_response
 
 
 def test_a_session_that_was_ended_does_not_expire() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from kafkalet.broker.groups.assignors.spec import Assignment
-from kafkalet.broker.groups.consumer.members import NOBODY, ConsumerMember, MemberState
+from kafkalet.broker.groups.consumer.members import NOT_HELD, ConsumerMember, MemberState
 from kafkalet.broker.groups.consumer.reconciliation import Step, reconcile
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
@@ -29,7 +29,7 @@ def step(
         ]
 
     def holder_epoch(topic_id: bytes, partition: int) -> int:
-        return (taken or {}).get(partition, NOBODY) if topic_id == T else NOBODY
+        return (taken or {}).get(partition, NOT_HELD) if topic_id == T else NOT_HELD
 
     return Step(epoch, target, wanted, bool(wanted), holder_epoch, changed, said)
 
