@@ -1,14 +1,14 @@
-"""Transactions over several partitions, as the broker that coordinates them keeps them.
+"""The transaction coordinator, and the verification of transactions by the partitions they write to.
 
-metadata        what is known of a transactional id, and the states it goes through
-records         the same as a record of __transaction_state
-decisions       what a request makes of it, or why it is refused
-shard           the transactional ids in one partition of __transaction_state: decide, append, then change
-marker          the end of a transaction in one partition
-markers         the ends of transactions, brought to the partitions that they reached
-timeouts        transactions and transactional ids that have grown too old
-coordinator     the door: everything that is asked of one broker
-answering       from "you will be called back" to an answer
-verification    what a partition asks before it lets a transaction in
-vouching        the same for all partitions of a Produce request
+coordinator     the transaction coordinator of a broker
+metadata        the metadata and the states of a transactional id
+records         the records of __transaction_state
+decisions       validates requests and computes the new metadata
+shard           the transactional ids in one partition of __transaction_state, and how they change
+marker          writes the marker of a transaction to one partition
+markers         writes the markers of a transaction to all of its partitions
+timeouts        aborts transactions that time out, and expires transactional ids
+answering       turns callbacks into responses
+verification    asks the coordinator whether a partition is part of a transaction
+vouching        verifies all partitions of a Produce request
 """

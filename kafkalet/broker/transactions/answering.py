@@ -1,7 +1,7 @@
-"""From "you will be called back" to an answer: at once where it is there at once, else a `Delayed`.
+"""Turns a function that takes a callback into a response: the result if it is available immediately, else a `Delayed`.
 
-What a coordinator has begun goes on when its client goes away, so the `Delayed` that the connection may cancel is not
-the one that the coordinator waits for.
+An operation of the coordinator continues if its client disconnects. The `Delayed` returned here, which the connection
+may cancel, is therefore not the one that the coordinator itself waits for.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def answer_of(ask: Callable[[Callable[[T], None]], None]) -> T | Delayed[T]:
-    """What `ask` calls its argument with."""
+    """Return the value that `ask` passes to its callback."""
     answer: Delayed[T] = Delayed()
     ask(answer.complete)
     return answer if answer.is_waiting else answer.result()

@@ -1,8 +1,8 @@
-"""The transaction coordinator of one broker: what it is asked, and who it tells.
+"""The transaction coordinator of a broker.
 
-What takes time calls back: `then` is called at once where the answer is there at once, later where followers have to
-copy first, and in any case once. Codes are those of the newest version of a request; `for_version` makes them what an
-older client knows.
+Operations that may have to wait for replication take a callback `then`. It is called exactly once, immediately if the
+result is available. Error codes are those of the newest version of a request; `for_version` converts them for older
+clients.
 
 Source: kafka.coordinator.transaction.TransactionCoordinator.
 """
@@ -38,11 +38,11 @@ from .shard import Shard, Transaction
 from .timeouts import Timeouts
 
 NO_IDS_LEFT = Code.COORDINATOR_LOAD_IN_PROGRESS
-"""The next block of producer ids cannot be reserved: clients try again (RPCProducerIdManager.generateProducerId)."""
+"""The code if no block of producer ids can be reserved; clients retry (RPCProducerIdManager.generateProducerId)."""
 
 
 class Result(NamedTuple):
-    """What became of a request, and the producer that goes on; -1 where it was refused."""
+    """The result of a request, and the producer id and epoch to continue with, which are -1 after an error."""
 
     code: Code
     producer_id: int = NO_PRODUCER_ID
@@ -50,16 +50,17 @@ class Result(NamedTuple):
 
 
 def for_version(code: Code, version: int, knows_fenced: int) -> Code:
-    """Before version `knows_fenced` of its request a client knows only of invalid epochs (KIP-588)."""
+    """Replace PRODUCER_FENCED, which clients know since version `knows_fenced` of the request (KIP-588), for older
+    ones."""
     return Code.INVALID_PRODUCER_EPOCH if code is Code.PRODUCER_FENCED and version < knows_fenced else code
 
 
 class TransactionCoordinator:
     """The transactions that the broker `node` coordinates.
 
-    `partition_for` gives the partition of __transaction_state that keeps a transactional id, with its state loaded;
-    NOT_COORDINATOR if another broker leads it. `take_producer_id` gives an unused producer id, or raises StorageFailed.
-    `leader` gives a running broker by its id, to write markers there.
+    `partition_for` returns the partition of __transaction_state that stores a transactional id, after loading its state
+    if necessary; it raises NOT_COORDINATOR if another broker leads that partition. `take_producer_id` returns an unused
+    producer id or raises StorageFailed. `leader` returns a running broker by its id; markers are written there.
     """
 
     def __init__(
@@ -75,7 +76,7 @@ class TransactionCoordinator:
         self._leader = leader
         self._shards: dict[int, Shard] = {}
         self._epochs: dict[int, int] = {}
-        """Of each shard."""
+        """The leader epochs of the shards, by partition."""
         self._endings: dict[Transaction, Ending] = {}
         self._timeouts = Timeouts(node.clock, node.config, self._shards.values, self._abort)
 
@@ -85,7 +86,8 @@ class TransactionCoordinator:
         return self._epochs
 
     def load(self, log: StateLog) -> None:
-        """Read the state in a partition that this broker leads now; what is decided will be completed."""
+        """Load the state of a partition that this broker now leads, and complete the transactions that are already
+        decided."""
         shard = self._shards[log.index] = Shard(log, self._value_version)
         self._epochs[log.index] = log.leader_epoch
         shard.load()
@@ -95,7 +97,7 @@ class TransactionCoordinator:
         self._timeouts.start()
 
     def unload(self, index: int) -> None:
-        """Forget the state in a partition."""
+        """Drop the state of a partition."""
         shard = self._shards.pop(index)
         del self._epochs[index]
         shard.is_open = False
@@ -110,22 +112,25 @@ class TransactionCoordinator:
         return 1 if self._transaction_version() >= 1 else 0
 
     def _transaction_version(self) -> int:
-        """That the cluster runs at."""
+        """The transaction version of the cluster."""
         return self._node.feature_level("transaction.version")
 
     def _check_version(self, client_version: int) -> None:
-        """Version 0 of the records in the log has no place for a transaction version (and Kafka is stuck then)."""
+        """Raise UNSUPPORTED_VERSION if the cluster's records cannot store the client's transaction version.
+
+        Kafka does not check this, and the transaction can then never be completed.
+        """
         if client_version and not self._transaction_version():
             raise KafkaError(Code.UNSUPPORTED_VERSION)
 
-    # What is known
+    # Lookup
 
     def find(self, transactional_id: str) -> Transaction | None:
-        """Raises KafkaError: NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE."""
+        """Return the transaction of a transactional id, if any. Raises NOT_COORDINATOR or COORDINATOR_NOT_AVAILABLE."""
         return self._shard(transactional_id).transactions.get(transactional_id)
 
     def transactions(self) -> Iterable[Transaction]:
-        """All that this broker coordinates."""
+        """Yield all transactions that this broker coordinates."""
         for shard in self._shards.values():
             if shard.leads:
                 yield from shard.transactions.values()
@@ -141,12 +146,13 @@ class TransactionCoordinator:
             raise KafkaError(Code.INVALID_PRODUCER_ID_MAPPING)
         return transaction
 
-    # What is asked
+    # Requests
 
     def init_producer_id(
         self, transactional_id: str, timeout_ms: int, expected: Producer | None, then: Callable[[Result], None]
     ) -> None:
-        """A producer id and epoch to begin with; CONCURRENT_TRANSACTIONS while an open transaction is aborted."""
+        """Assign a producer id and epoch. The result is CONCURRENT_TRANSACTIONS while an open transaction is being
+        aborted."""
         try:
             if not transactional_id:
                 raise KafkaError(Code.INVALID_REQUEST)
@@ -193,7 +199,7 @@ class TransactionCoordinator:
         client_version: int,
         then: Callable[[Code], None],
     ) -> None:
-        """Let the producer's transaction reach these partitions; it begins if none is open."""
+        """Add partitions to the producer's transaction, and start one if none is open."""
         try:
             transaction = self._known(transactional_id)
             self._check_version(client_version)
@@ -216,7 +222,7 @@ class TransactionCoordinator:
     def verify_partitions(
         self, transactional_id: str, producer: Producer, partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, Code]:
-        """Whether the producer's transaction reaches these partitions."""
+        """Return for each partition whether it is part of the producer's transaction."""
         try:
             transaction = self._known(transactional_id)
         except KafkaError as error:
@@ -224,7 +230,8 @@ class TransactionCoordinator:
         return {each: verify_partition(transaction, producer, each) for each in partitions}
 
     def end_transaction(self, transactional_id: str, end: End, then: Callable[[Result], None]) -> None:
-        """Decide a transaction. Whoever asked is told when that is certain; the markers follow."""
+        """Commit or abort a transaction. `then` is called once the decision is stored; the markers are written
+        afterwards."""
         try:
             transaction = self._known(transactional_id)
             self._check_version(end.client_version)
@@ -243,7 +250,7 @@ class TransactionCoordinator:
             known = transaction.metadata
             then(Result(decision) if decision else Result(decision, known.producer_id, known.producer_epoch))
             return
-        if end.is_fence and not end.raises_epoch:  # the epoch is spoilt, whether the append succeeds or not
+        if end.is_fence and not end.raises_epoch:  # the epoch counts as used even if the append fails
             transaction.metadata = transaction.metadata._replace(
                 producer_epoch=end.producer_epoch, last_producer_epoch=NO_EPOCH
             )
@@ -258,10 +265,10 @@ class TransactionCoordinator:
 
         transaction.shard.store(transaction, decision, decided)
 
-    # By itself
+    # Background work
 
     def _finish(self, transaction: Transaction) -> Ending:
-        """Bring the markers of a decided transaction to where they belong: soon, never in the middle of a request."""
+        """Start writing the markers of a decided transaction, on the next iteration of the event loop."""
 
         def done() -> None:
             self._endings.pop(transaction, None)
@@ -275,11 +282,11 @@ class TransactionCoordinator:
         return ending
 
     def _abort(self, transaction: Transaction) -> None:
-        """Its time is up."""
+        """Abort a transaction that has timed out."""
         self._fence(transaction, lambda result: None)
 
     def _fence(self, transaction: Transaction, then: Callable[[Result], None]) -> None:
-        """Abort what a producer has left open, in an epoch that it does not have."""
+        """Abort the open transaction with an incremented epoch, which fences its producer."""
         producer_id, epoch = transaction.metadata.producer_id, fencing_epoch(transaction)
         end = End(producer_id, epoch, committed=False, client_version=self._transaction_version(), is_fence=True)
         self._end(transaction, end, then)

@@ -1,18 +1,18 @@
-"""What a request makes of a transactional id: the metadata to come, or the code that it is answered with.
+"""Decisions on requests: the new metadata of a transactional id, or an error code.
 
-Nothing is changed here. The order of the checks is Kafka's, for a client acts on the first that fails:
+These functions change nothing. They check in the same order as Kafka, because clients react to the first error:
 
     INVALID_PRODUCER_ID_MAPPING   the transactional id has another producer id
-    PRODUCER_FENCED               another epoch: another producer has come since, or the coordinator has aborted
-    CONCURRENT_TRANSACTIONS       a change is under way, or the markers are: ask again
-    INVALID_TXN_STATE             there is nothing to end, or it has ended the other way
+    PRODUCER_FENCED               the epoch is outdated: by a newer producer, or because the coordinator has aborted
+    CONCURRENT_TRANSACTIONS       a change or the writing of markers is in progress; the client retries
+    INVALID_TXN_STATE             there is no transaction to end, or it has ended with the opposite result
 
-Since 4.0 CONCURRENT_TRANSACTIONS comes first, because the change under way may be one to another producer id.
+Since 4.0 CONCURRENT_TRANSACTIONS is checked first, because the change in progress may assign another producer id.
 
-Up to transaction version 1 the end of a transaction leaves the epoch as it is; who asks again whether it has ended is
-known by that. From version 2 on the epoch rises with each end, so that a late request of the transaction before cannot
-be taken for one of the next; who asks again comes with the epoch before, and aborting without having begun is allowed,
-for a client cannot know whether its first batch has arrived (KIP-890).
+Up to transaction version 1, ending a transaction does not change the epoch, so a retry of EndTxn is recognized by the
+unchanged epoch. Since version 2 (KIP-890) each end increments the epoch, so that a late request of one transaction
+cannot be taken for a request of the next. A retry is then recognized by the previous epoch. Also, a transaction that
+was never started can be aborted, because a client cannot know whether its first batch has arrived.
 
 Source: kafka.coordinator.transaction.TransactionCoordinator.
 """
@@ -38,7 +38,7 @@ from .metadata import (
     is_exhausted,
 )
 
-if TYPE_CHECKING:  # a broker starts without logs
+if TYPE_CHECKING:  # avoids loading the log when a broker starts
     from .shard import Transaction
 
 Decision = Metadata | Code
@@ -46,26 +46,26 @@ NO_PARTITIONS: frozenset[TopicPartition] = frozenset()
 
 
 class Producer(NamedTuple):
-    """Who a client says it is."""
+    """The producer id and epoch in a request."""
 
     producer_id: int
     producer_epoch: int
 
 
 class End(NamedTuple):
-    """The wish to end a transaction."""
+    """A request to end a transaction, by a client or by the coordinator itself."""
 
     producer_id: int
     producer_epoch: int
     committed: bool
     client_version: int
-    """The transaction version of whoever wishes that."""
+    """The transaction version of the sender."""
     is_fence: bool = False
-    """The coordinator aborts by itself, in an epoch that nobody has."""
+    """Whether the coordinator aborts the transaction itself, with an epoch that no producer has."""
 
     @property
     def raises_epoch(self) -> bool:
-        """Whether each transaction has an epoch of its own."""
+        """Whether the end of a transaction increments the epoch."""
         return self.client_version >= EPOCH_RISES_PER_TRANSACTION
 
 
@@ -76,10 +76,11 @@ def initialize(
     now_ms: int,
     take_producer_id: Callable[[], int],
 ) -> Decision:
-    """InitProducerId: the next epoch. PREPARE_EPOCH_FENCE says that what is open has to be aborted first.
+    """Handle InitProducerId: return the metadata with the next epoch.
 
-    With `expected` the producer goes on after an error (KIP-360): it must be the one that the coordinator knows, or
-    have missed the answer to its last such request.
+    The state PREPARE_EPOCH_FENCE means that the open transaction has to be aborted first. With `expected`, the producer
+    continues after an error (KIP-360): it has to be the current producer, or one that missed the response to its last
+    InitProducerId.
     """
     known = transaction.metadata
     if transaction.pending is not None:
@@ -105,7 +106,7 @@ def initialize(
         return new._replace(producer_id=take_producer_id(), producer_epoch=0)
     if expected is None or known.producer_epoch in (NO_EPOCH, expected.producer_epoch):
         return new._replace(producer_epoch=known.producer_epoch + 1)
-    if expected.producer_epoch == known.last_producer_epoch:  # it has not heard of the epoch that it got
+    if expected.producer_epoch == known.last_producer_epoch:  # it missed the response with its new epoch
         return new._replace(last_producer_epoch=known.last_producer_epoch)
     return Code.PRODUCER_FENCED
 
@@ -119,7 +120,7 @@ def _is_known(known: Metadata, expected: Producer) -> bool:
 
 
 def fencing_epoch(transaction: Transaction) -> int:
-    """The epoch in which the coordinator aborts what a producer has left open."""
+    """Return the epoch with which the coordinator aborts the open transaction of a producer."""
     epoch = transaction.metadata.producer_epoch
     return epoch if transaction.has_failed_fence or epoch == MAX_EPOCH else epoch + 1
 
@@ -133,7 +134,7 @@ def add_partitions(
     *,
     pending_comes_first: bool,
 ) -> Decision:
-    """AddPartitionsToTxn and AddOffsetsToTxn: the transaction is open, and reaches these partitions, too."""
+    """Handle AddPartitionsToTxn and AddOffsetsToTxn: return the open transaction with these partitions added."""
     known = transaction.metadata
     if transaction.pending is not None and pending_comes_first:
         return Code.CONCURRENT_TRANSACTIONS
@@ -156,7 +157,7 @@ def add_partitions(
 
 
 def verify_partition(transaction: Transaction, producer: Producer, partition: TopicPartition) -> Code:
-    """Whether the open transaction of that producer reaches a partition: NONE, or TRANSACTION_ABORTABLE."""
+    """Return NONE if the producer's open transaction includes the partition, TRANSACTION_ABORTABLE if it does not."""
     known = transaction.metadata
     if known.producer_id != producer.producer_id:
         return Code.INVALID_PRODUCER_ID_MAPPING
@@ -168,14 +169,14 @@ def verify_partition(transaction: Transaction, producer: Producer, partition: To
 
 
 def end_transaction(transaction: Transaction, end: End, now_ms: int, take_producer_id: Callable[[], int]) -> Decision:
-    """EndTxn: the transaction is decided; NONE where it had been already."""
+    """Handle EndTxn: return the decided transaction, or NONE if it has already ended with the same result."""
     if end.raises_epoch:
         return _end_in_its_epoch(transaction, end, now_ms, take_producer_id)
     return _end_in_an_epoch_of_many(transaction, end, now_ms)
 
 
 def _end_in_an_epoch_of_many(transaction: Transaction, end: End, now_ms: int) -> Decision:
-    """Up to transaction version 1."""
+    """Decide a transaction up to transaction version 1."""
     known, prepared = transaction.metadata, _prepared(end)
     if known.producer_id != end.producer_id:
         return Code.INVALID_PRODUCER_ID_MAPPING
@@ -198,7 +199,7 @@ def _end_in_an_epoch_of_many(transaction: Transaction, end: End, now_ms: int) ->
 
 
 def _end_in_its_epoch(transaction: Transaction, end: End, now_ms: int, take_producer_id: Callable[[], int]) -> Decision:
-    """From transaction version 2 on."""
+    """Decide a transaction since transaction version 2."""
     known, prepared = transaction.metadata, _prepared(end)
     after_overflow = (
         not end.is_fence

@@ -1,8 +1,8 @@
-"""One marker in one partition: the control batch with which a transaction ends there.
+"""A transaction marker in a single partition: the control batch that ends the transaction there.
 
-The coordinator has it appended by the partition's leader, in the producer's epoch and in the coordinator's own. It
-counts when all in-sync replicas have it. A marker in __consumer_offsets is told to the group coordinator, which then
-takes the transaction's offsets for committed, or forgets them.
+The leader of the partition appends the marker with the producer's epoch and the epoch of the coordinator. It is
+complete when all in-sync replicas have it. After a marker in __consumer_offsets, the group coordinator is notified and
+commits or drops the transaction's offsets.
 
 Source: kafka.server.KafkaApis.handleWriteTxnMarkersRequest.
 """
@@ -20,15 +20,16 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.control import ControlType, EndMarker, build_end_marker
 from kafkalet.storage.values import Origin
 
-if TYPE_CHECKING:  # a transaction that sends no offsets does without groups
+if TYPE_CHECKING:  # transactions without offsets do not load the group coordinator
     from kafkalet.broker.groups.coordinator import GroupCoordinator
 
-LOOK_MS = 500
-"""What happens on another broker may touch nobody where the waiting is done, so look from time to time."""
+POLL_MS = 500
+"""The polling interval, because changes on the leader's broker may not complete operations in this broker's
+purgatory."""
 
 
 class Marker(NamedTuple):
-    """The end of a transaction, as every partition is told."""
+    """The end of a transaction, as written to every partition."""
 
     producer_id: int
     producer_epoch: int
@@ -38,7 +39,7 @@ class Marker(NamedTuple):
 
 
 class Leader(Protocol):
-    """What a marker needs of the broker that leads its partition (Coordinators have it)."""
+    """The part of a leader's Coordinators that writing a marker needs."""
 
     node: Node
 
@@ -54,11 +55,11 @@ def write_marker(
     then: Callable[[Code], None],
     purgatory: Purgatory | None = None,
 ) -> None:
-    """Append a marker to a partition that this broker leads; `then` is called once all in-sync replicas have it.
+    """Append a marker to a partition that this broker leads, and call `then` once all in-sync replicas have it.
 
-    `purgatory` is that of whoever waits, if it is another broker's. What else `then` may be called with:
+    `purgatory` is the one of the coordinating broker, if that is another broker. On failure, `then` is called with
     UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS, INVALID_PRODUCER_EPOCH,
-    TRANSACTION_COORDINATOR_FENCED, UNSUPPORTED_FOR_MESSAGE_FORMAT, REQUEST_TIMED_OUT.
+    TRANSACTION_COORDINATOR_FENCED, UNSUPPORTED_FOR_MESSAGE_FORMAT or REQUEST_TIMED_OUT.
     """
     node = leader.node
     partition = node.partitions.get((topic, index))
@@ -79,7 +80,7 @@ def write_marker(
 
 
 def _append(partition: Partition, marker: Marker, now_ms: int) -> int:
-    """The offset of the marker. Raises KafkaError."""
+    """Append the marker and return its offset. Raises KafkaError."""
     log = partition.log_for(None)
     partition.check_replicas()
     as_built = log.config.keeps_built_batches
@@ -97,7 +98,7 @@ def _append(partition: Partition, marker: Marker, now_ms: int) -> int:
 
 
 class _Written:
-    """A marker that is in the leader's log."""
+    """A marker in the leader's log that waits for replication."""
 
     def __init__(
         self, leader: Leader, partition: Partition, offset: int, marker: Marker, then: Callable[[Code], None]
@@ -110,25 +111,26 @@ class _Written:
         self._then = then
 
     def look(self) -> Code | None:
-        """Tell whoever waits what has become of it, if that is known."""
+        """Call back and return the result if it is known, else return None."""
         partition = self._partition
         if self._leader.node.partitions.get((partition.topic, partition.index)) is not partition:
-            return self._tell(Code.NOT_LEADER_OR_FOLLOWER)  # the topic is deleted, or the broker has stopped
+            return self._tell(Code.NOT_LEADER_OR_FOLLOWER)  # the topic was deleted, or the broker was stopped
         if not partition.is_leader or partition.leader_epoch != self._leader_epoch:
             return self._tell(Code.NOT_LEADER_OR_FOLLOWER)
         return self._tell(Code.NONE) if partition.log.high_watermark > self._offset else None
 
     def wait(self, purgatory: Purgatory, left_ms: int) -> Code:
-        """Look again when something happens, and now and then, for so long."""
+        """Wait for replication until `left_ms` have passed, checking after every change of the partition and
+        periodically."""
         if left_ms <= 0:
             return self._tell(Code.REQUEST_TIMED_OUT)
 
         def once_more() -> Code:
             code = self.look()
-            return self.wait(purgatory, left_ms - LOOK_MS) if code is None else code
+            return self.wait(purgatory, left_ms - POLL_MS) if code is None else code
 
         key = (self._partition.topic, self._partition.index)
-        purgatory.park([key], min(left_ms, LOOK_MS), self.look, once_more)
+        purgatory.park([key], min(left_ms, POLL_MS), self.look, once_more)
         return Code.NONE
 
     def _tell(self, code: Code) -> Code:

@@ -1,10 +1,10 @@
-"""The end of a transaction, brought to every partition that it reached.
+"""Writes the markers of a decided transaction to all of its partitions.
 
-A leader that has seen a later coordinator, or a later epoch of the producer, refuses the marker: then this coordinator
-is a thing of the past and leaves the transaction to its successor. Whatever else goes wrong will pass, and is tried
-again until it does; a partition that does not exist any more needs no marker.
+If a leader has already seen a newer coordinator epoch or producer epoch, it refuses the marker. This coordinator has
+then been replaced and leaves the transaction to its successor. All other errors are retried until they pass. Partitions
+that have been deleted need no marker.
 
-When every in-sync replica of every partition has its marker, the transaction is complete, and that is appended to
+Once all in-sync replicas of every partition have the marker, the completed transaction is appended to
 __transaction_state.
 
 Source: kafka.coordinator.transaction.TransactionMarkerChannelManager, TransactionMarkerRequestCompletionHandler.
@@ -25,16 +25,16 @@ from .shard import Transaction
 _LOG = logging.getLogger(__name__)
 
 RETRY_MS = 50
-"""How soon what has gone wrong is tried again."""
+"""The delay before a failed operation is retried."""
 PASSED_OVER = frozenset({Code.INVALID_PRODUCER_EPOCH, Code.TRANSACTION_COORDINATOR_FENCED})
-"""Somebody else has taken over: the producer, or the coordination."""
+"""Errors that show that another producer or another coordinator has taken over."""
 NEEDS_NONE = frozenset({Code.UNSUPPORTED_FOR_MESSAGE_FORMAT, Code.UNSUPPORTED_VERSION})
 
 
 class Ending:
-    """The markers of one transaction that is decided. `node` coordinates it; `leader` gives a running broker by its id.
+    """The completion of a decided transaction. `node` coordinates it; `leader` returns a running broker by its id.
 
-    `done` is called once, when it is complete or given up.
+    `done` is called once, when the transaction is complete or has been given up.
     """
 
     def __init__(
@@ -60,13 +60,13 @@ class Ending:
         self._timers: dict[TopicPartition | None, Timer] = {}
         self._is_over = False
         self._is_given_up = False
-        """One partition has refused for good, so that the transaction will never be complete here."""
+        """A partition has refused the marker permanently, so this coordinator cannot complete the transaction."""
         self._done = done
         transaction.pending = self._completed.state
 
     @property
     def producer_id(self) -> int:
-        """That the transaction's producer goes on with."""
+        """The producer id that the producer continues with."""
         return self._completed.producer_id
 
     @property
@@ -74,14 +74,14 @@ class Ending:
         return self._completed.producer_epoch
 
     def start(self) -> None:
-        """Write the markers."""
+        """Write the markers to all partitions."""
         if not self._left:
             self._complete()
         for partition in sorted(self._left):
             self._write(partition)
 
     def stop(self) -> None:
-        """Somebody else will do that."""
+        """Stop, because another coordinator completes the transaction."""
         self._is_over = True
         for timer in self._timers.values():
             timer.cancel()
@@ -105,7 +105,7 @@ class Ending:
         if code is Code.NONE or code in NEEDS_NONE:
             self._has_marker(partition)
         elif code in PASSED_OVER:
-            _LOG.info("%r: %s-%d refuses the marker: %s", self._transaction, *partition, code.name)
+            _LOG.info("%r: %s-%d has refused the marker: %s", self._transaction, *partition, code.name)
             self._is_given_up = True
         else:
             self._try_later(partition)
@@ -130,8 +130,8 @@ class Ending:
         )
 
     def _will_pass(self, code: Code) -> bool:
-        """Whether to append the end again: too few replicas are in sync, or the disk is full."""
-        if code is Code.NOT_COORDINATOR:  # what a log that cannot be written answers, too
+        """Whether the append failed temporarily, because too few replicas are in sync or the disk is full."""
+        if code is Code.NOT_COORDINATOR:  # a log that cannot be written returns this code, too
             return self._transaction.shard.leads
         return code is Code.COORDINATOR_NOT_AVAILABLE
 

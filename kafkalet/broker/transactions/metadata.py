@@ -1,16 +1,16 @@
-"""What is known of a transactional id, and the states that its transactions go through.
+"""The metadata of a transactional id, and the states of its transactions.
 
     EMPTY ──────────> ONGOING ──> PREPARE_COMMIT ──> COMPLETE_COMMIT
       │ InitProducerId   │  partitions  │ decided        │ every partition has its marker
       └──────────────────┴──> PREPARE_ABORT ──> COMPLETE_ABORT ──> ONGOING, EMPTY, ...
 
-A transaction is decided once PREPARE_* is in the log; from then on nothing can be answered but "wait" until the
-markers are where they belong. The metadata are a value: a change is a new value, decided first, appended to the log,
-and put in the old one's place afterwards. While one is on its way there (`pending`), every other change has to wait.
+A transaction is decided once PREPARE_* is in the log. Until all markers are written, clients are then only told to
+retry. Metadata objects are immutable: a change is decided first, appended to the log as a new object, and replaces the
+old one afterwards. While a change is being appended (`pending`), no other change is accepted.
 
-The epoch of a producer rises whenever somebody else may use its id: with InitProducerId, with an abort that it has not
-asked for, and, from transaction version 2 on (KIP-890), with every end of a transaction. The last epoch but one is the
-end of an id: the coordinator keeps one to fence with.
+The epoch of a producer is incremented whenever another client may start to use its id: by InitProducerId, by an abort
+that it did not request, and, since transaction version 2 (KIP-890), at the end of each transaction. A producer id is
+exhausted one epoch before the last; the coordinator reserves the last one for fencing.
 
 Source: kafka.coordinator.transaction.TransactionMetadata.
 """
@@ -25,13 +25,13 @@ NO_EPOCH = -1
 NO_TIME = -1
 MAX_EPOCH = 0x7FFF
 EPOCH_RISES_PER_TRANSACTION = 2
-"""From this transaction version on, each transaction has an epoch of its own."""
+"""Since this transaction version, each transaction has a separate epoch."""
 
 TopicPartition = tuple[str, int]
 
 
 class State(IntEnum):
-    """The states, by their numbers in the log."""
+    """The states of a transactional id, as numbered in the log."""
 
     EMPTY = 0
     ONGOING = 1
@@ -40,13 +40,13 @@ class State(IntEnum):
     COMPLETE_COMMIT = 4
     COMPLETE_ABORT = 5
     DEAD = 6
-    """On its way out: the transactional id has expired."""
+    """The transactional id has expired and is being removed."""
     PREPARE_EPOCH_FENCE = 7
-    """Never in the log: another producer has come, and the transaction of the one before is about to be aborted."""
+    """A new producer has been initialized and the open transaction is about to be aborted. Never written to the log."""
 
     @property
     def title(self) -> str:
-        """The name that clients see: PrepareCommit."""
+        """The name of the state as clients see it, such as "PrepareCommit"."""
         return TITLES[self]
 
 
@@ -54,37 +54,38 @@ TITLES = {state: state.name.title().replace("_", "") for state in State}
 BY_TITLE = {title: state for state, title in TITLES.items()}
 COMPLETE_STATES = frozenset({State.COMPLETE_COMMIT, State.COMPLETE_ABORT})
 IDLE_STATES = COMPLETE_STATES | {State.EMPTY}
-"""No transaction is open."""
+"""The states without an open transaction."""
 PREPARE_STATES = frozenset({State.PREPARE_COMMIT, State.PREPARE_ABORT})
 
 
 class Metadata(NamedTuple):
-    """What the log keeps of a transactional id. Times are milliseconds since 1970."""
+    """The metadata of a transactional id, as stored in the log. Timestamps are in milliseconds since 1970."""
 
     producer_id: int
     producer_epoch: int
     timeout_ms: int
     state: State = State.EMPTY
     partitions: frozenset[TopicPartition] = frozenset()
-    """Of the open transaction; once it is decided, those that still lack their marker."""
+    """The partitions of the open transaction; once it is decided, those whose marker has not been written yet."""
     start_ms: int = NO_TIME
-    """When the first partition came in."""
+    """The time at which the first partition was added."""
     update_ms: int = NO_TIME
     last_producer_epoch: int = NO_EPOCH
-    """The epoch before, if its producer may ask again for the present one. Not in the log."""
+    """The previous epoch, if its producer may retry the request that assigned the current one. Not stored in the
+    log."""
     previous_producer_id: int = NO_PRODUCER_ID
     next_producer_id: int = NO_PRODUCER_ID
-    """To go on with once the markers are written, where the epochs of `producer_id` have run out."""
+    """The producer id to continue with after the markers, if the epochs of `producer_id` are exhausted."""
     client_version: int = 0
-    """The transaction version of the request that led here."""
+    """The transaction version of the last request."""
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether no producer may get a further epoch of this id."""
+        """Whether no further epoch of this producer id can be assigned."""
         return is_exhausted(self.producer_epoch)
 
     def completed(self, now_ms: int) -> Metadata:
-        """After PREPARE_*: every partition has its marker."""
+        """Return the metadata that follow PREPARE_* once every partition has its marker."""
         producer_id, epoch = self.producer_id, self.producer_epoch
         if self.client_version >= EPOCH_RISES_PER_TRANSACTION and self.next_producer_id != NO_PRODUCER_ID:
             producer_id, epoch = self.next_producer_id, 0
@@ -100,5 +101,5 @@ class Metadata(NamedTuple):
 
 
 def is_exhausted(producer_epoch: int) -> bool:
-    """Whether this is the last epoch that a producer may have, or beyond."""
+    """Whether this is the last epoch that a producer can be assigned, or a later one."""
     return producer_epoch >= MAX_EPOCH - 1

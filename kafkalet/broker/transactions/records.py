@@ -1,10 +1,10 @@
-"""Transactional ids as records of __transaction_state.
+"""The records of __transaction_state.
 
     key     int16 version 0 | TransactionLogKey
-    value   int16 version | TransactionLogValue; no value: the transactional id is forgotten
+    value   int16 version | TransactionLogValue; a tombstone removes the transactional id
 
-Version 0 of the value until the cluster runs at transaction version 1, whose values have tags: a log that was written
-by a newer release can be read by an older one as long as it stays below. What older values lack is at its default.
+Values have version 0 until the cluster runs at transaction version 1, whose values have tagged fields. Until then, an
+older release can read a log written by a newer one. Fields missing from older values have their defaults.
 
 Source: kafka.coordinator.transaction.TransactionLog.
 """
@@ -33,15 +33,16 @@ def encode_key(transactional_id: str) -> bytes:
 
 
 def decode_key(key: bytes | None) -> str | None:
-    """The transactional id, None for a key of a version that nobody knows."""
+    """Return the transactional id, or None for a key of an unknown version."""
     if key is None or key[:2] != VERSION_0:
-        _LOG.warning("__transaction_state has a key of an unknown version, which is passed over")
+        _LOG.warning("__transaction_state: skipping a key of an unknown version")
         return None
     return TransactionLogKey.decode(key[2:], 0).transactional_id
 
 
 def encode_value(metadata: Metadata, version: int) -> bytes:
-    """The value in `version` (0 or 1). Written by hand, because each transaction has three of them."""
+    """Encode a value in `version` (0 or 1). It is encoded by hand for speed, because each transaction writes three of
+    them."""
     known = metadata
     state = known.state
     head = _HEAD.pack(version, known.producer_id, known.producer_epoch, known.timeout_ms, state)
@@ -88,7 +89,7 @@ def _compact_partitions(partitions: frozenset[TopicPartition]) -> bytes:
 
 
 def decode_value(value: bytes) -> Metadata:
-    """Raises ProtocolError, and ValueError for a state that nobody knows."""
+    """Decode a value. Raises ProtocolError, or ValueError for an unknown state."""
     (version,) = _VERSION.unpack_from(value)
     read = TransactionLogValue.decode(value[2:], version)
     return Metadata(

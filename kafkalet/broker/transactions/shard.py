@@ -1,10 +1,10 @@
-"""The transactional ids that one partition of __transaction_state keeps.
+"""The transactional ids stored in one partition of __transaction_state.
 
-    decide (decisions.py) ──> append ──> the in-sync replicas have it ──> change, and tell whoever asked
+    decide (decisions.py) ──> append ──> all in-sync replicas have it ──> change the metadata and respond
 
-While a change is on its way every other one is refused with CONCURRENT_TRANSACTIONS. Where the append fails, the
-metadata stay as they were, and so does the log, or the next leader finds the change in it: both are consistent.
-Whoever asked is told in the words of a coordinator.
+While a change is in progress, all others are refused with CONCURRENT_TRANSACTIONS. If the append fails, the metadata do
+not change. The log may contain the record or not; the next leader is consistent in both cases. Error codes are
+converted to those that a coordinator returns to clients.
 
 Source: kafka.coordinator.transaction.TransactionStateManager.appendTransactionToLog.
 """
@@ -23,7 +23,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class Transaction:
-    """A transactional id: its metadata, and what is under way to change them."""
+    """A transactional id, with its metadata and the change in progress."""
 
     __slots__ = ("has_failed_fence", "metadata", "pending", "shard", "transactional_id")
 
@@ -32,9 +32,9 @@ class Transaction:
         self.metadata = metadata
         self.shard = shard
         self.pending: State | None = None
-        """The state that is on its way into the log; or, after PREPARE_*, the one that the markers lead to."""
+        """The state that is being appended to the log or, after PREPARE_*, the state that follows the markers."""
         self.has_failed_fence = False
-        """An epoch was raised to fence a producer and did not come into the log: it need not be raised again."""
+        """The epoch was incremented to fence a producer, but the append failed: do not increment it again."""
 
     def __repr__(self) -> str:
         states = [self.metadata.state.title, *([self.pending.title] if self.pending else [])]
@@ -42,13 +42,13 @@ class Transaction:
 
 
 class Shard:
-    """What this broker coordinates while it leads one partition, in one leader epoch."""
+    """The transactional ids of one partition, while this broker leads it in one leader epoch."""
 
     def __init__(self, log: StateLog, value_version: Callable[[], int]) -> None:
         self.log = log
         self.transactions: dict[str, Transaction] = {}
         self.is_open = True
-        """False once somebody else coordinates this, or nobody."""
+        """False after this broker has stopped coordinating the partition."""
         self._value_version = value_version
 
     @property
@@ -57,12 +57,12 @@ class Shard:
 
     @property
     def leads(self) -> bool:
-        """Whether this broker is still the leader in whose epoch this was read."""
+        """Whether this broker still leads the partition in the same leader epoch."""
         partition = self.log.partition
         return self.is_open and partition.is_leader and partition.leader_epoch == self.log.leader_epoch
 
     def load(self) -> None:
-        """Read what is in the log: of each transactional id what was written last."""
+        """Replay the log, keeping the last record of each transactional id."""
         latest: dict[bytes | None, bytes | None] = {}
         for batch, records in self.log.read():
             if not batch.is_control:
@@ -72,7 +72,7 @@ class Shard:
             try:
                 transactional_id = decode_key(key)
             except (ProtocolError, ValueError) as problem:
-                _LOG.error("a key in %r cannot be read: %s", self.log.partition, problem)
+                _LOG.error("%r: skipping a key that cannot be decoded: %s", self.log.partition, problem)
                 continue
             if transactional_id is not None and value is not None:
                 self._take_in(transactional_id, value)
@@ -82,8 +82,8 @@ class Shard:
             metadata = decode_value(value)
         except (ProtocolError, ValueError) as problem:
             _LOG.error(
-                "transactional id %s cannot be read from %r: %s",
-                *(quoted(transactional_id), self.log.partition, problem),
+                "%r: skipping transactional id %s, whose metadata cannot be decoded: %s",
+                *(self.log.partition, quoted(transactional_id), problem),
             )
             return
         self.transactions[transactional_id] = Transaction(transactional_id, metadata, self)
@@ -96,10 +96,10 @@ class Shard:
         *,
         stays_pending: Callable[[Code], bool] = lambda code: False,
     ) -> None:
-        """Append new metadata, and let them take the old ones' place once the in-sync replicas have them.
+        """Append new metadata, which replace the old ones once all in-sync replicas have them.
 
-        `then` is called with NONE afterwards, or with what has gone wrong; where `stays_pending` says of that code
-        that somebody tries again, nobody else may come between.
+        `then` is called with NONE afterwards, or with the error code. If `stays_pending` returns True for that code,
+        the caller will retry and the transaction stays locked for other changes.
         """
 
         def stored(code: Code) -> None:
@@ -114,23 +114,24 @@ class Shard:
             then(code)
 
         record = StateRecord(encode_key(transaction.transactional_id), encode_value(new, self._value_version()))
-        transaction.pending = new.state  # only now: what cannot be encoded must not stay pending for ever
+        transaction.pending = new.state  # after encoding, so that a failure does not leave it pending
         self.append([record], new.timeout_ms, stored)
 
     def append(self, records: list[StateRecord], timeout_ms: float, then: Callable[[Code], None]) -> None:
-        """Append records as one batch; `then` is called once the in-sync replicas have it, or with what went wrong."""
+        """Append records as one batch. `then` is called with NONE once all in-sync replicas have it, or with an error
+        code."""
         try:
             offset = self.log.append(records)
         except KafkaError as error:
             then(error.code)
             return
 
-        def told(code: Code) -> Code:  # an answer, so that nobody asks again
+        def told(code: Code) -> Code:  # returns a value that completes the Delayed
             then(code)
             return code
 
         self.log.when_replicated(offset, timeout_ms, told)
 
     def idle_in(self, states: Container[State]) -> list[Transaction]:
-        """Those in one of these states on which nothing is under way."""
+        """Return the transactions in one of these states that have no change in progress."""
         return [each for each in self.transactions.values() if each.metadata.state in states and each.pending is None]

@@ -1,11 +1,11 @@
-"""What has grown too old: transactions that nobody ends, and transactional ids that nobody uses.
+"""Aborts transactions that have timed out, and removes transactional ids that have expired.
 
-A transaction that is open for longer than its producer allowed is aborted in an epoch of the coordinator's own, so
-that the producer, should it come back, is fenced. The coordinator looks for such transactions from time to time
-(transaction.abort.timed.out.transaction.cleanup.interval.ms), so it may be late by that much.
+A transaction that is open for longer than the timeout of its producer is aborted with an incremented epoch, so that the
+producer is fenced. Open transactions are only checked every
+transaction.abort.timed.out.transaction.cleanup.interval.ms, so the abort can be late by that much.
 
-A transactional id without an open transaction that has not changed for transactional.id.expiration.ms is forgotten;
-its producer may be told INVALID_PRODUCER_ID_MAPPING some day.
+A transactional id without an open transaction is removed if it has not changed for transactional.id.expiration.ms. A
+producer that still uses it then gets INVALID_PRODUCER_ID_MAPPING.
 
 Source: kafka.coordinator.transaction.TransactionCoordinator.abortTimedOutTransactions, TransactionStateManager.
 removeExpiredTransactionalIds.
@@ -24,11 +24,11 @@ from .records import encode_key
 from .shard import Shard, Transaction
 
 TOMBSTONES = 1000
-"""At most so many in one batch."""
+"""The maximum number of tombstones in one batch."""
 
 
 class Timeouts:
-    """Looks after the shards of one coordinator, between `start` and `stop`."""
+    """The periodic checks of one coordinator's shards, which run between `start` and `stop`."""
 
     def __init__(
         self,

@@ -1,15 +1,16 @@
-"""What a partition asks the transaction coordinator: does this transaction reach here (KIP-890)?
+"""Verification of transactional writes with the transaction coordinator (KIP-890).
 
-Records of a transaction are refused unless the coordinator knows that they belong to it, so that a late batch cannot
-begin a transaction that nobody will end. The partition asks once for each transaction: what is open in its log needs
-no other word. What it asks depends on what the client knows:
+A partition refuses transactional records unless the coordinator confirms that they belong to an open transaction.
+Otherwise a late batch could start a transaction that no producer ever ends. The coordinator is asked once per
+transaction; if the transaction is already open in the log, no verification is needed. The operation depends on the
+version of the request:
 
-    Produce v0-10, TxnOffsetCommit v0-3    VERIFY_FOR_OLD   is the partition in the transaction? else INVALID_TXN_STATE
-    Produce v11, TxnOffsetCommit v4        VERIFY           the same, else TRANSACTION_ABORTABLE (KIP-1050)
-    Produce v12-, TxnOffsetCommit v5-      ADD              let it be in the transaction (transaction version 2)
+    Produce v0-10, TxnOffsetCommit v0-3    VERIFY_FOR_OLD   refuse with INVALID_TXN_STATE if not in the transaction
+    Produce v11, TxnOffsetCommit v4        VERIFY           refuse with TRANSACTION_ABORTABLE instead (KIP-1050)
+    Produce v12-, TxnOffsetCommit v5-      ADD              add the partition (transaction version 2)
 
-In Apache Kafka the question is an AddPartitionsToTxn to the broker that coordinates; here the brokers are one process.
-A producer that has just ended its last transaction may be too early: then the broker asks again for a while (4.0).
+Apache Kafka sends AddPartitionsToTxn to the coordinating broker; here, all brokers run in one process. If the previous
+transaction of the producer is still being completed, the broker retries for a short time (4.0).
 
 Source: kafka.server.AddPartitionsToTxnManager, ReplicaManager.maybeSendPartitionsToTransactionCoordinator.
 """
@@ -30,7 +31,7 @@ from kafkalet.protocol.errors import Code, KafkaError
 from .decisions import Producer
 from .metadata import EPOCH_RISES_PER_TRANSACTION, TopicPartition
 
-if TYPE_CHECKING:  # loaded for users who look at transactions
+if TYPE_CHECKING:  # loaded only when transactions are inspected
     from kafkalet.broker.views import TransactionView
 
 Refusals = dict[TopicPartition, KafkaError]
@@ -40,7 +41,7 @@ RETRY_MAX_MS = 100
 
 
 class Operation(IntEnum):
-    """What is asked of the coordinator."""
+    """The operation requested from the coordinator."""
 
     VERIFY_FOR_OLD = 0
     VERIFY = 1
@@ -48,19 +49,19 @@ class Operation(IntEnum):
 
     @classmethod
     def of_produce(cls, version: int) -> Operation:
-        """What Produce of that version has to ask."""
+        """Return the operation for a version of Produce."""
         return cls.ADD if version >= 12 else cls.VERIFY if version >= 11 else cls.VERIFY_FOR_OLD
 
     @classmethod
     def of_txn_offset_commit(cls, version: int) -> Operation:
-        """What TxnOffsetCommit of that version has to ask."""
+        """Return the operation for a version of TxnOffsetCommit."""
         return cls.ADD if version >= 5 else cls.VERIFY if version >= 4 else cls.VERIFY_FOR_OLD
 
 
 class Transactions:
-    """The transactions of a cluster, whoever of its brokers coordinates them.
+    """The transactions of a cluster, on whichever broker they are coordinated.
 
-    `coordinators_of` gives the coordinators of a running broker by its id.
+    `coordinators_of` returns the coordinators of a running broker by its id.
     """
 
     def __init__(
@@ -76,13 +77,16 @@ class Transactions:
         self._coordinators_of = coordinators_of
 
     def view(self, transactional_id: str) -> TransactionView:
-        """How a transactional id stands. TRANSACTIONAL_ID_NOT_FOUND if no producer has used it."""
+        """Return the current state of a transactional id.
+
+        Raises TRANSACTIONAL_ID_NOT_FOUND if no producer has used it.
+        """
         from kafkalet.broker.views import TransactionView
 
         leader = self._leader(transactional_id)
         transaction = None if leader is None else leader.transactions.find(transactional_id)
         if leader is None or transaction is None:
-            raise KafkaError(Code.TRANSACTIONAL_ID_NOT_FOUND, f"there is no transactional id {transactional_id}")
+            raise KafkaError(Code.TRANSACTIONAL_ID_NOT_FOUND, f"unknown transactional id {transactional_id}")
         known = transaction.metadata
         return TransactionView(
             transactional_id,
@@ -103,10 +107,11 @@ class Transactions:
         operation: Operation,
         then: Callable[[Refusals], None],
     ) -> None:
-        """Ask the coordinator about partitions that the producer's records reach.
+        """Ask the coordinator whether the producer may write to these partitions in its transaction.
 
-        `then` is called with a KafkaError for each that they must not reach: at once, or when the coordinator has
-        written it down. Its codes are those of Kafka's coordinator, but INVALID_PRODUCER_EPOCH for PRODUCER_FENCED.
+        `then` is called with a KafkaError for each refused partition: immediately, or once the coordinator has written
+        the added partitions to its log. The codes are those of Kafka's coordinator, except that INVALID_PRODUCER_EPOCH
+        replaces PRODUCER_FENCED.
         """
         wanted = frozenset(partitions)
         clock = self._clock
@@ -147,7 +152,7 @@ class Transactions:
             then(coordinator.verify_partitions(transactional_id, producer, partitions))
 
     def _leader(self, transactional_id: str) -> Coordinators | None:
-        """The coordinators of the broker that is responsible, None while no broker is."""
+        """Return the coordinators of the responsible broker, or None while no broker is responsible."""
         topic = self._metadata.topics.get(TRANSACTION_STATE.name)
         if topic is None:
             return None

@@ -1,9 +1,8 @@
-"""Before a transaction's records are appended: the coordinator vouches for them.
+"""Verification of all transactional records in a Produce request before they are appended.
 
-For each partition of a Produce request whose log does not hold the producer's transaction already, the coordinator is
-asked (verification.py), for all of them at once. What it refuses the producer is told in words that a producer
-understands: what passes by itself is NOT_ENOUGH_REPLICAS, for every client tries that again without looking for
-another leader.
+The coordinator is asked once for all partitions whose logs do not already contain the producer's open transaction
+(verification.py). Its error codes are converted to codes that a producer handles well: temporary errors become
+NOT_ENOUGH_REPLICAS, because every client retries after it without looking for another leader.
 
 Source: kafka.server.ReplicaManager.handleProduceAppend.
 """
@@ -32,11 +31,11 @@ PASSES = frozenset(
 
 
 class Vouched(NamedTuple):
-    """What may be appended to a partition, or why not."""
+    """The result of the verification: errors and guards by partition."""
 
     refusals: Refusals
     guards: dict[TopicPartition, Guard]
-    """Proof that the coordinator was asked about the transaction that is about to begin in a log."""
+    """Proof for a log that the transaction about to start there has been verified."""
 
 
 NOTHING_ASKED = Vouched({}, {})
@@ -49,9 +48,9 @@ def vouch(
     broker: Broker,
     then: Callable[[Vouched], None],
 ) -> None:
-    """Ask the coordinator about what a producer sends to these partitions.
+    """Verify the transactional records that a producer sends to these partitions, and call `then` with the result.
 
-    `then` is called with what it says. Raises KafkaError where several producers are at work in one request.
+    Raises KafkaError if the request contains records of more than one producer.
     """
     node = broker.node
     first_sequences: dict[TopicPartition, int] = {}
