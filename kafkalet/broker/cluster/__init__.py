@@ -1,11 +1,17 @@
-"""What the brokers of a cluster know and do together.
+"""The state shared by the brokers of a cluster, and the controller that changes it.
 
-metadata.py          topics, partitions, leaders, brokers: the image that all brokers share
-metadata_store.py    the image on disk; changes.py: one change of it, complete or not at all
-partition.py         leadership over one log; leadership.py: elections; replication.py: followers
-node.py              one broker: its partitions, and what its parts share: metadata, properties, directory, clock
-controller.py        what is decided for all brokers: topics, configurations, producer ids; it keeps the image on disk
-state_log.py         the logs of groups and transactions: internal topics, which coordinators append to and replay
-new_topics.py, assignments.py, state_topics.py, producer_ids.py
-periodic_tasks.py    retention, flushes, checkpoints, the ISR
+metadata            the metadata image: topics, partitions, leaders and brokers, shared by all brokers
+metadata_store      saves the image to disk
+changes             atomic changes of the image
+controller          operations on the whole cluster: topics, configuration, producer ids
+node                a broker's replicas, and what its parts share: metadata, config, directory, clock
+partition           a replica and its leadership
+leadership          leader election and the ISR
+replication         copies records from leaders to followers
+state_log           a partition of an internal topic, which a coordinator appends to and replays
+state_topics        the internal topics of the coordinators
+new_topics          validation and replica placement of new topics
+assignments         validation of manual replica assignments
+producer_ids        assignment of producer ids
+periodic_tasks      retention, flushes, checkpoints, ISR shrinking
 """

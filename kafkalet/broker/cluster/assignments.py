@@ -1,4 +1,4 @@
-"""Replicas that somebody assigns by hand: what Kafka's controller takes (ReplicationControlManager)."""
+"""Validation of manual replica assignments, as in Kafka's controller (ReplicationControlManager)."""
 
 from collections.abc import Collection, Container, Sequence
 
@@ -12,10 +12,10 @@ def check_assignments(
     away: Collection[int] = (),
     first_index: int = 0,
 ) -> None:
-    """Raise INVALID_REPLICA_ASSIGNMENT unless each partition has as many different, known brokers as the others, one
-    of which at least is not `away`.
+    """Raise INVALID_REPLICA_ASSIGNMENT unless the assignments are valid.
 
-    `replication_factor` is the number that earlier partitions have, None where these are the first.
+    Every partition needs the same number of replicas, on different and known brokers, at least one of which is not
+    `away`. `replication_factor` is the number of replicas of the existing partitions, or None for a new topic.
     """
     for index, replicas in enumerate(partitions, first_index):
         if not replicas:
@@ -47,7 +47,10 @@ def _check_brokers(replicas: Sequence[int], brokers: Container[int]) -> None:
 
 
 def in_order(by_partition: Sequence[tuple[int, Sequence[int]]]) -> list[list[int]]:
-    """The replicas of partitions 0, 1, ...; INVALID_REPLICA_ASSIGNMENT where one is missing or there twice."""
+    """Return the replicas of partitions 0, 1, ... in order.
+
+    Raises INVALID_REPLICA_ASSIGNMENT if a partition is missing or listed twice.
+    """
     replicas: dict[int, list[int]] = {}
     for partition, brokers in by_partition:
         if partition in replicas:

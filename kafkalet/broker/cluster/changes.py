@@ -1,15 +1,15 @@
-"""Changes of the metadata that are written as one.
+"""Atomic changes of the metadata.
 
-A handler that makes ten topics changes the metadata ten times; they are written once, at the end. Changes may lie in
-one another:
+A handler that creates ten topics changes the metadata ten times, but they are written only once, at the end. Changes
+can be nested:
 
     with changes.begin() as change:
-        ...                                 change what is in memory
-        change.undo(...)                    how to take that back
-        change.then(...)                    what follows when it is on disk
+        ...                                 change the state in memory
+        change.undo(...)                    register a step that reverts it
+        change.then(...)                    register a step to run once the change is on disk
 
-A change that ends with an error is taken back, the steps in reverse order. The outermost one writes; if that fails all
-of them are taken back, and StorageFailed is raised.
+If a change raises, its undo steps run in reverse order. The outermost change writes the metadata. If that fails, all
+changes are reverted and StorageFailed is raised.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ Step = Callable[[], object]
 
 
 class Change:
-    """A change that is under way."""
+    """A change in progress."""
 
     __slots__ = ("_follows", "_undoes")
 
@@ -28,31 +28,31 @@ class Change:
         self._follows: list[Step] = []
 
     def undo(self, step: Step) -> None:
-        """Call `step` if the change cannot be made after all."""
+        """Call `step` if the change has to be reverted."""
         self._undoes.append(step)
 
     def then(self, step: Step) -> None:
-        """Call `step` when the change is on disk."""
+        """Call `step` once the change is on disk."""
         self._follows.append(step)
 
     def take_back(self) -> None:
-        """Undo all steps, the last one first."""
+        """Run the undo steps in reverse order."""
         while self._undoes:
             self._undoes.pop()()
 
     def follow(self) -> None:
-        """Do what follows."""
+        """Run the steps that were registered with `then`."""
         for step in self._follows:
             step()
 
     def join(self, other: "Change") -> None:
-        """`other`, which came later, is a part of this one from now on."""
+        """Make a nested change part of this one."""
         self._undoes += other._undoes
         self._follows += other._follows
 
 
 class Changes:
-    """The changes of one cluster's metadata. `write` brings the metadata to the disk, or raises StorageFailed."""
+    """The changes of a cluster's metadata. `write` writes the metadata to disk or raises StorageFailed."""
 
     __slots__ = ("_open", "_write")
 
@@ -62,12 +62,12 @@ class Changes:
 
     @property
     def are_under_way(self) -> bool:
-        """Whether what is changed now is written later."""
+        """Whether a change is in progress, which will write the metadata when it ends."""
         return bool(self._open)
 
     @contextmanager
     def begin(self) -> Iterator[Change]:
-        """A change, alone or as a part of the one that is under way."""
+        """Begin a change, which becomes part of the change in progress if there is one."""
         change = Change()
         self._open.append(change)
         try:

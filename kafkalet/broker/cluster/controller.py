@@ -1,8 +1,8 @@
-"""What is decided for all brokers of a cluster: Kafka's controller.
+"""The controller: operations on the whole cluster.
 
-It creates and deletes topics, applies configurations, hands out producer ids and keeps the metadata on disk. Leaders
-and followers are the business of its `Leadership`. Its nodes are the brokers that are running; what serves clients is
-on top of them (broker.py) and hears of changes as the `Observer` of its node.
+It creates and deletes topics, applies configurations, assigns producer ids and saves the metadata. Leaders and
+followers are managed by its `Leadership`. Its nodes are the running brokers; the part of a broker that serves clients
+(broker.py) is notified of changes as the `Observer` of its node.
 
 Source: org.apache.kafka.controller.QuorumController, ReplicationControlManager.
 """
@@ -28,7 +28,7 @@ from .node import Node
 from .producer_ids import ProducerIds
 from .state_topics import STATE_TOPICS, StateTopic
 
-if TYPE_CHECKING:  # a broker starts before it holds a partition, and without what partitions are made of
+if TYPE_CHECKING:  # avoids loading the log when a broker without partitions starts
     from .partition import Partition
 
 _LOG = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ _LOG = logging.getLogger(__name__)
 class Controller:
     """The metadata of a cluster, its nodes, and the operations that change them.
 
-    `store` is where the metadata are written; None: nowhere. `next_producer_id` is the first one that is not used.
+    `store` saves the metadata; with None they are not saved. `next_producer_id` is the first unused producer id.
     """
 
     def __init__(
@@ -50,15 +50,15 @@ class Controller:
         next_producer_id: int = 0,
     ) -> None:
         self.config = config
-        """The defaults of the whole cluster; each node has its own configuration on top."""
+        """The cluster-wide configuration, on top of which each node has its own."""
         self.release = release
         self.clock = clock
         self.metadata = metadata
         self.nodes: dict[int, Node] = {}
-        """The brokers that are running."""
+        """The running brokers, by node id."""
         self.leadership = Leadership(metadata, self.nodes, clock)
         self.changes = Changes(self._write)
-        """Of the metadata, which are written when they are complete."""
+        """The changes of the metadata, which are saved when a change is complete."""
         self.producer_ids = ProducerIds(next_producer_id, self._reserve_producer_ids)
         self._metadata_store = store
         self._saved_producer_id = next_producer_id
@@ -67,7 +67,11 @@ class Controller:
     # Topics
 
     def create_topic(self, wanted: NewTopic, assignments: list[list[int]] | None = None) -> TopicState:
-        """Create a topic; `assignments` are the replicas of each partition. Raises KafkaError as CreateTopics does."""
+        """Create a topic and return its state.
+
+        `assignments` are the replicas of each partition, if they are assigned manually. Raises KafkaError with the
+        codes of CreateTopics.
+        """
         name = wanted.name
         replicas = place_topic(wanted, assignments, self.metadata, self.config)
         away = self.metadata.away
@@ -81,7 +85,7 @@ class Controller:
         return topic
 
     def delete_topic(self, name: str) -> None:
-        """Delete a topic and its logs. UNKNOWN_TOPIC_OR_PARTITION if it does not exist."""
+        """Delete a topic and its logs. Raises UNKNOWN_TOPIC_OR_PARTITION if it does not exist."""
         self.metadata.existing_topic(name)
         with self.changes.begin() as change:
             topic = self.metadata.remove_topic(name)
@@ -89,7 +93,7 @@ class Controller:
             change.then(lambda: self._drop(topic))
 
     def _drop(self, topic: TopicState) -> None:
-        """Delete the logs of a topic that is no longer in the metadata."""
+        """Delete the logs of a topic that has been removed from the metadata."""
         for state in topic.partitions:
             self._drop_partition(topic, state.index)
         for node in self.nodes.values():
@@ -102,7 +106,7 @@ class Controller:
                 node.observer.state_partition_changed(topic.name, index)
 
     def add_partitions(self, topic: TopicState, replicas: list[list[int]]) -> None:
-        """Give a topic further partitions, with these replicas."""
+        """Add partitions with these replicas to a topic."""
         with self.changes.begin() as change:
             for nodes in replicas:
                 state = PartitionState(len(topic.partitions), list(nodes), self.metadata.away)
@@ -112,7 +116,7 @@ class Controller:
             self.metadata.topic_changed(topic.name)
 
     def state_topic(self, wanted: StateTopic) -> TopicState:
-        """An internal topic, which is made if it does not exist yet."""
+        """Return an internal topic, creating it if necessary."""
         topic = self.metadata.topics.get(wanted.name)
         if topic is None:
             topic = self.create_topic(wanted.wanted(self.config, len(self.metadata.endpoints)))
@@ -123,8 +127,11 @@ class Controller:
         return self.config.auto_create_topics_enable
 
     def auto_create_topic(self, name: str) -> None:
-        """Create a topic that a client asked for: an internal one as its coordinator would, others with the brokers'
-        defaults (AutoTopicCreationManager.creatableTopic)."""
+        """Create a topic that a client has requested.
+
+        Internal topics are created as their coordinator would create them, others with the broker defaults
+        (AutoTopicCreationManager.creatableTopic).
+        """
         internal = STATE_TOPICS.get(name)
         if internal is not None:
             self.state_topic(internal)
@@ -134,15 +141,17 @@ class Controller:
     # Replicas
 
     def host(self, topic: TopicState, state: PartitionState, *, skip_broken: bool = False) -> None:
-        """Open the replicas of a partition and let its leader lead. With `skip_broken` replicas whose logs cannot be
-        opened are offline, else StorageFailed is raised."""
+        """Open the replicas of a partition and start its leader.
+
+        With `skip_broken`, replicas whose logs cannot be opened go offline; otherwise StorageFailed is raised.
+        """
         for node_id in state.replicas:
             if (node := self.nodes.get(node_id)) is not None:
                 self.host_on(node, topic, state, skip_broken=skip_broken)
         self.leadership.begin(topic, state)
 
     def host_on(self, node: Node, topic: TopicState, state: PartitionState, *, skip_broken: bool) -> None:
-        """Open the replica of one broker; its leader does not lead yet."""
+        """Open the replica of a partition on one broker, without starting its leader."""
         try:
             node.host(topic, state, node.config.log_config(topic.config), self.leadership.changed)
         except StorageFailed as error:
@@ -152,11 +161,12 @@ class Controller:
             _LOG.error("%s-%d is offline: %s", topic.name, state.index, error.reason)
 
     def follower_fetched(self, leader: Partition, node_id: int, fetch_offset: int, log_start_offset: int) -> None:
-        """A follower outside of this process has fetched from `leader`."""
+        """Handle a fetch from `leader` by a follower outside of this process."""
         self.leadership.follower_fetched(leader, node_id, fetch_offset, log_start_offset)
 
     def preferred_replica(self, leader: Partition, rack: str, fetch_offset: int) -> int | None:
-        """Where a consumer of that rack had better read, None: here (replica.selector.class, KIP-392)."""
+        """Return the replica that a consumer in this rack should read from, or None for the leader
+        (replica.selector.class, KIP-392)."""
         if not self.config.replica_selector_class:
             return None
         return self.leadership.preferred_replica(leader, rack, fetch_offset)
@@ -164,12 +174,12 @@ class Controller:
     # Configuration
 
     def apply_config(self, topic: TopicState) -> None:
-        """Let the logs of a topic obey its configuration as it is now."""
+        """Apply the configuration of a topic to its logs and save the metadata."""
         self.reconfigure(topic)
         self.save()
 
     def reconfigure(self, topic: TopicState) -> None:
-        """The same, without saving the metadata."""
+        """Apply the configuration of a topic to its logs."""
         for node in self.nodes.values():
             config = node.config.log_config(topic.config)
             for state in topic.partitions:
@@ -177,12 +187,12 @@ class Controller:
                     partition.log.reconfigure(config)
 
     def apply_broker_config(self) -> None:
-        """Let the brokers and all logs obey the properties of brokers that the metadata holds now."""
+        """Apply the broker properties in the metadata to all brokers and logs, and save the metadata."""
         self.reconfigure_brokers()
         self.save()
 
     def reconfigure_brokers(self) -> None:
-        """The same, without saving the metadata."""
+        """Apply the broker properties in the metadata to all brokers and logs."""
         self.config.reconfigure(self.metadata.broker_config.get(None, {}), {})
         for node in self.nodes.values():
             self.configure(node.node_id, node.config)
@@ -191,21 +201,23 @@ class Controller:
             self.reconfigure(topic)
 
     def configure(self, node_id: int, config: BrokerConfig) -> BrokerConfig:
-        """Bring the configuration of a broker in line with the metadata."""
+        """Update the configuration of a broker from the metadata."""
         changed = self.metadata.broker_config
         config.reconfigure(changed.get(None, {}), changed.get(node_id, {}))
         return config
 
-    # On disk
+    # Saving the metadata
 
     def save(self) -> None:
-        """Keep the metadata on disk: now, or with the change that is under way. Raises StorageFailed; the metadata is
-        written again then from time to time."""
+        """Save the metadata, now or at the end of the change in progress.
+
+        Raises StorageFailed; saving is then retried periodically.
+        """
         if not self.changes.are_under_way:
             self._write()
 
     def write_again(self) -> None:
-        """Write what could not be written before."""
+        """Save the metadata again if the last attempt failed."""
         if not self._is_saved:
             with suppress(StorageFailed):
                 self._write()
@@ -217,7 +229,7 @@ class Controller:
             self._metadata_store.save(self.metadata, self._saved_producer_id)
         except OSError as error:
             self._is_saved = False
-            _LOG.error("%s; the metadata is not saved", explain(error))
+            _LOG.error("cannot save the metadata: %s", explain(error))
             raise StorageFailed(explain(error), explain(error)) from error
         self._is_saved = True
 
@@ -230,7 +242,7 @@ class Controller:
             raise
 
     def close(self) -> None:
-        """The brokers have stopped: forget where they were. From now on nothing is written."""
+        """Clear the endpoints and nodes after all brokers have stopped. Nothing is saved from now on."""
         self.nodes.clear()
         self.metadata.endpoints.clear()
         self.metadata.away.clear()

@@ -1,11 +1,11 @@
-"""Who leads a partition, who follows, and who is in sync: what Kafka's controller and its replica fetchers decide.
+"""Leaders, followers and in-sync replicas of partitions, as managed by Kafka's controller and replica fetchers.
 
-A partition is led by the first of its replicas that is alive and in sync. When a leader goes, the next in-sync replica
-leads in a new epoch; when none is left the partition has no leader, until one of the last in-sync replicas is back (or
-any replica, where `unclean.leader.election.enable` allows to lose records).
+The leader of a partition is the first of its replicas that is alive and in sync. If the leader stops, the next in-sync
+replica becomes leader in a new epoch. If none is left, the partition has no leader until one of the last in-sync
+replicas returns (or any replica, if `unclean.leader.election.enable` permits the loss of records).
 
-Followers copy at once (replication.py), unless a test holds them back: a follower that has been behind for
-`replica.lag.time.max.ms` leaves the in-sync replicas, and comes back when it has caught up.
+Followers replicate immediately (replication.py), unless a test holds them back. A follower that lags for longer than
+`replica.lag.time.max.ms` is removed from the in-sync replicas, and added again once it has caught up.
 
 Source: org.apache.kafka.controller.ReplicationControlManager, PartitionChangeBuilder; kafka.cluster.Partition.
 """
@@ -22,12 +22,12 @@ from kafkalet.storage.failures import StorageFailed
 from .metadata import NO_LEADER, MetadataImage, PartitionState, TopicState
 from .node import Node
 
-if TYPE_CHECKING:  # a broker starts before it holds a partition
+if TYPE_CHECKING:  # avoids loading the log when a broker without partitions starts
     from .partition import Partition
 
 
 class Leadership:
-    """Leaders and followers of one cluster. `nodes` holds the brokers that are alive."""
+    """The leaders and followers of a cluster. `nodes` contains the brokers that are alive."""
 
     def __init__(self, metadata: MetadataImage, nodes: dict[int, Node], clock: Clock) -> None:
         self.metadata = metadata
@@ -38,7 +38,7 @@ class Leadership:
     # Leaders
 
     def begin(self, topic: TopicState, state: PartitionState) -> None:
-        """Let the leader of a partition lead and the others follow, as the metadata says."""
+        """Start the leader and the followers of a partition as assigned in the metadata."""
         for node_id in state.replicas:
             replica = self._replica(node_id, topic.name, state.index)
             if replica is None:
@@ -57,10 +57,10 @@ class Leadership:
     def elect(
         self, topic: TopicState, state: PartitionState, preferred: int | None = None, *, unclean: bool = False
     ) -> bool:
-        """Give the partition a leader: `preferred` if it can lead, else the present one, else the next that can.
+        """Elect a leader: `preferred` if it is eligible, else the current leader, else the first eligible replica.
 
-        Says whether anything changed. A partition that nobody can lead is left without a leader; `unclean` lets one
-        lead that is not in sync rather than nobody, which loses records.
+        Returns whether anything has changed. If no replica is eligible, the partition has no leader. With `unclean`, a
+        replica that is not in sync may then become leader, which loses records.
         """
         alive = [
             node
@@ -89,7 +89,7 @@ class Leadership:
         return replica is not None and replica.log.config.unclean_leader_election_enable
 
     def node_left(self, node_id: int) -> None:
-        """Find new leaders for what a broker that is gone has led, and count it out of sync."""
+        """Remove a stopped broker from the in-sync replicas, and elect new leaders for the partitions it led."""
         for topic, state in list(self.metadata.all_partitions()):
             if node_id not in state.replicas:
                 continue
@@ -102,13 +102,14 @@ class Leadership:
                 self._wake(topic.name, state.index)
 
     def take_leave(self) -> None:
-        """Let nobody lead, in a new epoch: the brokers end all together, or have ended without a word."""
+        """Remove all leaders in a new epoch, because all brokers stop together or have stopped without a clean
+        shutdown."""
         for _, state in self.metadata.all_partitions():
             if state.leader != NO_LEADER:
                 state.change_leader(NO_LEADER)
 
     def node_came(self, node_id: int) -> None:
-        """Let a broker that is back follow what others lead, and lead what nobody could."""
+        """Let a restarted broker follow its partitions, and lead those that have no leader."""
         for topic, state in list(self.metadata.all_partitions()):
             if node_id not in state.replicas:
                 continue
@@ -120,13 +121,13 @@ class Leadership:
                 self.replicate(leader)
                 self._wake(topic.name, state.index)
 
-    # Replicas that move
+    # Reassignment
 
     def move(self, topic: TopicState, state: PartitionState, replicas: list[int]) -> None:
-        """Let other brokers hold a partition, the first one preferred to lead (KIP-455).
+        """Reassign a partition to other brokers, the first of which is the preferred leader (KIP-455).
 
-        New replicas follow at once unless they are held back. When all are in sync those that are to go are dropped;
-        until then the partition `is_moving`.
+        New replicas start to follow immediately unless they are held back. Once all are in sync, the old replicas are
+        dropped; until then the partition `is_moving`.
         """
         state.begin_move(replicas)
         for node_id in state.adding:
@@ -138,8 +139,11 @@ class Leadership:
             self.replicate(leader)
 
     def cancel_move(self, topic: TopicState, state: PartitionState) -> None:
-        """Let those hold a partition who did before. NO_REASSIGNMENT_IN_PROGRESS where it does not move,
-        INVALID_REPLICA_ASSIGNMENT where none of them is in sync (PartitionReassignmentRevert)."""
+        """Cancel the reassignment of a partition (PartitionReassignmentRevert).
+
+        Raises NO_REASSIGNMENT_IN_PROGRESS if there is none, and INVALID_REPLICA_ASSIGNMENT if no original replica is in
+        sync.
+        """
         if not state.is_moving:
             raise KafkaError(Code.NO_REASSIGNMENT_IN_PROGRESS)
         isr = [node for node in state.isr if node not in state.adding]
@@ -152,7 +156,7 @@ class Leadership:
         self._settle(topic, state, isr, dropped=state.adding)
 
     def _finish_move(self, topic: TopicState, state: PartitionState) -> None:
-        """Drop the replicas that are to go, once all others are in sync (PartitionReassignmentReplicas)."""
+        """Drop the old replicas once all others are in sync (PartitionReassignmentReplicas)."""
         staying = set(state.replicas) - set(state.removing)
         if staying <= set(state.isr):
             self._settle(topic, state, [node for node in state.isr if node in staying], dropped=state.removing)
@@ -170,13 +174,13 @@ class Leadership:
     # Followers
 
     def changed(self, partition: Partition) -> None:
-        """A leader's log has changed: followers copy, and requests that wait look again."""
+        """Handle a change of a leader's log: let the followers replicate, and check the waiting requests again."""
         if len(partition.state.replicas) > 1 and partition.is_leader:
             self.replicate(partition)
         self._wake(partition.topic, partition.index)
 
     def replicate(self, leader: Partition) -> None:
-        """Bring every follower that is not held back to where the leader is."""
+        """Let every follower that is not held back catch up with the leader."""
         from .replication import catch_up, take_over_marks
 
         now_ms = self.clock.now_ms()
@@ -184,7 +188,7 @@ class Leadership:
         for follower in list(followers):
             try:
                 catch_up(leader, follower)
-            except StorageFailed:  # it leaves the in-sync replicas after a while, as if it did not fetch
+            except StorageFailed:  # after a while it leaves the in-sync replicas, as if it had stopped fetching
                 followers.remove(follower)
                 continue
             leader.follower_has(follower.node_id, follower.log.log_end_offset, follower.log.log_start_offset, now_ms)
@@ -196,7 +200,7 @@ class Leadership:
             self._finish_move(self.metadata.topics[leader.topic], leader.state)
 
     def follower_fetched(self, leader: Partition, node_id: int, fetch_offset: int, log_start_offset: int) -> None:
-        """A follower outside of this process has fetched: it holds all below `fetch_offset`."""
+        """Handle a fetch by a follower outside of this process, which has all records below `fetch_offset`."""
         moved = leader.follower_has(node_id, fetch_offset, log_start_offset, self.clock.now_ms())
         if moved or self._maybe_in_sync(leader, node_id):
             self._wake(leader.topic, leader.index)
@@ -204,7 +208,7 @@ class Leadership:
             self._finish_move(self.metadata.topics[leader.topic], leader.state)
 
     def hold(self, node_id: int, topic: str | None, index: int | None) -> None:
-        """Stop a follower from copying one partition, a topic (index None) or everything (topic None)."""
+        """Stop a follower from replicating a partition, a topic (index None) or everything (topic None)."""
         self._held.add((node_id, topic, index))
         for node in self.nodes.values():
             for leader in node.partitions.values():
@@ -212,7 +216,8 @@ class Leadership:
                     leader.followers[node_id].caught_up_ms = self.clock.now_ms()
 
     def release(self, node_id: int, topic: str | None, index: int | None) -> bool:
-        """Take a `hold` of the same arguments back; the follower catches up. False if there was no such hold."""
+        """Remove a `hold` with the same arguments and let the follower catch up. Returns False if there is no such
+        hold."""
         if (node_id, topic, index) not in self._held:
             return False
         self._held.discard((node_id, topic, index))
@@ -225,7 +230,7 @@ class Leadership:
         return True
 
     def drop_laggards(self, lag_time_max_ms: int) -> None:
-        """Take followers out of sync that have been behind for longer than that (Partition.maybeShrinkIsr)."""
+        """Remove followers that have lagged for too long from the in-sync replicas (Partition.maybeShrinkIsr)."""
         oldest_ms = self.clock.now_ms() - lag_time_max_ms
         for topic, state in self.metadata.all_partitions():
             leader = self._replica(state.leader, topic.name, state.index)
@@ -244,8 +249,10 @@ class Leadership:
                 self._wake(topic.name, state.index)
 
     def preferred_replica(self, leader: Partition, rack: str, fetch_offset: int) -> int | None:
-        """The in-sync follower in a consumer's rack that has what it wants, the furthest one; None: the leader
-        (RackAwareReplicaSelector, KIP-392)."""
+        """Return the in-sync follower in a consumer's rack that has the offset, or None for the leader.
+
+        If there are several, the one with the highest log end offset is returned (RackAwareReplicaSelector, KIP-392).
+        """
         racks = {node: endpoint.rack for node, endpoint in self.metadata.endpoints.items()}
         if not rack or racks.get(leader.node_id) == rack:
             return None
@@ -257,7 +264,7 @@ class Leadership:
         return None if best is None else best[1]
 
     def _maybe_in_sync(self, leader: Partition, node_id: int) -> bool:
-        """Count a follower in sync again that has come to the high watermark and into this epoch
+        """Add a follower to the in-sync replicas if it has reached the high watermark and the current epoch
         (Partition.isFollowerInSync)."""
         state = leader.state
         if node_id in state.isr:
@@ -285,12 +292,13 @@ class Leadership:
         return None if node is None else node.partitions.get((topic, index))
 
     def _wake(self, topic: str, index: int) -> None:
-        """Let requests look again that wait for this partition, on whichever broker."""
+        """Check the requests that wait for this partition again, on all brokers."""
         for node in self.nodes.values():
             node.purgatory.touch((topic, index))
 
     def leader_of(self, topic: str, index: int) -> Partition:
-        """The leading replica. UNKNOWN_TOPIC_OR_PARTITION or LEADER_NOT_AVAILABLE if there is none."""
+        """Return the leader of a partition. Raises UNKNOWN_TOPIC_OR_PARTITION or LEADER_NOT_AVAILABLE if there is
+        none."""
         state = self.metadata.existing_partition(topic, index)
         leader = self._replica(state.leader, topic, index)
         if leader is None:
@@ -302,5 +310,5 @@ class Leadership:
 
 
 def _in_sync(replicas: list[int], leader: Partition) -> list[int]:
-    """The in-sync replicas as a leader tells them to the controller."""
+    """Return the in-sync replicas in the order in which a leader reports them to the controller."""
     return sorted(replicas) if leader.release.sorts_in_sync_replicas else replicas

@@ -1,10 +1,11 @@
-"""What a cluster knows of itself: brokers, topics, partitions and their configuration.
+"""The metadata image of a cluster: brokers, topics, partitions and their configuration.
 
-Apache Kafka keeps this in the metadata log of its KRaft controller, and every broker replays it. Here the brokers of a
-cluster live in one process and share one image, so that a change is seen by all of them at once. The image is plain
-data: it decides nothing and touches no log (the cluster does).
+Apache Kafka stores the metadata in the log of its KRaft controller, and every broker replays it. Here the brokers of a
+cluster run in one process and share one image, so all of them see a change at the same time. The image only holds data;
+it makes no decisions and does not access logs (the controller does).
 
-A partition's `leader_epoch` goes up whenever its leader changes, `partition_epoch` with every change of it.
+The `leader_epoch` of a partition is incremented when its leader changes, the `partition_epoch` with every change of the
+partition.
 """
 
 import os
@@ -18,16 +19,16 @@ NO_LEADER = -1
 MAX_TOPIC_NAME = 249
 ZERO_ID = bytes(16)
 MOST_DELETED_TOPICS = 10_000
-"""So many deleted topics are remembered, to tell groups that they are gone."""
+"""The number of deleted topics that are remembered, so that groups can detect the deletion."""
 MOST_ZOOKEEPER_OFFSETS = 50_000
-"""So many offsets of OffsetCommit v0 are kept; then those that were committed longest ago go."""
+"""The number of offsets from OffsetCommit v0 that are kept; the oldest ones are dropped."""
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 
 _LEGAL_TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]+\Z")
 
 
 def check_topic_name(name: str) -> None:
-    """Raise INVALID_TOPIC_EXCEPTION unless a topic may be called so (1 to 249 of a-z A-Z 0-9 . _ -; not . or ..).
+    """Raise INVALID_TOPIC_EXCEPTION unless the name is valid: 1 to 249 of a-z A-Z 0-9 . _ -, but not . or ..
 
     Source: org.apache.kafka.common.internals.Topic.validate.
     """
@@ -45,7 +46,7 @@ def check_topic_name(name: str) -> None:
 
 
 def random_uuid() -> bytes:
-    """A random (version 4) uuid as 16 bytes (java.util.UUID.randomUUID)."""
+    """Return a random (version 4) UUID as 16 bytes (java.util.UUID.randomUUID)."""
     drawn = bytearray(os.urandom(16))
     drawn[6] = drawn[6] & 0x0F | 0x40
     drawn[8] = drawn[8] & 0x3F | 0x80
@@ -53,22 +54,22 @@ def random_uuid() -> bytes:
 
 
 def new_topic_id() -> bytes:
-    """A random uuid, never one of the reserved ids or one whose text form starts with '-'.
+    """Return a random UUID that is not reserved and whose text form does not start with '-'.
 
     Source: org.apache.kafka.common.Uuid.randomUuid.
     """
     while True:
         drawn = random_uuid()
-        if drawn[0] >> 2 != 62:  # the sixty-third character of the URL-safe alphabet is '-'
+        if drawn[0] >> 2 != 62:  # the character with value 62 in URL-safe base64 is '-'
             return drawn
 
 
 QuotaEntity = frozenset[tuple[str, str | None]]
-"""Whom a quota is for: types ("user", "client-id", "ip") with names, None for whoever has no quota of his own."""
+"""The entity of a quota: pairs of type ("user", "client-id", "ip") and name, which is None for the default entity."""
 
 
 class Endpoint(NamedTuple):
-    """Where clients reach a broker."""
+    """The address at which clients reach a broker."""
 
     node_id: int
     host: str
@@ -77,18 +78,19 @@ class Endpoint(NamedTuple):
 
 
 class PartitionState:
-    """Who leads a partition and who follows; -1 where nobody leads.
+    """The replicas and the leader of a partition; the leader is -1 if there is none.
 
-    While its replicas are moved, `replicas` holds the new ones and behind them those that are to go; `adding` and
-    `removing` say which are new and which are to go.
+    During a reassignment, `replicas` contains the new replicas followed by the old ones. `adding` and `removing` list
+    those that are being added and removed.
 
-    The state changes only through its methods; each change raises `partition_epoch` by one (PartitionChangeBuilder).
+    The state changes only through its methods. Each change increments `partition_epoch` (PartitionChangeBuilder).
     """
 
     __slots__ = ("adding", "index", "isr", "leader", "leader_epoch", "partition_epoch", "removing", "replicas")
 
     def __init__(self, index: int, replicas: list[int], away: Container[int] = ()) -> None:
-        """A new partition; of its replicas those `away` neither lead nor are in sync, unless there are no others."""
+        """Create a new partition. Replicas that are `away` are not in sync and do not lead, unless there are no
+        others."""
         self.index = index
         self.replicas = replicas
         self.isr = [node for node in replicas if node not in away] or list(replicas)
@@ -112,13 +114,13 @@ class PartitionState:
         adding: list[int],
         removing: list[int],
     ) -> None:
-        """Be as an earlier run of the cluster has left the partition."""
+        """Restore the state from an earlier run of the cluster."""
         self.leader, self.isr = leader, isr
         self.leader_epoch, self.partition_epoch = leader_epoch, partition_epoch
         self.adding, self.removing = adding, removing
 
     def change_leader(self, leader: int, isr: list[int] | None = None) -> None:
-        """Begin a new leader epoch under `leader` (NO_LEADER: nobody), with these in-sync replicas if they change."""
+        """Start a new leader epoch with this leader (or NO_LEADER) and, if given, these in-sync replicas."""
         self.leader = leader
         self.leader_epoch += 1
         if isr is not None:
@@ -126,12 +128,12 @@ class PartitionState:
         self.partition_epoch += 1
 
     def change_isr(self, isr: list[int]) -> None:
-        """Change the in-sync replicas under the same leader."""
+        """Change the in-sync replicas. The leader stays the same."""
         self.isr = isr
         self.partition_epoch += 1
 
     def begin_move(self, replicas: list[int]) -> None:
-        """Let `replicas` hold the partition; those that hold it now and are not among them go when the move ends."""
+        """Start a reassignment to `replicas`. Current replicas that are not among them are removed when it ends."""
         old = self.replicas
         self.removing = sorted(set(old) - set(replicas))
         self.adding = sorted(set(replicas) - set(old))
@@ -139,9 +141,9 @@ class PartitionState:
         self.partition_epoch += 1
 
     def end_move(self, isr: list[int], dropped: Collection[int], alive: Container[int]) -> None:
-        """End a move, or take it back: the replicas that are `dropped` no longer hold the partition.
+        """Complete or cancel a reassignment by removing the `dropped` replicas, which starts a new leader epoch.
 
-        That begins a new leader epoch; if the leader is dropped, the first replica leads that is in sync and alive.
+        If the leader is removed, the first replica that is in sync and alive becomes leader.
         """
         self.replicas = [node for node in self.replicas if node not in dropped]
         self.isr, self.adding, self.removing = isr, [], []
@@ -152,12 +154,12 @@ class PartitionState:
         self.partition_epoch += 1
 
     def note_leader_epoch(self, epoch: int) -> None:
-        """Continue from an epoch that was found in a log, if it is later. That is no change of the partition."""
+        """Continue from an epoch found in a log, if it is later. This does not count as a change of the partition."""
         self.leader_epoch = max(self.leader_epoch, epoch)
 
 
 class TopicState:
-    """A topic: its id, its partitions by index, and the properties that were set on it."""
+    """A topic: its id, its partitions by index, and its configuration overrides."""
 
     __slots__ = ("changed_in", "config", "name", "partitions", "topic_id")
 
@@ -167,7 +169,7 @@ class TopicState:
         self.partitions = partitions
         self.config = config
         self.changed_in = 0
-        """The version of the image in which the topic was made or changed last."""
+        """The version of the image in which the topic was created or last changed."""
 
     @property
     def is_internal(self) -> bool:
@@ -175,35 +177,36 @@ class TopicState:
 
 
 class MetadataImage:
-    """The metadata of one cluster."""
+    """The metadata of a cluster."""
 
     def __init__(self, cluster_id: str) -> None:
         self.cluster_id = cluster_id
         self.endpoints: dict[int, Endpoint] = {}
-        self.away: set[int] = set()  # brokers that were stopped and may come back
+        self.away: set[int] = set()  # brokers that are stopped and may be restarted
         self.topics: dict[str, TopicState] = {}
-        self.broker_config: dict[int | None, dict[str, str]] = {}  # by node; None: the default of the whole cluster
+        self.broker_config: dict[int | None, dict[str, str]] = {}  # by node id; None: the cluster-wide default
         self.group_config: dict[str, dict[str, str]] = {}  # by group
-        self.client_metrics: dict[str, dict[str, str]] = {}  # the subscriptions to metrics of clients, by name
+        self.client_metrics: dict[str, dict[str, str]] = {}  # metrics subscriptions of clients, by name
         self.client_quotas: dict[QuotaEntity, dict[str, float]] = {}
-        self.feature_levels: dict[str, int] = {}  # those that were changed
+        self.feature_levels: dict[str, int] = {}  # only features whose level was changed
         self.feature_changes = 0
         self.version = 1
-        """Goes up with every change of topics or their partitions."""
+        """Incremented by every change of topics or their partitions."""
         self.version_of_new_topics = 1
-        """The version in which a topic was made last."""
-        self._deleted_in: dict[str, int] = {}  # the version in which a topic was deleted, the oldest first
-        self._forgotten_version = 0  # in which the last topic was deleted that is no longer in `_deleted_in`
+        """The version in which the last topic was created."""
+        self._deleted_in: dict[str, int] = {}  # the version in which each topic was deleted, oldest first
+        # the version in which the last topic was deleted that is no longer in `_deleted_in`
+        self._forgotten_version = 0
         self._zookeeper_offsets: dict[tuple[str, str, int], int] = {}
         self._by_id: dict[bytes, TopicState] = {}
 
     @property
     def controller_id(self) -> int:
-        """The broker that clients send administration to: the first one alive, -1 when none is."""
+        """The broker that clients send admin requests to: the one with the lowest id, -1 if none is running."""
         return min(self.endpoints, default=-1)
 
     def endpoints_of(self, nodes: Iterable[int]) -> list[Endpoint]:
-        """Where clients reach these brokers, those that are alive."""
+        """Return the endpoints of those of the brokers that are alive."""
         return [self.endpoints[node] for node in sorted(nodes) if node in self.endpoints]
 
     def topic_by_id(self, topic_id: bytes) -> TopicState | None:
@@ -216,14 +219,14 @@ class MetadataImage:
         return state.partitions[index]
 
     def existing_topic(self, name: str) -> TopicState:
-        """The topic; KafkaError with UNKNOWN_TOPIC_OR_PARTITION and a text if it does not exist."""
+        """Return a topic. Raises UNKNOWN_TOPIC_OR_PARTITION with a message if it does not exist."""
         topic = self.topics.get(name)
         if topic is None:
             raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"topic {name} does not exist")
         return topic
 
     def existing_partition(self, name: str, index: int) -> PartitionState:
-        """The partition; KafkaError with UNKNOWN_TOPIC_OR_PARTITION and a text if it does not exist."""
+        """Return a partition. Raises UNKNOWN_TOPIC_OR_PARTITION with a message if it does not exist."""
         partitions = self.existing_topic(name).partitions
         if not 0 <= index < len(partitions):
             known = "0" if len(partitions) == 1 else f"0 to {len(partitions) - 1}"
@@ -251,21 +254,21 @@ class MetadataImage:
         return topic
 
     def topic_changed(self, name: str) -> None:
-        """A topic or its partitions are not what they were."""
+        """Note that a topic or one of its partitions has changed."""
         self.version += 1
         self.topics[name].changed_in = self.version
 
     def may_have_changed(self, name: str, since: int) -> bool:
-        """Whether a topic was made, changed or deleted after version `since`.
+        """Whether a topic was created, changed or deleted after version `since`.
 
-        Also True, needlessly, for a topic that does not exist if it may be among those whose deletion is forgotten.
+        Can also be True for a topic that does not exist, if its deletion may have been dropped from memory.
         """
         topic = self.topics.get(name)
         changed_in = self._deleted_in.get(name, self._forgotten_version) if topic is None else topic.changed_in
         return changed_in > since
 
     def keep_zookeeper_offset(self, group_id: str, topic: str, partition: int, offset: int) -> None:
-        """Keep an offset of OffsetCommit v0. ZooKeeper keeps all of them for ever; here the latest are kept."""
+        """Store an offset of OffsetCommit v0. ZooKeeper keeps all of them; here only the latest are kept."""
         kept = self._zookeeper_offsets
         kept.pop((group_id, topic, partition), None)
         kept[group_id, topic, partition] = offset
@@ -273,11 +276,12 @@ class MetadataImage:
             del kept[next(iter(kept))]
 
     def zookeeper_offset(self, group_id: str, topic: str, partition: int) -> int | None:
-        """The offset that OffsetCommit v0 has kept."""
+        """Return the offset stored by OffsetCommit v0, if any."""
         return self._zookeeper_offsets.get((group_id, topic, partition))
 
     def collides_with(self, name: str) -> str | None:
-        """An existing topic whose metric name would be the same: '.' and '_' count as one character there."""
+        """Return an existing topic whose metrics would have the same name, because '.' and '_' are not distinguished
+        there."""
         flat = name.replace(".", "_")
         return next((other for other in self.topics if other.replace(".", "_") == flat and other != name), None)
 
@@ -290,10 +294,10 @@ class MetadataImage:
 def spread(
     partitions: int, replication_factor: int, nodes: Iterable[int], first_index: int = 0, away: Collection[int] = ()
 ) -> list[list[int]]:
-    """Replica lists for new partitions, so that leaders and followers are spread over `nodes` in turn.
+    """Return the replicas of new partitions, distributed over `nodes` in turn. The first replica leads.
 
-    Nodes that are `away` are taken where there are too few others. INVALID_REPLICATION_FACTOR when there are fewer
-    nodes than replicas, or none that is not away. The first replica leads.
+    Nodes that are `away` are used only if there are not enough others. Raises INVALID_REPLICATION_FACTOR if there are
+    fewer nodes than replicas, or if all nodes are away.
     """
     ring, rest = sorted(nodes), sorted(away)
     if not ring or not 0 < replication_factor <= len(ring) + len(rest):

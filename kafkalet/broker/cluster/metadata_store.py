@@ -1,14 +1,14 @@
-"""Where a cluster keeps its files, and what it remembers beside its logs.
+"""The data directory of a cluster and its metadata file.
 
-    DIR/                        one broker: its log directory
-    DIR/broker-<node id>/       several brokers: one log directory each
+    DIR/                        the log directory, if there is one broker
+    DIR/broker-<node id>/       the log directory of each broker, if there are several
     DIR/kafkalet.json           topics, ids, configurations, leaders, quotas, features, the next producer id
 
-Logs are in Kafka's own format. Apache Kafka keeps its metadata in a log of the controller; here it is one small file,
-written anew and put in place by a rename with each change. A directory without that file (one that Apache Kafka wrote)
-is taken as it stands: topics and partitions are read off the folders, ids off their partition.metadata.
+Logs have Kafka's format. Apache Kafka stores its metadata in a log of the controller. Here it is a small file, which
+every change replaces atomically by a rename. If a directory has no such file, because Apache Kafka wrote it, the topics
+and partitions are inferred from the names of the folders, and the topic ids are read from their partition.metadata.
 
-Without a directory of its own a cluster lives in a temporary one that goes away with it.
+A cluster without a data directory uses a temporary one, which is deleted when the cluster stops.
 """
 
 import logging
@@ -25,7 +25,8 @@ from .metadata import NO_LEADER, MetadataImage, PartitionState, TopicState, chec
 _LOG = logging.getLogger(__name__)
 
 MOST_MISSING_PARTITIONS = 10_000
-"""As many records as Kafka's controller writes at once, so a topic can hardly have grown by more."""
+"""The maximum number of records in a batch of Kafka's controller, so a topic hardly grows by more partitions at
+once."""
 MAX_INT32 = (1 << 31) - 1
 MAX_INT64 = (1 << 63) - 1
 ID_BYTES = 16
@@ -34,11 +35,11 @@ FORMAT = 1
 
 
 class MetadataDamaged(Exception):
-    """The metadata file of a data directory cannot be read. The text names the file and says why."""
+    """The metadata file of a data directory cannot be read. The message contains the path and the reason."""
 
 
 class MetadataStore:
-    """The directory of a cluster. `durable` is False for a temporary one, where nothing is forced to the disk."""
+    """The data directory of a cluster. `durable` is False for a temporary directory, which is never synced to disk."""
 
     def __init__(self, data_dir: str | None) -> None:
         self.durable = data_dir is not None
@@ -54,14 +55,14 @@ class MetadataStore:
         return self.path if brokers == 1 else os.path.join(self.path, f"broker-{node_id}")
 
     def remove(self) -> None:
-        """Delete a temporary directory; a durable one stays."""
+        """Delete the directory if it is temporary."""
         if not self.durable:
             import shutil
 
             shutil.rmtree(self.path, ignore_errors=True)
 
     def save(self, image: MetadataImage, next_producer_id: int) -> None:
-        """Write the metadata. A temporary cluster has nobody to read it and writes nothing."""
+        """Write the metadata. A temporary cluster writes nothing, because it is never restarted."""
         if not self.durable:
             return
         import json
@@ -77,14 +78,14 @@ class MetadataStore:
             "features": {"levels": image.feature_levels, "changes": image.feature_changes},
         }
         # One line for each property and each topic: with `indent`, json.dumps is seven times slower, because only its
-        # compact form is written in C.
+        # compact form is implemented in C.
         topics = ",\n".join([json.dumps(_topic_to_json(topic)) for topic in image.topics.values()])
         lines = [f'"{name}": {json.dumps(value)}' for name, value in properties.items()]
         text = "{\n" + ",\n".join([*lines, f'"topics": [\n{topics}\n]']) + "\n}\n"
         replace_file(self.file, text.encode(), durable=True)
 
     def load(self) -> tuple[MetadataImage, int] | None:
-        """The metadata as it was saved last and the next producer id; None where nothing was saved."""
+        """Return the saved metadata and the next producer id, or None if nothing has been saved."""
         if not self.durable:
             return None
         import json
@@ -94,7 +95,9 @@ class MetadataStore:
             with open(path, encoding="utf-8") as file:
                 saved = json.load(file)
             if saved["format"] != FORMAT:
-                raise MetadataDamaged(f"{path}: format {_shown(saved['format'])} is not known, only {FORMAT} is")
+                raise MetadataDamaged(
+                    f"{path}: format {_shown(saved['format'])} is not supported; this version reads only {FORMAT}"
+                )
             image = MetadataImage(_text(saved["cluster_id"]))
             image.broker_config = {
                 None if node is None else _number(node): _texts(config) for node, config in saved["broker_config"]
@@ -102,7 +105,7 @@ class MetadataStore:
             _administration_from_json(saved, image)
             for topic in _topics_from_json(saved["topics"]):
                 if topic.name in image.topics or image.topic_by_id(topic.topic_id) is not None:
-                    raise ValueError(f"topic {topic.name} is there twice")
+                    raise ValueError(f"topic {topic.name} is listed twice")
                 image.add_topic(topic)
             return image, _number(saved["next_producer_id"], 0, MAX_INT64)
         except FileNotFoundError:
@@ -114,7 +117,7 @@ class MetadataStore:
 
 
 class Folder(NamedTuple):
-    """The log of a partition that lies in the directory of a broker."""
+    """The log folder of a partition in the directory of a broker."""
 
     node_id: int
     topic: str
@@ -123,17 +126,17 @@ class Folder(NamedTuple):
 
 
 def take_in_folders(image: MetadataImage, folders: Iterable[Folder]) -> None:
-    """Take logs that were found into the metadata. They come in the order of their partitions.
+    """Add the logs that were found on disk to the metadata. `folders` are sorted by partition.
 
-    A topic has the partitions that the metadata names, and those whose folders are there. Partitions between them, of
-    which there is no folder, were on other brokers: they belong to the topic, but have no replica and no leader. A
-    number far above all others is no partition's, but such a name as backup-20240101.
+    A topic has the partitions in the metadata and those with a folder. Partitions in between without a folder were on
+    other brokers: they are added without replicas and without a leader. A folder with a much higher number than the
+    others is ignored, because it is probably not a partition but a name such as backup-20240101.
     """
     saved = set(image.topics)
     for folder in folders:
         reason = _reason_against(image, folder, known=folder.topic in saved)
         if reason:
-            _LOG.warning("%s is left alone: %s", quoted(f"{folder.topic}-{folder.partition}"), reason)
+            _LOG.warning("ignoring folder %s: %s", quoted(f"{folder.topic}-{folder.partition}"), reason)
             continue
         if folder.topic not in image.topics:
             image.add_topic(TopicState(folder.topic, folder.topic_id or new_topic_id(), [], {}))
@@ -147,7 +150,7 @@ def take_in_folders(image: MetadataImage, folders: Iterable[Folder]) -> None:
 
 
 def _reason_against(image: MetadataImage, folder: Folder, *, known: bool) -> str:
-    """Why a log is none of a partition that the metadata could have; "" if it is one."""
+    """Return why a folder cannot be a partition of a topic in the metadata, or "" if it can."""
     topic = image.topics.get(folder.topic)
     partitions = 0 if topic is None else len(topic.partitions)
     if folder.partition - partitions > MOST_MISSING_PARTITIONS:
@@ -156,12 +159,12 @@ def _reason_against(image: MetadataImage, folder: Folder, *, known: bool) -> str
         other = image.topic_by_id(folder.topic_id or b"")
         return "" if other is None else f"it has the id of topic {other.name}"
     if known and folder.partition >= partitions and folder.topic_id != topic.topic_id:
-        return f"it is of another topic than the {folder.topic} that the metadata names"
+        return f"it belongs to another topic than the {folder.topic} in the metadata"
     return ""
 
 
 def _temporary() -> str:
-    """A new directory of our own where the system keeps temporary files (the work of tempfile, without its import)."""
+    """Create a directory in the system's temporary directory, like tempfile, but without the cost of importing it."""
     places = [os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")] + ["/tmp", os.getcwd()]  # noqa: S108
     base = next(place for place in places if place and os.path.isdir(place))
     path = os.path.join(base, f"kafkalet-{os.getpid()}-{os.urandom(6).hex()}")
@@ -190,7 +193,7 @@ def _topic_to_json(topic: TopicState) -> dict[str, Any]:
 
 
 def _administration_from_json(saved: dict[str, Any], image: MetadataImage) -> None:
-    """What a file of an earlier kafkalet may lack."""
+    """Load the properties that files of earlier versions of kafkalet may lack."""
     image.group_config = {name: _texts(config) for name, config in saved.get("group_config", {}).items()}
     image.client_metrics = {name: _texts(config) for name, config in saved.get("client_metrics", {}).items()}
     for entity, values in saved.get("client_quotas", []):
@@ -206,7 +209,7 @@ def _topics_from_json(saved: list[dict[str, Any]]) -> Iterator[TopicState]:
         name, topic_id = _text(topic["name"]), bytes.fromhex(topic["id"])
         check_topic_name(name)
         if len(topic_id) != ID_BYTES:
-            raise ValueError(f"{topic['id']!r} is no id of a topic")
+            raise ValueError(f"{topic['id']!r} is not a topic id")
         partitions = []
         for index, entry in enumerate(topic["partitions"]):
             state = PartitionState(index, _nodes(entry["replicas"]))
@@ -224,7 +227,7 @@ def _topics_from_json(saved: list[dict[str, Any]]) -> Iterator[TopicState]:
 
 def _number(value: Any, least: int = 0, most: int = MAX_INT32) -> int:
     if type(value) is not int or not least <= value <= most:
-        raise ValueError(f"{_shown(value)} is no number from {least} to {most}")
+        raise ValueError(f"{_shown(value)} is not a number from {least} to {most}")
     return value
 
 
@@ -234,7 +237,7 @@ def _nodes(value: Any) -> list[int]:
 
 def _text(value: Any) -> str:
     if type(value) is not str:
-        raise ValueError(f"{_shown(value)} is no text")
+        raise ValueError(f"{_shown(value)} is not a string")
     return value
 
 
@@ -243,5 +246,5 @@ def _texts(value: Any) -> dict[str, str]:
 
 
 def _shown(value: Any) -> str:
-    """A value in a message of one line."""
+    """Return the text of a value for an error message of one line."""
     return repr(value)[:100]

@@ -1,9 +1,8 @@
-"""Topics that are to be made: whether they may be, and on which brokers.
+"""Validation and replica placement of topics that are about to be created.
 
-The checks come in the order of Kafka's controller (ReplicationControlManager.createTopics): the name, the
-configuration, then replicas and partitions.
-
-What a user of Python asks for may also be of a wrong kind, which a request cannot be; `checked_topic` looks at that.
+The checks are in the order of Kafka's controller (ReplicationControlManager.createTopics): the name, the configuration,
+then replicas and partitions. Topics passed in from Python can also have arguments of the wrong type, which
+`checked_topic` detects.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,11 +18,12 @@ from .assignments import check_assignments
 from .metadata import MetadataImage, check_topic_name, spread
 
 MAX_PARTITIONS = 10_000
-"""So many partitions the controller of Kafka makes in one step (QuorumController.MAX_RECORDS_PER_USER_OP)."""
+"""The maximum number of partitions that Kafka's controller creates at once
+(QuorumController.MAX_RECORDS_PER_USER_OP)."""
 
 
 class NewTopic(NamedTuple):
-    """A topic to be made. Counts of -1 stand for the brokers' defaults."""
+    """A topic to create. Counts of -1 stand for the broker defaults."""
 
     name: str
     partitions: int = -1
@@ -32,12 +32,12 @@ class NewTopic(NamedTuple):
 
     @property
     def properties(self) -> dict[str, str]:
-        """The config as the texts that Kafka reads."""
+        """The config with its values converted to the strings that Kafka parses."""
         return arguments.properties(f"the config of topic {self.name}", self.config)
 
 
 def checked_topic(topic: NewTopic) -> NewTopic:
-    """The same topic if all of it is of the right kind; TypeError if not."""
+    """Return the topic if all arguments have the right type. Raises TypeError otherwise."""
     return NewTopic(
         arguments.text("the name of a topic", topic.name),
         arguments.number("the number of partitions", topic.partitions),
@@ -47,7 +47,8 @@ def checked_topic(topic: NewTopic) -> NewTopic:
 
 
 def checked_topics(given: Iterable[str | NewTopic]) -> list[NewTopic]:
-    """The topics that a cluster is to make at start, each of the right kind and named once."""
+    """Return the topics that a cluster creates at start. Raises TypeError or ValueError if one is invalid or listed
+    twice."""
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
         raise TypeError(
             'topics is a list of names and NewTopic values, as in ["orders", NewTopic("payments", 3)], '
@@ -67,10 +68,10 @@ def checked_topics(given: Iterable[str | NewTopic]) -> list[NewTopic]:
 def place_topic(
     wanted: NewTopic, assignments: list[list[int]] | None, metadata: MetadataImage, config: BrokerConfig
 ) -> list[list[int]]:
-    """The replicas of each partition of a topic that may be made, the leader first.
+    """Return the replicas of each partition of a new topic, the leader first.
 
-    `assignments` are such replicas by the wish of somebody; the counts of `wanted` then do not matter. Raises
-    KafkaError with the code that CreateTopics answers.
+    If the replicas are assigned manually by `assignments`, the counts of `wanted` are ignored. Raises KafkaError with
+    the codes of CreateTopics.
     """
     check_name(wanted.name, metadata)
     check_config(wanted.properties, config)
@@ -94,7 +95,7 @@ def place_topic(
 
 
 def check_config(given: Mapping[str, str], config: BrokerConfig) -> None:
-    """INVALID_CONFIG, unless a topic may have these properties."""
+    """Raise INVALID_CONFIG if one of the properties is invalid for a topic."""
     try:
         config.log_config(given)
     except InvalidProperty as error:
@@ -102,7 +103,7 @@ def check_config(given: Mapping[str, str], config: BrokerConfig) -> None:
 
 
 def check_name(name: str, metadata: MetadataImage) -> None:
-    """INVALID_TOPIC_EXCEPTION and TOPIC_ALREADY_EXISTS."""
+    """Raise INVALID_TOPIC_EXCEPTION or TOPIC_ALREADY_EXISTS if a topic with this name cannot be created."""
     check_topic_name(name)
     if name in metadata.topics:
         raise KafkaError(Code.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")

@@ -1,7 +1,7 @@
-"""The replicas of one broker, and what all its parts share: Kafka's ReplicaManager.
+"""The replicas of a broker, and what all parts of the broker share: Kafka's ReplicaManager.
 
-A node knows its own replicas and nothing of clients. What concerns several brokers (who leads, which topics there are,
-who follows) the controller decides; what serves clients is in `Broker` (broker.py).
+A node knows only its replicas, and no clients. The controller makes all decisions that involve several brokers, such as
+topics, leaders and followers. Clients are served by `Broker` (broker.py).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kafkalet.storage.failures import StorageFailed
 
 from .metadata import MetadataImage, PartitionState, TopicState
 
-if TYPE_CHECKING:  # a broker starts before it holds a partition, and without what partitions are made of
+if TYPE_CHECKING:  # avoids loading the log when a broker without partitions starts
     from .partition import Partition
 
 
@@ -33,13 +33,13 @@ _LOG = logging.getLogger(__name__)
 
 
 class Observer(Protocol):
-    """What has to know when the metadata of a node change: the broker on top of it."""
+    """The broker that uses a node and is notified when its metadata change."""
 
     def state_partition_changed(self, topic: str, index: int) -> None:
-        """This partition of an internal topic has a new leader or leader epoch, or is deleted."""
+        """A partition of an internal topic has a new leader or leader epoch, or was deleted."""
 
     def partitions_deleted(self, topic: str, partitions: Collection[int]) -> None:
-        """These partitions of a topic are deleted."""
+        """These partitions of a topic were deleted."""
 
     def config_changed(self) -> None:
         """The configuration of the node has changed."""
@@ -73,27 +73,28 @@ class Node:
         self.purgatory = Purgatory(clock, loop.call_soon, turns.now_s)
         self.partitions: dict[tuple[str, int], Partition] = {}
         self.offline: dict[tuple[str, int], str] = {}
-        """The replicas whose logs cannot be opened, and why."""
+        """The replicas whose logs cannot be opened, with the reason."""
         self.observer: Observer
-        """Set by the broker on top."""
+        """Set by the broker that uses this node."""
 
     def close(self) -> None:
-        """Write what is not written yet, and close the data directory."""
+        """Flush and close the logs and the data directory."""
         self.directory.close(discard=not self.directory.ground.files.durable)
         self.partitions.clear()
         self.offline.clear()
 
     def feature_level(self, name: str) -> int:
-        """The level at which the cluster runs a feature ("transaction.version", "group.version"); 0: it is off."""
+        """Return the level of a feature ("transaction.version", "group.version") of the cluster, 0 if it is
+        disabled."""
         from kafkalet.broker.config.features import Features
 
         return Features(self.release, self.metadata).level(name)
 
     def partition(self, topic: str, index: int) -> Partition:
-        """The replica that this broker holds (ReplicaManager.getPartitionOrError).
+        """Return the replica of a partition on this broker (ReplicaManager.getPartitionOrError).
 
-        UNKNOWN_TOPIC_OR_PARTITION where there is no such partition, NOT_LEADER_OR_FOLLOWER where others hold it,
-        KAFKA_STORAGE_ERROR where its log cannot be opened.
+        Raises UNKNOWN_TOPIC_OR_PARTITION if the partition does not exist, NOT_LEADER_OR_FOLLOWER if only other brokers
+        have replicas of it, and KAFKA_STORAGE_ERROR if its log cannot be opened.
         """
         partition = self.partitions.get((topic, index))
         if partition is not None:
@@ -102,28 +103,30 @@ class Node:
             raise StorageFailed(reason)
         if self.metadata.partition(topic, index) is not None:
             raise KafkaError(Code.NOT_LEADER_OR_FOLLOWER, f"broker {self.node_id} holds no replica of {topic}-{index}")
-        raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {topic}-{index}")
+        raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"partition {topic}-{index} does not exist")
 
     def host(
         self, topic: TopicState, state: PartitionState, config: LogConfig, changed: Callable[[Partition], None]
     ) -> Partition:
-        """Take a replica in: its log is opened, or made where there is none. Raises StorageFailed."""
+        """Add a replica: open its log, or create it if there is none. Raises StorageFailed."""
         from .partition import Partition
 
         log = self.directory.get_or_create(topic.name, state.index, topic.topic_id, config)
-        if (latest := log.latest_epoch) is not None:  # further than we know, if another broker wrote it
+        if (latest := log.latest_epoch) is not None:  # later than in the metadata if another broker wrote the log
             state.note_leader_epoch(latest)
         partition = Partition(self.node_id, topic, state, log, self.release, changed, self.metadata.endpoints)
         self.partitions[topic.name, state.index] = partition
         return partition
 
     def drop(self, topic: str, index: int) -> None:
-        """Delete a replica and its log; requests that wait for it are answered. A log that cannot be deleted stays on
-        the disk, and is not served."""
+        """Delete a replica and its log, and complete the requests that wait for it.
+
+        If the log cannot be deleted, its files stay on disk, but it is no longer served.
+        """
         held = self.partitions.pop((topic, index), None) is not None
         if self.offline.pop((topic, index), None) is not None or held:
             try:
                 self.directory.delete(topic, index)
             except StorageFailed as error:
-                _LOG.error("%s is not deleted: %s", quoted(f"{topic}-{index}"), error.reason)
+                _LOG.error("cannot delete %s: %s", quoted(f"{topic}-{index}"), error.reason)
             self.purgatory.touch((topic, index))

@@ -1,12 +1,12 @@
-"""A partition as one broker holds it: leadership over a log.
+"""A replica of a partition, with the leadership over its log.
 
-The log knows offsets; this class knows who may ask. It fences by leader epoch, lets only the leader append and answer
-clients, and moves the high watermark as far as the in-sync replicas have come:
+The log handles offsets; this class decides which requests may access it. It fences by leader epoch, lets only the
+leader append records and serve clients, and advances the high watermark:
 
-    high watermark = the smallest log end offset over the in-sync replicas (never back)
+    high watermark = the smallest log end offset of the in-sync replicas (it never decreases)
 
-A new leader may hold a high watermark below the offset at which its epoch starts. Until it has caught up, clients that
-ask for the latest offset get OFFSET_NOT_AVAILABLE (KIP-207), for an older leader may have told them more.
+The high watermark of a new leader can be below the start offset of its epoch. Until it catches up, clients that request
+the latest offset get OFFSET_NOT_AVAILABLE (KIP-207), because the previous leader may have returned a higher one.
 
 Source: kafka.cluster.Partition.
 """
@@ -38,17 +38,17 @@ from .metadata import PartitionState, TopicState
 
 
 class EpochEnd(NamedTuple):
-    """The largest known leader epoch up to one that was asked for, and the offset where it ended; -1 for unknown."""
+    """The largest known leader epoch that is not above the requested one, and its end offset; -1 if unknown."""
 
     leader_epoch: int
     end_offset: int
 
 
 class Read(NamedTuple):
-    """What a fetch found in one partition, with the four offsets as they were before the read."""
+    """The result of a fetch from a partition, with the offsets of the log before the read."""
 
     result: ReadResult | None
-    """None when the reader's log has diverged and nothing was read."""
+    """None if the reader's log has diverged, in which case nothing was read."""
     high_watermark: int
     last_stable_offset: int
     log_start_offset: int
@@ -57,7 +57,7 @@ class Read(NamedTuple):
 
 
 class Follower:
-    """How far another replica has come, as its leader knows it."""
+    """The progress of another replica, as known to the leader."""
 
     __slots__ = ("caught_up_ms", "log_end_offset", "log_start_offset")
 
@@ -65,11 +65,11 @@ class Follower:
         self.log_end_offset = UNKNOWN_OFFSET
         self.log_start_offset = UNKNOWN_OFFSET
         self.caught_up_ms = now_ms
-        """When it last had all that the leader had."""
+        """The last time at which it had all records of the leader."""
 
 
 class Partition:
-    """One replica of a partition, on the broker `node_id`."""
+    """A replica of a partition, on the broker `node_id`."""
 
     def __init__(
         self,
@@ -88,12 +88,12 @@ class Partition:
         self.log = log
         self.release = release
         self.changed = changed
-        """Called after each change that followers have to copy or a waiting request may be waiting for."""
+        """Called after each change that followers have to replicate or that can complete a waiting request."""
         self.alive = alive
-        """The brokers that run, as the metadata knows them at any time."""
+        """The running brokers, kept up to date by the metadata."""
         self.followers: dict[int, Follower] = {}
         self.epoch_start_offset: int | None = None
-        """The log end offset when this broker became leader; None while it follows."""
+        """The log end offset when this broker became leader; None for a follower."""
 
     def __repr__(self) -> str:
         return f"{self.topic}-{self.state.index} on broker {self.node_id}"
@@ -113,26 +113,27 @@ class Partition:
     # Leadership
 
     def lead(self, now_ms: int) -> None:
-        """Start to lead in the epoch that the metadata says (Partition.makeLeader)."""
+        """Become leader in the current epoch of the metadata (Partition.makeLeader)."""
         self.epoch_start_offset = self.log.log_end_offset
-        with suppress(StorageFailed):  # it was logged, and the first append of this epoch tries again
+        with suppress(StorageFailed):  # already logged; the first append of the epoch tries again
             self.log.assign_epoch_start_offset(self.leader_epoch, self.log.log_end_offset)
         self.followers = {node: Follower(now_ms) for node in self.state.replicas if node != self.node_id}
         self.advance_high_watermark()
 
     def add_followers(self, now_ms: int) -> None:
-        """Take note of replicas that are new, as the leader."""
+        """Track the replicas that a reassignment adds, as the leader."""
         for node in self.state.adding:
             if node != self.node_id:
                 self.followers.setdefault(node, Follower(now_ms))
 
     def follow(self) -> None:
-        """Stop leading."""
+        """Become a follower."""
         self.epoch_start_offset = None
         self.followers = {}
 
     def fence(self, current_leader_epoch: int | None) -> None:
-        """Refuse a client whose epoch is older than the leader's, or newer than what this broker has heard of."""
+        """Raise FENCED_LEADER_EPOCH if the client's epoch is older than the current one, and UNKNOWN_LEADER_EPOCH if it
+        is newer."""
         if current_leader_epoch is None or current_leader_epoch == self.leader_epoch:
             return
         known = f"the current leader epoch is {self.leader_epoch}, the request has {current_leader_epoch}"
@@ -141,10 +142,10 @@ class Partition:
         raise KafkaError(Code.UNKNOWN_LEADER_EPOCH, known)
 
     def log_for(self, current_leader_epoch: int | None, only_leader: bool = True) -> Log:
-        """The log, once the epoch has been checked and, for all but debugging readers, that this broker leads.
+        """Return the log after checking the epoch and, unless `only_leader` is False, that this broker is the leader.
 
-        The epoch comes first: a newer one tells the client more than "not the leader" (Partition.getLocalLog). Raises
-        KAFKA_STORAGE_ERROR if the log is offline (HostedPartition.Offline).
+        The epoch is checked first, because it is more specific than NOT_LEADER_OR_FOLLOWER (Partition.getLocalLog).
+        Raises KAFKA_STORAGE_ERROR if the log is offline (HostedPartition.Offline).
         """
         failures = self.log.failures
         if failures.offline is not None:
@@ -162,9 +163,9 @@ class Partition:
         origin: Origin = Origin.CLIENT,
         transaction_version: int = 0,
     ) -> Appended:
-        """Append as the leader, and move the high watermark where no other replica has to come first.
+        """Append records as the leader, and advance the high watermark if all in-sync replicas have them.
 
-        `transaction_version` is that of a marker: how strictly its epoch is checked.
+        `transaction_version` is the one of a marker; it determines how strictly the producer epoch is checked.
         """
         log = self.log_for(None)
         appended = log.append_as_leader(records, self.leader_epoch, origin, transaction_version=transaction_version)
@@ -177,8 +178,11 @@ class Partition:
             self.changed(self)
 
     def append_built(self, records: bytes, transaction_version: int = 0) -> int:
-        """Append a batch as the leader that a coordinator here has built as it is to lie in the log, once it is known
-        that enough replicas are in sync. Return the offset of its last record."""
+        """Append a batch that a local coordinator has built in its final form, and return the offset of its last
+        record.
+
+        The caller has checked that enough replicas are in sync.
+        """
         log = self.log_for(None)
         last_offset = log.append_built(records, transaction_version)
         if self.followers:
@@ -190,19 +194,20 @@ class Partition:
 
     @property
     def has_enough_replicas(self) -> bool:
-        """Whether as many replicas are in sync as `min.insync.replicas` wants."""
+        """Whether at least `min.insync.replicas` replicas are in sync."""
         wanted = self.log.config.min_insync_replicas
         if self.release.caps_min_isr_at_replicas:
             wanted = min(wanted, len(self.state.replicas))
         return len(self.state.isr) >= wanted
 
     def check_replicas(self) -> None:
-        """NOT_ENOUGH_REPLICAS, unless enough are in sync."""
+        """Raise NOT_ENOUGH_REPLICAS unless enough replicas are in sync."""
         if not self.has_enough_replicas:
-            raise KafkaError(Code.NOT_ENOUGH_REPLICAS, f"{self!r} has too few replicas in sync")
+            raise KafkaError(Code.NOT_ENOUGH_REPLICAS, f"{self!r} has too few in-sync replicas")
 
     def advance_high_watermark(self) -> bool:
-        """Let consumers see what all in-sync replicas have; say whether that moved (maybeIncrementLeaderHW)."""
+        """Advance the high watermark to what all in-sync replicas have, and return whether it has changed
+        (maybeIncrementLeaderHW)."""
         log = self.log
         if self.release.holds_high_watermark_below_min_isr and not self.has_enough_replicas:
             return False
@@ -213,7 +218,7 @@ class Partition:
         return to >= 0 and log.maybe_increment_high_watermark(min(to, log.log_end_offset))
 
     def follower_has(self, node: int, log_end_offset: int, log_start_offset: int, now_ms: int) -> bool:
-        """Note how far a follower has come; say whether the high watermark moved."""
+        """Record the progress of a follower and return whether the high watermark has changed."""
         follower = self.followers[node]
         follower.log_end_offset = max(log_end_offset, UNKNOWN_OFFSET)
         follower.log_start_offset = log_start_offset
@@ -223,17 +228,20 @@ class Partition:
 
     @property
     def low_watermark(self) -> int:
-        """The smallest log start offset over the replicas that are alive: what is gone everywhere, -1 while one of
-        them has not said (what DeleteRecords answers)."""
+        """The smallest log start offset of all live replicas, as returned by DeleteRecords.
+
+        It is -1 until each of them has reported its log start offset.
+        """
         return min(
             [self.log.log_start_offset]
             + [follower.log_start_offset for node, follower in self.followers.items() if node in self.alive]
         )
 
     def delete_records(self, before_offset: int) -> int:
-        """Raise the log start offset to `before_offset` (-1: to the high watermark); return the offset that is meant.
+        """Advance the log start offset to `before_offset` (-1: to the high watermark) and return the new offset.
 
-        POLICY_VIOLATION where the topic is only compacted, OFFSET_OUT_OF_RANGE below -1 and past the high watermark.
+        Raises POLICY_VIOLATION if the topic is only compacted, and OFFSET_OUT_OF_RANGE if the offset is below -1 or
+        above the high watermark.
         """
         log = self.log_for(None)
         if "delete" not in log.config.cleanup_policy:
@@ -253,10 +261,11 @@ class Partition:
     def start_verification(
         self, producer_id: int, producer_epoch: int, sequence: int, *, raises_epoch: bool
     ) -> Guard | None:
-        """The coordinator is about to be asked about a transaction of which nothing is in the log yet; None where it
-        need not be (Partition.maybeStartTransactionVerification). `sequence` is that of its first batch.
+        """Start the verification of a transaction that is not open in the log, or return None if it already is.
 
-        INVALID_PRODUCER_EPOCH where the log has seen a later epoch of the producer, since 4.1: nobody is asked then.
+        `sequence` is the one of the transaction's first batch. Since 4.1, INVALID_PRODUCER_EPOCH is raised without
+        asking the coordinator if the log has seen a later epoch of the producer
+        (Partition.maybeStartTransactionVerification).
         """
         log = self.log_for(None)
         known = log.producer(producer_id)
@@ -268,24 +277,26 @@ class Partition:
         return log.start_verification(producer_id, sequence, producer_epoch, supports_epoch_bump=raises_epoch)
 
     def produce(self, records: bytearray | memoryview | bytes, guard: Guard | None = None) -> Appended:
-        """Append what a producer sent.
+        """Append the records of a producer.
 
-        `guard` is that of `start_verification`, if the coordinator was asked: INVALID_TXN_STATE where its word is no
-        longer good, because a marker has come in between.
+        `guard` is the result of `start_verification`, if the coordinator was asked. INVALID_TXN_STATE is raised if a
+        marker has been written since, which makes the verification invalid.
         """
         if guard is not None:
             self.check_verified(next(batches(records)).producer_id, guard)
         return self.append(records, Origin.CLIENT)
 
     def validation(self, records: bytearray | memoryview | bytes, guard: Guard | None = None) -> Callable[[], Accepted]:
-        """Return the part of `produce` that may take long: a call for another thread, whose result goes to
-        `produce_validated`."""
+        """Return the slow part of `produce` as a function for another thread.
+
+        Its result is passed to `produce_validated`.
+        """
         if guard is not None:
             self.check_verified(next(batches(records)).producer_id, guard)
         return self.log_for(None).validation(records, self.leader_epoch)
 
     def produce_validated(self, accepted: Accepted, guard: Guard | None = None) -> Appended | None:
-        """Append what a producer sent and `validation` accepted. None if the records have to be produced anew."""
+        """Append records that `validation` has accepted. Returns None if they have to be validated again."""
         log = self.log_for(None)
         if guard is not None and accepted.batches:
             self.check_verified(accepted.batches[0].producer_id, guard)
@@ -295,8 +306,7 @@ class Partition:
         return appended
 
     def check_verified(self, producer_id: int, guard: Guard) -> None:
-        """Raise INVALID_TXN_STATE where the question that `guard` stands for is no longer open, and nothing of the
-        transaction is in the log."""
+        """Raise INVALID_TXN_STATE if the verification is no longer valid and the transaction is not open in the log."""
         if not self.log_for(None).is_verified(producer_id, guard):
             raise KafkaError(Code.INVALID_TXN_STATE, "Record was not part of an ongoing transaction")
 
@@ -314,8 +324,8 @@ class Partition:
     ) -> Read:
         """Read for a Fetch request (Partition.fetchRecords).
 
-        With `last_fetched_epoch` the reader says in which epoch its last record was written: if that epoch ended here
-        before `fetch_offset`, the reader's log has diverged and is told where (KIP-595).
+        `last_fetched_epoch` is the epoch of the reader's last record. If that epoch ended here before `fetch_offset`,
+        the reader's log has diverged, and the result says where (KIP-595).
         """
         log = self.log_for(current_leader_epoch, only_leader)
         before = (log.high_watermark, log.last_stable_offset, log.log_start_offset, log.log_end_offset)
@@ -326,17 +336,18 @@ class Partition:
         return Read(log.read(fetch_offset, max_bytes, isolation, at_least_one), *before)
 
     def has_diverged(self, fetch_offset: int, last_fetched_epoch: int) -> bool:
-        """Whether a reader that has come to `fetch_offset` in that epoch must be answered at once.
+        """Whether the log of a reader at `fetch_offset` in that epoch has diverged, which requires an immediate
+        response.
 
-        Raises OFFSET_OUT_OF_RANGE where nothing is known of the epoch, which has to be answered too.
+        Raises OFFSET_OUT_OF_RANGE if the epoch is unknown, which also requires one.
         """
         return self._divergence(fetch_offset, last_fetched_epoch) is not None
 
     def _divergence(self, fetch_offset: int, last_fetched_epoch: int) -> EpochEnd | None:
-        """Where the reader's log parted from this one, None where it did not."""
+        """Return where the reader's log diverged from this one, or None if it did not."""
         end = self.end_of_epoch(last_fetched_epoch)
         if end.leader_epoch == UNDEFINED_EPOCH or end.end_offset == UNDEFINED_EPOCH_OFFSET:
-            raise KafkaError(Code.OFFSET_OUT_OF_RANGE, f"no end offset is known for epoch {last_fetched_epoch}")
+            raise KafkaError(Code.OFFSET_OUT_OF_RANGE, f"the end offset of epoch {last_fetched_epoch} is unknown")
         if fetch_offset < self.log.log_start_offset:
             raise KafkaError(
                 Code.OFFSET_OUT_OF_RANGE,
@@ -347,13 +358,14 @@ class Partition:
         return None
 
     def end_of_epoch(self, leader_epoch: int) -> EpochEnd:
-        """The largest epoch at or below `leader_epoch` and its end offset (UnifiedLog.endOffsetForEpoch)."""
+        """Return the largest epoch not above `leader_epoch` and its end offset (UnifiedLog.endOffsetForEpoch)."""
         return EpochEnd(*self.log.end_offset_for_epoch(leader_epoch))
 
     def end_metadata(
         self, isolation: Isolation, current_leader_epoch: int | None, only_leader: bool
     ) -> LogOffsetMetadata:
-        """How far such a reader may read, with the place in the log (Partition.fetchOffsetSnapshot)."""
+        """Return the end of what a reader with this isolation may read, with its position in the log
+        (Partition.fetchOffsetSnapshot)."""
         log = self.log_for(current_leader_epoch, only_leader)
         if isolation is Isolation.HIGH_WATERMARK:
             return log.high_watermark_metadata()
@@ -369,11 +381,11 @@ class Partition:
         only_leader: bool,
         known: Known | None = None,
     ) -> TimestampOffset | None:
-        """An offset by time or by one of the special times; None: nothing found (Partition.fetchOffsetForTimestamp).
+        """Return the offset for a timestamp or for one of the special timestamps, or None if none is found.
 
-        `isolation` is None for everybody but consumers: they see the whole log. What is found at or past the end of
-        what the asker may read counts as not found; the search does not go on. Raises LongSearch if `known` is given
-        (see lookup.py).
+        `isolation` is None for all but consumers, which means that the whole log is visible. An offset at or beyond the
+        end of what the reader may see counts as not found. Raises LongSearch if `known` is given (see lookup.py).
+        Source: Partition.fetchOffsetForTimestamp.
         """
         log = self.log_for(current_leader_epoch, only_leader)
         by_time = timestamp < EARLIEST and self.release.searches_unknown_timestamps
@@ -406,13 +418,14 @@ class Partition:
     def legacy_offsets(
         self, timestamp: int, max_num_offsets: int, from_consumer: bool, only_leader: bool, now_ms: int
     ) -> list[int]:
-        """The answer of ListOffsets v0: offsets at which segments start, capped at the high watermark for consumers.
+        """Return the offsets of ListOffsets v0: the base offsets of segments, capped at the high watermark for
+        consumers.
 
-        UNKNOWN_SERVER_ERROR if a negative number of offsets is asked for.
+        Raises UNKNOWN_SERVER_ERROR if `max_num_offsets` is negative.
         """
         log = self.log_for(None, only_leader)
         if max_num_offsets < 0:
-            raise KafkaError(Code.UNKNOWN_SERVER_ERROR, f"{max_num_offsets} offsets were asked for")
+            raise KafkaError(Code.UNKNOWN_SERVER_ERROR, f"max_num_offsets must not be negative: {max_num_offsets}")
         offsets = legacy_offsets_before(log, timestamp, max_num_offsets, now_ms)
         high_watermark = log.high_watermark
         if from_consumer and any(offset > high_watermark for offset in offsets):

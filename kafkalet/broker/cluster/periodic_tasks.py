@@ -1,9 +1,9 @@
-"""What a cluster does from time to time without being asked.
+"""The periodic tasks of a cluster.
 
-    old segments, old producers     every log.retention.check.interval.ms, first after log.initial.task.delay.ms
-    flush                           every log.flush.scheduler.interval.ms, if that is given: logs that flush.ms wants
-    checkpoints                     every replica.high.watermark.checkpoint.interval.ms, where data is to last
-    followers that lag              every half of replica.lag.time.max.ms, where there are followers
+    retention, producer expiration  every log.retention.check.interval.ms, first after log.initial.task.delay.ms
+    flush                           every log.flush.scheduler.interval.ms, if set: logs whose flush.ms has passed
+    checkpoints                     every replica.high.watermark.checkpoint.interval.ms, unless the data is temporary
+    ISR shrinking                   every half of replica.lag.time.max.ms, if there are followers
 
 Source: kafka.log.LogManager.startup, kafka.server.ReplicaManager.startup.
 """
@@ -25,7 +25,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class PeriodicTasks:
-    """The periodic tasks of one cluster, between `start` and `stop`."""
+    """The periodic tasks of a cluster, which run between `start` and `stop`."""
 
     def __init__(self, nodes: dict[int, Node], leadership: Leadership, clock: Clock) -> None:
         self._nodes = nodes
@@ -35,7 +35,7 @@ class PeriodicTasks:
     def start(
         self, config: BrokerConfig, *, durable: bool, has_followers: bool, write_again: Callable[[], None]
     ) -> None:
-        """`write_again` writes the metadata if they could not be written before."""
+        """Start all tasks. `write_again` saves the metadata if the last attempt failed."""
         every = self._runner.every
         every(config.log_retention_check_interval_ms, self._retain, first_ms=config.log_initial_task_delay_ms)
         if durable:
@@ -53,23 +53,23 @@ class PeriodicTasks:
         self._runner.stop()
 
     def _retain(self) -> None:
-        """Drop segments that are old, too many or below the log start, and forget producers long unheard of."""
+        """Apply retention and expire producers."""
         for node in self._nodes.values():
             for partition in list(node.partitions.values()):
                 partition.log.remove_expired_producers(node.config.producer_id_expiration_ms)
-                with suppress(StorageFailed):  # which was logged
+                with suppress(StorageFailed):  # already logged
                     if partition.log.apply_retention():
                         self._leadership.changed(partition)
 
     def _flush(self) -> None:
-        """Force logs to the disk that were not for as long as their flush.ms."""
+        """Flush logs whose flush.ms has passed since the last flush."""
         for node in self._nodes.values():
             for partition in node.partitions.values():
-                with suppress(StorageFailed):  # which was logged
+                with suppress(StorageFailed):  # already logged
                     partition.log.flush_if_due()
 
     def _checkpoint(self) -> None:
-        """Note on disk how far the logs are, for the next start."""
+        """Write checkpoints of the logs' offsets for the next start."""
         for node in self._nodes.values():
             try:
                 node.directory.checkpoint()

@@ -1,7 +1,7 @@
-"""Handing out producer ids, each once in the life of a cluster.
+"""Assignment of producer ids, each of which is used only once in a cluster.
 
-Ids come in blocks, as the KRaft controller gives them to its brokers (ProducerIdsBlock): the end of the block is on
-disk before the first id of it is given, so that a cluster that was killed skips ids but never gives one twice.
+Ids are reserved in blocks, as the KRaft controller does for its brokers (ProducerIdsBlock). The end of a block is saved
+before its first id is assigned, so a crash can skip ids but never reuse one.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ MAX_EPOCH = 0x7FFF
 
 
 class ProducerIds:
-    """The counter. `reserve` is called with the end of each new block and has to keep it."""
+    """The counter of producer ids. `reserve` is called with the end of each new block and has to save it."""
 
     def __init__(self, first: int, reserve: Callable[[int], None]) -> None:
         self._next = first
@@ -19,7 +19,7 @@ class ProducerIds:
         self._reserve = reserve
 
     def take(self) -> int:
-        """A producer id that was never given before. Raises what `reserve` raises, and has given nothing then."""
+        """Return an unused producer id. If `reserve` raises, no id is used."""
         if self._next == self._block_end:
             end = self._block_end + BLOCK
             self._reserve(end)

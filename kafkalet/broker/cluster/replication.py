@@ -1,12 +1,12 @@
-"""Followers: how the replicas of a partition come to hold what the leader holds.
+"""Replication of a partition from its leader to its followers.
 
-In Apache Kafka a follower fetches from its leader, asks where its last epoch ended when the leader changes, truncates
-what the leader never had, and goes on from there. Here leaders and followers live in one process, so a follower copies
-as soon as the leader changes: an answer to acks=-1 need not wait. A test that wants to see a partition with followers
-behind holds them back; then the leader's high watermark stays, as it does in Kafka, at what the in-sync replicas have.
+In Apache Kafka a follower fetches from its leader. After a change of leader, it asks for the end of its last epoch,
+truncates records that the new leader never had, and continues from there. Here, leaders and followers run in one
+process, so a follower replicates as soon as the leader's log changes, and acks=-1 never has to wait. A test can hold
+followers back; then, as in Kafka, the leader's high watermark stays at what the in-sync replicas have.
 
-The steps of a copy are Kafka's (ReplicaFetcherThread): truncate to the end of the last common epoch (KIP-101, KIP-279),
-start anew where the leader's log starts later, append batches with the leader's offsets and epochs, take over the
+The steps are those of Kafka (ReplicaFetcherThread): truncate to the end of the last common epoch (KIP-101, KIP-279),
+start again if the leader's log starts later, append batches with the leader's offsets and epochs, and adopt the
 leader's high watermark and log start offset.
 """
 
@@ -18,7 +18,7 @@ COPY_BYTES = 1 << 20
 
 
 def catch_up(leader: Partition, follower: Partition) -> None:
-    """Make the follower's log what the leader's is."""
+    """Make the follower's log equal to the leader's."""
     _drop_what_the_leader_never_had(leader, follower)
     source, target = leader.log, follower.log
     if target.log_end_offset < source.log_start_offset:
@@ -31,19 +31,19 @@ def catch_up(leader: Partition, follower: Partition) -> None:
 
 
 def take_over_marks(leader: Partition, follower: Partition) -> None:
-    """Tell a follower the leader's high watermark and log start offset."""
+    """Set a follower's high watermark and log start offset to those of the leader."""
     follower.log.update_high_watermark(leader.log.high_watermark)
     follower.log.maybe_increment_log_start_offset(min(leader.log.log_start_offset, follower.log.high_watermark))
 
 
 def _drop_what_the_leader_never_had(leader: Partition, follower: Partition) -> None:
-    """Truncate a follower to the last offset at which its log and the leader's agree."""
+    """Truncate a follower's log to the last offset at which it agrees with the leader's."""
     log = follower.log
     while (epoch := log.latest_epoch) is not None:
         end = leader.end_of_epoch(epoch)
         if end.leader_epoch == epoch:
             cut = end.end_offset
-        else:  # the leader never saw this epoch: look at the one before
+        else:  # the leader never had this epoch: continue with the previous one
             own = follower.end_of_epoch(end.leader_epoch)
             cut = leader.log.log_start_offset if own.end_offset < 0 else min(end.end_offset, own.end_offset)
         if cut >= log.log_end_offset:

@@ -1,8 +1,8 @@
-"""One partition of an internal topic, as the coordinator that leads it reads and writes it.
+"""A partition of an internal topic, which the coordinator on its leader appends to and replays.
 
-A coordinator decides first, then appends what it decided, and changes what it remembers when the append has succeeded:
-what is in memory can always be read again from the log. Where followers are held back it answers its client only when
-they have the records (`when_replicated`).
+A coordinator first decides on a change, then appends it, and changes its state in memory only after the append has
+succeeded, so the state can always be replayed from the log. If followers are held back, it responds to its client only
+after they have the records (`when_replicated`).
 
 Source: kafka.coordinator.group.GroupMetadataManager, org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime.
 """
@@ -44,19 +44,19 @@ _CLIENT_CODES = {
 
 
 def client_code(code: Code) -> Code:
-    """What a coordinator tells its client of an error of the log under it."""
+    """Map an error of the log to the error code that a coordinator returns to its clients."""
     return _CLIENT_CODES.get(code, code)
 
 
 class StateRecord(NamedTuple):
-    """A record of an internal topic; without a value it removes what was under the key."""
+    """A record of an internal topic; without a value, it is a tombstone."""
 
     key: bytes
     value: bytes | None
 
 
 class StateLog:
-    """A partition that this broker leads, in the epoch in which it began to."""
+    """A partition of an internal topic, while this broker leads it in one leader epoch."""
 
     def __init__(self, partition: Partition, clock: Clock, purgatory: Purgatory) -> None:
         self.partition = partition
@@ -70,12 +70,12 @@ class StateLog:
 
     @property
     def is_current(self) -> bool:
-        """Whether this broker still leads the partition, in the epoch in which it began to."""
+        """Whether this broker still leads the partition in the same leader epoch."""
         return self.partition.is_leader and self.partition.leader_epoch == self.leader_epoch
 
     @property
     def end_offset(self) -> int:
-        """The offset that the next record gets."""
+        """The offset of the next record."""
         return self.partition.log.log_end_offset
 
     def append(
@@ -86,7 +86,7 @@ class StateLog:
         producer_epoch: int = NO_PRODUCER,
         base_sequence: int = NO_SEQUENCE,
     ) -> int:
-        """Append records as one batch, which comes whole or not at all; the offset of the last one.
+        """Append records as one batch, all or none, and return the offset of the last one.
 
         With a producer id they are part of its transaction. Raises KafkaError: NOT_LEADER_OR_FOLLOWER,
         NOT_ENOUGH_REPLICAS, MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE.
@@ -109,7 +109,8 @@ class StateLog:
         producer_epoch: int = NO_PRODUCER,
         base_sequence: int = NO_SEQUENCE,
     ) -> int:
-        """The same for `count` records that are encoded already, all of the same time, with offsets from 0 on."""
+        """Append `count` records that are already encoded, all with the same timestamp and with offset deltas from
+        0."""
         partition = self.partition
         log = partition.log_for(None)
         partition.check_replicas()
@@ -134,11 +135,11 @@ class StateLog:
         return partition.append(bytearray(batch), Origin.COORDINATOR).last_offset
 
     def read(self) -> Iterator[tuple[Batch, Sequence[Record]]]:
-        """Every batch with its records, from the log start to the log end.
+        """Yield every batch with its records, from the log start offset to the log end offset.
 
-        A batch that cannot be read is left out, and where the next one cannot be found reading ends; both are logged. A
-        coordinator with a part of its state serves more clients than none. (Kafka logs the error, and does the same up
-        to 3.9; since 4.0 such a coordinator serves nobody.)
+        Batches that cannot be read are skipped, and reading stops if the next batch cannot be found. Both are logged: a
+        coordinator with part of its state is more useful than none. (Kafka does the same up to 3.9; since 4.0 such a
+        coordinator fails to load.)
         """
         log = self.partition.log
         offset = log.log_start_offset
@@ -153,7 +154,7 @@ class StateLog:
                         records = batch.records()
                     except (KafkaError, ProtocolError) as problem:
                         _LOG.error(
-                            "%r: the batch at offset %d is skipped: %s", self.partition, batch.base_offset, problem
+                            "%r: skipping the batch at offset %d: %s", self.partition, batch.base_offset, problem
                         )
                         continue
                     yield batch, records
@@ -161,20 +162,20 @@ class StateLog:
                     break
                 offset = last
         except (KafkaError, OSError) as problem:
-            _LOG.error("%r: what follows offset %d cannot be read: %s", self.partition, offset, problem)
+            _LOG.error("%r: cannot read the log from offset %d on: %s", self.partition, offset, problem)
             return
         if offset < log.log_end_offset:
-            _LOG.error("%r: what follows offset %d cannot be read", self.partition, offset)
+            _LOG.error("%r: cannot read the log from offset %d on", self.partition, offset)
 
     def is_replicated(self, offset: int) -> bool:
         """Whether all in-sync replicas have the record at `offset`."""
         return self.partition.log.high_watermark > offset
 
     def when_replicated(self, offset: int, timeout_ms: float, answer: Callable[[Code], T]) -> T | Delayed[T]:
-        """The answer to a client once all in-sync replicas have the record at `offset`: at once where they do.
+        """Return `answer` once all in-sync replicas have the record at `offset`, immediately if they already do.
 
-        `answer` is given NONE, REQUEST_TIMED_OUT after `timeout_ms`, or NOT_LEADER_OR_FOLLOWER where another broker
-        took over in the meantime.
+        `answer` is called with NONE, with REQUEST_TIMED_OUT after `timeout_ms`, or with NOT_LEADER_OR_FOLLOWER if
+        another broker has become leader.
         """
         if self.is_replicated(offset):
             return answer(Code.NONE)

@@ -1,11 +1,11 @@
-"""The internal topics in which coordinators keep their state, and which of their partitions a key belongs to.
+"""The internal topics that store the state of coordinators, and the mapping of keys to their partitions.
 
     __consumer_offsets     groups and committed offsets, by group id
     __transaction_state    transactions, by transactional id
 
-Whoever leads a key's partition is its coordinator. The topics are made when a client first asks for a coordinator.
-Unless their replication factor is given, it is the default of Kafka or the number of brokers, whichever is smaller, so
-that a cluster of one broker serves groups and transactions without being told to.
+The leader of a key's partition is its coordinator. The topics are created when a client first looks up a coordinator.
+Unless their replication factor is set, it is Kafka's default or the number of brokers, whichever is smaller, so that
+groups and transactions work on a single broker without configuration.
 
 Source: kafka.server.AutoTopicCreationManager, kafka.coordinator.group.GroupMetadataManager.partitionFor.
 """
@@ -19,14 +19,14 @@ from .new_topics import NewTopic
 
 
 class StateTopic(NamedTuple):
-    """An internal topic, and how it is made where so many brokers live."""
+    """An internal topic, and how it is created with a given number of brokers."""
 
     name: str
     wanted: Callable[[BrokerConfig, int], NewTopic]
 
 
 def _at_most(most: int, config: BrokerConfig, name: str, value: int) -> int:
-    """The value of a property; its default only as far as it can be had."""
+    """Return the value of a property if it is set, else its default or `most`, whichever is smaller."""
     return value if name in config.given() else min(value, most)
 
 
@@ -69,15 +69,16 @@ STATE_TOPICS = {topic.name: topic for topic in (CONSUMER_OFFSETS, TRANSACTION_ST
 
 
 def partition_of(key: str, partitions: int) -> int:
-    """Which of `partitions` keeps a group id or a transactional id: Java's hash of the string, made positive."""
+    """Return the partition of a group id or transactional id: the absolute value of its Java hash, modulo
+    `partitions`."""
     hashed = java_hash(key)
-    if hashed == 0x80000000:  # Utils.abs of the one number that has no opposite
+    if hashed == 0x80000000:  # Utils.abs returns 0 for Integer.MIN_VALUE
         return 0
     return (hashed if hashed < 0x80000000 else 0x100000000 - hashed) % partitions
 
 
 def java_hash(text: str) -> int:
-    """String.hashCode of Java, as an unsigned number of 32 bits."""
+    """Return Java's String.hashCode as an unsigned 32-bit number."""
     hashed = 0
     units = text.encode("utf-16-be", "surrogatepass")
     for position in range(0, len(units), 2):

@@ -162,7 +162,7 @@ def test_partition_without_replica_gets_the_one_whose_folder_is_found_later() ->
 @pytest.mark.parametrize("index", [20240101, 2147483647, MOST_MISSING_PARTITIONS + 1])
 def test_number_far_above_all_others_is_no_partition(index: int, caplog: pytest.LogCaptureFixture) -> None:
     assert taken_in(MetadataImage("c"), ("backup", index, ID), ("t", 0, OTHER)) == {"t": [[1]]}
-    assert f"'backup-{index}' is left alone: more than" in caplog.text
+    assert f"ignoring folder 'backup-{index}': more than" in caplog.text
 
 
 def test_partition_that_was_added_since_belongs_to_its_topic() -> None:
@@ -187,7 +187,7 @@ def test_folder_with_the_id_of_another_topic_is_left_alone() -> None:
         ("", "Expecting value"),
         ("[]", "list indices"),
         ("[" * 100_000, "recursion|Stack overflow"),  # the second since Python 3.14
-        ('{"format": 2}', "format 2 is not known, only 1 is"),
+        ('{"format": 2}', "format 2 is not supported; this version reads only 1"),
         ('{"format": 1}', "'cluster_id' is missing"),
     ],
 )
@@ -246,5 +246,5 @@ def test_topic_that_is_there_twice_is_damage(tmp_path: Path) -> None:
     saved = json.loads((tmp_path / FILE).read_text())
     saved["topics"] *= 2
     (tmp_path / FILE).write_text(json.dumps(saved))
-    with pytest.raises(MetadataDamaged, match="topic t is there twice"):
+    with pytest.raises(MetadataDamaged, match="topic t is listed twice"):
         store.load()
