@@ -1,4 +1,4 @@
-"""Members of a classic group, as a broker sees them, on a stage where time is moved by hand."""
+"""Clients of a classic group, on a stage whose clock the test controls."""
 
 from typing import Any
 
@@ -9,18 +9,18 @@ from tests.unit.model.stage import Pending, Stage
 Protocols = dict[str, bytes] | list[tuple[str, bytes]]
 RANGE: dict[str, bytes] = {"range": b"r"}
 ONE_PARTITION = {"offsets.topic.num.partitions": "1"}
-"""Configuration of a broker that has less to start."""
+"""A broker configuration that starts quickly."""
 SESSION_MS = 10_000
 REBALANCE_MS = 30_000
 
 
 def subscription(*topics: str) -> bytes:
-    """What a consumer tells the leader."""
+    """Return a subscription as a consumer sends it in JoinGroup."""
     return b"\0\0" + ConsumerProtocolSubscription(topics=list(topics)).encode(0)
 
 
 class Acting:
-    """The clients of one group."""
+    """The clients of a group."""
 
     def __init__(self, stage: Stage, group_id: str = "g") -> None:
         self.stage = stage
@@ -39,13 +39,13 @@ class Acting:
         return self.begin(Api.JOIN_GROUP, version, **known | {"protocols": listed} | fields)
 
     def given_id(self, **fields: Any) -> str:
-        """The member id that a newcomer is to come back with."""
+        """Return the member id that a new client has to join with."""
         answer = self.join(**fields).answer()
         assert answer["error_code"] == 79
         return str(answer["member_id"])
 
     def enter(self, **fields: Any) -> tuple[str, Pending]:
-        """Come in as a new dynamic member."""
+        """Join as a new dynamic member."""
         member_id = self.given_id(**fields)
         return member_id, self.join(member_id, **fields)
 
@@ -66,7 +66,7 @@ class Acting:
         return int(self.begin(Api.HEARTBEAT, 4, **fields).answer()["error_code"])
 
     def leave(self, *members: str | dict[str, Any]) -> list[int]:
-        """The error of each."""
+        """Remove members and return the error code of each."""
         named = [{"member_id": member} if isinstance(member, str) else member for member in members]
         answer = self.begin(Api.LEAVE_GROUP, 5, members=named).answer()
         assert answer["error_code"] == 0
@@ -95,7 +95,7 @@ class Acting:
         return [member["member_id"] for member in self.described()["members"]]
 
     def assign(self, generation: int, leader: str, *followers: str) -> None:
-        """Have all members sync: each gets its number."""
+        """Let all members sync; each is assigned its number."""
         waiting = [self.sync(generation, member) for member in followers]
         given = {member: b"%d" % number for number, member in enumerate((leader, *followers))}
         answer = self.sync(generation, leader, given).answer()
@@ -105,7 +105,7 @@ class Acting:
             assert pending.answer()["assignment"] == b"%d" % (number + 1)
 
     def stable(self, members: int = 1, **fields: Any) -> tuple[int, list[str]]:
-        """A stable group of so many dynamic members; its generation and their ids, the leader's first."""
+        """Create a stable group of dynamic members. Returns its generation and the member ids, the leader first."""
         joined: list[str] = []
         for _ in range(members):
             member_id, last = self.enter(**fields)

@@ -1,4 +1,4 @@
-"""A client that commits and reads offsets without being in a group, on a stage where time is moved by hand."""
+"""A client that commits and fetches offsets without joining its group, on a stage whose clock the test controls."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,11 +16,11 @@ QUICK = {
     "transaction.state.log.num.partitions": "1",
     "group.initial.rebalance.delay.ms": "0",
 }
-"""Configuration of a broker that has less to start, and waits for nobody."""
+"""A broker configuration that starts quickly and does not wait for more members."""
 
 
 class Committing:
-    """The client of one group."""
+    """A client that commits offsets for a group."""
 
     def __init__(self, stage: Stage, group_id: str = "g") -> None:
         self.stage = stage
@@ -47,7 +47,7 @@ class Committing:
         )
 
     def commit(self, offsets: Offsets, topic: str = "t", version: int = 7, **more: Any) -> Answers:
-        """The error of each partition."""
+        """Commit offsets and return the error code of each partition."""
         return errors_of(self.begin_commit(offsets, topic, version, **more).answer())
 
     def begin_fetch(self, *indexes: int, topic: str = "t", version: int = 7, **more: Any) -> Pending:
@@ -56,7 +56,7 @@ class Committing:
         return self.stage.begin(Api.OFFSET_FETCH, version, self.node, **asked)
 
     def fetch(self, *indexes: int, topic: str = "t", **more: Any) -> list[int]:
-        """The offsets of these partitions; an error as a negative number below -1."""
+        """Return the offsets of these partitions, or errors as negative numbers below -1."""
         return offsets_of(self.begin_fetch(*indexes, topic=topic, **more).answer())
 
     def delete(self, *indexes: int, topic: str = "t") -> dict[str, Any]:
@@ -66,7 +66,7 @@ class Committing:
         return answer
 
     def begin_transaction(self, transactional_id: str = "x") -> tuple[int, int]:
-        """A producer whose transaction has the group's log in it: its id and epoch."""
+        """Start a transaction that includes the group's offsets, and return the producer's id and epoch."""
         node = self.stage.coordinator(transactional_id, 1)
         given = self.stage.ask(
             Api.INIT_PRODUCER_ID, 3, node, transactional_id=transactional_id, transaction_timeout_ms=60_000
@@ -101,7 +101,7 @@ class Committing:
     def commit_in(
         self, producer: tuple[int, int], offsets: Offsets, transactional_id: str = "x", version: int = 3, **more: Any
     ) -> Answers:
-        """Commit in a transaction; the error of each partition."""
+        """Commit in a transaction and return the error code of each partition."""
         partitions = [{"partition_index": index, "committed_offset": offset} for index, offset in offsets.items()]
         for partition in partitions:
             partition["committed_metadata"] = more.get("metadata", "")
@@ -140,12 +140,12 @@ def committing(
     partitions: int = 3,
     config: Mapping[str, str] | None = None,
 ) -> Iterator[Committing]:
-    """A cluster with a topic "t", and a client of its group "g"."""
+    """A cluster with a topic "t", and a client that commits for the group "g"."""
     stage = Stage(brokers, kafka_version, **(QUICK | dict(config or {})))
     try:
         stage.cluster.create_topic("t", partitions, brokers)
         client = Committing(stage)
-        client.node  # noqa: B018 - it makes the internal topic
+        client.node  # noqa: B018 - creates the internal topic
         stage.settle()
         yield client
     finally:

@@ -11,7 +11,7 @@ from .consuming import AT_ONCE, Consuming
 
 @pytest.fixture
 def consuming() -> Iterator[Consuming]:
-    """The clients of the group "g", which is assigned anew with every change."""
+    """Clients of the group "g", which computes a new target assignment after every change."""
     stage = Stage(1, **AT_ONCE)
     stage.cluster.create_topic("t", 6)
     yield Consuming(stage)

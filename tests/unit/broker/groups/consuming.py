@@ -1,4 +1,4 @@
-"""Members of a consumer group, as a broker sees them, on a stage where time is moved by hand."""
+"""Members of a consumer group, on a stage whose clock the test controls."""
 
 from typing import Any
 
@@ -7,14 +7,14 @@ from kafkalet.protocol.api import Api
 from tests.unit.model.stage import Stage
 
 AT_ONCE = {"offsets.topic.num.partitions": "1", "group.consumer.assignment.interval.ms": "0"}
-"""Configuration of a broker that has less to start, and assigns anew with every change."""
+"""A broker configuration that starts quickly and computes a new target assignment after every change."""
 REBALANCE_MS = 30_000
 
 Partitions = dict[str, list[int]]
 
 
 class Consuming:
-    """The clients of one group. Each knows its epoch and its partitions, by topic names, and answers with them."""
+    """The members of a group, each with its member epoch and its assignment by topic name."""
 
     def __init__(self, stage: Stage, group_id: str = "g") -> None:
         self.stage = stage
@@ -25,7 +25,7 @@ class Consuming:
 
     @property
     def node(self) -> int:
-        """The coordinator of the group. It is looked for only where it is not known: brokers remember who looks."""
+        """The coordinator of the group. It is looked up only if it is unknown, because brokers count the lookups."""
         if self._node not in self.stage.alive:
             self._node = self.stage.coordinator(self.group_id, 0)
         return self._node
@@ -38,19 +38,19 @@ class Consuming:
         return group
 
     def send(self, member_id: str, epoch: int, version: int = 1, **fields: Any) -> Any:
-        """Any heartbeat; the answer."""
+        """Send a heartbeat and return the response."""
         fields = {"group_id": self.group_id, "member_id": member_id, "member_epoch": epoch} | fields
         return self.stage.ask(Api.CONSUMER_GROUP_HEARTBEAT, version, self.node, client_id="ann", **fields)
 
     def join(self, member_id: str, *topics: str, **fields: Any) -> Partitions:
-        """Come in; what the member has then."""
+        """Join and return the assignment."""
         known: dict[str, Any] = {"rebalance_timeout_ms": REBALANCE_MS, "topic_partitions": []}
         if topics:
             known["subscribed_topic_names"] = list(topics)
         return self._took_in(member_id, self.send(member_id, 0, **known | fields))
 
     def beat(self, member_id: str, **fields: Any) -> Partitions:
-        """A heartbeat of a member that has done what it was told; what it has then."""
+        """Send a heartbeat that confirms the current assignment, and return the new one."""
         held = self.listed(self.owned[member_id])
         return self._took_in(member_id, self.send(member_id, self.epochs[member_id], topic_partitions=held, **fields))
 
@@ -58,7 +58,7 @@ class Consuming:
         return int(self.send(member_id, epoch, **fields)["error_code"])
 
     def settle(self) -> None:
-        """Let everybody send heartbeats until nothing changes any more."""
+        """Let all members send heartbeats until nothing changes any more."""
         for _ in range(20):
             before = dict(self.epochs), dict(self.owned)
             for member_id in self.epochs:

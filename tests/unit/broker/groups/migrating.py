@@ -1,4 +1,4 @@
-"""A group in which members of both protocols meet."""
+"""A group with members of both protocols."""
 
 from typing import Any
 
@@ -50,14 +50,14 @@ class Migrating:
         return isinstance(self.group, ConsumerGroup)
 
     def begin_classic(self, **fields: Any) -> str:
-        """One classic member that has all of "t"; its id."""
+        """Join as a single classic member that is assigned all of "t", and return its member id."""
         fields = {"protocols": {"range": subscription("t")}} | fields
         if "group_instance_id" in fields:
             joined = self.classic.join(**fields)
             member_id = str(joined.answer()["member_id"])
         else:
             member_id, joined = self.classic.enter(**fields)
-        if joined.is_waiting:  # two have looked for the coordinator, and it waits a little for the other
+        if joined.is_waiting:  # two clients have looked up the coordinator, so the group waits for the second
             self.stage.advance(1000)
         generation = joined.answer()["generation_id"]
         everything = assignment({"t": list(range(6))})
@@ -66,15 +66,15 @@ class Migrating:
         return member_id
 
     def rejoin(self, member_id: str, owned: Partitions | None = None, **fields: Any) -> Any:
-        """Join again with what the member holds; the answer."""
+        """Rejoin with the partitions that the member owns, and return the response."""
         return self.classic.join(member_id, protocols={"range": subscription("t", owned=owned)}, **fields).answer()
 
     def partitions(self, member_id: str, generation: int) -> list[int]:
-        """What a member of the classic protocol gets of "t"."""
+        """Return the partitions of "t" that a classic member is assigned."""
         return self._listed(self.classic.sync(generation, member_id).answer())
 
     def partitions_of_static(self, member_id: str, instance_id: str = "i") -> list[int]:
-        """The same for a static member, in the generation in which it is."""
+        """Return the partitions of "t" that a static member is assigned in its current generation."""
         generation = self.group.generation
         return self._listed(self.classic.sync(generation, member_id, group_instance_id=instance_id).answer())
 

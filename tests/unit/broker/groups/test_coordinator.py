@@ -1,4 +1,4 @@
-"""The door to the groups of a broker: which shard a group is in, and what concerns all of them."""
+"""The group coordinator of a broker: it finds the shard of a group and manages all shards."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def coordinator_of(client: Committing) -> GroupCoordinator:
     return groups
 
 
-def test_a_group_needs_a_name_but_offsets_do_not() -> None:
+def test_group_needs_group_id_but_offsets_do_not() -> None:
     with committing() as client:
         groups = coordinator_of(client)
         with pytest.raises(KafkaError) as refused:
@@ -22,7 +22,7 @@ def test_a_group_needs_a_name_but_offsets_do_not() -> None:
         assert groups.shard_for_offsets("") is groups.shard_of("g")
 
 
-def test_groups_are_spread_over_the_partitions() -> None:
+def test_groups_are_distributed_over_partitions() -> None:
     with committing(config={"offsets.topic.num.partitions": "3"}) as client:
         groups = coordinator_of(client)
         places = {name: groups.shard_of(name).log.index for name in ("g0001", "new20001", "g")}
@@ -31,7 +31,7 @@ def test_groups_are_spread_over_the_partitions() -> None:
         assert groups.loaded() == {0: 0, 1: 0, 2: 0}
 
 
-def test_another_brokers_groups_are_refused() -> None:
+def test_group_of_another_broker_answers_not_coordinator() -> None:
     with committing(2) as client:
         other = client.stage.cluster.server.brokers[3 - client.node].coordinators.groups
         with pytest.raises(KafkaError) as refused:
@@ -39,7 +39,7 @@ def test_another_brokers_groups_are_refused() -> None:
         assert refused.value.code == Code.NOT_COORDINATOR
 
 
-def test_a_group_is_found_again_only_while_its_log_is_led() -> None:
+def test_group_is_not_found_after_leadership_changed() -> None:
     with committing(2) as client:
         groups = coordinator_of(client)
         shard = groups.shard_of("g")
@@ -50,7 +50,7 @@ def test_a_group_is_found_again_only_while_its_log_is_led() -> None:
         assert refused.value.code == Code.NOT_COORDINATOR
 
 
-def test_and_while_its_topic_exists() -> None:
+def test_group_is_not_found_after_topic_was_deleted() -> None:
     with committing() as client:
         groups = coordinator_of(client)
         groups.shard_of("g")
@@ -60,7 +60,7 @@ def test_and_while_its_topic_exists() -> None:
         assert refused.value.code == Code.NOT_COORDINATOR
 
 
-def test_many_names_are_not_remembered_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_cached_group_ids_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kafkalet.broker.groups.coordinator.FOUND_GROUPS", 10)
     with committing() as client:
         groups = coordinator_of(client)
@@ -69,26 +69,26 @@ def test_many_names_are_not_remembered_for_ever(monkeypatch: pytest.MonkeyPatch)
             assert len(groups._found) <= 10
 
 
-def test_a_marker_in_a_partition_that_is_not_led_concerns_nobody() -> None:
+def test_marker_in_unknown_partition_is_ignored() -> None:
     with committing() as client:
         coordinator_of(client).transaction_ended(7, 1, committed=True)
 
 
-def test_rounds_of_expiry_end_with_the_last_shard() -> None:
+def test_expiration_stops_with_last_shard() -> None:
     with committing() as client:
         groups = coordinator_of(client)
-        assert has_rounds(groups)
+        assert is_expiring(groups)
         groups.unload(0)
-        assert not has_rounds(groups)
+        assert not is_expiring(groups)
         client.commit({0: 5})
-        assert has_rounds(groups)
+        assert is_expiring(groups)
 
 
-def has_rounds(groups: GroupCoordinator) -> bool:
+def is_expiring(groups: GroupCoordinator) -> bool:
     return groups._expiration.is_running
 
 
-def test_only_short_names_of_groups_are_remembered() -> None:
+def test_long_group_ids_are_not_cached() -> None:
     with committing() as client:
         groups = coordinator_of(client)
         long = "g" * (LONGEST_REMEMBERED + 1)

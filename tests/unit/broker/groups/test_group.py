@@ -1,4 +1,4 @@
-"""`kafkalet.broker.groups.group`: both kinds of groups can be asked all that it names."""
+"""`kafkalet.broker.groups.group`: both types of groups implement its interface."""
 
 from collections.abc import Iterator
 
@@ -22,18 +22,18 @@ def stage() -> Iterator[Stage]:
 
 
 def of_each_kind(stage: Stage) -> list[Group]:
-    Acting(stage)  # somebody has asked for the coordinator
+    Acting(stage)  # looks up the coordinator
     shard = stage.cluster.server.brokers[1].coordinators.groups.shard_of("g")
     return [ClassicGroup(shard, "g"), ConsumerGroup(shard, "g")]
 
 
 @pytest.mark.parametrize("name", ASKED)
-def test_every_kind_of_group_can_be_asked(stage: Stage, name: str) -> None:
+def test_both_group_types_implement_interface(stage: Stage, name: str) -> None:
     for group in of_each_kind(stage):
         assert hasattr(group, name)
 
 
-def test_a_new_group_of_any_kind_is_empty(stage: Stage) -> None:
+def test_new_group_of_either_type_is_empty(stage: Stage) -> None:
     for group in of_each_kind(stage):
         assert group.is_empty
         assert group.state == "Empty"
@@ -42,6 +42,6 @@ def test_a_new_group_of_any_kind_is_empty(stage: Stage) -> None:
         group.check_delete()
 
 
-def test_kinds_have_their_names_in_list_groups(stage: Stage) -> None:
+def test_group_types_are_named_as_in_list_groups(stage: Stage) -> None:
     assert [group.type for group in of_each_kind(stage)] == [GroupType.CLASSIC, GroupType.CONSUMER]
     assert [str(kind) for kind in GroupType] == ["classic", "consumer"]

@@ -1,4 +1,4 @@
-"""Reading a partition of __consumer_offsets: all of it, in order, whatever else is in there."""
+"""Replaying a partition of __consumer_offsets."""
 
 import logging
 from struct import pack
@@ -19,8 +19,8 @@ from .committing import Committing, committing
 UNSTABLE = -88
 
 
-def read_anew(client: Committing) -> Shard:
-    """What a coordinator finds that reads the same log."""
+def replayed(client: Committing) -> Shard:
+    """Return the shard of a coordinator that replays the same log."""
     shard = client.shard
     return load(Shard(shard.node, shard.log, shard.arrivals, shard.regexes))
 
@@ -38,7 +38,7 @@ def append(client: Committing, key: bytes, value: bytes | None) -> None:
 
 
 def end(client: Committing, producer_id: int, *, committed: bool) -> None:
-    """Write a marker and tell nobody."""
+    """Write a marker without notifying the group coordinator."""
     marker = EndMarker(ControlType.COMMIT if committed else ControlType.ABORT, 0)
     batch = build_end_marker(marker, timestamp=1, producer_id=producer_id, producer_epoch=0)
     client.shard.log.partition.append(bytearray(batch), Origin.COORDINATOR)
@@ -48,48 +48,48 @@ def at(client: Committing, offset: int) -> CommittedOffset:
     return CommittedOffset(offset, record_offset=client.shard.log.end_offset)
 
 
-def test_what_is_unknown_is_skipped_and_said(caplog: pytest.LogCaptureFixture) -> None:
+def test_unknown_records_are_skipped_with_log_line(caplog: pytest.LogCaptureFixture) -> None:
     with committing() as client, caplog.at_level(logging.WARNING):
         append(client, pack(">h", 99), b"later")
         append(client, b"", b"nameless")
         append(client, b"\0\1\0\1g\0\1t\0\0\0\0", b"\0\3broken")
         append(client, b"\0\1\0\1g", b"broken")
         client.commit({0: 5})
-        assert offsets_in(read_anew(client)) == {("t", 0): 5}
+        assert offsets_in(replayed(client)) == {("t", 0): 5}
         said = [record.getMessage() for record in caplog.records]
         assert [(": skipping " in line) for line in said] == [True] * 4
 
 
-def test_reading_begins_at_the_log_start() -> None:
+def test_replay_starts_at_log_start_offset() -> None:
     with committing() as client:
         client.commit({0: 5})
         client.commit({1: 6})
         client.shard.log.partition.log.maybe_increment_log_start_offset(1)
-        assert offsets_in(read_anew(client)) == {("t", 1): 6}
+        assert offsets_in(replayed(client)) == {("t", 1): 6}
 
 
-def test_groups_that_only_commit_are_there_again() -> None:
+def test_groups_with_offsets_only_are_replayed() -> None:
     with committing() as client:
         client.commit({0: 5})
         Committing(client.stage, "gone").commit({0: 6})
         Committing(client.stage, "gone").delete(0)
-        assert set(read_anew(client).groups) == {"g"}
+        assert set(replayed(client).groups) == {"g"}
 
 
-def test_so_are_those_with_nothing_but_an_open_transaction() -> None:
+def test_groups_with_pending_offsets_only_are_replayed() -> None:
     with committing() as client:
         client.commit_in(client.begin_transaction(), {0: 5})
-        shard = read_anew(client)
+        shard = replayed(client)
         assert set(shard.groups) == {"g"}
         assert shard.offsets.is_pending("g", "t", 0)
 
 
-def test_what_is_committed_with_a_marker_is_committed() -> None:
+def test_offsets_are_committed_by_replayed_marker() -> None:
     with committing() as client:
         offsets = client.shard.offsets
         offsets.commit("g", [("t", 0, at(client, 5))], 7, 0)
         end(client, 7, committed=True)
-        assert offsets_in(read_anew(client)) == {("t", 0): 5}
+        assert offsets_in(replayed(client)) == {("t", 0): 5}
 
 
 STEPS = st.lists(
@@ -106,7 +106,7 @@ STEPS = st.lists(
 @pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=30)
 @given(STEPS)
-def test_a_log_is_read_as_it_was_written(steps: list[tuple[str, str | bool, int, int]]) -> None:
+def test_replay_restores_offsets_as_written(steps: list[tuple[str, str | bool, int, int]]) -> None:
     with committing() as client:
         shard = client.shard
         for number, (step, what, partition, producer_id) in enumerate(steps):
@@ -120,7 +120,7 @@ def test_a_log_is_read_as_it_was_written(steps: list[tuple[str, str | bool, int,
             elif shard.offsets.is_known(str(what), "t", partition):
                 shard.append(shard.offsets.tombstones(str(what), [("t", partition)]))
                 shard.offsets.forget(str(what), [("t", partition)])
-        again = read_anew(client)
+        again = replayed(client)
         for group_id in "gh":
             assert again.offsets.committed(group_id) == shard.offsets.committed(group_id)
             for partition in range(3):

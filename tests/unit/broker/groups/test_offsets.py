@@ -1,4 +1,4 @@
-"""What groups have committed: seen, pending, replaced, removed, and found again after a restart."""
+"""Committed offsets: visible, pending, replaced, removed, and replayed after a restart."""
 
 import pytest
 
@@ -12,7 +12,7 @@ UNSTABLE = -Code.UNSTABLE_OFFSET_COMMIT
 
 
 class FakeLog:
-    """A log of so many records, of which the first so many are replicated."""
+    """A log with a number of records, of which the first ones are replicated."""
 
     def __init__(self) -> None:
         self.end_offset = 0
@@ -45,7 +45,7 @@ def seen(offsets: Offsets, group_id: str = "g", *, newest: bool = False) -> dict
     }
 
 
-def test_the_last_commit_of_a_partition_counts() -> None:
+def test_last_commit_of_partition_is_valid() -> None:
     log = FakeLog()
     offsets = offsets_on(log)
     assert offsets.commit("g", [("t", 0, at(log, 5)), ("u", 1, at(log, 6))]) == 1
@@ -54,7 +54,7 @@ def test_the_last_commit_of_a_partition_counts() -> None:
     assert seen(offsets, "other") == {}
 
 
-def test_what_cannot_be_written_is_not_remembered() -> None:
+def test_commit_that_cannot_be_written_changes_nothing() -> None:
     log = FakeLog()
     offsets = offsets_on(log)
     offsets.commit("g", [("t", 0, at(log, 5))])
@@ -67,7 +67,7 @@ def test_what_cannot_be_written_is_not_remembered() -> None:
     assert not offsets.is_pending("g", "t", 0)
 
 
-def test_an_offset_in_a_transaction_is_pending_until_it_is_committed() -> None:
+def test_transactional_offset_is_pending_until_commit() -> None:
     log = FakeLog()
     offsets = offsets_on(log)
     offsets.commit("g", [("t", 0, at(log, 5))], 7, 0)
@@ -83,7 +83,7 @@ def test_an_offset_in_a_transaction_is_pending_until_it_is_committed() -> None:
     assert not offsets.is_pending("g", "t", 0)
 
 
-def test_an_offset_in_a_transaction_is_forgotten_when_it_is_aborted() -> None:
+def test_transactional_offset_is_dropped_on_abort() -> None:
     log = FakeLog()
     offsets = offsets_on(log)
     offsets.commit("g", [("t", 0, at(log, 5))], 7, 0)
@@ -92,7 +92,7 @@ def test_an_offset_in_a_transaction_is_forgotten_when_it_is_aborted() -> None:
     assert list(offsets.groups()) == []
 
 
-def test_a_transaction_does_not_undo_what_was_committed_later() -> None:
+def test_transaction_does_not_overwrite_later_commit() -> None:
     log = FakeLog()
     offsets = offsets_on(log)
     offsets.commit("g", [("t", 0, at(log, 5)), ("t", 1, at(log, 6))], 7, 0)
@@ -101,7 +101,7 @@ def test_a_transaction_does_not_undo_what_was_committed_later() -> None:
     assert seen(offsets) == {("t", 0): 8, ("t", 1): 6}
 
 
-def test_tombstones_are_for_pending_offsets_too_and_each_partition_has_one() -> None:
+def test_tombstones_cover_pending_offsets_once_per_partition() -> None:
     log = FakeLog()
     offsets = offsets_on(log)
     offsets.commit("g", [("t", 0, at(log, 5))])
@@ -111,7 +111,7 @@ def test_tombstones_are_for_pending_offsets_too_and_each_partition_has_one() -> 
     assert seen(offsets) == {("t", 0): 5}
 
 
-def test_what_is_forgotten_does_not_come_back_with_a_transaction() -> None:
+def test_removed_pending_offset_is_not_committed_by_transaction() -> None:
     log = FakeLog()
     offsets = offsets_on(log)
     offsets.commit("g", [("t", 0, at(log, 5)), ("t", 1, at(log, 6))], 7, 0)
@@ -122,7 +122,7 @@ def test_what_is_forgotten_does_not_come_back_with_a_transaction() -> None:
     assert list(offsets.groups()) == []
 
 
-def test_what_was_there_before_is_forgotten_once_it_is_replicated() -> None:
+def test_previous_offset_is_dropped_after_replication() -> None:
     log = FakeLog()
     offsets = offsets_on(log)
     log.replicated = 0
@@ -132,7 +132,7 @@ def test_what_was_there_before_is_forgotten_once_it_is_replicated() -> None:
     assert not offsets._unreplicated
 
 
-def test_what_was_there_before_does_not_pile_up_where_nobody_reads() -> None:
+def test_previous_offsets_do_not_accumulate_without_reads() -> None:
     log = FakeLog()
     offsets = offsets_on(log)
     for number in range(3 * MANY_UNREPLICATED):
@@ -141,7 +141,7 @@ def test_what_was_there_before_does_not_pile_up_where_nobody_reads() -> None:
     assert len(offsets._unreplicated) <= MANY_UNREPLICATED
 
 
-def test_readers_see_what_is_replicated() -> None:
+def test_readers_see_replicated_offsets_only() -> None:
     log = FakeLog()
     offsets = offsets_on(log)
     offsets.commit("g", [("t", 0, at(log, 5))])
@@ -160,7 +160,7 @@ def test_readers_see_what_is_replicated() -> None:
     assert seen(offsets) == {("t", 0): 8}
 
 
-def test_a_failed_commit_takes_earlier_ones_of_its_partitions_with_it_where_the_release_does() -> None:
+def test_forget_pending_drops_only_given_partitions() -> None:
     log = FakeLog()
     offsets = offsets_on(log)
     offsets.commit("g", [("t", 0, at(log, 5)), ("t", 1, at(log, 6))], 7, 0)
@@ -172,7 +172,7 @@ def test_a_failed_commit_takes_earlier_ones_of_its_partitions_with_it_where_the_
 
 
 @pytest.mark.parametrize("kafka_version", ["newest", "3.9"])
-def test_everything_is_there_again_after_a_restart(kafka_version: str) -> None:
+def test_restart_preserves_all_offsets(kafka_version: str) -> None:
     with committing(kafka_version=kafka_version) as client:
         client.commit({0: 5, 1: 6, 2: 7}, metadata="said")
         client.commit({0: 8})
@@ -191,7 +191,7 @@ def test_everything_is_there_again_after_a_restart(kafka_version: str) -> None:
         assert Committing(client.stage).fetch(0, 1, 2, require_stable=True) == [8, 60, -1]
 
 
-def test_an_aborted_transaction_leaves_nothing_after_a_restart() -> None:
+def test_aborted_offset_is_not_restored_after_restart() -> None:
     with committing() as client:
         client.commit({0: 5})
         client.commit_in(producer := client.begin_transaction(), {0: 50, 1: 51})
@@ -201,7 +201,7 @@ def test_an_aborted_transaction_leaves_nothing_after_a_restart() -> None:
         assert Committing(client.stage).fetch(0, 1, require_stable=True) == [5, -1]
 
 
-def test_an_offset_committed_after_a_pending_one_wins_after_a_restart() -> None:
+def test_offset_committed_after_pending_one_is_valid_after_restart() -> None:
     with committing() as client:
         client.commit_in(producer := client.begin_transaction(), {0: 50, 1: 51})
         client.commit({0: 9})

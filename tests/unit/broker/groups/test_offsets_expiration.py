@@ -1,4 +1,4 @@
-"""How committed offsets end: by age, with their topic, and with them their group."""
+"""Removal of committed offsets by age or with their topic, and of groups with their last offset."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def groups_of(client: Committing) -> list[str]:
     return sorted(client.shard.groups)
 
 
-def test_offsets_of_a_simple_group_expire_one_by_one_and_the_group_with_the_last() -> None:
+def test_offsets_of_simple_group_expire_separately_and_group_with_last_one() -> None:
     with committing(config=SHORT) as client:
         client.commit({0: 5})
         client.stage.clock.advance(RETENTION_MS // 2)
@@ -39,7 +39,7 @@ def test_offsets_of_a_simple_group_expire_one_by_one_and_the_group_with_the_last
         assert groups_of(Committing(client.stage)) == []
 
 
-def test_an_offset_with_a_retention_time_of_its_own_expires_then() -> None:
+def test_offset_with_retention_time_expires_at_that_time() -> None:
     with committing(config=SHORT) as client:
         client.commit({0: 5}, version=3, retention_time_ms=10_000)
         client.commit({1: 6}, version=3, retention_time_ms=2 * RETENTION_MS)
@@ -51,14 +51,14 @@ def test_an_offset_with_a_retention_time_of_its_own_expires_then() -> None:
         assert client.fetch(0, 1) == [-1, -1]
 
 
-def test_before_kip_211_each_offset_expired_by_its_own_age() -> None:
+def test_before_kip_211_each_offset_expires_separately() -> None:
     with committing(kafka_version="2.0", config=SHORT) as client:
         client.commit({0: 5}, version=2)
         [committed] = [one for each in client.shard.offsets.committed("g").values() for one in each.values()]
         assert committed.expire_timestamp_ms == client.stage.clock.now_ms() + RETENTION_MS
 
 
-def test_offsets_of_a_topic_that_members_read_do_not_expire() -> None:
+def test_offsets_of_subscribed_topic_do_not_expire() -> None:
     with committing(config=SHORT) as client:
         client.stage.cluster.create_topic("u", 1)
         members = Acting(client.stage)
@@ -73,7 +73,7 @@ def test_offsets_of_a_topic_that_members_read_do_not_expire() -> None:
         assert members.state == "Stable"
 
 
-def test_offsets_of_a_group_that_was_left_expire_from_then_on() -> None:
+def test_offset_retention_starts_when_last_member_leaves() -> None:
     with committing(config=SHORT) as client:
         members = Acting(client.stage)
         generation, [member_id] = members.stable(protocols={"range": subscription("t")})
@@ -89,7 +89,7 @@ def test_offsets_of_a_group_that_was_left_expire_from_then_on() -> None:
         assert groups_of(client) == []
 
 
-def test_an_offset_that_a_transaction_is_about_to_replace_stays() -> None:
+def test_offset_with_pending_transaction_does_not_expire() -> None:
     with committing(config=SHORT) as client:
         client.commit({0: 5, 1: 6})
         client.stage.clock.advance(RETENTION_MS - 500)
@@ -102,7 +102,7 @@ def test_an_offset_that_a_transaction_is_about_to_replace_stays() -> None:
         assert client.fetch(0) == [50]
 
 
-def test_what_cannot_be_written_is_tried_again(
+def test_expiration_that_cannot_be_written_is_retried(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     with committing(config=SHORT) as client:
@@ -123,7 +123,7 @@ def test_what_cannot_be_written_is_tried_again(
         assert client.fetch(0) == [-1]
 
 
-def test_the_offsets_of_a_topic_go_with_it() -> None:
+def test_offsets_are_removed_with_deleted_topic() -> None:
     with committing() as client:
         client.stage.cluster.create_topic("u", 1)
         client.commit({0: 5, 2: 7})
@@ -136,14 +136,14 @@ def test_the_offsets_of_a_topic_go_with_it() -> None:
 
 
 @pytest.mark.parametrize(("kafka_version", "left"), [("newest", ["g"]), ("3.9", [])])
-def test_before_4_a_group_went_with_the_topic_of_its_last_offset(kafka_version: str, left: list[str]) -> None:
+def test_before_4_0_group_is_removed_with_topic_of_last_offset(kafka_version: str, left: list[str]) -> None:
     with committing(kafka_version=kafka_version) as client:
         client.commit({0: 5})
         client.stage.ask(Api.DELETE_TOPICS, 3, 1, topic_names=["t"], timeout_ms=1000)
         assert groups_of(client) == left
 
 
-def test_offsets_of_a_deleted_topic_stay_where_they_cannot_be_removed(
+def test_offsets_of_deleted_topic_stay_if_tombstones_cannot_be_written(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     with committing() as client:
@@ -162,7 +162,7 @@ def test_offsets_of_a_deleted_topic_stay_where_they_cannot_be_removed(
     ("commit_timestamp_ms", "is_kept"),
     [((1 << 63) - 1, True), (-(1 << 63), True), (10**15, True), (0, False), (-2, False)],
 )
-def test_age_of_an_offset_wraps_as_in_java(commit_timestamp_ms: int, is_kept: bool) -> None:
+def test_age_of_offset_wraps_as_in_java(commit_timestamp_ms: int, is_kept: bool) -> None:
     with committing() as client:
         partition = {"partition_index": 0, "committed_offset": 5, "committed_metadata": None}
         topics = [{"name": "t", "partitions": [{**partition, "commit_timestamp": commit_timestamp_ms}]}]

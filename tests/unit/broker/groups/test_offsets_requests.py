@@ -1,4 +1,4 @@
-"""What OffsetCommit and TxnOffsetCommit have in common: who is asked, what is written, what is answered."""
+"""The common parts of OffsetCommit and TxnOffsetCommit: validation, records and responses."""
 
 import pytest
 
@@ -12,12 +12,12 @@ METADATA_TOO_LONG = Code.OFFSET_METADATA_TOO_LARGE
 
 
 def add_partitions(client: Committing, count: int) -> None:
-    """Give the topic so many partitions, of which nobody makes the logs."""
+    """Add partitions to the topic without creating their logs."""
     partitions = client.stage.cluster.server.metadata.topics["t"].partitions
     partitions += [PartitionState(index, [1]) for index in range(len(partitions), count)]
 
 
-def test_metadata_is_counted_as_java_counts_it() -> None:
+def test_metadata_length_is_counted_as_in_java() -> None:
     assert not is_too_long(None, 4)
     assert not is_too_long("", 0)
     assert not is_too_long("abcd", 4)
@@ -26,14 +26,14 @@ def test_metadata_is_counted_as_java_counts_it() -> None:
     assert is_too_long("\U0001f600" * 2 + "a", 4)
 
 
-def test_partitions_that_do_not_exist_leave_the_others_alone() -> None:
+def test_unknown_partitions_do_not_affect_others() -> None:
     with committing() as client:
         assert client.commit({0: 5, 3: 6, -1: 7}) == {("t", 3): 3, ("t", -1): 3, ("t", 0): 0}
         assert client.commit({0: 5}, topic="unknown") == {("unknown", 0): 3}
         assert client.fetch(0) == [5]
 
 
-def test_metadata_that_is_too_long_refuses_its_partition_only() -> None:
+def test_too_long_metadata_is_refused_for_its_partition_only() -> None:
     with committing(config={"offset.metadata.max.bytes": "4"}) as client:
         long = {"partition_index": 0, "committed_offset": 5, "committed_metadata": "abcde"}
         short = {"partition_index": 1, "committed_offset": 6, "committed_metadata": "abcd"}
@@ -46,7 +46,7 @@ def test_metadata_that_is_too_long_refuses_its_partition_only() -> None:
 
 
 @pytest.mark.parametrize(("kafka_version", "answers", "records"), [("newest", 2, 3), ("3.9", 1, 1)])
-def test_before_4_a_partition_was_committed_once(kafka_version: str, answers: int, records: int) -> None:
+def test_before_4_0_duplicate_partition_is_committed_once(kafka_version: str, answers: int, records: int) -> None:
     partitions = [{"partition_index": 0, "committed_offset": offset, "committed_metadata": ""} for offset in (5, 6)]
     topics = [{"name": "t", "partitions": partitions}, {"name": "t", "partitions": partitions[1:]}]
     with committing(kafka_version=kafka_version) as client:
@@ -56,7 +56,7 @@ def test_before_4_a_partition_was_committed_once(kafka_version: str, answers: in
         assert client.fetch(0) == [6]
 
 
-def test_a_commit_of_five_thousand_partitions_is_one_batch() -> None:
+def test_commit_of_five_thousand_partitions_is_one_batch() -> None:
     with committing() as client:
         add_partitions(client, 5000)
         assert set(client.commit(dict.fromkeys(range(5000), 7)).values()) == {0}
@@ -66,7 +66,7 @@ def test_a_commit_of_five_thousand_partitions_is_one_batch() -> None:
 
 
 @pytest.mark.parametrize(("kafka_version", "code"), [("newest", -1), ("3.9", Code.INVALID_COMMIT_OFFSET_SIZE)])
-def test_a_commit_that_fits_no_batch_is_refused_whole(kafka_version: str, code: int) -> None:
+def test_commit_larger_than_batch_is_refused_as_whole(kafka_version: str, code: int) -> None:
     with committing(kafka_version=kafka_version) as client:
         add_partitions(client, 300)
         assert set(client.commit(dict.fromkeys(range(300), 7), metadata="x" * 4000).values()) == {code}
@@ -74,7 +74,7 @@ def test_a_commit_that_fits_no_batch_is_refused_whole(kafka_version: str, code: 
 
 
 @pytest.mark.parametrize(("kafka_version", "late"), [("newest", Code.COORDINATOR_NOT_AVAILABLE), ("3.9", 7)])
-def test_the_answer_waits_for_the_replicas(kafka_version: str, late: int) -> None:
+def test_response_waits_for_replication(kafka_version: str, late: int) -> None:
     with committing(3, kafka_version) as client:
         followers = [node for node in client.stage.alive if node != client.node]
         client.stage.cluster.hold_replication(followers[0], "__consumer_offsets")
@@ -92,7 +92,7 @@ def test_the_answer_waits_for_the_replicas(kafka_version: str, late: int) -> Non
         assert pending.answer()["topics"][0]["partitions"][0]["error_code"] == late
 
 
-def test_too_few_replicas_refuse_a_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_few_replicas_refuse_commit(monkeypatch: pytest.MonkeyPatch) -> None:
     with committing() as client:
         client.commit({0: 5})
 
@@ -105,7 +105,7 @@ def test_too_few_replicas_refuse_a_commit(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize(("kafka_version", "keeps_id"), [("newest", True), ("4.2", False), ("3.9", False)])
-def test_since_4_3_the_topics_id_is_kept_with_each_offset(kafka_version: str, keeps_id: bool) -> None:
+def test_since_4_3_topic_id_is_stored_with_offset(kafka_version: str, keeps_id: bool) -> None:
     with committing(kafka_version=kafka_version) as client:
         client.commit({0: 5})
         topic_id = client.stage.cluster.server.metadata.topics["t"].topic_id

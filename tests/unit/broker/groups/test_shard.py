@@ -1,4 +1,4 @@
-"""The groups of one partition: what is written for them, and what clients are told of its log."""
+"""The groups of one partition: their records, and the error codes for clients."""
 
 import pytest
 
@@ -23,11 +23,11 @@ RECORD = StateRecord(b"\0\x63k", b"v")
         (Code.INVALID_PRODUCER_EPOCH, Code.INVALID_PRODUCER_EPOCH),
     ],
 )
-def test_clients_know_coordinators_and_no_logs(code: Code, told: Code) -> None:
+def test_log_errors_are_mapped_for_clients(code: Code, told: Code) -> None:
     assert client_code(code) is told
 
 
-def test_nothing_is_written_where_there_is_nothing_to_write() -> None:
+def test_append_without_records_writes_nothing() -> None:
     with committing() as client:
         assert client.shard.append([]) == client.shard.log.end_offset - 1 == -1
         assert client.shard.append([RECORD]) == 0
@@ -35,14 +35,14 @@ def test_nothing_is_written_where_there_is_nothing_to_write() -> None:
 
 
 @pytest.mark.parametrize(("kafka_version", "sequence"), [("newest", 0), ("3.9", -1)])
-def test_before_4_only_offsets_had_a_sequence(kafka_version: str, sequence: int) -> None:
+def test_before_4_0_only_offsets_have_sequence(kafka_version: str, sequence: int) -> None:
     with committing(kafka_version=kafka_version) as client:
         client.shard.append([RECORD])
         client.commit({0: 5})
         assert [batch.base_sequence for batch, _ in client.shard.log.read()] == [sequence, 0]
 
 
-def test_what_cannot_be_written_is_told_in_the_clients_words() -> None:
+def test_failed_append_raises_error_for_clients() -> None:
     with committing(2, config={"min.insync.replicas": "2"}) as client:
         client.shard.append([RECORD])
         client.stage.stop_broker(3 - client.node)
@@ -51,7 +51,7 @@ def test_what_cannot_be_written_is_told_in_the_clients_words() -> None:
         assert refused.value.code == Code.COORDINATOR_NOT_AVAILABLE
 
 
-def test_so_is_what_does_not_come_in_time() -> None:
+def test_replication_timeout_is_mapped_for_clients() -> None:
     with committing(2) as client:
         client.stage.cluster.hold_replication(3 - client.node)
         waiting = client.shard.when_replicated(client.shard.append([RECORD]), 1000, lambda code: code)
@@ -60,7 +60,7 @@ def test_so_is_what_does_not_come_in_time() -> None:
         assert waiting.result() == Code.COORDINATOR_NOT_AVAILABLE
 
 
-def test_groups_are_given_up_with_their_shard() -> None:
+def test_close_of_shard_closes_groups() -> None:
     with committing(2) as client:
         members = Acting(client.stage)
         _, [member_id, _] = members.stable(2)

@@ -1,4 +1,5 @@
-"""The order of Java's hash tables; expected orders were printed by Java 17 and Kafka's TimelineHashMap."""
+"""The iteration order of Java's hash tables; the expected orders were printed by Java 17 and Kafka's
+TimelineHashMap."""
 
 import pytest
 
@@ -19,10 +20,10 @@ from kafkalet.broker.groups.assignors.java_order import (
 def test_strings_hash_as_in_java() -> None:
     assert string_hash("") == 0
     assert string_hash("uniform") == 4008040884
-    assert string_hash("\U0001f600") == 1772899  # two characters there
+    assert string_hash("\U0001f600") == 1772899  # two UTF-16 code units
 
 
-def test_hashes_of_long_strings_are_not_remembered() -> None:
+def test_hashes_of_long_strings_are_not_cached() -> None:
     before = _remembered_hash.cache_info().currsize
     assert string_hash("a" * 32767) == java_hash("a" * 32767)
     assert _remembered_hash.cache_info().currsize == before
@@ -33,32 +34,32 @@ def test_uuids_hash_as_in_kafka() -> None:
 
 
 @pytest.mark.parametrize(("count", "slots"), [(0, 16), (12, 16), (13, 32), (24, 32), (25, 64)])
-def test_a_map_doubles_when_it_is_three_quarters_full(count: int, slots: int) -> None:
+def test_map_doubles_when_three_quarters_full(count: int, slots: int) -> None:
     assert grown(count) == slots
 
 
 @pytest.mark.parametrize(("count", "slots"), [(0, 16), (11, 16), (12, 32), (24, 64), (47, 64), (48, 128)])
-def test_a_set_of_a_collection_has_room_from_the_start(count: int, slots: int) -> None:
+def test_set_of_collection_has_enough_slots_from_start(count: int, slots: int) -> None:
     assert set_of(count) == slots
 
 
-def test_a_map_made_for_few_keys_is_small() -> None:
+def test_map_with_small_initial_capacity_is_small() -> None:
     assert [with_capacity(count) for count in (0, 1, 2, 3, 5)] == [1, 1, 2, 4, 8]
 
 
-def test_strings_come_in_the_order_of_a_map() -> None:
+def test_strings_are_in_order_of_hash_map() -> None:
     assert order_of_strings([f"member-{index}" for index in range(12)]) == [
         f"member-{index}" for index in [1, 2, 0, 5, 6, 3, 4, 9, 11, 10, 7, 8]
     ]
 
 
-def test_members_come_in_the_order_of_a_timeline_map() -> None:
+def test_members_are_in_order_of_timeline_map() -> None:
     assert timeline_order([f"member-{index}" for index in range(12)], 12) == [
         f"member-{index}" for index in [3, 10, 8, 0, 5, 2, 7, 4, 11, 9, 1, 6]
     ]
 
 
-def test_numbers_beyond_the_slots_come_round() -> None:
+def test_numbers_beyond_slots_wrap_around() -> None:
     assert order_of_numbers([0, 16, 1, 17, 2], 16) == [0, 16, 1, 17, 2]
     assert order_of_numbers([5, 3, 1], 16) == [1, 3, 5]
     assert order_of_numbers([], 16) == []

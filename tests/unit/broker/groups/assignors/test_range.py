@@ -6,22 +6,22 @@ from .dealing import check_as_dealt
 A, B = b"a" * 16, b"b" * 16
 
 
-def test_members_that_want_the_same_get_what_kafka_gives_them() -> None:
+def test_homogeneous_groups_get_assignment_of_kafka() -> None:
     assert check_as_dealt("range", homogeneous=True) > 20
 
 
-def test_members_that_want_different_topics_get_what_kafka_gives_them() -> None:
+def test_heterogeneous_groups_get_assignment_of_kafka() -> None:
     assert check_as_dealt("range", homogeneous=False) > 20
 
 
-def test_topics_with_as_many_partitions_are_dealt_alike() -> None:
+def test_topics_of_equal_size_are_assigned_alike() -> None:
     members = {member_id: MemberSpec(None, [A, B], 2, {}) for member_id in ("y", "x")}
     dealt = assign(Spec(members, {A: 3, B: 3}, {}, True))
     assert dealt["x"] == {A: [0, 1], B: [0, 1]}
     assert dealt["y"] == {A: [2], B: [2]}
 
 
-def test_static_members_come_first_by_their_instances() -> None:
+def test_static_members_come_first_by_instance_id() -> None:
     members = {
         "a": MemberSpec(None, [A], 1, {}),
         "b": MemberSpec("z", [A], 1, {}),
@@ -31,7 +31,7 @@ def test_static_members_come_first_by_their_instances() -> None:
     assert dealt == {"c": {A: [0]}, "b": {A: [1]}, "a": {A: [2]}}
 
 
-def test_what_is_said_to_be_the_same_is_asked_of_the_first_one_only() -> None:
+def test_homogeneous_group_uses_topics_of_first_member() -> None:
     members = {"a": MemberSpec(None, [A], 1, {}), "b": MemberSpec(None, [], 0, {})}
     assert assign(Spec(members, {A: 4}, {}, True)) == {"a": {A: [0, 1]}, "b": {A: [2, 3]}}
     assert assign(Spec(members, {A: 4}, {}, False)) == {"a": {A: [0, 1, 2, 3]}, "b": {}}

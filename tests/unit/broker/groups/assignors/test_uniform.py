@@ -9,15 +9,15 @@ from .dealing import check_as_dealt
 TOPICS = [bytes([index]) * 16 for index in range(4)]
 
 
-def test_of_members_that_want_the_same_everybody_gets_what_kafka_gives_him() -> None:
+def test_homogeneous_groups_get_assignment_of_kafka() -> None:
     assert check_as_dealt("uniform", homogeneous=True) > 50
 
 
-def test_of_members_that_want_different_topics_everybody_gets_what_kafka_gives_him() -> None:
+def test_heterogeneous_groups_get_assignment_of_kafka() -> None:
     assert check_as_dealt("uniform", homogeneous=False) > 50
 
 
-def test_nobody_gets_nothing() -> None:
+def test_group_without_members_gets_empty_assignment() -> None:
     assert assign(Spec({}, {}, {}, True)) == {}
 
 
@@ -43,7 +43,7 @@ def groups(draw: st.DrawFn) -> Spec:
 
 
 @given(groups())
-def test_every_partition_that_somebody_wants_has_exactly_one_owner_who_wants_it(spec: Spec) -> None:
+def test_every_subscribed_partition_is_assigned_to_one_subscriber(spec: Spec) -> None:
     dealt = assign(spec)
     owned = [
         (topic_id, partition)
@@ -65,14 +65,14 @@ def test_every_partition_that_somebody_wants_has_exactly_one_owner_who_wants_it(
 
 
 @given(groups().filter(lambda spec: spec.is_homogeneous))
-def test_members_that_want_the_same_get_as_many_give_or_take_one(spec: Spec) -> None:
+def test_homogeneous_members_differ_by_one_partition_at_most(spec: Spec) -> None:
     dealt = assign(spec)
     counts = [sum(map(len, assignment.values())) for assignment in dealt.values()]
     assert max(counts, default=0) - min(counts, default=0) <= 1
 
 
 @given(groups())
-def test_a_second_assignment_changes_nothing(spec: Spec) -> None:
+def test_second_assignment_changes_nothing(spec: Spec) -> None:
     dealt = assign(spec)
     members = {
         member_id: member._replace(target=dealt.get(member_id, {})) for member_id, member in spec.members.items()

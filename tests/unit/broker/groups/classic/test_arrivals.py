@@ -1,4 +1,4 @@
-"""Which clients have asked for the coordinator of a group lately, and whether they are still to join."""
+"""The recent lookups of a group's coordinator, and whether more clients are expected to join."""
 
 from kafkalet.broker.groups.classic.arrivals import LATELY_MS, Arrivals
 from kafkalet.clock import ManualClock
@@ -15,7 +15,7 @@ class Seeker:
 
 
 def seen(*groups: str) -> tuple[Arrivals, list[Seeker], ManualClock]:
-    """A client for each group named, all at once."""
+    """Look up the coordinator of each of these groups with a different client, all at the same time."""
     clock = ManualClock()
     arrivals, seekers = Arrivals(clock), [Seeker() for _ in groups]
     for group, seeker in zip(groups, seekers, strict=True):
@@ -23,24 +23,24 @@ def seen(*groups: str) -> tuple[Arrivals, list[Seeker], ManualClock]:
     return arrivals, seekers, clock
 
 
-def test_a_consumer_alone_expects_nobody() -> None:
+def test_single_client_expects_no_more() -> None:
     arrivals, _, _ = seen("g")
     assert not arrivals.expects_more("g", 1)
 
 
-def test_whoever_has_asked_and_not_joined_is_expected() -> None:
+def test_client_that_has_not_joined_is_expected() -> None:
     arrivals, _, _ = seen("g", "g")
     assert arrivals.expects_more("g", 1)
     assert not arrivals.expects_more("g", 2)
 
 
-def test_a_client_that_asks_on_a_second_connection_is_one() -> None:
+def test_client_with_two_connections_counts_once() -> None:
     arrivals, seekers, _ = seen("g", "g")
     seekers[0].close("it goes on with the other")
     assert not arrivals.expects_more("g", 1)
 
 
-def test_many_that_closed_their_connections_come_back() -> None:
+def test_more_than_twice_as_many_closed_connections_as_members_expect_more() -> None:
     arrivals, seekers, _ = seen("g", "g", "g")
     for seeker in seekers:
         seeker.close("they go on with others")
@@ -48,26 +48,26 @@ def test_many_that_closed_their_connections_come_back() -> None:
     assert not arrivals.expects_more("g", 2)
 
 
-def test_who_asked_long_ago_is_not_expected() -> None:
+def test_old_lookups_are_ignored() -> None:
     arrivals, _, clock = seen("g", "g", "g")
     clock.advance(LATELY_MS + 1)
     assert not arrivals.expects_more("g", 1)
 
 
-def test_groups_are_apart() -> None:
+def test_lookups_are_counted_by_group() -> None:
     arrivals, _, clock = seen("g", "other", "other")
     assert not arrivals.expects_more("g", 1)
     assert arrivals.last_ms("g") == clock.now_ms()
-    assert arrivals.last_ms("nobody's") == 0
+    assert arrivals.last_ms("unknown") == 0
 
 
-def test_a_group_that_has_begun_expects_nobody() -> None:
+def test_forgotten_group_expects_no_more() -> None:
     arrivals, _, _ = seen("g", "g")
     arrivals.forget("g")
     assert not arrivals.expects_more("g", 1)
 
 
-def test_connections_are_forgotten_though_nobody_asks_again() -> None:
+def test_closed_connections_are_pruned_without_further_lookups() -> None:
     arrivals, seekers, clock = seen("g", "other")
     for seeker in seekers:
         seeker.close("they go away")
@@ -75,7 +75,7 @@ def test_connections_are_forgotten_though_nobody_asks_again() -> None:
     assert len(arrivals) == 0
 
 
-def test_a_group_that_is_asked_for_all_the_time_forgets_old_connections() -> None:
+def test_old_connections_are_pruned_during_constant_lookups() -> None:
     arrivals, _, clock = seen("g")
     for _ in range(100):
         clock.advance(LATELY_MS // 4)

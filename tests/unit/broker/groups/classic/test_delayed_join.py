@@ -19,12 +19,12 @@ MEMBER = {
 
 
 def join(stage: Stage) -> Pending:
-    """Join in a version that asks for no member id first."""
+    """Join with a version that does not require a member id."""
     return stage.begin(Api.JOIN_GROUP, 3, 1, **MEMBER)
 
 
 def look_for_coordinator(stage: Stage) -> None:
-    stage.coordinator("g", 0)  # each time from a client of its own
+    stage.coordinator("g", 0)  # a different client each time
 
 
 @pytest.fixture
@@ -47,12 +47,12 @@ def members(pending: Pending) -> list[Any]:
     return list(answer["members"])
 
 
-def test_a_consumer_alone_begins_at_once(stage: Stage) -> None:
+def test_single_consumer_starts_generation_immediately(stage: Stage) -> None:
     look_for_coordinator(stage)
     assert len(members(join(stage))) == 1
 
 
-def test_nobody_is_waited_for_when_the_property_says_zero() -> None:
+def test_delay_of_zero_waits_for_no_other_consumer() -> None:
     stage = Stage(1, **{"group.initial.rebalance.delay.ms": "0"})
     look_for_coordinator(stage)
     look_for_coordinator(stage)
@@ -60,17 +60,18 @@ def test_nobody_is_waited_for_when_the_property_says_zero() -> None:
     stage.close()
 
 
-def test_a_consumer_that_is_seen_coming_is_waited_for(stage: Stage) -> None:
+def test_group_waits_for_second_consumer_that_looked_up_coordinator(stage: Stage) -> None:
     look_for_coordinator(stage)
     look_for_coordinator(stage)
     first = join(stage)
     assert first.is_waiting
     second = join(stage)
     stage.advance(50)
-    assert sorted(len(members(pending)) for pending in (first, second)) == [0, 2]  # the leader is told of both
+    # only the leader gets the member list
+    assert sorted(len(members(pending)) for pending in (first, second)) == [0, 2]
 
 
-def test_a_consumer_that_does_not_come_is_waited_for_only_a_moment(stage: Stage) -> None:
+def test_group_waits_only_shortly_for_consumer_that_never_joins(stage: Stage) -> None:
     look_for_coordinator(stage)
     look_for_coordinator(stage)
     first = join(stage)
@@ -78,7 +79,7 @@ def test_a_consumer_that_does_not_come_is_waited_for_only_a_moment(stage: Stage)
     assert len(members(first)) == 1
 
 
-def test_many_that_come_late_are_not_waited_for_longer_than_that(stage: Stage) -> None:
+def test_constant_lookups_do_not_extend_maximum_wait(stage: Stage) -> None:
     for _ in range(20):
         look_for_coordinator(stage)
     first = join(stage)
@@ -88,7 +89,7 @@ def test_many_that_come_late_are_not_waited_for_longer_than_that(stage: Stage) -
     assert len(members(first)) == 1
 
 
-def test_the_property_makes_everybody_wait(patient: Stage) -> None:
+def test_explicit_delay_applies_to_single_consumer(patient: Stage) -> None:
     look_for_coordinator(patient)
     first = join(patient)
     patient.advance(999)
@@ -97,7 +98,7 @@ def test_the_property_makes_everybody_wait(patient: Stage) -> None:
     assert len(members(first)) == 1
 
 
-def test_who_comes_meanwhile_prolongs_the_wait(patient: Stage) -> None:
+def test_new_member_extends_explicit_delay(patient: Stage) -> None:
     look_for_coordinator(patient)
     first = join(patient)
     patient.advance(500)

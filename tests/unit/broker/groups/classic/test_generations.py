@@ -1,4 +1,4 @@
-"""How a classic group comes from one generation to the next: who is waited for, and how long."""
+"""Rebalances of a classic group: which members it waits for, and how long."""
 
 from collections.abc import Iterator
 
@@ -25,7 +25,7 @@ def group(stage: Stage) -> Acting:
 
 
 def stay_alive(group: Acting, generation: int, member: str, ms: int) -> None:
-    """Let time pass for a member that sends heartbeats."""
+    """Advance the clock while a member sends heartbeats."""
     while ms > 0:
         step = min(ms, HALF_SESSION_MS)
         group.stage.advance(step)
@@ -33,7 +33,7 @@ def stay_alive(group: Acting, generation: int, member: str, ms: int) -> None:
         ms -= step
 
 
-def test_the_first_member_alone_is_a_generation_at_once(group: Acting) -> None:
+def test_first_member_alone_starts_generation_immediately(group: Acting) -> None:
     member, pending = group.enter()
     answer = pending.answer()
     assert (answer["generation_id"], answer["leader"], answer["member_id"]) == (1, member, member)
@@ -41,7 +41,7 @@ def test_the_first_member_alone_is_a_generation_at_once(group: Acting) -> None:
     assert group.state == "CompletingRebalance"
 
 
-def test_a_new_member_waits_until_the_others_join_again(group: Acting) -> None:
+def test_new_member_waits_until_others_rejoin(group: Acting) -> None:
     generation, [leader] = group.stable()
     follower, pending = group.enter()
     assert pending.is_waiting
@@ -54,7 +54,7 @@ def test_a_new_member_waits_until_the_others_join_again(group: Acting) -> None:
     assert (told["generation_id"], told["leader"], told["members"]) == (generation + 1, leader, [])
 
 
-def test_followers_wait_for_the_assignments_of_the_leader(group: Acting) -> None:
+def test_followers_wait_for_assignments_from_leader(group: Acting) -> None:
     generation, [leader] = group.stable()
     follower, _ = group.enter()
     group.join(leader)
@@ -66,8 +66,8 @@ def test_followers_wait_for_the_assignments_of_the_leader(group: Acting) -> None
     assert group.state == "Stable"
 
 
-def test_the_leader_is_assigned_its_partitions_before_its_followers(group: Acting) -> None:
-    """Followers that go on at once do not overtake a leader in the same process."""
+def test_leader_gets_assignment_before_followers(group: Acting) -> None:
+    """Followers that continue immediately cannot overtake a leader in the same process."""
     generation, [leader] = group.stable()
     follower, _ = group.enter()
     group.join(leader)
@@ -79,17 +79,17 @@ def test_the_leader_is_assigned_its_partitions_before_its_followers(group: Actin
     assert not waiting.is_waiting
 
 
-def test_who_is_assigned_nothing_gets_nothing(group: Acting) -> None:
+def test_member_missing_from_assignments_gets_empty_assignment(group: Acting) -> None:
     generation, [leader] = group.stable()
     follower, _ = group.enter()
     group.join(leader)
     waiting = group.sync(generation + 1, follower)
-    group.sync(generation + 1, leader, {"somebody else": b"x"})
+    group.sync(generation + 1, leader, {"unknown": b"x"})
     group.stage.settle()
     assert (waiting.answer()["error_code"], waiting.answer()["assignment"]) == (Code.NONE, b"")
 
 
-def test_who_does_not_join_again_in_time_is_out(group: Acting) -> None:
+def test_member_that_misses_rebalance_timeout_is_removed(group: Acting) -> None:
     generation, [leader, late] = group.stable(2)
     pending = group.join(leader)
     stay_alive(group, generation, late, REBALANCE_MS)
@@ -98,14 +98,14 @@ def test_who_does_not_join_again_in_time_is_out(group: Acting) -> None:
     assert group.heartbeat(generation, late) == Code.UNKNOWN_MEMBER_ID
 
 
-def test_where_the_leader_is_late_another_leads(group: Acting) -> None:
+def test_late_leader_is_replaced(group: Acting) -> None:
     generation, [leader, follower] = group.stable(2)
     pending = group.join(follower, protocols=OTHER)
     stay_alive(group, generation, leader, REBALANCE_MS)
     assert pending.answer()["leader"] == follower
 
 
-def test_the_most_patient_member_sets_the_rebalance_timeout(group: Acting) -> None:
+def test_longest_rebalance_timeout_of_members_applies(group: Acting) -> None:
     impatient, pending = group.enter(rebalance_timeout_ms=1000)
     generation = pending.answer()["generation_id"]
     _, waiting = group.enter(rebalance_timeout_ms=7000)
@@ -116,7 +116,7 @@ def test_the_most_patient_member_sets_the_rebalance_timeout(group: Acting) -> No
     assert impatient not in group.member_ids
 
 
-def test_static_members_are_not_dropped_when_they_are_late(group: Acting) -> None:
+def test_late_static_member_is_not_removed(group: Acting) -> None:
     static = group.join(group_instance_id="i").answer()["member_id"]
     dynamic, pending = group.enter()
     stay_alive(group, 1, static, REBALANCE_MS)
@@ -124,7 +124,7 @@ def test_static_members_are_not_dropped_when_they_are_late(group: Acting) -> Non
     assert group.member_ids == [static, dynamic]
 
 
-def test_while_nobody_joins_a_rebalance_of_static_members_goes_on(group: Acting) -> None:
+def test_rebalance_of_static_members_lasts_until_one_joins(group: Acting) -> None:
     one = group.join(group_instance_id="1").answer()["member_id"]
     pending = group.join(group_instance_id="2")
     two = group.join(one, group_instance_id="1").answer()["members"][1]["member_id"]
@@ -138,7 +138,7 @@ def test_while_nobody_joins_a_rebalance_of_static_members_goes_on(group: Acting)
     assert group.state == "Empty"
 
 
-def test_a_member_without_a_sign_of_life_is_out(group: Acting) -> None:
+def test_member_without_heartbeats_is_removed_after_session_timeout(group: Acting) -> None:
     generation, [leader, silent] = group.stable(2)
     stay_alive(group, generation, leader, HALF_SESSION_MS)
     assert group.member_ids == [leader, silent]
@@ -148,7 +148,7 @@ def test_a_member_without_a_sign_of_life_is_out(group: Acting) -> None:
     assert group.join(leader).answer()["generation_id"] == generation + 1
 
 
-def test_with_its_last_member_a_group_becomes_empty(group: Acting) -> None:
+def test_group_is_empty_after_session_timeout_of_last_member(group: Acting) -> None:
     generation, [member] = group.stable()
     group.stage.advance(SESSION_MS)
     assert group.state == "Empty"
@@ -156,7 +156,7 @@ def test_with_its_last_member_a_group_becomes_empty(group: Acting) -> None:
 
 
 @pytest.mark.parametrize("sign", ["heartbeat", "commit", "sync"])
-def test_every_sign_of_life_prolongs_the_session(group: Acting, sign: str) -> None:
+def test_heartbeat_commit_and_sync_extend_session(group: Acting, sign: str) -> None:
     generation, [member] = group.stable()
     for _ in range(3):
         group.stage.advance(SESSION_MS - 1)
@@ -169,7 +169,7 @@ def test_every_sign_of_life_prolongs_the_session(group: Acting, sign: str) -> No
     assert group.state == "Stable"
 
 
-def test_a_member_that_waits_to_join_needs_no_heartbeats(group: Acting) -> None:
+def test_member_waiting_to_join_needs_no_heartbeats(group: Acting) -> None:
     generation, [leader, other] = group.stable(2)
     pending = group.join(leader)
     stay_alive(group, generation, other, 2 * SESSION_MS)
@@ -177,7 +177,7 @@ def test_a_member_that_waits_to_join_needs_no_heartbeats(group: Acting) -> None:
     assert leader in group.member_ids
 
 
-def test_a_new_member_waits_for_five_minutes_at_most(group: Acting) -> None:
+def test_new_member_waits_for_five_minutes_at_most(group: Acting) -> None:
     generation, [leader] = group.stable(rebalance_timeout_ms=600_000)
     new, pending = group.enter(rebalance_timeout_ms=600_000)
     stay_alive(group, generation, leader, 299_000)
@@ -188,7 +188,7 @@ def test_a_new_member_waits_for_five_minutes_at_most(group: Acting) -> None:
     assert new != leader
 
 
-def test_an_id_that_was_given_out_is_waited_for_until_its_session_ends(group: Acting) -> None:
+def test_rebalance_waits_for_reserved_member_id_until_its_session_timeout(group: Acting) -> None:
     generation, [leader, follower] = group.stable(2)
     late = group.given_id(session_timeout_ms=8000)
     pending = [group.join(leader), group.join(follower)]
@@ -199,7 +199,7 @@ def test_an_id_that_was_given_out_is_waited_for_until_its_session_ends(group: Ac
     assert group.join(late).answer()["error_code"] == Code.UNKNOWN_MEMBER_ID
 
 
-def test_a_change_while_assignments_are_awaited_sends_all_back(group: Acting) -> None:
+def test_rebalance_before_assignments_fails_waiting_syncs(group: Acting) -> None:
     generation, [leader, follower] = group.stable(2)
     pending = group.join(follower, protocols=OTHER)
     group.join(leader)
@@ -210,7 +210,7 @@ def test_a_change_while_assignments_are_awaited_sends_all_back(group: Acting) ->
     assert group.sync(generation, leader).answer()["error_code"] == Code.REBALANCE_IN_PROGRESS
 
 
-def test_who_does_not_fetch_its_assignment_in_time_is_out(group: Acting) -> None:
+def test_member_that_does_not_sync_in_time_is_removed(group: Acting) -> None:
     generation, [leader, follower] = group.stable(2)
     pending = group.join(follower, protocols=OTHER)
     group.join(leader)
@@ -222,7 +222,7 @@ def test_who_does_not_fetch_its_assignment_in_time_is_out(group: Acting) -> None
     assert group.join(follower).answer()["leader"] == follower
 
 
-def test_members_that_leave_while_others_join_are_not_waited_for(group: Acting) -> None:
+def test_rebalance_does_not_wait_for_member_that_left(group: Acting) -> None:
     generation, [leader, follower] = group.stable(2)
     pending = group.join(leader)
     assert group.leave(follower) == [Code.NONE]
@@ -230,7 +230,7 @@ def test_members_that_leave_while_others_join_are_not_waited_for(group: Acting) 
     assert pending.answer()["generation_id"] == generation + 1
 
 
-def test_a_member_that_leaves_while_it_waits_is_told_so(group: Acting) -> None:
+def test_leaving_member_gets_unknown_member_id_for_waiting_join(group: Acting) -> None:
     _, [leader] = group.stable()
     new, pending = group.enter()
     assert group.leave(new) == [Code.NONE]
@@ -238,7 +238,7 @@ def test_a_member_that_leaves_while_it_waits_is_told_so(group: Acting) -> None:
     assert group.member_ids == [leader]
 
 
-def test_a_member_that_leaves_while_it_waits_for_its_assignment_is_told_so(group: Acting) -> None:
+def test_leaving_member_gets_unknown_member_id_for_waiting_sync(group: Acting) -> None:
     generation, [leader, follower] = group.stable(2)
     group.join(leader)
     group.join(follower)
@@ -247,7 +247,7 @@ def test_a_member_that_leaves_while_it_waits_for_its_assignment_is_told_so(group
     assert waiting.answer()["error_code"] == Code.UNKNOWN_MEMBER_ID
 
 
-def test_the_group_that_began_with_a_delay_does_not_end_it_early(stage: Stage) -> None:
+def test_initial_delay_is_not_ended_early_by_second_member(stage: Stage) -> None:
     patient = Stage(1, **ONE_PARTITION | {"group.initial.rebalance.delay.ms": "3000"})
     group = Acting(patient)
     one = group.join(version=3)
@@ -259,7 +259,7 @@ def test_the_group_that_began_with_a_delay_does_not_end_it_early(stage: Stage) -
     patient.close()
 
 
-def test_a_generation_that_cannot_be_written_begins_anew() -> None:
+def test_generation_that_cannot_be_written_is_followed_by_rebalance() -> None:
     stage = Stage(3, **ONE_PARTITION | {"min.insync.replicas": "2"})
     group = Acting(stage)
     generation, [leader, follower] = group.stable(2)
@@ -277,11 +277,11 @@ def test_a_generation_that_cannot_be_written_begins_anew() -> None:
     stage.close()
 
 
-def test_a_client_that_asks_again_from_its_answer_meets_a_finished_change(group: Acting) -> None:
-    """Answers are given when the change is done, one after the other."""
+def test_response_is_sent_after_change_is_complete(group: Acting) -> None:
+    """Responses are sent one after the other once the change is complete."""
     generation, [leader, follower] = group.stable(2)
     pending = group.join(follower)
-    assert pending.answer()["generation_id"] == generation  # without news it learns what is the case
+    assert pending.answer()["generation_id"] == generation  # a rejoin without changes returns the current generation
     waiting = group.join(leader)
     states: list[str] = []
     waiting._answer.then(lambda answer: states.append(group.state))
@@ -289,7 +289,7 @@ def test_a_client_that_asks_again_from_its_answer_meets_a_finished_change(group:
     assert states == ["CompletingRebalance"]
 
 
-def test_two_hundred_members_come_to_a_generation(group: Acting) -> None:
+def test_two_hundred_members_form_generation(group: Acting) -> None:
     ids = [group.given_id() for _ in range(200)]
     first = group.join(ids[0]).answer()
     assert first["generation_id"] == 1

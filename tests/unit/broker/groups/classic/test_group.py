@@ -1,4 +1,4 @@
-"""What members and others may ask of a classic group, and how it outlives its coordinator."""
+"""Requests to a classic group, and how it survives restarts and a change of coordinator."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -21,7 +21,7 @@ def group() -> Iterator[Acting]:
 
 
 def inside(group: Acting) -> ClassicGroup:
-    """The group as the coordinator keeps it."""
+    """Return the coordinator's state of the group."""
     kept = (
         group.stage.cluster.server.brokers[group.node]
         .coordinators.groups.shard_of(group.group_id)
@@ -34,7 +34,7 @@ def inside(group: Acting) -> ClassicGroup:
 # states
 
 
-def test_dead_group_never_rebalances_again(group: Acting) -> None:
+def test_dead_group_cannot_rebalance(group: Acting) -> None:
     group.stable()
     dead = inside(group)
     dead.close()
@@ -50,10 +50,10 @@ def test_group_in_any_state_can_be_closed(group: Acting, state: State) -> None:
     assert closing.state is State.DEAD
 
 
-# what members ask
+# requests of members
 
 
-def test_an_assignment_can_be_fetched_again(group: Acting) -> None:
+def test_assignment_can_be_fetched_again(group: Acting) -> None:
     generation, [leader] = group.stable()
     assert group.sync(generation, leader, {leader: b"other"}).answer()["assignment"] == b"0"
 
@@ -63,11 +63,11 @@ def test_an_assignment_can_be_fetched_again(group: Acting) -> None:
     [
         ({"generation": 0}, Code.ILLEGAL_GENERATION),
         ({"generation": 2}, Code.ILLEGAL_GENERATION),
-        ({"member_id": "nobody"}, Code.UNKNOWN_MEMBER_ID),
+        ({"member_id": "unknown"}, Code.UNKNOWN_MEMBER_ID),
         ({"group_instance_id": "i"}, Code.UNKNOWN_MEMBER_ID),
     ],
 )
-def test_who_is_not_in_this_generation_gets_nothing(group: Acting, fields: dict[str, Any], code: Code) -> None:
+def test_wrong_generation_or_member_id_is_refused(group: Acting, fields: dict[str, Any], code: Code) -> None:
     generation, [member] = group.stable()
     asked: dict[str, Any] = {"generation": generation, "member_id": member} | fields
     assert group.sync(**asked).answer()["error_code"] == code
@@ -75,7 +75,7 @@ def test_who_is_not_in_this_generation_gets_nothing(group: Acting, fields: dict[
     assert group.commit(**asked) == code
 
 
-def test_the_protocol_that_a_member_takes_the_group_to_use_has_to_be_right(group: Acting) -> None:
+def test_sync_with_wrong_protocol_is_refused(group: Acting) -> None:
     generation, [member] = group.stable()
     right: dict[str, Any] = {"protocol_type": "consumer", "protocol_name": "range"}
     for wrong in ({"protocol_type": "connect"}, {"protocol_name": "sticky"}):
@@ -85,7 +85,7 @@ def test_the_protocol_that_a_member_takes_the_group_to_use_has_to_be_right(group
     assert (answer["protocol_type"], answer["protocol_name"], answer["assignment"]) == ("consumer", "range", b"0")
 
 
-def test_while_members_join_there_are_no_assignments(group: Acting) -> None:
+def test_sync_and_heartbeat_during_rebalance_answer_rebalance_in_progress(group: Acting) -> None:
     generation, [leader, follower] = group.stable(2)
     group.join(leader)
     assert group.sync(generation, follower).answer()["error_code"] == Code.REBALANCE_IN_PROGRESS
@@ -93,14 +93,14 @@ def test_while_members_join_there_are_no_assignments(group: Acting) -> None:
     assert group.commit(generation, follower) == Code.NONE
 
 
-def test_before_the_assignments_are_known_nothing_can_be_committed(group: Acting) -> None:
+def test_commit_before_assignments_answers_rebalance_in_progress(group: Acting) -> None:
     member, _ = group.enter()
     assert group.heartbeat(1, member) == Code.NONE
     assert group.commit(1, member) == Code.REBALANCE_IN_PROGRESS
 
 
 @pytest.mark.parametrize(("release", "code"), [("2.6", Code.REBALANCE_IN_PROGRESS), ("2.7", Code.NONE)])
-def test_until_2_6_heartbeats_before_the_assignments_are_too_early(release: str, code: Code) -> None:
+def test_until_2_6_heartbeat_before_assignments_answers_rebalance_in_progress(release: str, code: Code) -> None:
     stage = Stage(1, kafka_version=release, **ONE_PARTITION)
     group = Acting(stage)
     member, _ = group.enter(version=5)
@@ -108,35 +108,35 @@ def test_until_2_6_heartbeats_before_the_assignments_are_too_early(release: str,
     stage.close()
 
 
-def test_in_a_group_with_members_only_they_commit(group: Acting) -> None:
+def test_commit_to_group_with_members_requires_membership(group: Acting) -> None:
     group.stable()
     assert group.commit(-1, "") == Code.UNKNOWN_MEMBER_ID
-    assert group.commit(-1, "nobody") == Code.UNKNOWN_MEMBER_ID
+    assert group.commit(-1, "unknown") == Code.UNKNOWN_MEMBER_ID
 
 
-def test_into_an_empty_group_anybody_commits(group: Acting) -> None:
+def test_commit_to_empty_group_requires_no_membership(group: Acting) -> None:
     generation, [member] = group.stable()
     group.leave(member)
     assert group.commit(-1, "") == Code.NONE
-    assert group.commit(-1, "nobody") == Code.NONE
+    assert group.commit(-1, "unknown") == Code.NONE
     assert group.commit(generation, member) == Code.UNKNOWN_MEMBER_ID
 
 
-def test_many_leave_at_once(group: Acting) -> None:
+def test_several_members_leave_in_one_request(group: Acting) -> None:
     generation, [leader, one, two] = group.stable(3)
-    assert group.leave(one, "nobody", two) == [Code.NONE, Code.UNKNOWN_MEMBER_ID, Code.NONE]
+    assert group.leave(one, "unknown", two) == [Code.NONE, Code.UNKNOWN_MEMBER_ID, Code.NONE]
     assert group.heartbeat(generation, leader) == Code.REBALANCE_IN_PROGRESS
     assert group.join(leader).answer()["generation_id"] == generation + 1
 
 
-def test_with_the_last_member_the_generation_ends(group: Acting) -> None:
+def test_group_is_empty_after_last_member_left(group: Acting) -> None:
     generation, [member] = group.stable()
     assert group.leave(member) == [Code.NONE]
     assert (group.state, inside(group).generation) == ("Empty", generation + 1)
     assert group.leave(member) == [Code.UNKNOWN_MEMBER_ID]
 
 
-def test_static_members_are_removed_by_name(group: Acting) -> None:
+def test_static_member_can_be_removed_by_instance_id(group: Acting) -> None:
     group.join(group_instance_id="i")
     by_name = {"member_id": "", "group_instance_id": "i"}
     assert group.leave({"member_id": "", "group_instance_id": "j"}, by_name, by_name) == [
@@ -147,12 +147,12 @@ def test_static_members_are_removed_by_name(group: Acting) -> None:
     assert group.state == "Empty"
 
 
-def test_nobody_without_a_name_leaves(group: Acting) -> None:
+def test_leave_without_any_id_answers_unknown_member_id(group: Acting) -> None:
     group.stable()
     assert group.leave("") == [Code.UNKNOWN_MEMBER_ID]
 
 
-def test_an_id_that_was_given_out_can_be_given_back(group: Acting) -> None:
+def test_reserved_member_id_can_leave(group: Acting) -> None:
     generation, [leader] = group.stable()
     late = group.given_id()
     pending = group.join(leader)
@@ -162,7 +162,7 @@ def test_an_id_that_was_given_out_can_be_given_back(group: Acting) -> None:
 
 
 @pytest.mark.parametrize(("release", "code"), [("3.9", Code.NONE), ("4.4", Code.REBALANCE_IN_PROGRESS)])
-def test_whether_an_id_that_is_given_back_is_missed_depends_on_the_release(release: str, code: Code) -> None:
+def test_since_4_0_leave_of_reserved_member_id_starts_rebalance(release: str, code: Code) -> None:
     stage = Stage(1, kafka_version=release, **ONE_PARTITION)
     group = Acting(stage)
     generation, [member] = group.stable()
@@ -171,17 +171,17 @@ def test_whether_an_id_that_is_given_back_is_missed_depends_on_the_release(relea
     stage.close()
 
 
-# what others ask
+# requests of other clients
 
 
-def test_a_group_with_members_stays(group: Acting) -> None:
+def test_group_with_members_cannot_be_deleted(group: Acting) -> None:
     group.stable()
     with pytest.raises(KafkaError) as refused:
         inside(group).check_delete()
     assert refused.value.code == Code.NON_EMPTY_GROUP
 
 
-def test_offsets_of_consumers_can_be_deleted_of_others_not(group: Acting) -> None:
+def test_offsets_can_be_deleted_from_group_of_consumers_only(group: Acting) -> None:
     _, [member] = group.stable()
     inside(group).check_delete_offsets()
     group.leave(member)
@@ -191,7 +191,7 @@ def test_offsets_of_consumers_can_be_deleted_of_others_not(group: Acting) -> Non
     assert refused.value.code == Code.NON_EMPTY_GROUP
 
 
-def test_it_is_subscribed_to_what_its_members_read(group: Acting) -> None:
+def test_group_is_subscribed_to_topics_of_all_members(group: Acting) -> None:
     one, _ = group.enter(protocols={"range": subscription("a", "b")})
     group.enter(protocols={"range": subscription("c")})
     group.join(one, protocols={"range": subscription("a", "b")})
@@ -200,13 +200,13 @@ def test_it_is_subscribed_to_what_its_members_read(group: Acting) -> None:
     assert not inside(group).is_subscribed_to("d")
 
 
-def test_of_a_subscription_that_cannot_be_read_everything_is_taken_for_read(group: Acting) -> None:
+def test_group_with_undecodable_subscription_counts_as_subscribed_to_all_topics(group: Acting) -> None:
     group.stable(protocols={"range": b"\0"})
     assert inside(group).subscribed_topics() is None
     assert inside(group).is_subscribed_to("anything")
 
 
-def test_groups_of_other_kinds_and_empty_ones_read_nothing(group: Acting) -> None:
+def test_empty_groups_and_other_protocol_types_have_no_subscriptions(group: Acting) -> None:
     _, [member] = group.stable(protocol_type="connect")
     assert inside(group).subscribed_topics() is None
     assert not inside(group).is_subscribed_to("a")
@@ -216,11 +216,11 @@ def test_groups_of_other_kinds_and_empty_ones_read_nothing(group: Acting) -> Non
     assert inside(group).subscribed_topics() == set()
 
 
-def test_from_when_on_offsets_grow_old(group: Acting) -> None:
+def test_offset_retention_starts_when_group_becomes_empty(group: Acting) -> None:
     protocols = {"range": subscription("a")}
     now_ms = group.stage.clock.now_ms
     member, _ = group.enter(protocols=protocols)
-    assert inside(group).offsets_expire_since_ms(5) is None  # a rebalance is no time for that
+    assert inside(group).offsets_expire_since_ms(5) is None  # offsets do not expire during a rebalance
     group.assign(1, member)
     assert inside(group).offsets_expire_since_ms(5) == 5
     group.stage.advance(1000)
@@ -230,17 +230,17 @@ def test_from_when_on_offsets_grow_old(group: Acting) -> None:
     assert inside(group).offsets_expire_since_ms(5) == since_ms
 
 
-def test_offsets_of_a_group_that_nobody_ever_joined_grow_old_from_the_commit_on(group: Acting) -> None:
+def test_offset_retention_of_group_without_members_starts_at_commit(group: Acting) -> None:
     assert group.commit(-1, "") == Code.NONE
     simple = inside(group)
     assert (simple.protocol_type, simple.type, simple.is_empty) == ("", GroupType.CLASSIC, True)
     assert simple.offsets_expire_since_ms(5) == 5
 
 
-# the log
+# replay
 
 
-def test_a_restart_keeps_the_group_and_its_members(group: Acting) -> None:
+def test_restart_preserves_group_and_members(group: Acting) -> None:
     generation, [leader, follower] = group.stable(2)
     before = group.described()
     group.stage.restart()
@@ -250,7 +250,7 @@ def test_a_restart_keeps_the_group_and_its_members(group: Acting) -> None:
     assert group.join(leader).is_waiting
 
 
-def test_after_a_restart_members_have_one_session_to_come_back(group: Acting) -> None:
+def test_members_have_one_session_timeout_to_return_after_restart(group: Acting) -> None:
     generation, [leader, gone] = group.stable(2)
     group.stage.advance(SESSION_MS - 1)
     group.heartbeat(generation, leader)
@@ -262,7 +262,7 @@ def test_after_a_restart_members_have_one_session_to_come_back(group: Acting) ->
     assert group.member_ids == [leader]
 
 
-def test_a_restart_keeps_static_members_by_name(group: Acting) -> None:
+def test_restart_preserves_static_members(group: Acting) -> None:
     leader = group.join(group_instance_id="i").answer()["member_id"]
     group.assign(1, leader)
     group.stage.restart()
@@ -270,7 +270,7 @@ def test_a_restart_keeps_static_members_by_name(group: Acting) -> None:
     assert (answer["generation_id"], answer["skip_assignment"]) == (1, True)
 
 
-def test_a_restart_in_the_middle_of_a_rebalance_goes_back_to_the_last_assignments(group: Acting) -> None:
+def test_restart_during_rebalance_restores_last_assignments(group: Acting) -> None:
     generation, [leader, follower] = group.stable(2)
     group.join(leader)
     group.join(follower)
@@ -280,20 +280,20 @@ def test_a_restart_in_the_middle_of_a_rebalance_goes_back_to_the_last_assignment
     assert group.heartbeat(generation, follower) == Code.NONE
 
 
-def test_a_restart_keeps_empty_groups(group: Acting) -> None:
+def test_restart_preserves_empty_group(group: Acting) -> None:
     generation, [member] = group.stable()
     group.leave(member)
     group.stage.restart()
     assert (group.state, inside(group).generation, inside(group).protocol_type) == ("Empty", generation + 1, "consumer")
 
 
-def test_a_restart_keeps_groups_that_only_have_offsets(group: Acting) -> None:
+def test_restart_preserves_group_with_offsets_only(group: Acting) -> None:
     group.commit(-1, "")
     group.stage.restart()
     assert (group.state, inside(group).protocol_type) == ("Empty", "")
 
 
-def test_what_was_deleted_does_not_come_back(group: Acting) -> None:
+def test_deleted_group_stays_deleted_after_restart(group: Acting) -> None:
     _, [member] = group.stable()
     group.leave(member)
     deleted = group.stage.ask(Api.DELETE_GROUPS, 2, group.node, groups_names=["g"])
@@ -302,7 +302,7 @@ def test_what_was_deleted_does_not_come_back(group: Acting) -> None:
     assert group.state == "Dead"
 
 
-def test_a_group_that_has_become_too_large_begins_a_rebalance_when_it_is_read(group: Acting) -> None:
+def test_group_exceeding_max_size_after_restart_rebalances(group: Acting) -> None:
     generation, [leader, follower] = group.stable(2)
     group.stage.config["group.max.size"] = "1"
     group.stage.restart()
@@ -313,7 +313,7 @@ def test_a_group_that_has_become_too_large_begins_a_rebalance_when_it_is_read(gr
     assert pending.answer()["generation_id"] == generation + 1
 
 
-def test_another_broker_takes_over_the_group() -> None:
+def test_group_moves_to_another_broker() -> None:
     stage = Stage(3, **ONE_PARTITION)
     group = Acting(stage)
     generation, [leader, follower] = group.stable(2)
@@ -328,14 +328,14 @@ def test_another_broker_takes_over_the_group() -> None:
     stage.close()
 
 
-def test_who_waits_when_another_broker_takes_over_is_sent_there() -> None:
+def test_waiting_requests_fail_with_not_coordinator_when_group_moves() -> None:
     stage = Stage(3, **ONE_PARTITION)
     group = Acting(stage)
     generation, [leader, follower] = group.stable(2)
     joining = group.join(leader)
     stage.cluster.server.brokers[group.node].coordinators.groups.unload(0)
     assert (joining.answer()["error_code"], joining.answer()["member_id"]) == (Code.NOT_COORDINATOR, leader)
-    assert group.heartbeat(generation, follower) == Code.NONE  # read anew
+    assert group.heartbeat(generation, follower) == Code.NONE  # replayed from the log
     group.join(leader)
     group.join(follower)
     syncing = group.sync(generation + 1, follower)
@@ -344,7 +344,7 @@ def test_who_waits_when_another_broker_takes_over_is_sent_there() -> None:
     stage.close()
 
 
-def test_a_new_group_is_written_at_once_since_4_0() -> None:
+def test_since_4_0_new_group_is_written_immediately() -> None:
     for release, written in (("3.9", 0), ("4.4", 1)):
         stage = Stage(1, kafka_version=release, **ONE_PARTITION)
         group = Acting(stage)
@@ -354,7 +354,7 @@ def test_a_new_group_is_written_at_once_since_4_0() -> None:
         stage.close()
 
 
-def test_until_3_9_a_group_without_a_generation_leaves_no_tombstone() -> None:
+def test_until_3_9_group_without_generation_has_no_tombstone() -> None:
     for release, written in (("3.9", 0), ("4.4", 2)):
         stage = Stage(1, kafka_version=release, **ONE_PARTITION)
         group = Acting(stage)

@@ -1,4 +1,4 @@
-"""Classic groups through histories that nobody thought of: nobody hangs, nobody is in two places, nothing is lost."""
+"""Classic groups in random histories: no request waits forever, and members agree with the coordinator."""
 
 from typing import Any
 
@@ -14,12 +14,12 @@ from tests.unit.model.stage import Pending, Stage
 CLIENTS = ("d1", "d2", "d3", "s1", "s2")
 PROTOCOLS = ({"range": b"1"}, {"range": b"2"}, {"range": b"1", "sticky": b"1"}, {"sticky": b"1", "range": b"1"})
 NEVER_FORGOTTEN = {"offsets.retention.check.interval.ms": str(1 << 40)}
-"""Else a group that is empty and has no offsets is gone after ten minutes, and begins with generation 1 again."""
+"""Prevents that an empty group without offsets is removed after ten minutes and starts with generation 1 again."""
 clients = st.sampled_from(CLIENTS)
 
 
 class Client:
-    """What a client knows of its membership, and the request it waits for. Names with "s" are static members."""
+    """A client's view of its membership, and the request it waits for. Names with "s" are static members."""
 
     def __init__(self, name: str) -> None:
         self.instance_id = name if name.startswith("s") else None
@@ -36,7 +36,7 @@ class Client:
 
 
 class Histories(RuleBasedStateMachine):
-    """Clients that join, sync, leave, vanish and come back, and a broker that restarts."""
+    """Clients that join, sync, leave, disappear and return, and a broker that restarts."""
 
     @initialize()
     def begin(self) -> None:
@@ -118,7 +118,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(name=clients)
     def forget(self, name: str) -> None:
-        """A client starts anew, and does not know who it was."""
+        """A client restarts and no longer knows its member id."""
         client = self.clients[name]
         if not client.is_waiting:
             client.forget()
@@ -137,11 +137,11 @@ class Histories(RuleBasedStateMachine):
         if before["group_state"] in ("Stable", "Empty") and before["members"]:
             assert after == before
         assert after["group_state"] in ("Stable", "Empty", "Dead")
-        self.generation, self.leaders = 0, {}  # what was not written yet is not known any more
+        self.generation, self.leaders = 0, {}  # generations that were not written yet are lost
 
     @rule()
-    def wait_for_everybody(self) -> None:
-        """Nobody waits for longer than the timeouts allow, whatever the others do."""
+    def wait_for_all_clients(self) -> None:
+        """No request waits for longer than the timeouts allow, whatever the other clients do."""
         self.stage.advance(2 * (REBALANCE_MS + SESSION_MS))
         self.take_answers()
         assert not any(client.is_waiting for client in self.clients.values())

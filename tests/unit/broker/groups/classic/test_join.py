@@ -1,4 +1,4 @@
-"""JoinGroup to a classic group: newcomers, members who come again, static members, and who is turned away."""
+"""JoinGroup to a classic group: new members, rejoining members, static members and refusals."""
 
 import re
 from collections.abc import Iterator
@@ -23,14 +23,14 @@ def group() -> Iterator[Acting]:
 
 @pytest.fixture
 def small() -> Iterator[Acting]:
-    """A group that two may join."""
+    """A group of at most two members."""
     stage = Stage(1, **ONE_PARTITION | {"group.max.size": "2"})
     yield Acting(stage)
     stage.close()
 
 
 def static_pair(group: Acting) -> tuple[int, str, str]:
-    """A stable group of the static members "1", who leads, and "2"."""
+    """Create a stable group of the static members "1" (the leader) and "2"."""
     leader = group.join(group_instance_id="1").answer()["member_id"]
     pending = group.join(group_instance_id="2")
     generation = group.join(leader, group_instance_id="1").answer()["generation_id"]
@@ -43,14 +43,14 @@ def static_pair(group: Acting) -> tuple[int, str, str]:
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 3])
-def test_before_v4_a_member_is_in_at_once(group: Acting, version: int) -> None:
+def test_before_v4_member_joins_without_member_id(group: Acting, version: int) -> None:
     answer = group.join(version=version).answer()
     assert (answer["error_code"], answer["generation_id"]) == (Code.NONE, 1)
     assert re.fullmatch(f"ann-{UUID}", answer["member_id"])
 
 
 @pytest.mark.parametrize("version", [4, 5, 6, 7, 8, 9])
-def test_since_v4_a_member_has_to_come_back_with_its_id(group: Acting, version: int) -> None:
+def test_since_v4_member_has_to_rejoin_with_its_member_id(group: Acting, version: int) -> None:
     answer = group.join(version=version).answer()
     assert (answer["error_code"], answer["generation_id"], answer["members"]) == (Code.MEMBER_ID_REQUIRED, -1, [])
     assert re.fullmatch(f"ann-{UUID}", answer["member_id"])
@@ -58,35 +58,35 @@ def test_since_v4_a_member_has_to_come_back_with_its_id(group: Acting, version: 
     assert group.join(answer["member_id"], version=version).answer()["error_code"] == Code.NONE
 
 
-def test_the_id_of_a_static_member_begins_with_its_name_and_counts_at_once(group: Acting) -> None:
+def test_static_member_joins_immediately_with_id_derived_from_instance_id(group: Acting) -> None:
     answer = group.join(group_instance_id="till").answer()
     assert answer["error_code"] == Code.NONE
     assert re.fullmatch(f"till-{UUID}", answer["member_id"])
     assert answer["members"][0]["group_instance_id"] == "till"
 
 
-def test_an_id_that_was_given_out_and_not_used_in_time_is_unknown(group: Acting) -> None:
+def test_reserved_member_id_expires_after_session_timeout(group: Acting) -> None:
     group.stable(rebalance_timeout_ms=60_000)
     member_id = group.given_id()
     group.stage.advance(SESSION_MS)
     assert group.join(member_id).answer()["error_code"] == Code.UNKNOWN_MEMBER_ID
 
 
-def test_an_id_nobody_gave_out_is_unknown(group: Acting) -> None:
-    for member_id, instance_id in (("nobody", None), ("nobody", "i")):
+def test_unknown_member_id_is_refused(group: Acting) -> None:
+    for member_id, instance_id in (("unknown", None), ("unknown", "i")):
         answer = group.join(member_id, group_instance_id=instance_id).answer()
-        assert (answer["error_code"], answer["member_id"]) == (Code.UNKNOWN_MEMBER_ID, "nobody")
+        assert (answer["error_code"], answer["member_id"]) == (Code.UNKNOWN_MEMBER_ID, "unknown")
     group.stable()
-    assert group.join("nobody").answer()["error_code"] == Code.UNKNOWN_MEMBER_ID
+    assert group.join("unknown").answer()["error_code"] == Code.UNKNOWN_MEMBER_ID
 
 
-def test_after_all_have_left_the_old_ids_are_unknown(group: Acting) -> None:
+def test_member_ids_are_unknown_after_all_members_left(group: Acting) -> None:
     _, [member] = group.stable()
     group.leave(member)
     assert group.join(member).answer()["error_code"] == Code.UNKNOWN_MEMBER_ID
 
 
-def test_an_id_that_was_given_out_is_no_static_members(group: Acting) -> None:
+def test_reserved_member_id_cannot_be_used_by_static_member(group: Acting) -> None:
     answer = group.join(group.given_id(), group_instance_id="i").answer()
     assert (answer["error_code"], answer["member_id"]) == (Code.UNKNOWN_SERVER_ERROR, "")
 
@@ -94,10 +94,8 @@ def test_an_id_that_was_given_out_is_no_static_members(group: Acting) -> None:
 # protocols
 
 
-@pytest.mark.parametrize(
-    "fields", [{"protocol_type": "connect"}, {"protocols": {"nobody knows": b""}}, {"protocols": {}}]
-)
-def test_who_shares_no_protocol_with_the_group_is_turned_away(group: Acting, fields: dict[str, Any]) -> None:
+@pytest.mark.parametrize("fields", [{"protocol_type": "connect"}, {"protocols": {"unknown": b""}}, {"protocols": {}}])
+def test_member_without_common_protocol_is_refused(group: Acting, fields: dict[str, Any]) -> None:
     _, [member] = group.stable()
     for member_id in ("", member):
         answer = group.join(member_id, **fields).answer()
@@ -106,18 +104,18 @@ def test_who_shares_no_protocol_with_the_group_is_turned_away(group: Acting, fie
 
 
 @pytest.mark.parametrize("fields", [{"protocol_type": ""}, {"protocols": {}}])
-def test_the_first_member_names_a_type_and_a_protocol(group: Acting, fields: dict[str, Any]) -> None:
+def test_first_member_needs_protocol_type_and_protocol(group: Acting, fields: dict[str, Any]) -> None:
     assert group.join(**fields).answer()["error_code"] == Code.INCONSISTENT_GROUP_PROTOCOL
 
 
-def test_an_empty_group_takes_any_type(group: Acting) -> None:
+def test_empty_group_accepts_other_protocol_type(group: Acting) -> None:
     _, [member] = group.stable()
     group.leave(member)
     _, pending = group.enter(protocol_type="connect")
     assert pending.answer()["protocol_type"] == "connect"
 
 
-def test_the_protocol_that_most_like_best_is_chosen(group: Acting) -> None:
+def test_protocol_with_most_votes_is_chosen(group: Acting) -> None:
     both = {"range": b"r", "sticky": b"s"}
     one, _ = group.enter(protocols=both)
     two, _ = group.enter(protocols={"sticky": b"s2", "range": b"r2"})
@@ -129,41 +127,41 @@ def test_the_protocol_that_most_like_best_is_chosen(group: Acting) -> None:
     assert [entry["metadata"] for entry in answer["members"]] == [b"s", b"s2", b"s3"]
 
 
-def test_a_protocol_that_is_named_twice_counts_as_it_is_named_first(group: Acting) -> None:
+def test_first_of_two_protocols_with_same_name_is_used(group: Acting) -> None:
     answer = group.join(version=3, protocols=[("range", b"1"), ("range", b"2")]).answer()
     assert answer["members"][0]["metadata"] == b"1"
 
 
-# members who come again
+# rejoining members
 
 
-def test_a_follower_without_news_is_told_the_generation_there_is(group: Acting) -> None:
+def test_follower_that_rejoins_unchanged_gets_current_generation(group: Acting) -> None:
     generation, [leader, follower] = group.stable(2)
     answer = group.join(follower).answer()
     assert (answer["generation_id"], answer["leader"], answer["members"]) == (generation, leader, [])
     assert group.state == "Stable"
 
 
-def test_a_follower_with_news_begins_a_rebalance(group: Acting) -> None:
+def test_follower_that_rejoins_with_changed_metadata_starts_rebalance(group: Acting) -> None:
     _, [_, follower] = group.stable(2)
     assert group.join(follower, protocols=OTHER).is_waiting
     assert group.state == "PreparingRebalance"
 
 
-def test_a_leader_begins_a_rebalance_whenever_it_joins(group: Acting) -> None:
+def test_leader_that_rejoins_starts_rebalance(group: Acting) -> None:
     _, [leader, _] = group.stable(2)
     assert group.join(leader).is_waiting
     assert group.state == "PreparingRebalance"
 
 
-def test_who_missed_the_answer_of_this_generation_gets_it_again(group: Acting) -> None:
+def test_member_that_missed_its_response_gets_it_again(group: Acting) -> None:
     leader, pending = group.enter()
     again = group.join(leader).answer()
     assert again == pending.answer()
     assert group.state == "CompletingRebalance"
 
 
-def test_what_a_member_says_when_it_joins_again_counts(group: Acting) -> None:
+def test_rejoining_member_changes_its_session_timeout(group: Acting) -> None:
     member, _ = group.enter()
     group.join(member, protocols=OTHER, session_timeout_ms=6000)
     group.stage.advance(5999)
@@ -172,7 +170,7 @@ def test_what_a_member_says_when_it_joins_again_counts(group: Acting) -> None:
     assert group.state == "Empty"
 
 
-def test_until_3_3_a_member_keeps_the_timeouts_that_it_came_with() -> None:
+def test_until_3_3_rejoining_member_keeps_its_timeouts() -> None:
     stage = Stage(1, kafka_version="3.3", **ONE_PARTITION)
     group = Acting(stage)
     member, _ = group.enter()
@@ -184,7 +182,7 @@ def test_until_3_3_a_member_keeps_the_timeouts_that_it_came_with() -> None:
     stage.close()
 
 
-def test_v0_has_no_rebalance_timeout_but_that_of_its_session(group: Acting) -> None:
+def test_v0_uses_session_timeout_as_rebalance_timeout(group: Acting) -> None:
     first = group.join(version=0).answer()["member_id"]
     pending = group.join(version=0)
     group.stage.advance(SESSION_MS - 1)
@@ -197,19 +195,19 @@ def test_v0_has_no_rebalance_timeout_but_that_of_its_session(group: Acting) -> N
 # the size of a group
 
 
-def test_a_full_group_takes_nobody_else(small: Acting) -> None:
+def test_full_group_refuses_new_members(small: Acting) -> None:
     small.stable(2)
-    for fields in ({}, {"version": 3}, {"group_instance_id": "i"}, {"member_id": "nobody"}):
+    for fields in ({}, {"version": 3}, {"group_instance_id": "i"}, {"member_id": "unknown"}):
         answer = small.join(**fields).answer()
         assert (answer["error_code"], answer["member_id"]) == (Code.GROUP_MAX_SIZE_REACHED, "")
 
 
-def test_members_of_a_full_group_may_join_again(small: Acting) -> None:
+def test_members_of_full_group_can_rejoin(small: Acting) -> None:
     generation, [_, follower] = small.stable(2)
     assert small.join(follower).answer()["generation_id"] == generation
 
 
-def test_who_joins_last_does_not_fit_in(small: Acting) -> None:
+def test_last_member_to_rejoin_does_not_fit_into_full_group(small: Acting) -> None:
     generation, [leader, late] = small.stable(2)
     pending = small.join(leader)
     new, last = small.enter()
@@ -221,7 +219,7 @@ def test_who_joins_last_does_not_fit_in(small: Acting) -> None:
 # static members
 
 
-def test_a_static_follower_that_comes_back_starts_no_rebalance(group: Acting) -> None:
+def test_restarted_static_follower_starts_no_rebalance(group: Acting) -> None:
     generation, leader, follower = static_pair(group)
     answer = group.join(group_instance_id="2").answer()
     assert (answer["generation_id"], answer["leader"], answer["members"]) == (generation, leader, [])
@@ -232,7 +230,7 @@ def test_a_static_follower_that_comes_back_starts_no_rebalance(group: Acting) ->
     assert group.state == "Stable"
 
 
-def test_a_static_leader_that_comes_back_may_skip_the_assignment(group: Acting) -> None:
+def test_restarted_static_leader_may_skip_assignment(group: Acting) -> None:
     generation, _, follower = static_pair(group)
     answer = group.join(group_instance_id="1").answer()
     assert (answer["generation_id"], answer["leader"]) == (generation, answer["member_id"])
@@ -240,20 +238,20 @@ def test_a_static_leader_that_comes_back_may_skip_the_assignment(group: Acting) 
     assert {entry["member_id"] for entry in answer["members"]} == {answer["member_id"], follower}
 
 
-def test_before_v9_a_static_leader_that_comes_back_is_not_told_that_it_leads(group: Acting) -> None:
+def test_before_v9_restarted_static_leader_is_told_old_leader_id(group: Acting) -> None:
     generation, leader, _ = static_pair(group)
     answer = group.join(version=8, group_instance_id="1").answer()
     assert (answer["generation_id"], answer["leader"], answer["members"]) == (generation, leader, [])
     assert answer["member_id"] != leader
 
 
-def test_news_of_a_static_member_that_choose_the_same_protocol_start_no_rebalance(group: Acting) -> None:
+def test_restarted_static_member_with_changed_metadata_starts_no_rebalance(group: Acting) -> None:
     generation, leader, _ = static_pair(group)
     assert group.join(group_instance_id="2", protocols=OTHER).answer()["generation_id"] == generation
     assert group.heartbeat(generation, leader) == Code.NONE
 
 
-def test_another_protocol_of_a_static_member_starts_a_rebalance(group: Acting) -> None:
+def test_restarted_static_member_that_changes_chosen_protocol_starts_rebalance(group: Acting) -> None:
     both = {"range": b"", "sticky": b""}
     leader = group.join(group_instance_id="1", protocols=both).answer()["member_id"]
     group.assign(1, leader)
@@ -261,7 +259,7 @@ def test_another_protocol_of_a_static_member_starts_a_rebalance(group: Acting) -
     assert (pending.answer()["generation_id"], pending.answer()["protocol_name"]) == (2, "sticky")
 
 
-def test_the_old_id_of_a_static_member_is_fenced(group: Acting) -> None:
+def test_old_member_id_of_static_member_is_fenced(group: Acting) -> None:
     generation, _, follower = static_pair(group)
     group.join(group_instance_id="2")
     assert group.heartbeat(generation, follower, group_instance_id="2") == Code.FENCED_INSTANCE_ID
@@ -273,7 +271,7 @@ def test_the_old_id_of_a_static_member_is_fenced(group: Acting) -> None:
     assert group.join(follower, group_instance_id="2").answer()["error_code"] == Code.FENCED_INSTANCE_ID
 
 
-def test_who_waits_under_the_old_id_is_fenced_at_once(group: Acting) -> None:
+def test_waiting_requests_of_replaced_static_member_are_fenced(group: Acting) -> None:
     _, leader, follower = static_pair(group)
     waiting = group.join(follower, group_instance_id="2", protocols=OTHER)
     again = group.join(group_instance_id="2", protocols=OTHER)
@@ -282,10 +280,10 @@ def test_who_waits_under_the_old_id_is_fenced_at_once(group: Acting) -> None:
     syncing = group.sync(generation, again.answer()["member_id"], group_instance_id="2")
     group.join(group_instance_id="2", protocols=OTHER)
     assert syncing.answer()["error_code"] == Code.FENCED_INSTANCE_ID
-    assert group.state == "PreparingRebalance"  # the leader has been told of the old id
+    assert group.state == "PreparingRebalance"  # the leader was told the old id
 
 
-def test_a_static_member_that_cannot_be_written_down_keeps_its_old_id() -> None:
+def test_static_member_keeps_old_id_when_new_one_cannot_be_written() -> None:
     stage = Stage(3, **ONE_PARTITION | {"min.insync.replicas": "2"})
     group = Acting(stage)
     generation, leader, follower = static_pair(group)
@@ -300,7 +298,7 @@ def test_a_static_member_that_cannot_be_written_down_keeps_its_old_id() -> None:
     stage.close()
 
 
-def test_before_3_0_an_instance_id_that_nobody_has_is_overlooked() -> None:
+def test_before_3_0_unknown_instance_id_is_ignored() -> None:
     stage = Stage(1, kafka_version="2.8", **ONE_PARTITION)
     group = Acting(stage)
     generation, [member] = group.stable(version=7)
@@ -310,7 +308,7 @@ def test_before_3_0_an_instance_id_that_nobody_has_is_overlooked() -> None:
     stage.close()
 
 
-def test_a_static_member_that_comes_back_twice_is_answered_in_its_last_place() -> None:
+def test_static_member_that_restarts_twice_is_answered_once() -> None:
     stage = Stage(3, **ONE_PARTITION)
     group = Acting(stage)
     generation, _, _ = static_pair(group)
@@ -329,7 +327,7 @@ def test_a_static_member_that_comes_back_twice_is_answered_in_its_last_place() -
     stage.close()
 
 
-def test_assignments_are_told_when_all_replicas_have_them() -> None:
+def test_assignments_are_sent_after_replication() -> None:
     stage = Stage(3, **ONE_PARTITION)
     group = Acting(stage)
     leader, pending = group.enter()

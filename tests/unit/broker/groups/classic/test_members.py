@@ -1,11 +1,11 @@
-"""The members of a classic group, and each of them."""
+"""The members of a classic group."""
 
 from kafkalet.broker.groups.classic.members import ClassicMember, ClassicMembers, place_in_java, place_in_scala
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.clock import ManualClock
 
 
-def knowing(**protocols: bytes) -> ClassicMember:
+def member_with(**protocols: bytes) -> ClassicMember:
     return ClassicMember(
         "m-1",
         None,
@@ -18,30 +18,30 @@ def knowing(**protocols: bytes) -> ClassicMember:
     )
 
 
-def test_it_votes_for_the_candidate_it_names_first() -> None:
-    assert knowing(a=b"", b=b"", c=b"").vote({"c", "b"}) == "b"
+def test_member_votes_for_its_first_candidate() -> None:
+    assert member_with(a=b"", b=b"", c=b"").vote({"c", "b"}) == "b"
 
 
-def test_protocols_match_in_the_same_order_with_the_same_metadata() -> None:
-    known = knowing(a=b"1", b=b"2")
+def test_protocols_match_only_in_same_order_with_same_metadata() -> None:
+    known = member_with(a=b"1", b=b"2")
     assert known.matches({"a": b"1", "b": b"2"})
     assert not known.matches({"b": b"2", "a": b"1"})
     assert not known.matches({"a": b"1", "b": b"3"})
     assert not known.matches({"a": b"1"})
 
 
-def test_who_waits_for_an_answer_is_alive_unless_it_is_new() -> None:
-    assert not knowing(a=b"").is_awaiting_response
-    joining, syncing = knowing(a=b""), knowing(a=b"")
+def test_member_waiting_for_response_is_awaiting_response_unless_new() -> None:
+    assert not member_with(a=b"").is_awaiting_response
+    joining, syncing = member_with(a=b""), member_with(a=b"")
     joining.awaiting_join, syncing.awaiting_sync = Delayed(), Delayed()
     assert (joining.is_awaiting_response, syncing.is_awaiting_response) == (True, True)
     joining.is_new = True
     assert not joining.is_awaiting_response
 
 
-def test_a_session_that_was_ended_does_not_expire() -> None:
+def test_cancelled_session_does_not_expire() -> None:
     clock, expired = ManualClock(), []
-    timed = knowing(a=b"")
+    timed = member_with(a=b"")
     timed.session = clock.call_later(10, lambda: expired.append(1))
     timed.end_session()
     clock.advance(20)
@@ -49,8 +49,8 @@ def test_a_session_that_was_ended_does_not_expire() -> None:
     assert timed.session is None
 
 
-def test_static_members_have_an_instance_id() -> None:
-    static = knowing(a=b"")
+def test_static_members_have_instance_id() -> None:
+    static = member_with(a=b"")
     assert not static.is_static
     static.instance_id = "i"
     assert static.is_static
@@ -82,13 +82,13 @@ def ids(group: ClassicMembers) -> list[str]:
     return [one.member_id for one in group]
 
 
-def test_the_first_leads_and_gives_the_group_its_type() -> None:
+def test_first_member_leads_and_sets_protocol_type() -> None:
     group = members(member("a"), member("b"))
     assert (group.leader_id, group.protocol_type) == ("a", "consumer")
     assert ids(group) == ["a", "b"]
 
 
-def test_where_the_leader_goes_the_next_in_line_leads() -> None:
+def test_next_member_leads_after_leader_is_removed() -> None:
     group = members(member("a"), member("b"), member("c"))
     leaders: list[str | None] = []
     for gone in ("a", "c", "b"):
@@ -98,13 +98,13 @@ def test_where_the_leader_goes_the_next_in_line_leads() -> None:
     assert len(group) == 0
 
 
-def test_removing_nobody_is_no_error() -> None:
+def test_removing_unknown_member_is_no_error() -> None:
     group = members(member("a"))
     group.remove("z")
     assert ids(group) == ["a"]
 
 
-def test_a_member_that_joined_takes_the_lead_from_one_that_did_not() -> None:
+def test_joined_member_replaces_leader_that_has_not_joined() -> None:
     group = members(member("a"), member("b"), member("c"))
     assert not group.elect_joined_leader()
     group["c"].awaiting_join = Delayed()
@@ -113,14 +113,14 @@ def test_a_member_that_joined_takes_the_lead_from_one_that_did_not() -> None:
     assert not members().elect_joined_leader()
 
 
-def test_static_members_are_found_by_their_instance_id() -> None:
+def test_static_members_are_found_by_instance_id() -> None:
     group = members(member("a", instance_id="i"))
     assert (group.static_id("i"), group.static_id("j"), group.static_id(None)) == ("a", None, None)
     group.remove("a")
     assert group.static_id("i") is None
 
 
-def test_a_static_member_keeps_what_it_had_under_its_new_id() -> None:
+def test_replaced_static_member_keeps_its_state() -> None:
     group = members(member("a", instance_id="i"), member("b"))
     group["a"].assignment = b"mine"
     new = group.replace_static("a", "a2")
@@ -129,7 +129,7 @@ def test_a_static_member_keeps_what_it_had_under_its_new_id() -> None:
     assert "a" not in group
 
 
-def test_all_have_joined_when_nobody_is_expected_any_more() -> None:
+def test_all_have_joined_when_no_reserved_id_is_left() -> None:
     group = members(member("a"))
     assert not group.all_joined()
     group["a"].awaiting_join = Delayed()
@@ -141,7 +141,7 @@ def test_all_have_joined_when_nobody_is_expected_any_more() -> None:
     assert group.all_joined()
 
 
-def test_an_expected_member_that_comes_is_not_forgotten_later() -> None:
+def test_reserved_member_id_that_joins_does_not_expire() -> None:
     clock, forgotten = ManualClock(), []
     group = members()
     group.add_pending("a", clock.call_later(5, lambda: forgotten.append("a")))
@@ -150,7 +150,7 @@ def test_an_expected_member_that_comes_is_not_forgotten_later() -> None:
     assert (group.is_pending("a"), forgotten) == (False, [])
 
 
-def test_clearing_cancels_all_timers() -> None:
+def test_clear_cancels_all_timers() -> None:
     clock, rung = ManualClock(), []
     group = members(member("a"))
     group["a"].session = clock.call_later(5, lambda: rung.append("session"))
@@ -160,12 +160,12 @@ def test_clearing_cancels_all_timers() -> None:
     assert rung == []
 
 
-def test_the_rebalance_timeout_is_the_longest() -> None:
+def test_rebalance_timeout_is_longest_of_members() -> None:
     assert members(member("a", rebalance_timeout_ms=5), member("b", rebalance_timeout_ms=9)).rebalance_timeout_ms == 9
     assert members().rebalance_timeout_ms == 0
 
 
-def test_a_group_supports_what_all_its_members_know() -> None:
+def test_group_supports_protocols_common_to_all_members() -> None:
     group = members(member("a", "x", "y"), member("b", "y", "z"))
     assert group.supports(["y"])
     assert group.supports(["q", "y"])
@@ -177,13 +177,13 @@ def test_a_group_supports_what_all_its_members_know() -> None:
     assert group.supports(["y"])
 
 
-def test_most_votes_win_among_what_all_know() -> None:
+def test_most_votes_win_among_common_protocols() -> None:
     group = members(member("a", "x", "y", "z"), member("b", "z", "y"), member("c", "q", "z", "y"))
     assert group.select_protocol(place_in_java) == "z"
 
 
-def test_ties_are_broken_as_in_the_hash_tables_of_kafka() -> None:
-    """Seen with Kafka 4.4 (Java) and 3.9 (Scala)."""
+def test_ties_are_broken_as_in_hash_tables_of_kafka() -> None:
+    """Observed with Kafka 4.4 (Java) and 3.9 (Scala)."""
     for one, other, in_java, in_scala in (
         ("range", "roundrobin", "range", "roundrobin"),
         ("sticky", "range", "sticky", "range"),

@@ -1,4 +1,4 @@
-"""`kafkalet.broker.groups.classic.records`: groups as Kafka writes them."""
+"""`kafkalet.broker.groups.classic.records`: the records of classic groups, as Kafka writes them."""
 
 from kafkalet.broker.groups.classic.members import ClassicMember, ClassicMembers
 from kafkalet.broker.groups.classic.records import group_record, member_of, read_key, read_value, tombstone
@@ -38,7 +38,7 @@ def record(members: ClassicMembers, version: int = 3, protocol_name: str | None 
     return written.value
 
 
-def test_a_group_with_a_member_byte_for_byte() -> None:
+def test_group_with_member_is_encoded_byte_for_byte() -> None:
     assert record(group()) == b"".join(
         (
             b"\0\3",
@@ -55,14 +55,14 @@ def test_a_group_with_a_member_byte_for_byte() -> None:
     )
 
 
-def test_an_empty_group_byte_for_byte() -> None:
+def test_empty_group_is_encoded_byte_for_byte() -> None:
     members = group()
     members.remove("m1")
     value = record(members, protocol_name=None)
     assert value == b"\0\3" + b"\0\x08consumer" + b"\0\0\0\7" + b"\xff\xff" * 2 + b"\0" * 7 + b"\5" + b"\0\0\0\0"
 
 
-def test_what_was_written_is_read_in_every_version() -> None:
+def test_value_survives_round_trip_in_every_version() -> None:
     for version in range(5):
         value = read_value(record(group(), version))
         assert (value.protocol_type, value.generation, value.protocol, value.leader) == ("consumer", 7, "range", "m1")
@@ -72,12 +72,12 @@ def test_what_was_written_is_read_in_every_version() -> None:
         assert member.instance_id == ("i" if version >= 3 else None)
 
 
-def test_a_later_version_is_read_as_far_as_it_is_known() -> None:
+def test_unknown_fields_of_later_version_are_ignored() -> None:
     value = bytearray(record(group(), 4))
     value[:2] = b"\0\x09"
     assert read_value(bytes(value)).generation == 7
 
 
-def test_a_tombstone_has_the_key_alone() -> None:
+def test_tombstone_has_key_only() -> None:
     assert tombstone("g") == (KEY, None)
     assert read_key(KEY[2:]) == "g"

@@ -1,4 +1,4 @@
-"""Whether regular expressions that clients subscribe with can be read."""
+"""The cache of validated regular expressions."""
 
 import pytest
 
@@ -6,13 +6,13 @@ from kafkalet.broker.groups.consumer.checked_regexes import MOST_CHECKED, Checke
 from kafkalet.protocol.errors import Code, KafkaError
 
 
-def test_check_of_an_unreadable_expression_raises_invalid_regular_expression() -> None:
+def test_check_of_invalid_expression_raises_invalid_regular_expression() -> None:
     with pytest.raises(KafkaError, match=r"SubscribedTopicRegex `\(` is not a valid regular expression") as refused:
         CheckedRegexes().check("(")
     assert refused.value.code == Code.INVALID_REGULAR_EXPRESSION
 
 
-def test_only_the_last_expressions_are_remembered() -> None:
+def test_only_latest_expressions_are_cached() -> None:
     regexes = CheckedRegexes()
     for number in range(100):
         regexes.check(f"t{number}")

@@ -1,4 +1,4 @@
-"""Members of the classic protocol in a consumer group."""
+"""Classic members of a consumer group."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from tests.unit.model.stage import Stage
 
 @pytest.fixture
 def migrating() -> Iterator[Migrating]:
-    """A consumer group with the member "a", which has all partitions."""
+    """A consumer group with the member "a", which is assigned all partitions."""
     stage = Stage(1, **AT_ONCE)
     stage.cluster.create_topic("t", 6)
     migrating = Migrating(stage)
@@ -22,8 +22,8 @@ def migrating() -> Iterator[Migrating]:
     stage.close()
 
 
-def come_in(migrating: Migrating) -> str:
-    """A classic member joins; its id."""
+def join_as_classic(migrating: Migrating) -> str:
+    """Join as a classic member and return the member id."""
     answer = migrating.rejoin("")
     assert answer["error_code"] == Code.MEMBER_ID_REQUIRED
     member_id = str(answer["member_id"])
@@ -33,8 +33,8 @@ def come_in(migrating: Migrating) -> str:
     return member_id
 
 
-def test_a_classic_member_gets_its_share_when_others_have_given_it_back(migrating: Migrating) -> None:
-    member_id = come_in(migrating)
+def test_classic_member_gets_partitions_after_others_revoked_them(migrating: Migrating) -> None:
+    member_id = join_as_classic(migrating)
     assert migrating.partitions(member_id, 3) == []
     migrating.consumer.settle()
     assert migrating.classic.heartbeat(3, member_id) == Code.REBALANCE_IN_PROGRESS
@@ -45,8 +45,8 @@ def test_a_classic_member_gets_its_share_when_others_have_given_it_back(migratin
     assert migrating.classic.heartbeat(3, member_id) == 0
 
 
-def test_it_has_to_give_back_what_others_get(migrating: Migrating) -> None:
-    member_id = come_in(migrating)
+def test_classic_member_has_to_revoke_partitions_of_others(migrating: Migrating) -> None:
+    member_id = join_as_classic(migrating)
     migrating.consumer.settle()
     migrating.rejoin(member_id)
     had = migrating.partitions(member_id, 3)
@@ -58,35 +58,35 @@ def test_it_has_to_give_back_what_others_get(migrating: Migrating) -> None:
     assert migrating.rejoin(member_id, {"t": kept})["generation_id"] == 4
 
 
-def test_a_generation_that_is_not_its_epoch_is_illegal(migrating: Migrating) -> None:
-    member_id = come_in(migrating)
+def test_wrong_generation_answers_illegal_generation(migrating: Migrating) -> None:
+    member_id = join_as_classic(migrating)
     assert migrating.classic.heartbeat(2, member_id) == Code.ILLEGAL_GENERATION
     assert migrating.classic.sync(2, member_id).answer()["error_code"] == Code.ILLEGAL_GENERATION
 
 
-def test_a_member_of_the_other_protocol_is_unknown_to_this_one(migrating: Migrating) -> None:
+def test_member_of_consumer_protocol_is_unknown_to_classic_requests(migrating: Migrating) -> None:
     assert migrating.classic.heartbeat(2, "a") == Code.UNKNOWN_MEMBER_ID
     assert migrating.classic.sync(2, "a").answer()["error_code"] == Code.UNKNOWN_MEMBER_ID
 
 
-def test_who_brings_what_is_no_subscription_is_refused(migrating: Migrating) -> None:
+def test_undecodable_subscription_is_refused(migrating: Migrating) -> None:
     answer = migrating.classic.join("b", protocols={"range": b"\0"}).answer()
     assert (answer["error_code"], answer["member_id"]) == (Code.INCONSISTENT_GROUP_PROTOCOL, "")
 
 
-def test_classic_members_have_to_have_a_protocol_in_common(migrating: Migrating) -> None:
-    come_in(migrating)
+def test_classic_members_need_common_protocol(migrating: Migrating) -> None:
+    join_as_classic(migrating)
     answer = migrating.classic.join("b", protocols={"sticky": subscription("t")}).answer()
     assert answer["error_code"] == Code.INCONSISTENT_GROUP_PROTOCOL
 
 
-def test_other_types_of_members_are_refused(migrating: Migrating) -> None:
+def test_other_protocol_types_are_refused(migrating: Migrating) -> None:
     answer = migrating.classic.join("b", protocol_type="connect").answer()
     assert answer["error_code"] == Code.INCONSISTENT_GROUP_PROTOCOL
 
 
-def test_its_session_is_the_one_it_has_asked_for(migrating: Migrating) -> None:
-    member_id = come_in(migrating)
+def test_session_timeout_of_join_applies(migrating: Migrating) -> None:
+    member_id = join_as_classic(migrating)
     migrating.partitions(member_id, 3)
     migrating.stage.advance(SESSION_MS - 1)
     assert migrating.classic.heartbeat(3, member_id) == 0
@@ -94,16 +94,16 @@ def test_its_session_is_the_one_it_has_asked_for(migrating: Migrating) -> None:
     assert migrating.classic.heartbeat(3, member_id) == Code.UNKNOWN_MEMBER_ID
 
 
-def test_it_has_to_sync_in_time(migrating: Migrating) -> None:
-    member_id = come_in(migrating)
+def test_member_that_does_not_sync_in_time_is_removed(migrating: Migrating) -> None:
+    member_id = join_as_classic(migrating)
     for _ in range(REBALANCE_MS // 5000):
         assert migrating.classic.heartbeat(3, member_id) == 0
         migrating.stage.advance(5000)
     assert migrating.classic.heartbeat(3, member_id) == Code.UNKNOWN_MEMBER_ID
 
 
-def test_it_has_to_join_again_in_time(migrating: Migrating) -> None:
-    member_id = come_in(migrating)
+def test_member_that_does_not_rejoin_in_time_is_removed(migrating: Migrating) -> None:
+    member_id = join_as_classic(migrating)
     migrating.partitions(member_id, 3)
     migrating.consumer.join("b", "t")
     for _ in range(REBALANCE_MS // 5000):
@@ -112,26 +112,26 @@ def test_it_has_to_join_again_in_time(migrating: Migrating) -> None:
     assert migrating.classic.heartbeat(3, member_id) == Code.UNKNOWN_MEMBER_ID
 
 
-def test_members_of_both_protocols_leave_by_leave_group(migrating: Migrating) -> None:
-    member_id = come_in(migrating)
+def test_members_of_both_protocols_can_leave_with_leave_group(migrating: Migrating) -> None:
+    member_id = join_as_classic(migrating)
     migrating.consumer.join("b", "t")
-    assert migrating.classic.leave(member_id, "b", "nobody") == [0, 0, Code.UNKNOWN_MEMBER_ID]
+    assert migrating.classic.leave(member_id, "b", "unknown") == [0, 0, Code.UNKNOWN_MEMBER_ID]
     assert [member.member_id for member in migrating.group.members] == ["a"]
 
 
-def test_static_members_leave_by_their_names(migrating: Migrating) -> None:
+def test_static_member_can_be_removed_by_instance_id(migrating: Migrating) -> None:
     migrating.consumer.join("b", "t", instance_id="i")
     fenced = {"member_id": "c", "group_instance_id": "i"}
     assert migrating.classic.leave(fenced) == [Code.FENCED_INSTANCE_ID]
     assert migrating.classic.leave({"member_id": "", "group_instance_id": "i"}) == [0]
 
 
-def test_with_migration_turned_off_nobody_comes_in(migrating: Migrating) -> None:
+def test_classic_member_cannot_join_when_migration_is_disabled(migrating: Migrating) -> None:
     migrating.stage.cluster.server.nodes[1].config.__dict__["group_consumer_migration_policy"] = "disabled"
     assert migrating.rejoin("")["error_code"] == Code.INCONSISTENT_GROUP_PROTOCOL
 
 
-def test_an_empty_consumer_group_becomes_a_classic_one(migrating: Migrating) -> None:
+def test_empty_consumer_group_becomes_classic_group(migrating: Migrating) -> None:
     migrating.consumer.leave("a")
     migrating.begin_classic()
     assert migrating.is_classic

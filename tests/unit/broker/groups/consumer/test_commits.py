@@ -1,4 +1,4 @@
-"""Which epochs members of a consumer group may commit and read offsets with."""
+"""The member epochs with which members of a consumer group may commit and fetch offsets."""
 
 import pytest
 
@@ -7,12 +7,12 @@ from kafkalet.protocol.errors import Code
 from tests.unit.broker.groups.consuming import Consuming
 
 
-def test_a_member_commits_in_its_epoch(consuming: Consuming) -> None:
+def test_member_commits_with_its_epoch(consuming: Consuming) -> None:
     consuming.join("a", "t")
     assert consuming.commit("a", 2) == 0
 
 
-def test_an_older_epoch_will_do_for_what_the_member_has_had_since(consuming: Consuming) -> None:
+def test_older_epoch_is_valid_for_partitions_assigned_since(consuming: Consuming) -> None:
     consuming.join("a", "t")
     consuming.join("b", "t")
     consuming.settle()
@@ -24,7 +24,7 @@ def test_an_older_epoch_will_do_for_what_the_member_has_had_since(consuming: Con
     assert consuming.commit("b", 2, partition=new) == Code.STALE_MEMBER_EPOCH
 
 
-def test_what_is_to_be_given_back_may_still_be_committed(consuming: Consuming) -> None:
+def test_partition_pending_revocation_can_be_committed(consuming: Consuming) -> None:
     consuming.join("a", "t")
     consuming.join("b", "t")
     kept = consuming.beat("a")["t"]
@@ -32,24 +32,24 @@ def test_what_is_to_be_given_back_may_still_be_committed(consuming: Consuming) -
     assert consuming.commit("a", 2, partition=given_back) == 0
 
 
-def test_an_epoch_of_the_future_is_stale_too(consuming: Consuming) -> None:
+def test_later_epoch_is_stale(consuming: Consuming) -> None:
     consuming.join("a", "t")
     assert consuming.commit("a", 3) == Code.STALE_MEMBER_EPOCH
 
 
-def test_who_is_no_member_does_not_commit(consuming: Consuming) -> None:
+def test_non_member_cannot_commit(consuming: Consuming) -> None:
     consuming.join("a", "t")
     assert consuming.commit("b", 2) == Code.UNKNOWN_MEMBER_ID
     assert consuming.commit("", -1) == Code.UNKNOWN_MEMBER_ID
 
 
-def test_an_empty_group_is_anybodys(consuming: Consuming) -> None:
+def test_empty_group_accepts_commits_without_member_id(consuming: Consuming) -> None:
     consuming.join("a", "t")
     consuming.leave("a")
     assert consuming.commit("", -1) == 0
 
 
-def test_commits_older_than_member_epochs_are_refused(consuming: Consuming) -> None:
+def test_commits_before_v9_are_refused(consuming: Consuming) -> None:
     consuming.join("a", "t")
     assert consuming.commit("a", 2, version=8) == Code.UNSUPPORTED_VERSION
 
@@ -64,9 +64,7 @@ def test_commits_older_than_member_epochs_are_refused(consuming: Consuming) -> N
         (None, -1, Code.NONE),
     ],
 )
-def test_who_reads_offsets_is_asked_for_his_epoch(
-    consuming: Consuming, member_id: str | None, epoch: int, code: Code
-) -> None:
+def test_offset_fetch_checks_member_epoch(consuming: Consuming, member_id: str | None, epoch: int, code: Code) -> None:
     consuming.join("a", "t")
     group = {"group_id": "g", "member_id": member_id, "member_epoch": epoch, "topics": None}
     answer = consuming.stage.ask(Api.OFFSET_FETCH, 9, 1, groups=[group], require_stable=False)

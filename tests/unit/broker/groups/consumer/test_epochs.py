@@ -1,4 +1,4 @@
-"""What consumer groups of earlier releases write and do."""
+"""The records and the behaviour of consumer groups in earlier releases."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -37,7 +37,7 @@ def hashing() -> Iterator[Consuming]:
 
 
 def values(consuming: Consuming, kind: Any) -> list[Any]:
-    """What was written under keys of that kind, without removals."""
+    """Return the values of all records of a kind, without tombstones."""
     log = consuming.stage.cluster.server.brokers[1].coordinators.groups.shard_of("g").log
     written = []
     for record in (record for _, records in log.read() for record in records):
@@ -47,19 +47,19 @@ def values(consuming: Consuming, kind: Any) -> list[Any]:
     return written
 
 
-def test_before_4_3_the_first_epoch_is_one(earlier: Consuming) -> None:
+def test_before_4_3_first_epoch_is_one(earlier: Consuming) -> None:
     earlier.join("a", "t")
     assert earlier.epochs["a"] == 1
 
 
-def test_before_4_1_topics_have_a_record_and_no_hash(earlier: Consuming) -> None:
+def test_before_4_1_topics_are_in_partition_metadata_record(earlier: Consuming) -> None:
     earlier.join("a", "t")
     [written] = values(earlier, ConsumerGroupPartitionMetadataValue)
     assert [(topic.topic_name, topic.num_partitions) for topic in written.topics] == [("t", 6)]
     assert [value.metadata_hash for value in values(earlier, ConsumerGroupMetadataValue)] == [0]
 
 
-def test_that_record_is_written_when_it_has_changed(earlier: Consuming) -> None:
+def test_before_4_1_partition_metadata_record_is_written_when_changed(earlier: Consuming) -> None:
     earlier.join("a", "t")
     earlier.leave("a")
     earlier.join("b", "t")
@@ -69,13 +69,13 @@ def test_that_record_is_written_when_it_has_changed(earlier: Consuming) -> None:
     assert earlier.group.group_epoch == 3
 
 
-def test_since_4_1_there_is_a_hash(hashing: Consuming) -> None:
+def test_since_4_1_epoch_record_contains_metadata_hash(hashing: Consuming) -> None:
     hashing.join("a", "t")
     assert not values(hashing, ConsumerGroupPartitionMetadataValue)
     assert values(hashing, ConsumerGroupMetadataValue)[0].metadata_hash != 0
 
 
-def test_before_4_3_partitions_have_no_epochs_and_targets_no_time(hashing: Consuming) -> None:
+def test_before_4_3_partitions_have_no_epochs_and_targets_no_timestamp(hashing: Consuming) -> None:
     hashing.join("a", "t")
     [current] = values(hashing, ConsumerGroupCurrentMemberAssignmentValue)
     assert [owned.assignment_epochs for owned in current.assigned_partitions] == [None]
@@ -83,14 +83,14 @@ def test_before_4_3_partitions_have_no_epochs_and_targets_no_time(hashing: Consu
     assert target.assignment_timestamp == 0
 
 
-def test_before_4_3_only_the_epoch_of_the_member_will_do(earlier: Consuming) -> None:
+def test_before_4_3_commit_needs_current_member_epoch(earlier: Consuming) -> None:
     earlier.join("a", "t")
     earlier.join("b", "t")
     earlier.settle()
     assert earlier.commit("a", 1, partition=earlier.owned["a"]["t"][0]) == Code.STALE_MEMBER_EPOCH
 
 
-def test_before_4_2_who_is_there_does_not_join_again(earlier: Consuming) -> None:
+def test_before_4_2_existing_member_cannot_join_again(earlier: Consuming) -> None:
     earlier.join("a", "t")
     earlier.join("b", "t")
     earlier.settle()
@@ -98,7 +98,7 @@ def test_before_4_2_who_is_there_does_not_join_again(earlier: Consuming) -> None
     assert earlier.send("a", 0, **fields)["error_code"] == Code.FENCED_MEMBER_EPOCH
 
 
-def test_before_4_4_an_empty_group_is_behind_its_assignment(earlier: Consuming) -> None:
+def test_before_4_4_empty_group_keeps_older_assignment_epoch(earlier: Consuming) -> None:
     earlier.join("a", "t")
     earlier.leave("a")
     assert (earlier.group.group_epoch, earlier.group.assignment_epoch) == (2, 1)

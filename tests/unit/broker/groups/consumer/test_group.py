@@ -1,4 +1,4 @@
-"""Histories of a consumer group made by chance, with restarts: nobody ever has what another one still has."""
+"""Consumer groups in random histories with restarts: no partition ever has two owners."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -24,7 +24,7 @@ steps = st.one_of(
 
 
 def take(step: tuple[str, str, set[str] | None], consuming: Consuming) -> None:
-    """Do what the step says, if it makes sense now."""
+    """Execute a step, if it is possible in the current state."""
     what, name, topics = step
     known = name in consuming.epochs
     stage = consuming.stage
@@ -57,7 +57,9 @@ def owners(consuming: Consuming) -> list[tuple[str, int]]:
 @pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(steps, min_size=5, max_size=40))
-def test_no_partition_has_two_owners_and_at_rest_all_have_one(history: list[tuple[str, str, set[str] | None]]) -> None:
+def test_partitions_have_one_owner_and_all_are_assigned_in_the_end(
+    history: list[tuple[str, str, set[str] | None]],
+) -> None:
     stage = Stage(1, **AT_ONCE)
     try:
         for topic, count in TOPICS.items():

@@ -1,4 +1,4 @@
-"""Members of a consumer group join, stay and catch up."""
+"""Members of a consumer group join, stay and reconcile their assignments."""
 
 from typing import Any
 
@@ -8,26 +8,26 @@ from kafkalet.protocol.errors import Code
 from tests.unit.broker.groups.consuming import REBALANCE_MS, Consuming
 
 
-def test_the_first_member_gets_everything_at_once(consuming: Consuming) -> None:
+def test_first_member_gets_all_partitions_immediately(consuming: Consuming) -> None:
     assert consuming.join("a", "t") == {"t": [0, 1, 2, 3, 4, 5]}
     assert consuming.epochs["a"] == 2
     assert consuming.group.state == "Stable"
 
 
-def test_a_member_without_an_id_is_given_one(consuming: Consuming) -> None:
+def test_member_without_id_is_assigned_one(consuming: Consuming) -> None:
     fields: dict[str, Any] = {"rebalance_timeout_ms": 1, "topic_partitions": [], "subscribed_topic_names": ["t"]}
     answer = consuming.send("", 0, version=0, **fields)
     assert answer["error_code"] == 0
     assert len(answer["member_id"]) == 22
 
 
-def test_an_assignment_that_has_not_changed_is_not_told_again(consuming: Consuming) -> None:
+def test_unchanged_assignment_is_not_sent_again(consuming: Consuming) -> None:
     consuming.join("a", "t")
     answer = consuming.send("a", 2)
     assert (answer["member_epoch"], answer["assignment"], answer["heartbeat_interval_ms"]) == (2, None, 5000)
 
 
-def test_it_is_told_again_to_who_says_everything(consuming: Consuming) -> None:
+def test_full_request_gets_assignment_again(consuming: Consuming) -> None:
     consuming.join("a", "t")
     fields: dict[str, Any] = {
         "rebalance_timeout_ms": REBALANCE_MS,
@@ -37,19 +37,19 @@ def test_it_is_told_again_to_who_says_everything(consuming: Consuming) -> None:
     assert consuming.send("a", 2, **fields)["assignment"] is not None
 
 
-def test_a_second_member_waits_for_what_the_first_gives_back(consuming: Consuming) -> None:
+def test_second_member_waits_until_first_has_revoked(consuming: Consuming) -> None:
     consuming.join("a", "t")
     assert consuming.join("b", "t") == {}
     assert consuming.group.state == "Reconciling"
     kept = consuming.beat("a")
     assert len(kept["t"]) == 3
-    assert consuming.beat("b") == {}  # nobody has said that the rest was given back
+    assert consuming.beat("b") == {}  # the first member has not confirmed the revocation yet
     consuming.beat("a")
     assert sorted(kept["t"] + consuming.beat("b")["t"]) == [0, 1, 2, 3, 4, 5]
     assert consuming.group.state == "Stable"
 
 
-def test_the_epoch_goes_up_only_when_all_is_given_back(consuming: Consuming) -> None:
+def test_member_epoch_advances_after_revocation(consuming: Consuming) -> None:
     consuming.join("a", "t")
     consuming.join("b", "t")
     consuming.beat("a")
@@ -59,14 +59,14 @@ def test_the_epoch_goes_up_only_when_all_is_given_back(consuming: Consuming) -> 
 
 
 @pytest.mark.parametrize("epoch", [1, 3, 100])
-def test_an_epoch_that_is_not_the_members_is_fenced(consuming: Consuming, epoch: int) -> None:
+def test_wrong_member_epoch_is_fenced(consuming: Consuming, epoch: int) -> None:
     consuming.join("a", "t")
     answer = consuming.send("a", epoch)
     assert answer["error_code"] == Code.FENCED_MEMBER_EPOCH
     assert f"({epoch}) than the one known by the group coordinator (2)" in answer["error_message"]
 
 
-def test_the_epoch_before_is_allowed_to_who_has_missed_the_answer(consuming: Consuming) -> None:
+def test_previous_epoch_is_accepted_with_own_partitions_only(consuming: Consuming) -> None:
     consuming.join("a", "t")
     consuming.leave("a", -1)
     consuming.join("a", "t")
@@ -79,47 +79,47 @@ def test_the_epoch_before_is_allowed_to_who_has_missed_the_answer(consuming: Con
     assert foreign["error_code"] == Code.FENCED_MEMBER_EPOCH
 
 
-def test_who_is_no_member_has_to_join(consuming: Consuming) -> None:
+def test_non_member_has_to_join(consuming: Consuming) -> None:
     assert consuming.send("a", 5)["error_code"] == Code.GROUP_ID_NOT_FOUND
     consuming.join("a", "t")
     assert consuming.send("b", 5)["error_code"] == Code.UNKNOWN_MEMBER_ID
 
 
-def test_a_changed_subscription_raises_the_group_epoch(consuming: Consuming) -> None:
+def test_changed_subscription_increments_group_epoch(consuming: Consuming) -> None:
     consuming.stage.cluster.create_topic("u", 2)
     consuming.join("a", "t")
     assert consuming.beat("a", subscribed_topic_names=["u"]) == {"u": [0, 1]} or consuming.beat("a") == {"u": [0, 1]}
     assert consuming.group.group_epoch == 3
 
 
-def test_new_partitions_are_dealt_with_the_next_heartbeat(consuming: Consuming) -> None:
+def test_new_partitions_are_assigned_with_next_heartbeat(consuming: Consuming) -> None:
     consuming.join("a", "t")
     topic = consuming.stage.cluster.server.metadata.topics["t"]
     consuming.stage.cluster.server.controller.add_partitions(topic, [[1], [1]])
     assert consuming.beat("a") == {"t": [0, 1, 2, 3, 4, 5, 6, 7]}
 
 
-def test_a_topic_that_is_made_later_is_dealt_when_it_is_there(consuming: Consuming) -> None:
+def test_topic_created_later_is_assigned_when_it_exists(consuming: Consuming) -> None:
     assert consuming.join("a", "later") == {}
     consuming.stage.cluster.create_topic("later", 1)
     assert consuming.beat("a") == {"later": [0]}
 
 
-def test_a_topic_that_is_deleted_is_taken_away(consuming: Consuming) -> None:
+def test_deleted_topic_is_revoked(consuming: Consuming) -> None:
     consuming.join("a", "t")
     consuming.stage.cluster.delete_topic("t")
     assert consuming.beat("a") == {}
     assert consuming.epochs["a"] == 3
 
 
-def test_other_topics_change_nothing(consuming: Consuming) -> None:
+def test_unsubscribed_topics_do_not_change_group_epoch(consuming: Consuming) -> None:
     consuming.join("a", "t")
     consuming.stage.cluster.create_topic("other", 1)
     consuming.beat("a")
     assert consuming.group.group_epoch == 2
 
 
-def test_a_full_group_takes_nobody_in(consuming: Consuming) -> None:
+def test_full_group_refuses_new_members(consuming: Consuming) -> None:
     consuming.stage.cluster.server.nodes[1].config.__dict__["group_consumer_max_size"] = 1
     consuming.join("a", "t")
     answer = consuming.send("b", 0, rebalance_timeout_ms=1, topic_partitions=[], subscribed_topic_names=["t"])
@@ -128,7 +128,7 @@ def test_a_full_group_takes_nobody_in(consuming: Consuming) -> None:
     consuming.beat("a")
 
 
-def test_targets_are_spaced(consuming: Consuming) -> None:
+def test_assignment_interval_delays_next_target(consuming: Consuming) -> None:
     consuming.stage.cluster.server.nodes[1].config.__dict__["group_consumer_assignment_interval_ms"] = 1000
     consuming.join("a", "t")
     assert consuming.join("b", "t") == {}
@@ -139,14 +139,14 @@ def test_targets_are_spaced(consuming: Consuming) -> None:
     assert len(consuming.owned["b"]["t"]) == 3
 
 
-def test_a_static_member_that_is_there_keeps_its_place(consuming: Consuming) -> None:
+def test_instance_id_of_active_static_member_is_not_released(consuming: Consuming) -> None:
     consuming.join("a", "t", instance_id="i")
     fields: dict[str, Any] = {"rebalance_timeout_ms": 1, "topic_partitions": [], "subscribed_topic_names": ["t"]}
     answer = consuming.send("b", 0, instance_id="i", **fields)
     assert answer["error_code"] == Code.UNRELEASED_INSTANCE_ID
 
 
-def test_a_static_member_takes_over_what_it_had_under_its_old_id(consuming: Consuming) -> None:
+def test_restarted_static_member_takes_over_assignment(consuming: Consuming) -> None:
     consuming.join("a", "t", instance_id="i")
     consuming.join("b", "t")
     consuming.settle()
@@ -159,12 +159,12 @@ def test_a_static_member_takes_over_what_it_had_under_its_old_id(consuming: Cons
     assert consuming.send("a", epoch)["error_code"] == Code.UNKNOWN_MEMBER_ID
 
 
-def test_an_instance_that_nobody_knows_is_an_unknown_member(consuming: Consuming) -> None:
+def test_unknown_instance_id_answers_unknown_member_id(consuming: Consuming) -> None:
     consuming.join("a", "t")
     assert consuming.send("a", 2, instance_id="i")["error_code"] == Code.UNKNOWN_MEMBER_ID
 
 
-def test_most_members_choose_the_assignor(consuming: Consuming) -> None:
+def test_assignor_of_most_members_is_used(consuming: Consuming) -> None:
     consuming.join("a", "t", server_assignor="range")
     assert consuming.describe()["assignor_name"] == "range"
     consuming.join("b", "t", server_assignor="uniform")
@@ -172,7 +172,7 @@ def test_most_members_choose_the_assignor(consuming: Consuming) -> None:
     assert consuming.describe()["assignor_name"] == "uniform"
 
 
-def test_a_group_of_its_own_configuration(consuming: Consuming) -> None:
+def test_configuration_of_group_overrides_broker(consuming: Consuming) -> None:
     consuming.stage.cluster.server.metadata.group_config["g"] = {
         "consumer.heartbeat.interval.ms": "7000",
         "consumer.session.timeout.ms": "50000",

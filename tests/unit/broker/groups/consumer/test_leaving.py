@@ -1,10 +1,10 @@
-"""Members of a consumer group go, or are missed."""
+"""Members of a consumer group leave or are fenced."""
 
 from kafkalet.protocol.errors import Code
 from tests.unit.broker.groups.consuming import REBALANCE_MS, Consuming
 
 
-def test_who_leaves_makes_room(consuming: Consuming) -> None:
+def test_partitions_of_leaving_member_are_reassigned(consuming: Consuming) -> None:
     consuming.join("a", "t")
     consuming.join("b", "t")
     consuming.settle()
@@ -14,18 +14,18 @@ def test_who_leaves_makes_room(consuming: Consuming) -> None:
     assert consuming.owned["b"] == {"t": [0, 1, 2, 3, 4, 5]}
 
 
-def test_who_has_left_is_unknown(consuming: Consuming) -> None:
+def test_member_that_left_is_unknown(consuming: Consuming) -> None:
     consuming.join("a", "t")
     assert consuming.leave("a") == 0
     assert consuming.leave("a") == Code.UNKNOWN_MEMBER_ID
     assert consuming.group.state == "Empty"
 
 
-def test_nobody_leaves_a_group_that_is_not_there(consuming: Consuming) -> None:
+def test_leave_of_unknown_group_answers_group_id_not_found(consuming: Consuming) -> None:
     assert consuming.leave("a") == Code.GROUP_ID_NOT_FOUND
 
 
-def test_a_static_member_may_be_away_for_its_session(consuming: Consuming) -> None:
+def test_restarting_static_member_stays_until_session_timeout(consuming: Consuming) -> None:
     consuming.join("a", "t", instance_id="i")
     answer = consuming.send("a", -2, instance_id="i")
     assert (answer["error_code"], answer["member_epoch"]) == (0, -2)
@@ -35,7 +35,7 @@ def test_a_static_member_may_be_away_for_its_session(consuming: Consuming) -> No
     assert consuming.group.is_empty
 
 
-def test_a_static_member_may_leave_for_good(consuming: Consuming) -> None:
+def test_static_member_can_leave_permanently(consuming: Consuming) -> None:
     consuming.join("a", "t", instance_id="i")
     assert consuming.leave("b", -1, instance_id="i") == Code.FENCED_INSTANCE_ID
     assert consuming.leave("a", -1, instance_id="j") == Code.UNKNOWN_MEMBER_ID
@@ -43,7 +43,7 @@ def test_a_static_member_may_leave_for_good(consuming: Consuming) -> None:
     assert consuming.group.is_empty
 
 
-def test_who_is_not_heard_of_is_fenced(consuming: Consuming) -> None:
+def test_member_without_heartbeats_is_fenced(consuming: Consuming) -> None:
     consuming.join("a", "t")
     consuming.join("b", "t")
     consuming.settle()
@@ -56,7 +56,7 @@ def test_who_is_not_heard_of_is_fenced(consuming: Consuming) -> None:
     assert consuming.owned["a"] == {"t": [0, 1, 2, 3, 4, 5]}
 
 
-def test_who_does_not_give_back_in_time_is_fenced(consuming: Consuming) -> None:
+def test_member_that_does_not_revoke_in_time_is_fenced(consuming: Consuming) -> None:
     consuming.join("a", "t")
     consuming.join("b", "t")
     consuming.beat("a")
@@ -68,7 +68,7 @@ def test_who_does_not_give_back_in_time_is_fenced(consuming: Consuming) -> None:
     assert answer["error_code"] == Code.UNKNOWN_MEMBER_ID
 
 
-def test_who_gives_back_in_time_is_not(consuming: Consuming) -> None:
+def test_member_that_revokes_in_time_stays(consuming: Consuming) -> None:
     consuming.join("a", "t")
     consuming.join("b", "t")
     consuming.beat("a")
@@ -77,7 +77,7 @@ def test_who_gives_back_in_time_is_not(consuming: Consuming) -> None:
     assert len(consuming.group.members) == 2
 
 
-def test_the_last_one_leaves_nothing_to_be_computed(consuming: Consuming) -> None:
+def test_empty_group_has_current_assignment_epoch(consuming: Consuming) -> None:
     consuming.join("a", "t")
     consuming.leave("a")
     group = consuming.group

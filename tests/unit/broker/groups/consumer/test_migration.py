@@ -1,4 +1,4 @@
-"""Groups become those of the other kind while their members go on."""
+"""Online migration of groups between the protocols."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -26,13 +26,13 @@ def migrating() -> Iterator[Migrating]:
 
 
 def refusal(migrating: Migrating) -> str:
-    """Why a member of the consumer protocol is not let in."""
+    """Return the error message for a member of the consumer protocol that tries to join."""
     answer = migrating.consumer.send("a", 0, **JOINS)
     assert answer["error_code"] == Code.GROUP_ID_NOT_FOUND
     return str(answer["error_message"])
 
 
-def test_members_go_on_with_what_they_have(migrating: Migrating) -> None:
+def test_upgrade_keeps_assignments_of_classic_members(migrating: Migrating) -> None:
     member_id = migrating.begin_classic()
     migrating.consumer.join("a", "t")
     assert migrating.is_consumer
@@ -43,7 +43,7 @@ def test_members_go_on_with_what_they_have(migrating: Migrating) -> None:
     assert described["a"]["member_type"] == 1
 
 
-def test_they_are_told_to_join_again_and_share(migrating: Migrating) -> None:
+def test_classic_members_rejoin_after_upgrade(migrating: Migrating) -> None:
     member_id = migrating.begin_classic()
     migrating.consumer.join("a", "t")
     assert migrating.classic.heartbeat(1, member_id) == Code.REBALANCE_IN_PROGRESS
@@ -53,14 +53,14 @@ def test_they_are_told_to_join_again_and_share(migrating: Migrating) -> None:
     assert sorted(kept + migrating.consumer.beat("a")["t"]) == [0, 1, 2, 3, 4, 5]
 
 
-def test_a_member_that_never_comes_back_is_missed_after_its_session(migrating: Migrating) -> None:
+def test_classic_member_that_does_not_rejoin_is_removed_after_session_timeout(migrating: Migrating) -> None:
     member_id = migrating.begin_classic()
     migrating.consumer.join("a", "t")
     migrating.stage.advance(10_000)
     assert member_id not in migrating.group.members
 
 
-def test_upgraded_group_outlives_its_coordinator(migrating: Migrating) -> None:
+def test_upgraded_group_survives_restart(migrating: Migrating) -> None:
     migrating.begin_classic()
     migrating.consumer.join("a", "t")
     before = migrating.consumer.describe()
@@ -68,7 +68,7 @@ def test_upgraded_group_outlives_its_coordinator(migrating: Migrating) -> None:
     assert migrating.consumer.describe() == before
 
 
-def test_an_empty_group_needs_no_change(migrating: Migrating) -> None:
+def test_empty_classic_group_is_replaced(migrating: Migrating) -> None:
     member_id = migrating.begin_classic()
     migrating.classic.leave(member_id)
     migrating.consumer.join("a", "t")
@@ -77,7 +77,7 @@ def test_an_empty_group_needs_no_change(migrating: Migrating) -> None:
     assert migrating.is_consumer
 
 
-def test_a_group_that_has_only_committed_offsets_keeps_them(migrating: Migrating) -> None:
+def test_group_with_offsets_only_keeps_them(migrating: Migrating) -> None:
     assert migrating.consumer.commit("", -1) == 0
     migrating.consumer.join("a", "t")
     migrating.stage.restart()
@@ -86,7 +86,7 @@ def test_a_group_that_has_only_committed_offsets_keeps_them(migrating: Migrating
     assert list(shard.offsets.groups()) == ["g"]
 
 
-def test_those_who_wait_are_sent_back(migrating: Migrating) -> None:
+def test_upgrade_fails_waiting_joins_with_rebalance_in_progress(migrating: Migrating) -> None:
     migrating.begin_classic()
     second_id = migrating.classic.given_id()
     waiting = migrating.classic.join(second_id)
@@ -95,37 +95,37 @@ def test_those_who_wait_are_sent_back(migrating: Migrating) -> None:
     assert waiting.answer()["error_code"] == Code.REBALANCE_IN_PROGRESS
 
 
-def test_members_that_are_no_consumers_do_not_change(migrating: Migrating) -> None:
+def test_group_of_other_protocol_type_cannot_be_upgraded(migrating: Migrating) -> None:
     migrating.begin_classic(protocol_type="connect")
     assert refusal(migrating).endswith("because the group does not use the consumer embedded protocol.")
     assert migrating.is_classic
 
 
-def test_what_cannot_be_read_does_not_change(migrating: Migrating) -> None:
+def test_group_with_undecodable_subscription_cannot_be_upgraded(migrating: Migrating) -> None:
     migrating.begin_classic(protocols={"range": b"\0"})
     assert refusal(migrating).endswith("because the embedded consumer protocol is malformed.")
 
 
-def test_assignors_of_ones_own_do_not_change(migrating: Migrating) -> None:
+def test_group_with_custom_assignor_cannot_be_upgraded(migrating: Migrating) -> None:
     member_id = migrating.begin_classic()
     migrating.group.members[member_id].assignment = assignment({"t": [0]}, user_data=b"mine")
     assert "an unsupported custom assignor is in use" in refusal(migrating)
 
 
 @pytest.mark.parametrize("policy", ["disabled", "Downgrade"])
-def test_migration_policy_may_forbid_upgrade(migrating: Migrating, policy: str) -> None:
+def test_migration_policy_can_forbid_upgrade(migrating: Migrating, policy: str) -> None:
     migrating.stage.cluster.server.nodes[1].config.__dict__["group_consumer_migration_policy"] = policy
     migrating.begin_classic()
     assert refusal(migrating).endswith("because online upgrade is disabled.")
 
 
-def test_group_may_be_too_large_for_upgrade(migrating: Migrating) -> None:
+def test_group_can_be_too_large_for_upgrade(migrating: Migrating) -> None:
     migrating.stage.cluster.server.nodes[1].config.__dict__["group_consumer_max_size"] = 0
     migrating.begin_classic()
     assert refusal(migrating).endswith("because the group size exceeds the consumer group maximum size.")
 
 
-def test_the_last_one_leaves_a_classic_group_that_rebalances(migrating: Migrating) -> None:
+def test_group_is_downgraded_and_rebalances_when_last_consumer_member_leaves(migrating: Migrating) -> None:
     member_id = migrating.begin_classic()
     migrating.consumer.join("a", "t")
     assert migrating.consumer.leave("a") == 0
@@ -135,7 +135,7 @@ def test_the_last_one_leaves_a_classic_group_that_rebalances(migrating: Migratin
     assert (joined["error_code"], joined["generation_id"], joined["leader"]) == (0, 3, member_id)
 
 
-def test_the_last_one_may_also_be_missed(migrating: Migrating) -> None:
+def test_group_is_downgraded_when_session_of_last_consumer_member_times_out(migrating: Migrating) -> None:
     member_id = migrating.begin_classic()
     migrating.consumer.join("a", "t")
     migrating.rejoin(member_id)
@@ -146,7 +146,7 @@ def test_the_last_one_may_also_be_missed(migrating: Migrating) -> None:
     assert migrating.is_classic
 
 
-def test_downgraded_group_outlives_its_coordinator(migrating: Migrating) -> None:
+def test_downgraded_group_survives_restart(migrating: Migrating) -> None:
     migrating.begin_classic()
     migrating.consumer.join("a", "t")
     migrating.consumer.leave("a")
@@ -155,7 +155,7 @@ def test_downgraded_group_outlives_its_coordinator(migrating: Migrating) -> None
     assert migrating.consumer.describe()["error_code"] == Code.GROUP_ID_NOT_FOUND
 
 
-def test_a_static_member_that_changes_its_protocol_goes_on_as_it_was(migrating: Migrating) -> None:
+def test_static_member_that_switches_to_classic_protocol_causes_no_rebalance(migrating: Migrating) -> None:
     migrating.consumer.join("a", "t", instance_id="i")
     migrating.consumer.leave("a", -2, instance_id="i")
     answer = migrating.classic.join("", protocols={"range": subscription("t")}, group_instance_id="i").answer()
@@ -165,7 +165,7 @@ def test_a_static_member_that_changes_its_protocol_goes_on_as_it_was(migrating: 
     assert len(migrating.partitions_of_static(answer["member_id"])) == 6
 
 
-def test_a_group_of_consumers_stays_one(migrating: Migrating) -> None:
+def test_group_without_classic_members_stays_consumer_group(migrating: Migrating) -> None:
     migrating.consumer.join("a", "t")
     migrating.consumer.join("b", "t")
     migrating.consumer.leave("a")
@@ -173,7 +173,7 @@ def test_a_group_of_consumers_stays_one(migrating: Migrating) -> None:
 
 
 @pytest.mark.parametrize("policy", ["disabled", "upgrade"])
-def test_migration_policy_may_forbid_downgrade(migrating: Migrating, policy: str) -> None:
+def test_migration_policy_can_forbid_downgrade(migrating: Migrating, policy: str) -> None:
     migrating.begin_classic()
     migrating.consumer.join("a", "t")
     migrating.stage.cluster.server.nodes[1].config.__dict__["group_consumer_migration_policy"] = policy
@@ -181,7 +181,7 @@ def test_migration_policy_may_forbid_downgrade(migrating: Migrating, policy: str
     assert migrating.is_consumer
 
 
-def test_group_may_be_too_large_for_downgrade(migrating: Migrating) -> None:
+def test_group_can_be_too_large_for_downgrade(migrating: Migrating) -> None:
     migrating.begin_classic()
     migrating.consumer.join("a", "t")
     migrating.stage.cluster.server.nodes[1].config.__dict__["group_max_size"] = 0

@@ -1,4 +1,4 @@
-"""The steps of one member towards its target."""
+"""Reconciliation of a member's assignment with its target."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def step(
     wanted: frozenset[bytes] = frozenset({T, U}),
     changed: bool = False,
 ) -> Step:
-    """`taken`: the epochs of members that have a partition of T."""
+    """Create a step. `taken` maps partitions of T to the member epochs of their current owners."""
     said = None
     if held is not None:
         said = [
@@ -34,38 +34,38 @@ def step(
     return Step(epoch, target, wanted, bool(wanted), holder_epoch, changed, said)
 
 
-def test_what_is_free_comes_at_once() -> None:
+def test_free_partitions_are_assigned_immediately() -> None:
     after = reconcile(MEMBER, step({T: [0, 1, 2]}))
     assert after.assigned == {T: {0: 2, 1: 4, 2: 5}}
     assert (after.state, after.member_epoch, after.previous_member_epoch) == (MemberState.STABLE, 5, 4)
 
 
-def test_what_is_not_in_the_target_is_to_be_given_back_first() -> None:
+def test_partitions_outside_target_are_revoked_first() -> None:
     after = reconcile(MEMBER, step({T: [1, 2]}))
     assert after.state == MemberState.UNREVOKED_PARTITIONS
     assert (after.assigned, after.pending_revocation) == ({T: {1: 4}}, {T: {0: 2}})
     assert after.member_epoch == 4
 
 
-def test_who_has_not_given_back_stays_where_he_is() -> None:
+def test_member_keeps_epoch_until_it_has_revoked() -> None:
     before = reconcile(MEMBER, step({T: [1, 2]}))
     assert reconcile(before, step({T: [1, 2]}, held={T: [0, 1]})) is before
     assert reconcile(before, step({T: [1, 2]})) is before
 
 
-def test_who_has_given_back_goes_on() -> None:
+def test_member_advances_after_it_has_revoked() -> None:
     before = reconcile(MEMBER, step({T: [1, 2]}))
     after = reconcile(before, step({T: [1, 2]}, held={T: [1]}))
     assert (after.state, after.member_epoch, after.assigned) == (MemberState.STABLE, 5, {T: {1: 4, 2: 5}})
     assert after.pending_revocation == {}
 
 
-def test_who_does_not_hold_it_any_more_need_not_give_it_back() -> None:
+def test_partition_no_longer_owned_needs_no_revocation() -> None:
     after = reconcile(MEMBER, step({T: [1]}, held={T: [1]}))
     assert (after.state, after.assigned) == (MemberState.STABLE, {T: {1: 4}})
 
 
-def test_what_others_have_is_waited_for() -> None:
+def test_partitions_of_other_members_are_awaited() -> None:
     waiting = reconcile(MEMBER, step({T: [0, 1, 2, 3]}, taken={2: 4}))
     assert waiting.state == MemberState.UNRELEASED_PARTITIONS
     assert waiting.assigned == {T: {0: 2, 1: 4, 3: 5}}
@@ -73,18 +73,18 @@ def test_what_others_have_is_waited_for() -> None:
     assert (after.state, after.assigned) == (MemberState.STABLE, {T: {0: 2, 1: 4, 2: 5, 3: 5}})
 
 
-def test_topics_that_are_no_longer_wanted_go_within_the_epoch() -> None:
+def test_unsubscribed_topics_are_revoked_within_epoch() -> None:
     stable = MEMBER._replace(assigned={T: {0: 2}, U: {5: 4}})
     after = reconcile(stable, step({T: [0], U: [5]}, epoch=4, wanted=frozenset({T}), changed=True))
     assert (after.state, after.member_epoch) == (MemberState.UNREVOKED_PARTITIONS, 4)
     assert (after.assigned, after.pending_revocation) == ({T: {0: 2}}, {U: {5: 4}})
 
 
-def test_who_has_all_has_no_step_to_take() -> None:
+def test_reconciled_member_does_not_change() -> None:
     assert reconcile(MEMBER, step({T: [0, 1]}, epoch=4)) is MEMBER
 
 
-def test_a_state_of_a_later_release_is_left_by_joining_again() -> None:
+def test_member_in_unknown_state_has_to_rejoin() -> None:
     unknown = MEMBER._replace(state=MemberState.UNKNOWN, assigned={})
     with pytest.raises(KafkaError) as fenced:
         reconcile(unknown, step({T: [0]}, held={T: [0]}))
@@ -92,7 +92,7 @@ def test_a_state_of_a_later_release_is_left_by_joining_again() -> None:
     assert reconcile(unknown, step({T: [0]}, held={})).assigned == {T: {0: 5}}
 
 
-def test_who_wants_nothing_and_has_nothing_is_in_his_epoch_anew() -> None:
+def test_member_without_subscription_gets_same_epoch_again() -> None:
     stable = MEMBER._replace(assigned={})
     after = reconcile(stable, step({}, epoch=4, wanted=frozenset(), changed=True))
     assert (after.member_epoch, after.previous_member_epoch, after.assigned) == (4, 4, {})

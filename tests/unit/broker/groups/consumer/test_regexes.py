@@ -8,28 +8,28 @@ from kafkalet.protocol.errors import Code
 from tests.unit.broker.groups.consuming import Consuming, Partitions
 
 
-def come_with(consuming: Consuming, member_id: str, expression: str, *topics: str) -> Partitions:
-    """Join by an expression; what the member has after its second heartbeat."""
+def join_with(consuming: Consuming, member_id: str, expression: str, *topics: str) -> Partitions:
+    """Join with an expression and return the assignment after the second heartbeat."""
     assert consuming.join(member_id, *topics, subscribed_topic_regex=expression) == {} or topics
     consuming.stage.settle()
     return consuming.beat(member_id)
 
 
-def test_topics_that_match_come_with_the_second_heartbeat(consuming: Consuming) -> None:
+def test_matching_topics_are_assigned_with_second_heartbeat(consuming: Consuming) -> None:
     consuming.stage.cluster.create_topic("u", 1)
-    assert come_with(consuming, "a", "[t]") == {"t": [0, 1, 2, 3, 4, 5]}
+    assert join_with(consuming, "a", "[t]") == {"t": [0, 1, 2, 3, 4, 5]}
 
 
-def test_names_and_expressions_add_up(consuming: Consuming) -> None:
+def test_names_and_expressions_are_combined(consuming: Consuming) -> None:
     consuming.stage.cluster.create_topic("u", 1)
-    assert come_with(consuming, "a", "u+", "t").keys() == {"t", "u"}
+    assert join_with(consuming, "a", "u+", "t").keys() == {"t", "u"}
 
 
-def test_nothing_matches_nothing(consuming: Consuming) -> None:
-    assert come_with(consuming, "a", "x.*") == {}
+def test_expression_without_matches_assigns_nothing(consuming: Consuming) -> None:
+    assert join_with(consuming, "a", "x.*") == {}
 
 
-def test_an_expression_that_cannot_be_read_is_refused(consuming: Consuming) -> None:
+def test_invalid_expression_is_refused(consuming: Consuming) -> None:
     fields: dict[str, Any] = {"rebalance_timeout_ms": 1, "topic_partitions": [], "subscribed_topic_regex": "("}
     answer = consuming.send("a", 0, **fields)
     assert answer["error_code"] == Code.INVALID_REGULAR_EXPRESSION
@@ -38,7 +38,7 @@ def test_an_expression_that_cannot_be_read_is_refused(consuming: Consuming) -> N
 
 
 def test_new_topics_are_found_after_ten_seconds(consuming: Consuming) -> None:
-    come_with(consuming, "a", "t.*")
+    join_with(consuming, "a", "t.*")
     consuming.stage.cluster.create_topic("t2", 1)
     consuming.stage.advance(9000)
     consuming.beat("a")
@@ -50,15 +50,15 @@ def test_new_topics_are_found_after_ten_seconds(consuming: Consuming) -> None:
     assert consuming.beat("a")["t2"] == [0]
 
 
-def test_a_second_member_with_the_same_expression_need_not_wait(consuming: Consuming) -> None:
-    come_with(consuming, "a", "t")
+def test_expression_of_another_member_is_already_resolved(consuming: Consuming) -> None:
+    join_with(consuming, "a", "t")
     consuming.join("b", subscribed_topic_regex="t")
     consuming.settle()
     assert len(consuming.owned["b"]["t"]) == 3
 
 
-def test_an_expression_that_nobody_wants_any_more_is_forgotten(consuming: Consuming) -> None:
-    come_with(consuming, "a", "t")
+def test_expression_without_members_is_removed(consuming: Consuming) -> None:
+    join_with(consuming, "a", "t")
     consuming.join("b", "t")
     consuming.leave("a")
     assert not consuming.group.members.resolved
@@ -67,22 +67,22 @@ def test_an_expression_that_nobody_wants_any_more_is_forgotten(consuming: Consum
     assert consuming.owned["b"] == {"t": [0, 1, 2, 3, 4, 5]}
 
 
-def test_a_member_may_give_its_expression_up(consuming: Consuming) -> None:
-    come_with(consuming, "a", "t")
+def test_member_can_drop_its_expression(consuming: Consuming) -> None:
+    join_with(consuming, "a", "t")
     consuming.beat("a", subscribed_topic_regex="")
     consuming.settle()
     assert consuming.owned["a"] == {}
     assert not consuming.group.members.resolved
 
 
-def test_members_of_v0_send_none(consuming: Consuming) -> None:
+def test_heartbeat_v0_has_no_expression(consuming: Consuming) -> None:
     fields: dict[str, Any] = {"rebalance_timeout_ms": 1, "topic_partitions": [], "subscribed_topic_names": ["t"]}
     answer = consuming.send("a", 0, version=0, **fields)
     assert answer["error_code"] == 0
     assert consuming.describe()["members"][0]["subscribed_topic_regex"] == ""
 
 
-def test_topics_are_looked_up_after_the_heartbeat(consuming: Consuming) -> None:
+def test_topics_are_resolved_after_heartbeat(consuming: Consuming) -> None:
     consuming.join("a", subscribed_topic_regex="t{1,40}")
     assert consuming.group.is_resolving
     assert not consuming.group.members.resolved
@@ -92,13 +92,13 @@ def test_topics_are_looked_up_after_the_heartbeat(consuming: Consuming) -> None:
 
 
 @pytest.mark.parametrize(("expression", "code"), [("t|" * 2000, 0), ("t|" * 2000 + "(", 128)])
-def test_a_long_expression_is_read_in_turns(consuming: Consuming, expression: str, code: int) -> None:
-    """The handler is a coroutine then; the answer is the same."""
+def test_long_expression_is_compiled_in_steps(consuming: Consuming, expression: str, code: int) -> None:
+    """The handler is then a coroutine; the response is the same."""
     fields: dict[str, Any] = {"rebalance_timeout_ms": 1, "topic_partitions": [], "subscribed_topic_regex": expression}
     assert consuming.send("a", 0, **fields)["error_code"] == code
 
 
-def test_an_expression_given_up_during_the_lookup_is_not_written(consuming: Consuming) -> None:
+def test_expression_dropped_during_resolution_is_not_written(consuming: Consuming) -> None:
     consuming.join("a", subscribed_topic_regex="t")
     consuming.beat("a", subscribed_topic_regex="")
     consuming.stage.settle()
@@ -106,7 +106,7 @@ def test_an_expression_given_up_during_the_lookup_is_not_written(consuming: Cons
     assert not consuming.group.is_resolving
 
 
-def test_a_lookup_of_a_group_that_has_gone_changes_nothing(consuming: Consuming) -> None:
+def test_resolution_for_removed_group_writes_nothing(consuming: Consuming) -> None:
     consuming.join("a", subscribed_topic_regex="t")
     shard = consuming.group.shard
     end_offset = shard.log.partition.log.log_end_offset

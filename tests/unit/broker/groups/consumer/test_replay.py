@@ -1,11 +1,11 @@
-"""A consumer group is what its log says: after a restart, and on another broker."""
+"""A consumer group is replayed from its log, after a restart and on another broker."""
 
 from kafkalet.protocol.api import Api
 from tests.unit.broker.groups.consuming import AT_ONCE, Consuming
 from tests.unit.model.stage import Stage
 
 
-def test_a_restart_changes_nothing(consuming: Consuming) -> None:
+def test_restart_changes_nothing(consuming: Consuming) -> None:
     consuming.join("a", "t", rack_id="r", server_assignor="range")
     consuming.join("b", "t", instance_id="i")
     consuming.beat("a")
@@ -16,7 +16,7 @@ def test_a_restart_changes_nothing(consuming: Consuming) -> None:
     assert sorted(consuming.owned["a"]["t"] + consuming.owned["b"]["t"]) == [0, 1, 2, 3, 4, 5]
 
 
-def test_after_a_restart_sessions_begin_anew(consuming: Consuming) -> None:
+def test_session_timeouts_start_again_after_restart(consuming: Consuming) -> None:
     consuming.join("a", "t")
     consuming.stage.advance(40_000)
     consuming.stage.restart()
@@ -27,7 +27,7 @@ def test_after_a_restart_sessions_begin_anew(consuming: Consuming) -> None:
     assert consuming.group.is_empty
 
 
-def test_after_a_restart_it_is_still_waited_for_what_is_to_be_given_back(consuming: Consuming) -> None:
+def test_rebalance_timeout_starts_again_after_restart(consuming: Consuming) -> None:
     consuming.join("a", "t", rebalance_timeout_ms=10_000)
     consuming.join("b", "t")
     consuming.beat("a")
@@ -37,7 +37,7 @@ def test_after_a_restart_it_is_still_waited_for_what_is_to_be_given_back(consumi
     assert "a" not in consuming.group.members
 
 
-def test_expressions_are_known_after_a_restart(consuming: Consuming) -> None:
+def test_expressions_are_known_after_restart(consuming: Consuming) -> None:
     consuming.join("a", subscribed_topic_regex="t.*")
     consuming.stage.settle()
     assert consuming.beat("a")
@@ -50,7 +50,7 @@ def test_expressions_are_known_after_a_restart(consuming: Consuming) -> None:
     assert consuming.beat("a")["t2"] == [0]
 
 
-def test_the_next_coordinator_knows_the_group() -> None:
+def test_next_coordinator_knows_group() -> None:
     stage = Stage(3, **AT_ONCE)
     stage.cluster.create_topic("t", 6, 3)
     consuming = Consuming(stage)
@@ -66,7 +66,7 @@ def test_the_next_coordinator_knows_the_group() -> None:
     stage.close()
 
 
-def test_a_deleted_group_is_gone_for_good(consuming: Consuming) -> None:
+def test_deleted_group_stays_deleted_after_restart(consuming: Consuming) -> None:
     consuming.join("a", "t")
     consuming.leave("a")
     answer = consuming.stage.ask(Api.DELETE_GROUPS, 2, 1, groups_names=["g"])

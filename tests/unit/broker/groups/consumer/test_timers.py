@@ -12,7 +12,7 @@ class Waiting:
         self.timers.schedule(wait, "a", delay_ms, lambda: self.missed.append(self.clock.now_ms()))
 
 
-def test_what_does_not_come_is_missed_once() -> None:
+def test_missed_deadline_calls_back_once() -> None:
     waiting = Waiting()
     waiting.schedule(100)
     waiting.clock.advance(1000)
@@ -20,7 +20,7 @@ def test_what_does_not_come_is_missed_once() -> None:
     assert (Wait.SESSION, "a") not in waiting.timers
 
 
-def test_what_comes_in_time_moves_the_deadline() -> None:
+def test_rescheduling_postpones_deadline() -> None:
     waiting = Waiting()
     waiting.schedule(100)
     waiting.clock.advance(60)
@@ -31,7 +31,7 @@ def test_what_comes_in_time_moves_the_deadline() -> None:
     assert waiting.missed == [160]
 
 
-def test_a_deadline_may_come_nearer() -> None:
+def test_rescheduling_can_advance_deadline() -> None:
     waiting = Waiting()
     waiting.schedule(1000)
     waiting.schedule(10)
@@ -39,7 +39,7 @@ def test_a_deadline_may_come_nearer() -> None:
     assert waiting.missed == [10]
 
 
-def test_what_is_no_longer_waited_for_is_not_missed() -> None:
+def test_cancelled_deadline_does_not_call_back() -> None:
     waiting = Waiting()
     for wait in Wait:
         waiting.schedule(100, wait)
@@ -49,7 +49,7 @@ def test_what_is_no_longer_waited_for_is_not_missed() -> None:
     assert waiting.missed == []
 
 
-def test_nothing_is_missed_after_the_end() -> None:
+def test_closed_timers_do_not_call_back() -> None:
     waiting = Waiting()
     waiting.schedule(100)
     waiting.timers.close()

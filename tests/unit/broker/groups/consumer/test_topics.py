@@ -12,17 +12,17 @@ def image() -> MetadataImage:
     return metadata
 
 
-def test_the_hash_is_that_of_apache_kafka() -> None:
+def test_hash_equals_that_of_kafka() -> None:
     assert metadata_hash(["hash-1ff9c.a"], image()) == 3196698471066156584
     assert metadata_hash(["hash-1ff9c.b", "hash-1ff9c.a"], image()) == 6910192466861489278
 
 
-def test_topics_that_do_not_exist_do_not_count() -> None:
+def test_topics_that_do_not_exist_are_not_hashed() -> None:
     assert metadata_hash(["hash-1ff9c.a", "other"], image()) == 3196698471066156584
     assert metadata_hash(["other"], image()) == 0
 
 
-def test_more_partitions_and_racks_change_it() -> None:
+def test_partitions_and_racks_change_hash() -> None:
     metadata = image()
     hashes = {metadata_hash(["hash-1ff9c.a"], metadata)}
     metadata.topics["hash-1ff9c.a"].partitions.append(PartitionState(3, [1]))
@@ -32,11 +32,11 @@ def test_more_partitions_and_racks_change_it() -> None:
     assert len(hashes) == 3
 
 
-def test_names_and_what_matches_are_wanted_once() -> None:
+def test_topic_subscribed_by_name_and_expression_counts_once() -> None:
     member = ConsumerMember("a", topic_names=frozenset({"x", "y"}), topic_regex=".*")
     assert sorted(wanted_names(member, {})) == ["x", "y"]
     assert sorted(wanted_names(member, {".*": Resolved(frozenset({"y", "z"}), 1, 1)})) == ["x", "y", "z"]
 
 
-def test_only_topics_that_exist_have_ids() -> None:
+def test_only_existing_topics_have_ids() -> None:
     assert topic_ids(["other", "hash-1ff9c.b"], image()) == [B]

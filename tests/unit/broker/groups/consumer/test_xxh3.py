@@ -1,4 +1,4 @@
-"""XXH3 as Kafka's hash4j computes it."""
+"""XXH3 as implemented by hash4j in Kafka."""
 
 import pytest
 
@@ -26,9 +26,9 @@ HASHES = {
     1025: 0xC09FDFBC398C7D82,
     4000: 0x9D5E1BE70BA5D851,
 }
-"""By the number of bytes hashed, of which byte i is 31 * i + 7."""
+"""Hashes by input length; byte i of the input is 31 * i + 7."""
 
 
 @pytest.mark.parametrize("size", HASHES)
-def test_hashes_are_those_of_hash4j(size: int) -> None:
+def test_hashes_equal_those_of_hash4j(size: int) -> None:
     assert xxh3_64(bytes((31 * index + 7) & 0xFF for index in range(size))) == HASHES[size]
