@@ -1,4 +1,4 @@
-"""Changes of the metadata: written once, taken back together."""
+"""Changes of the metadata are written once and reverted together."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from kafkalet.storage.failures import StorageFailed
 
 
 class Kept:
-    """What is changed, and how often it was written."""
+    """Some data, with a list of the states that were written."""
 
     def __init__(self) -> None:
         self.values: list[str] = []
@@ -29,14 +29,14 @@ class Kept:
                 raise ValueError(value)
 
 
-def test_change_alone_is_written_and_followed() -> None:
+def test_single_change_is_written_and_followed() -> None:
     kept = Kept()
     kept.add("a")
     assert kept.written == [["a"]]
     assert kept.values == ["a", "a is written"]
 
 
-def test_changes_inside_another_are_written_once_at_its_end() -> None:
+def test_nested_changes_are_written_once_at_end() -> None:
     kept = Kept()
     with kept.changes.begin():
         kept.add("a")
@@ -48,7 +48,7 @@ def test_changes_inside_another_are_written_once_at_its_end() -> None:
     assert not kept.changes.are_under_way
 
 
-def test_refused_change_is_taken_back_alone() -> None:
+def test_failed_nested_change_is_reverted_alone() -> None:
     kept = Kept()
     with kept.changes.begin():
         kept.add("a")
@@ -58,7 +58,7 @@ def test_refused_change_is_taken_back_alone() -> None:
     assert kept.values == ["a", "a is written"]
 
 
-def test_changes_that_cannot_be_written_are_all_taken_back() -> None:
+def test_all_changes_are_reverted_if_writing_fails() -> None:
     kept = Kept()
     kept.fails = True
 

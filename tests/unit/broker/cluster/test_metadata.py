@@ -1,4 +1,4 @@
-"""The metadata image and the rules for topics' names, ids and replicas."""
+"""The metadata image, and the rules for topic names, topic ids and replica placement."""
 
 import pytest
 
@@ -16,37 +16,37 @@ from kafkalet.protocol.errors import Code, KafkaError
 
 
 @pytest.mark.parametrize("name", ["a", "A.b_c-9", "x" * 249, "...", "__consumer_offsets"])
-def test_a_legal_name_is_accepted(name: str) -> None:
+def test_legal_topic_name_is_accepted(name: str) -> None:
     check_topic_name(name)
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a b", "ä", "x" * 250, "a\n", "a\0"])
-def test_an_illegal_name_is_refused(name: str) -> None:
+def test_illegal_topic_name_is_refused(name: str) -> None:
     with pytest.raises(KafkaError) as refusal:
         check_topic_name(name)
     assert refusal.value.code == Code.INVALID_TOPIC_EXCEPTION
 
 
-def test_topic_ids_are_random_uuids_whose_text_does_not_begin_with_a_dash() -> None:
+def test_topic_ids_are_random_uuids_without_leading_dash() -> None:
     ids = [new_topic_id() for _ in range(500)]
     assert len(set(ids)) == 500
     assert all(drawn[6] >> 4 == 4 and drawn[8] >> 6 == 2 for drawn in ids)
     assert all(drawn[0] >> 2 != 62 for drawn in ids)
 
 
-def test_leaders_are_spread_over_the_brokers() -> None:
+def test_leaders_are_distributed_over_brokers() -> None:
     assert [replicas[0] for replicas in spread(6, 2, [3, 1, 2])] == [1, 2, 3, 1, 2, 3]
 
 
-def test_the_replicas_of_a_partition_are_different_brokers() -> None:
+def test_replicas_of_partition_are_on_different_brokers() -> None:
     assert all(len(set(replicas)) == 3 for replicas in spread(7, 3, range(5)))
 
 
-def test_added_partitions_go_on_where_the_others_ended() -> None:
+def test_added_partitions_continue_distribution() -> None:
     assert spread(4, 1, [1, 2, 3])[2:] == spread(2, 1, [1, 2, 3], first_index=2)
 
 
-def test_brokers_that_are_away_hold_replicas_where_there_are_too_few_others() -> None:
+def test_stopped_brokers_hold_replicas_only_if_others_are_too_few() -> None:
     assert spread(2, 2, [1, 3], away=[2]) == [[1, 3], [3, 1]]
     assert spread(2, 3, [1, 3], away=[2]) == [[1, 3, 2], [3, 1, 2]]
     with pytest.raises(KafkaError, match=r"only 3 broker\(s\)"):
@@ -55,7 +55,7 @@ def test_brokers_that_are_away_hold_replicas_where_there_are_too_few_others() ->
         spread(1, 1, [], away=[2])
 
 
-def test_who_is_away_neither_leads_nor_is_in_sync() -> None:
+def test_stopped_broker_neither_leads_nor_is_in_sync() -> None:
     state = PartitionState(0, [2, 1], away={2})
     assert (state.replicas, state.isr, state.leader) == ([2, 1], [1], 1)
 
@@ -74,7 +74,7 @@ def image_with(*names: str) -> MetadataImage:
     return image
 
 
-def test_a_topic_is_found_by_its_id_until_it_is_removed() -> None:
+def test_topic_is_found_by_id_until_removed() -> None:
     image = image_with("a")
     topic_id = image.topics["a"].topic_id
     assert image.topic_by_id(topic_id) is image.topics["a"]
@@ -89,11 +89,11 @@ def test_dots_and_underscores_collide() -> None:
 
 
 @pytest.mark.parametrize(("topic", "index"), [("b", 0), ("a", 1), ("a", -1)])
-def test_there_is_no_state_for_a_partition_that_is_not_there(topic: str, index: int) -> None:
+def test_unknown_partition_has_no_state(topic: str, index: int) -> None:
     assert image_with("a").partition(topic, index) is None
 
 
-def test_topic_has_changed_when_it_was_made_changed_or_deleted_since() -> None:
+def test_topic_has_changed_after_creation_change_or_deletion() -> None:
     image = image_with("t", "u")
     since = image.version
     assert not image.may_have_changed("t", since)
@@ -105,7 +105,7 @@ def test_topic_has_changed_when_it_was_made_changed_or_deleted_since() -> None:
     assert not image.may_have_changed("never", 0)
 
 
-def test_topic_that_is_made_again_has_changed() -> None:
+def test_recreated_topic_has_changed() -> None:
     image = image_with("t")
     image.remove_topic("t")
     since = image.version
@@ -113,7 +113,7 @@ def test_topic_that_is_made_again_has_changed() -> None:
     assert image.may_have_changed("t", since)
 
 
-def test_many_deleted_topics_are_forgotten_and_count_as_changed() -> None:
+def test_deletions_dropped_from_memory_count_as_changed() -> None:
     image = image_with("first", "kept")
     since = image.version
     image.remove_topic("first")
@@ -145,7 +145,7 @@ def epochs(state: PartitionState) -> tuple[int, int]:
     return state.leader_epoch, state.partition_epoch
 
 
-def test_new_leader_begins_a_leader_epoch_and_keeps_the_in_sync_replicas() -> None:
+def test_new_leader_starts_epoch_and_keeps_in_sync_replicas() -> None:
     state = PartitionState(0, [1, 2, 3])
     state.change_leader(2)
     assert (state.leader, state.isr, *epochs(state)) == (2, [1, 2, 3], 1, 1)
@@ -153,13 +153,13 @@ def test_new_leader_begins_a_leader_epoch_and_keeps_the_in_sync_replicas() -> No
     assert (state.leader, state.isr, *epochs(state)) == (3, [3], 2, 2)
 
 
-def test_change_of_in_sync_replicas_is_no_new_leader_epoch() -> None:
+def test_change_of_in_sync_replicas_keeps_leader_epoch() -> None:
     state = PartitionState(0, [1, 2, 3])
     state.change_isr([1, 3])
     assert (state.leader, state.isr, *epochs(state)) == (1, [1, 3], 0, 1)
 
 
-def test_moving_partition_is_held_by_new_replicas_and_then_by_those_that_go() -> None:
+def test_reassignment_lists_new_replicas_before_old_ones() -> None:
     state = PartitionState(0, [1, 2])
     state.begin_move([4, 2, 3])
     assert (state.replicas, state.adding, state.removing) == ([4, 2, 3, 1], [3, 4], [1])
@@ -167,7 +167,7 @@ def test_moving_partition_is_held_by_new_replicas_and_then_by_those_that_go() ->
     assert epochs(state) == (0, 1)
 
 
-def test_end_of_a_move_that_drops_the_leader_elects_the_first_in_sync_and_alive() -> None:
+def test_end_of_reassignment_without_leader_elects_first_live_in_sync_replica() -> None:
     state = PartitionState(0, [1, 2])
     state.begin_move([4, 2, 3])
     state.end_move([2, 3, 4], state.removing, alive={2, 3})
@@ -175,14 +175,14 @@ def test_end_of_a_move_that_drops_the_leader_elects_the_first_in_sync_and_alive(
     assert not state.is_moving
 
 
-def test_end_of_a_move_that_drops_no_replica_is_no_new_leader_epoch() -> None:
+def test_end_of_reassignment_without_removed_replicas_keeps_leader_epoch() -> None:
     state = PartitionState(0, [1, 2])
     state.begin_move([2, 1, 3])
     state.end_move([1, 2, 3], state.removing, alive={1, 2, 3})
     assert (state.replicas, state.leader, *epochs(state)) == ([2, 1, 3], 1, 0, 2)
 
 
-def test_leader_epoch_of_a_log_counts_only_if_it_is_later() -> None:
+def test_leader_epoch_of_log_is_used_only_if_later() -> None:
     state = PartitionState(0, [1])
     state.note_leader_epoch(5)
     state.note_leader_epoch(3)

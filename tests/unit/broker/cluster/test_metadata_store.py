@@ -1,4 +1,4 @@
-"""Where a cluster keeps its files: temporary or durable, and the metadata in it."""
+"""The data directory of a cluster, temporary or durable, and its metadata file."""
 
 import json
 import os
@@ -30,38 +30,38 @@ def image() -> MetadataImage:
     return made
 
 
-def test_a_temporary_store_goes_away() -> None:
+def test_temporary_store_is_deleted() -> None:
     store = MetadataStore(None)
     Path(store.path, "something").write_text("x")
     store.remove()
     assert not os.path.exists(store.path)
 
 
-def test_two_temporary_homes_are_apart() -> None:
+def test_temporary_stores_have_different_directories() -> None:
     first, second = MetadataStore(None), MetadataStore(None)
     assert first.path != second.path
     first.remove()
     second.remove()
 
 
-def test_a_temporary_store_keeps_no_metadata() -> None:
+def test_temporary_store_writes_no_metadata() -> None:
     store = MetadataStore(None)
     store.save(image(), 1000)
     assert os.listdir(store.path) == []
     store.remove()
 
 
-def test_a_durable_store_stays(tmp_path: Path) -> None:
+def test_durable_store_is_not_deleted(tmp_path: Path) -> None:
     store = MetadataStore(str(tmp_path / "data"))
     store.remove()
     assert os.path.isdir(tmp_path / "data")
 
 
-def test_a_new_store_remembers_nothing(tmp_path: Path) -> None:
+def test_new_store_loads_nothing(tmp_path: Path) -> None:
     assert MetadataStore(str(tmp_path)).load() is None
 
 
-def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
+def test_saved_metadata_is_loaded(tmp_path: Path) -> None:
     saved = image()
     MetadataStore(str(tmp_path)).save(saved, 3000)
     loaded = MetadataStore(str(tmp_path)).load()
@@ -86,14 +86,14 @@ def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
         }
 
 
-def test_file_has_a_line_for_each_topic(tmp_path: Path) -> None:
+def test_file_has_one_line_per_topic(tmp_path: Path) -> None:
     MetadataStore(str(tmp_path)).save(image(), 0)
     lines = (tmp_path / FILE).read_text().splitlines()
     topic = lines[lines.index('"topics": [') + 1]
     assert json.loads(topic)["name"] == "t"
 
 
-def test_a_file_from_before_features_and_quotas_is_loaded(tmp_path: Path) -> None:
+def test_file_without_features_and_quotas_is_loaded(tmp_path: Path) -> None:
     store = MetadataStore(str(tmp_path))
     store.save(image(), 0)
     saved = json.loads((tmp_path / FILE).read_text())
@@ -105,16 +105,16 @@ def test_a_file_from_before_features_and_quotas_is_loaded(tmp_path: Path) -> Non
     assert (loaded[0].client_quotas, loaded[0].feature_levels, loaded[0].feature_changes) == ({}, {}, 0)
 
 
-def test_one_broker_keeps_its_logs_in_the_data_directory_itself(tmp_path: Path) -> None:
+def test_single_broker_uses_data_directory_for_logs(tmp_path: Path) -> None:
     assert MetadataStore(str(tmp_path)).log_directory(1, brokers=1) == str(tmp_path)
 
 
-def test_several_brokers_have_a_folder_each(tmp_path: Path) -> None:
+def test_several_brokers_have_separate_log_directories(tmp_path: Path) -> None:
     assert MetadataStore(str(tmp_path)).log_directory(2, brokers=3) == str(tmp_path / "broker-2")
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}", json.dumps({"format": 99})])
-def test_a_damaged_file_is_named(tmp_path: Path, content: str) -> None:
+def test_damaged_file_is_named_in_error(tmp_path: Path, content: str) -> None:
     (tmp_path / FILE).write_text(content)
     with pytest.raises(MetadataDamaged, match=FILE):
         MetadataStore(str(tmp_path)).load()
@@ -126,7 +126,7 @@ ID, OTHER = bytes(range(16)), bytes(range(1, 17))
 
 
 def taken_in(image: MetadataImage, *folders: tuple[str, int, bytes | None]) -> dict[str, list[list[int]]]:
-    """The replicas of each partition of each topic, after these folders of broker 1 were taken in."""
+    """Add folders of broker 1 to the metadata and return the replicas of each partition by topic."""
     take_in_folders(image, [Folder(1, *folder) for folder in folders])
     return {name: [state.replicas for state in topic.partitions] for name, topic in image.topics.items()}
 
@@ -137,7 +137,7 @@ def known_image() -> MetadataImage:
     return image
 
 
-def test_topic_that_only_folders_tell_of_has_their_partitions() -> None:
+def test_unknown_topic_gets_partitions_of_its_folders() -> None:
     image = MetadataImage("c")
     assert taken_in(image, ("t", 0, ID), ("t", 1, ID), ("u", 0, None), ("u", 1, None)) == {
         "t": [[1], [1]],
@@ -152,7 +152,7 @@ def test_partitions_between_folders_have_no_replica_and_no_leader() -> None:
     assert [state.leader for state in image.topics["t"].partitions] == [1, NO_LEADER, NO_LEADER, 1]
 
 
-def test_partition_without_replica_gets_the_one_whose_folder_is_found_later() -> None:
+def test_partition_without_replica_gets_one_found_later() -> None:
     image = MetadataImage("c")
     taken_in(image, ("t", 0, ID), ("t", 2, ID))
     take_in_folders(image, [Folder(2, "t", 1, ID)])
@@ -160,21 +160,21 @@ def test_partition_without_replica_gets_the_one_whose_folder_is_found_later() ->
 
 
 @pytest.mark.parametrize("index", [20240101, 2147483647, MOST_MISSING_PARTITIONS + 1])
-def test_number_far_above_all_others_is_no_partition(index: int, caplog: pytest.LogCaptureFixture) -> None:
+def test_folder_with_much_higher_number_is_ignored(index: int, caplog: pytest.LogCaptureFixture) -> None:
     assert taken_in(MetadataImage("c"), ("backup", index, ID), ("t", 0, OTHER)) == {"t": [[1]]}
     assert f"ignoring folder 'backup-{index}': more than" in caplog.text
 
 
-def test_partition_that_was_added_since_belongs_to_its_topic() -> None:
+def test_folder_of_added_partition_belongs_to_its_topic() -> None:
     assert taken_in(known_image(), ("t", 0, ID), ("t", 2, ID)) == {"t": [[1], [1], [1]]}
 
 
 @pytest.mark.parametrize("topic_id", [OTHER, None])
-def test_folder_of_another_topic_of_that_name_adds_no_partition(topic_id: bytes | None) -> None:
+def test_folder_of_other_topic_with_same_name_is_ignored(topic_id: bytes | None) -> None:
     assert taken_in(known_image(), ("t", 2, topic_id)) == {"t": [[1], [1]]}
 
 
-def test_folder_with_the_id_of_another_topic_is_left_alone() -> None:
+def test_folder_with_id_of_other_topic_is_ignored() -> None:
     assert taken_in(known_image(), ("copy", 0, ID)) == {"t": [[1], [1]]}
 
 
@@ -191,7 +191,7 @@ def test_folder_with_the_id_of_another_topic_is_left_alone() -> None:
         ('{"format": 1}', "'cluster_id' is missing"),
     ],
 )
-def test_metadata_that_cannot_be_read_names_its_file_in_one_line(tmp_path: Path, text: str, reason: str) -> None:
+def test_unreadable_metadata_error_names_file_in_one_line(tmp_path: Path, text: str, reason: str) -> None:
     (tmp_path / FILE).write_text(text)
     with pytest.raises(MetadataDamaged, match=reason) as damaged:
         MetadataStore(str(tmp_path)).load()
@@ -199,7 +199,7 @@ def test_metadata_that_cannot_be_read_names_its_file_in_one_line(tmp_path: Path,
     assert "\n" not in str(damaged.value)
 
 
-def test_metadata_that_is_no_text_names_its_file(tmp_path: Path) -> None:
+def test_metadata_that_is_not_utf_8_error_names_file(tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(b"\xff\xfe{}")
     with pytest.raises(MetadataDamaged, match=FILE):
         MetadataStore(str(tmp_path)).load()
@@ -227,7 +227,7 @@ def test_metadata_that_is_no_text_names_its_file(tmp_path: Path) -> None:
         (["client_quotas"], [[[["user", "u"]], {"a": "x"}]]),
     ],
 )
-def test_value_that_no_broker_writes_is_damage(tmp_path: Path, path: list[str | int], value: object) -> None:
+def test_invalid_value_is_reported_as_damage(tmp_path: Path, path: list[str | int], value: object) -> None:
     store = MetadataStore(str(tmp_path))
     store.save(image(), 1000)
     saved = json.loads((tmp_path / FILE).read_text())
@@ -240,7 +240,7 @@ def test_value_that_no_broker_writes_is_damage(tmp_path: Path, path: list[str | 
         store.load()
 
 
-def test_topic_that_is_there_twice_is_damage(tmp_path: Path) -> None:
+def test_duplicate_topic_is_reported_as_damage(tmp_path: Path) -> None:
     store = MetadataStore(str(tmp_path))
     store.save(image(), 1000)
     saved = json.loads((tmp_path / FILE).read_text())

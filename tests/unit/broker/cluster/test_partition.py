@@ -1,4 +1,4 @@
-"""A partition: fencing, the high watermark of its in-sync replicas, and what its leader tells of offsets and epochs."""
+"""A replica of a partition: fencing, the high watermark, and lookups of offsets and epochs."""
 
 import errno
 import os
@@ -29,7 +29,7 @@ Make = Callable[..., Partition]
 
 @pytest.fixture
 def make(tmp_path: Path) -> Iterator[Make]:
-    """Makes partitions led by broker 1 and followed by 2 and 3, without brokers around them; 4 is not alive."""
+    """Creates partitions led by broker 1 and followed by 2 and 3, without any brokers; broker 4 is not alive."""
     directory = LogDirectory(str(tmp_path), ManualClock(), durable=False, cluster_id=None, node_id=1)
     changes: list[Partition] = []
 
@@ -60,7 +60,7 @@ def code_of(call: Callable[[], object]) -> Code:
     ("given", "code"),
     [(0, Code.FENCED_LEADER_EPOCH), (2, Code.FENCED_LEADER_EPOCH), (4, Code.UNKNOWN_LEADER_EPOCH)],
 )
-def test_another_epoch_is_refused(make: Make, given: int, code: Code) -> None:
+def test_other_leader_epoch_is_refused(make: Make, given: int, code: Code) -> None:
     partition = make()
     partition.state.leader_epoch = 3
     assert code_of(lambda: partition.fence(given)) == code
@@ -68,7 +68,7 @@ def test_another_epoch_is_refused(make: Make, given: int, code: Code) -> None:
     partition.fence(None)
 
 
-def test_offline_log_is_a_storage_error_whatever_the_epoch(make: Make) -> None:
+def test_offline_log_raises_storage_error_for_any_epoch(make: Make) -> None:
     partition = make()
     partition.log.failures.take_offline(OSError(errno.EIO, os.strerror(errno.EIO), "t-0"))
     partition.log.failures.take_offline(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "t-0"))
@@ -77,7 +77,7 @@ def test_offline_log_is_a_storage_error_whatever_the_epoch(make: Make) -> None:
         partition.log_for(None)
 
 
-def test_the_epoch_is_checked_before_who_leads(make: Make) -> None:
+def test_epoch_is_checked_before_leadership(make: Make) -> None:
     partition = make()
     partition.state.leader = FIRST
     assert code_of(lambda: partition.log_for(9)) == Code.UNKNOWN_LEADER_EPOCH
@@ -85,14 +85,14 @@ def test_the_epoch_is_checked_before_who_leads(make: Make) -> None:
     assert partition.log_for(0, only_leader=False) is partition.log
 
 
-def test_only_a_leader_appends(make: Make) -> None:
+def test_only_leader_appends(make: Make) -> None:
     partition = make()
     partition.state.leader = FIRST
     assert code_of(lambda: partition.append(batch(b"a"))) == Code.NOT_LEADER_OR_FOLLOWER
     assert partition.log.log_end_offset == 0
 
 
-def test_what_is_appended_carries_the_leaders_epoch(make: Make) -> None:
+def test_appended_batch_has_leader_epoch(make: Make) -> None:
     partition = make()
     partition.state.leader_epoch = 7
     partition.append(batch(b"a"))
@@ -103,8 +103,8 @@ def test_what_is_appended_carries_the_leaders_epoch(make: Make) -> None:
 # Transactions (KIP-890)
 
 
-def asked(partition: Partition) -> Guard:
-    """The coordinator is asked whether producer 7 has a transaction in this partition."""
+def verification_of(partition: Partition) -> Guard:
+    """Start the verification of a transaction of producer 7."""
     return partition.log.start_verification(7, 0, 0)
 
 
@@ -112,33 +112,33 @@ TRANSACTIONAL = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0, "is_
 
 
 @pytest.mark.parametrize("is_validated_apart", [False, True])
-def test_batch_of_a_verified_transaction_is_appended(make: Make, is_validated_apart: bool) -> None:
+def test_batch_of_verified_transaction_is_appended(make: Make, is_validated_apart: bool) -> None:
     partition = make(replicas=(LEADER,))
-    guard = asked(partition)
+    guard = verification_of(partition)
     assert produce(partition, guard, is_validated_apart).first_offset == 0
 
 
 @pytest.mark.parametrize("is_validated_apart", [False, True])
-def test_batch_whose_verification_is_over_is_refused(make: Make, is_validated_apart: bool) -> None:
-    """A marker, or another batch, came in between; the coordinator's answer was for what was before it."""
+def test_batch_with_outdated_verification_is_refused(make: Make, is_validated_apart: bool) -> None:
+    """A marker or another batch was written in between, so the coordinator's answer is outdated."""
     partition = make(replicas=(LEADER,))
-    guard = asked(partition)
+    guard = verification_of(partition)
     partition.log.producers.verifications.end(7)
-    asked(partition)
+    verification_of(partition)
     assert code_of(lambda: produce(partition, guard, is_validated_apart)) == Code.INVALID_TXN_STATE
     assert partition.log.log_end_offset == 0
 
 
-def test_verification_that_ends_while_a_batch_is_validated_refuses_the_batch(make: Make) -> None:
+def test_verification_that_ends_during_validation_refuses_batch(make: Make) -> None:
     partition = make(replicas=(LEADER,))
-    guard = asked(partition)
+    guard = verification_of(partition)
     accepted = partition.validation(batch(b"a", **TRANSACTIONAL), guard)()
     partition.log.producers.verifications.end(7)
     assert code_of(lambda: partition.produce_validated(accepted, guard)) == Code.INVALID_TXN_STATE
 
 
 def produce(partition: Partition, guard: Guard, is_validated_apart: bool) -> Appended:
-    """Produce a transactional batch, in one step or as a large one is produced."""
+    """Produce a transactional batch, in one step or validated separately as a large one."""
     records = batch(b"a", **TRANSACTIONAL)
     if not is_validated_apart:
         return partition.produce(records, guard)
@@ -150,13 +150,13 @@ def produce(partition: Partition, guard: Guard, is_validated_apart: bool) -> App
 # The high watermark
 
 
-def test_alone_a_leader_moves_the_high_watermark_with_each_append(make: Make) -> None:
+def test_leader_without_followers_advances_high_watermark_with_each_append(make: Make) -> None:
     partition = make(replicas=(LEADER,))
     partition.append(batch(b"a", b"b"))
     assert partition.log.high_watermark == 2
 
 
-def test_the_high_watermark_is_what_all_in_sync_replicas_have(make: Make) -> None:
+def test_high_watermark_is_minimum_of_in_sync_replicas(make: Make) -> None:
     partition = make()
     partition.append(batch(b"a", b"b", b"c"))
     assert partition.log.high_watermark == 0
@@ -165,7 +165,7 @@ def test_the_high_watermark_is_what_all_in_sync_replicas_have(make: Make) -> Non
     assert partition.log.high_watermark == 2
 
 
-def test_a_replica_out_of_sync_does_not_hold_the_high_watermark(make: Make) -> None:
+def test_replica_out_of_sync_does_not_hold_back_high_watermark(make: Make) -> None:
     partition = make()
     partition.append(batch(b"a"))
     partition.follower_has(FIRST, 1, 0, NOW_MS)
@@ -174,7 +174,7 @@ def test_a_replica_out_of_sync_does_not_hold_the_high_watermark(make: Make) -> N
     assert partition.log.high_watermark == 1
 
 
-def test_the_high_watermark_never_goes_back(make: Make) -> None:
+def test_high_watermark_never_decreases(make: Make) -> None:
     partition = make()
     partition.append(batch(b"a", b"b"))
     for node in (FIRST, SECOND):
@@ -183,7 +183,7 @@ def test_the_high_watermark_never_goes_back(make: Make) -> None:
     assert partition.log.high_watermark == 2
 
 
-def test_a_follower_that_claims_more_than_there_is_gains_nothing(make: Make) -> None:
+def test_follower_offset_beyond_log_end_is_capped(make: Make) -> None:
     partition = make(replicas=(LEADER, FIRST))
     partition.append(batch(b"a"))
     partition.follower_has(FIRST, 1000, 0, NOW_MS)
@@ -191,7 +191,9 @@ def test_a_follower_that_claims_more_than_there_is_gains_nothing(make: Make) -> 
 
 
 @pytest.mark.parametrize(("release", "high_watermark"), [("3.6", 1), ("3.7", 0)])
-def test_since_kip_966_too_few_in_sync_hold_the_high_watermark(make: Make, release: str, high_watermark: int) -> None:
+def test_since_kip_966_too_few_in_sync_replicas_hold_back_high_watermark(
+    make: Make, release: str, high_watermark: int
+) -> None:
     partition = make(release=release, min_insync_replicas="2")
     partition.state.isr = [LEADER]
     partition.append(batch(b"a"))
@@ -199,11 +201,11 @@ def test_since_kip_966_too_few_in_sync_hold_the_high_watermark(make: Make, relea
 
 
 @pytest.mark.parametrize(("release", "enough"), [("3.6", False), ("3.7", True)])
-def test_since_kip_966_no_more_replicas_are_wanted_than_there_are(make: Make, release: str, enough: bool) -> None:
+def test_since_kip_966_min_insync_replicas_is_capped_at_replicas(make: Make, release: str, enough: bool) -> None:
     assert make(replicas=(LEADER, FIRST), release=release, min_insync_replicas="3").has_enough_replicas is enough
 
 
-def test_a_follower_is_caught_up_when_it_has_everything(make: Make) -> None:
+def test_follower_is_caught_up_when_it_has_all_records(make: Make) -> None:
     partition = make()
     partition.append(batch(b"a", b"b"))
     partition.follower_has(FIRST, 1, 0, NOW_MS + 5)
@@ -215,7 +217,7 @@ def test_a_follower_is_caught_up_when_it_has_everything(make: Make) -> None:
 # Deleting
 
 
-def test_the_low_watermark_is_the_smallest_start_of_those_alive(make: Make) -> None:
+def test_low_watermark_is_smallest_log_start_of_live_replicas(make: Make) -> None:
     partition = make(replicas=(LEADER, FIRST, SECOND, AWAY))
     partition.append(batch(b"a", b"b", b"c"))
     for node, start in ((FIRST, 2), (SECOND, 1), (AWAY, 0)):
@@ -224,12 +226,12 @@ def test_the_low_watermark_is_the_smallest_start_of_those_alive(make: Make) -> N
     assert partition.low_watermark == 1
 
 
-def test_a_follower_that_was_never_heard_of_makes_the_low_watermark_unknown(make: Make) -> None:
+def test_low_watermark_is_unknown_before_first_fetch_of_follower(make: Make) -> None:
     assert make().low_watermark == -1
 
 
 @pytest.mark.parametrize(("before", "code"), [(2, 1), (-2, 1), (-(1 << 63), 1), ((1 << 63) - 1, 1)])
-def test_what_no_consumer_has_seen_is_not_deleted(make: Make, before: int, code: int) -> None:
+def test_records_above_high_watermark_cannot_be_deleted(make: Make, before: int, code: int) -> None:
     partition = make()
     partition.append(batch(b"a", b"b"))
     partition.follower_has(FIRST, 2, 0, NOW_MS)
@@ -244,7 +246,7 @@ def test_what_no_consumer_has_seen_is_not_deleted(make: Make, before: int, code:
 
 @pytest.fixture
 def lagging(make: Make) -> Partition:
-    """Records at 1000, 2000 and 3000, of which the followers have two, and a leader who is new since the second."""
+    """Records at 1000, 2000 and 3000, of which the followers have two; the leader is new since the second."""
     partition = make()
     for time in (1000, 2000, 3000):
         partition.append(timed(time))
@@ -268,23 +270,21 @@ def lagging(make: Make) -> Partition:
         (9999, None, None),
     ],
 )
-def test_consumers_find_nothing_behind_the_high_watermark(
+def test_consumers_find_no_offset_above_high_watermark(
     lagging: Partition, timestamp: int, isolation: Isolation | None, found: TimestampOffset | None
 ) -> None:
     assert lagging.offset_for(timestamp, isolation, None, True) == found
 
 
 @pytest.mark.parametrize("timestamp", [LATEST, 1001, 9999, MAX_TIMESTAMP])
-def test_a_new_leader_that_lags_says_so_where_an_older_one_may_have_known_more(
-    lagging: Partition, timestamp: int
-) -> None:
+def test_lagging_new_leader_answers_offset_not_available(lagging: Partition, timestamp: int) -> None:
     lagging.lead(NOW_MS)
     assert code_of(lambda: lagging.offset_for(timestamp, Isolation.HIGH_WATERMARK, None, True)) == 78
     lagging.offset_for(timestamp, None, None, True)
 
 
 @pytest.mark.parametrize(("timestamp", "offset"), [(EARLIEST, 0), (1000, 0)])
-def test_what_lies_below_its_high_watermark_a_new_leader_is_sure_of(
+def test_lagging_new_leader_answers_offsets_below_high_watermark(
     lagging: Partition, timestamp: int, offset: int
 ) -> None:
     lagging.lead(NOW_MS)
@@ -293,7 +293,7 @@ def test_what_lies_below_its_high_watermark_a_new_leader_is_sure_of(
     assert found.offset == offset
 
 
-def test_once_it_has_caught_up_a_new_leader_answers(lagging: Partition) -> None:
+def test_new_leader_answers_latest_offset_after_catching_up(lagging: Partition) -> None:
     lagging.lead(NOW_MS)
     for node in (FIRST, SECOND):
         lagging.follower_has(node, 3, 0, NOW_MS)
@@ -301,7 +301,7 @@ def test_once_it_has_caught_up_a_new_leader_answers(lagging: Partition) -> None:
     assert found == TimestampOffset(-1, 3, 0)
 
 
-def test_lookup_that_the_disk_fails_is_a_storage_error(lagging: Partition, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_disk_error_during_lookup_raises_storage_error(lagging: Partition, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(file: File, length: int, position: int) -> NoReturn:
         raise OSError(errno.EIO, os.strerror(errno.EIO), file.path)
 
@@ -310,7 +310,7 @@ def test_lookup_that_the_disk_fails_is_a_storage_error(lagging: Partition, monke
 
 
 @pytest.mark.parametrize(("consumer", "offsets"), [(True, [1, 0]), (False, [3, 0])])
-def test_segments_behind_the_high_watermark_are_hidden_from_consumers(
+def test_legacy_offsets_above_high_watermark_are_hidden_from_consumers(
     lagging: Partition, consumer: bool, offsets: list[int]
 ) -> None:
     assert lagging.legacy_offsets(LATEST, 10, consumer, True, NOW_MS) == offsets
@@ -325,7 +325,7 @@ def test_negative_number_of_offsets_answers_unknown_server_error(lagging: Partit
 
 @pytest.fixture
 def aged(make: Make) -> Partition:
-    """Epoch 0 wrote offsets 0 and 1, epoch 3 wrote 2, epoch 5 nothing yet."""
+    """A log with offsets 0 and 1 from epoch 0, offset 2 from epoch 3, and none from the current epoch 5."""
     partition = make(replicas=(LEADER,))
     partition.append(batch(b"a", b"b"))
     partition.state.leader_epoch = 3
@@ -340,7 +340,7 @@ def aged(make: Make) -> Partition:
     ("epoch", "end"),
     [(0, (0, 2)), (1, (0, 2)), (2, (0, 2)), (3, (3, 3)), (4, (3, 3)), (5, (5, 3)), (6, (-1, -1)), (-1, (-1, -1))],
 )
-def test_where_an_epoch_ends(aged: Partition, epoch: int, end: tuple[int, int]) -> None:
+def test_end_offset_of_epoch(aged: Partition, epoch: int, end: tuple[int, int]) -> None:
     assert aged.end_of_epoch(epoch) == EpochEnd(*end)
 
 
@@ -350,13 +350,13 @@ def test_where_an_epoch_ends(aged: Partition, epoch: int, end: tuple[int, int]) 
         (0, 0, None),
         (2, 0, None),
         (3, 0, (0, 2)),  # that epoch ended at 2
-        (2, 1, (0, 2)),  # an epoch that was never here
+        (2, 1, (0, 2)),  # an epoch that is not in this log
         (3, 3, None),
         (1000, 3, (3, 3)),
         (3, 5, None),
     ],
 )
-def test_a_reader_whose_log_has_diverged_is_told_where(
+def test_diverging_reader_gets_end_of_common_epoch(
     aged: Partition, offset: int, epoch: int, diverging: tuple[int, int] | None
 ) -> None:
     read = aged.read(offset, 1000, Isolation.HIGH_WATERMARK, True, None, epoch)
@@ -364,17 +364,17 @@ def test_a_reader_whose_log_has_diverged_is_told_where(
     assert (read.result is None) == (diverging is not None)
 
 
-def test_an_epoch_from_the_future_is_out_of_range(aged: Partition) -> None:
+def test_unknown_later_epoch_is_out_of_range(aged: Partition) -> None:
     call = aged.read
     assert code_of(lambda: call(3, 1000, Isolation.HIGH_WATERMARK, True, None, 6)) == Code.OFFSET_OUT_OF_RANGE
 
 
-def test_below_the_log_start_nobody_diverges(aged: Partition) -> None:
+def test_reader_below_log_start_is_out_of_range(aged: Partition) -> None:
     aged.delete_records(2)
     call = aged.read
     assert code_of(lambda: call(1, 1000, Isolation.HIGH_WATERMARK, True, None, 0)) == Code.OFFSET_OUT_OF_RANGE
 
 
-def test_the_offsets_of_a_read_are_those_before_it(aged: Partition) -> None:
+def test_read_returns_offsets_before_read(aged: Partition) -> None:
     read = aged.read(0, 1000, Isolation.LOG_END, True, None, None)
     assert (read.log_start_offset, read.last_stable_offset, read.high_watermark, read.log_end_offset) == (0, 3, 3, 3)

@@ -1,4 +1,4 @@
-"""The tasks that no request asks for, with the time in the test's hands."""
+"""The periodic tasks of a cluster, with a manual clock."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ def batch(timestamp: int, value: bytes = b"value") -> bytearray:
     return bytearray(build_batch([Record(0, timestamp, None, value, ())]))
 
 
-def test_old_segments_go_when_their_time_has_come() -> None:
+def test_old_segments_are_deleted_by_first_retention_check() -> None:
     clock = kafkalet.ManualClock()
     with kafkalet.Broker(topics=["t"], clock=clock, config={"log.retention.ms": "1000"}) as broker:
         broker.produce("t", 0, batch(clock.now_ms()))
@@ -21,7 +21,7 @@ def test_old_segments_go_when_their_time_has_come() -> None:
         assert broker.log("t").log_start_offset == 1
 
 
-def test_retention_comes_again_after_its_interval() -> None:
+def test_retention_check_is_repeated_after_interval() -> None:
     clock = kafkalet.ManualClock()
     config = {"log.retention.ms": "1000", "log.retention.check.interval.ms": "5000"}
     with kafkalet.Broker(topics=["t"], clock=clock, config=config) as broker:
@@ -31,7 +31,7 @@ def test_retention_comes_again_after_its_interval() -> None:
         assert broker.log("t").log_start_offset == 1
 
 
-def test_a_producer_that_was_silent_for_long_is_forgotten() -> None:
+def test_inactive_producer_expires() -> None:
     clock = kafkalet.ManualClock()
     with kafkalet.Broker(topics=["t"], clock=clock, config={"producer.id.expiration.ms": "60000"}) as broker:
         records = [Record(0, clock.now_ms(), None, b"v", ())]
@@ -42,7 +42,7 @@ def test_a_producer_that_was_silent_for_long_is_forgotten() -> None:
         assert producers.entry(7) is None
 
 
-def test_a_follower_that_lags_leaves_the_replicas_in_sync() -> None:
+def test_lagging_follower_leaves_isr() -> None:
     clock = kafkalet.ManualClock()
     with kafkalet.Cluster(brokers=2, clock=clock, config={"replica.lag.time.max.ms": "10000"}) as cluster:
         cluster.create_topic("t", 1, 2)
@@ -58,14 +58,14 @@ def test_a_follower_that_lags_leaves_the_replicas_in_sync() -> None:
         assert sorted(state.isr) == sorted(state.replicas)
 
 
-def test_nothing_is_left_to_do_after_a_stop() -> None:
+def test_no_tasks_run_after_stop() -> None:
     clock = kafkalet.ManualClock()
     with kafkalet.Broker(clock=clock, config={"log.retention.ms": "1000"}):
         pass
     clock.advance(10_000_000)
 
 
-def test_logs_are_flushed_when_they_were_not_for_flush_ms(tmp_path: Path) -> None:
+def test_logs_are_flushed_after_flush_ms(tmp_path: Path) -> None:
     clock = kafkalet.ManualClock()
     config = {"log.flush.scheduler.interval.ms": "1000", "log.flush.interval.ms": "5000"}
     with kafkalet.Broker(topics=["t"], clock=clock, config=config, data_dir=tmp_path) as broker:

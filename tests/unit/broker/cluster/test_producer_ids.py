@@ -1,14 +1,14 @@
-"""Producer ids are given once, also across a crash."""
+"""Producer ids are used only once, even after a crash."""
 
 from kafkalet.broker.cluster.producer_ids import BLOCK, ProducerIds
 
 
-def test_ids_rise_one_by_one() -> None:
+def test_ids_are_consecutive() -> None:
     ids = ProducerIds(0, lambda end: None)
     assert [ids.take() for _ in range(2 * BLOCK + 1)] == list(range(2 * BLOCK + 1))
 
 
-def test_the_end_of_a_block_is_kept_before_its_first_id_is_given() -> None:
+def test_end_of_block_is_saved_before_first_id_is_used() -> None:
     kept: list[int] = []
     ids = ProducerIds(5, kept.append)
     assert not kept
@@ -16,7 +16,7 @@ def test_the_end_of_a_block_is_kept_before_its_first_id_is_given() -> None:
     assert kept == [5 + BLOCK]
 
 
-def test_after_a_crash_no_id_is_given_again() -> None:
+def test_no_id_is_reused_after_crash() -> None:
     kept: list[int] = [0]
     before = ProducerIds(0, kept.append)
     given = {before.take() for _ in range(BLOCK + 3)}

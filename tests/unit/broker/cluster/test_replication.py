@@ -1,4 +1,4 @@
-"""Replication: followers come to hold what their leader holds, whatever happened before."""
+"""Replication: the logs of followers become equal to the leader's, whatever happened before."""
 
 import contextlib
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from tests.wire.brokers import batch, timed
 
 @pytest.fixture
 def cluster() -> Iterator[kafkalet.Cluster]:
-    """Two brokers with a topic "t" that 1 leads and 2 follows."""
+    """Two brokers with a topic "t", led by 1 and followed by 2."""
     with kafkalet.Cluster(brokers=2) as running:
         running.create_topic("t", assignments=[[1, 2]])
         yield running
@@ -30,7 +30,7 @@ def log_of(cluster: kafkalet.Cluster, node: int) -> Log:
 
 
 def stored(log: Log) -> list[bytes]:
-    """The batches of a log as they lie on disk."""
+    """Return the batches of a log as stored on disk."""
     return [bytes(entry.buffer[entry.position : entry.position + entry.size]) for entry in entries(log)]
 
 
@@ -42,20 +42,20 @@ def values(log: Log) -> list[bytes | None]:
     return [record.value for entry in entries(log) for record in entry.records()]
 
 
-def test_a_follower_has_the_same_bytes(cluster: kafkalet.Cluster) -> None:
+def test_follower_has_same_bytes_as_leader(cluster: kafkalet.Cluster) -> None:
     cluster.produce("t", 0, batch(b"a", b"b"))
     cluster.produce("t", 0, timed(5, 3, 4, codec=Codec.GZIP))
     assert stored(log_of(cluster, 2)) == stored(log_of(cluster, 1))
 
 
-def test_a_follower_keeps_the_append_times_of_its_leader(cluster: kafkalet.Cluster) -> None:
+def test_follower_has_append_times_of_leader(cluster: kafkalet.Cluster) -> None:
     cluster.create_topic("stamped", config={"message.timestamp.type": "LogAppendTime"}, assignments=[[1, 2]])
     cluster.produce("stamped", 0, batch(b"a"))
     first, second = (entries(cluster.server.nodes[node].partitions["stamped", 0].log)[0] for node in (1, 2))
     assert first.max_timestamp == second.max_timestamp
 
 
-def test_a_follower_that_is_far_behind_copies_in_pieces(cluster: kafkalet.Cluster) -> None:
+def test_lagging_follower_copies_in_chunks(cluster: kafkalet.Cluster) -> None:
     cluster.hold_replication(2)
     for _ in range(5):
         cluster.produce("t", 0, batch(b"x" * (700 << 10)))
@@ -64,15 +64,15 @@ def test_a_follower_that_is_far_behind_copies_in_pieces(cluster: kafkalet.Cluste
     assert stored(log_of(cluster, 2)) == stored(log_of(cluster, 1))
 
 
-def test_a_follower_learns_the_high_watermark_of_what_it_copies(cluster: kafkalet.Cluster) -> None:
+def test_follower_adopts_high_watermark(cluster: kafkalet.Cluster) -> None:
     cluster.produce("t", 0, batch(b"a", b"b"))
     assert log_of(cluster, 2).high_watermark == 2
 
 
-def test_a_follower_whose_end_the_leader_has_deleted_begins_anew(cluster: kafkalet.Cluster) -> None:
+def test_follower_below_log_start_of_leader_starts_again(cluster: kafkalet.Cluster) -> None:
     cluster.produce("t", 0, batch(b"a"))
     cluster.hold_replication(2)
-    cluster.server.metadata.topics["t"].partitions[0].isr = [1]  # else nothing could be deleted
+    cluster.server.metadata.topics["t"].partitions[0].isr = [1]  # otherwise nothing could be deleted
     cluster.produce("t", 0, batch(b"b", b"c"))
     cluster.produce("t", 0, batch(b"d"))
     leader = cluster.server.leadership.leader_of("t", 0)
@@ -89,15 +89,15 @@ def test_a_follower_whose_end_the_leader_has_deleted_begins_anew(cluster: kafkal
     assert (log_of(cluster, 2).log_start_offset, log_of(cluster, 2).log_end_offset) == (start, end)
 
 
-def test_producers_are_remembered_by_followers_too(cluster: kafkalet.Cluster) -> None:
+def test_new_leader_knows_producers(cluster: kafkalet.Cluster) -> None:
     numbered_batch = batch(b"a", producer_id=7, producer_epoch=0, base_sequence=0)
     cluster.produce("t", 0, numbered_batch)
     cluster.elect_leader("t", 0, 2)
-    assert cluster.produce("t", 0, numbered_batch) == 0  # a duplicate, for the new leader as well
+    assert cluster.produce("t", 0, numbered_batch) == 0  # a duplicate for the new leader, too
     assert log_of(cluster, 2).log_end_offset == 1
 
 
-def test_a_replica_drops_what_only_it_has(cluster: kafkalet.Cluster) -> None:
+def test_replica_truncates_records_that_only_it_has(cluster: kafkalet.Cluster) -> None:
     cluster.produce("t", 0, batch(b"both"))
     cluster.hold_replication(2)
     cluster.produce("t", 0, batch(b"lost"))
@@ -108,8 +108,8 @@ def test_a_replica_drops_what_only_it_has(cluster: kafkalet.Cluster) -> None:
     assert values(log_of(cluster, 1)) == values(log_of(cluster, 2)) == [b"both", b"kept"]
 
 
-def test_logs_that_parted_several_times_agree_in_the_end(cluster: kafkalet.Cluster) -> None:
-    """Each wrote in epochs that the other never saw."""
+def test_logs_that_diverged_several_times_agree_in_the_end(cluster: kafkalet.Cluster) -> None:
+    """Each log has records from epochs that the other one never had."""
     for leader, other in ((1, 2), (2, 1), (1, 2)):
         cluster.hold_replication(other)
         cluster.elect_leader("t", 0, leader)
@@ -124,11 +124,11 @@ def test_logs_that_parted_several_times_agree_in_the_end(cluster: kafkalet.Clust
         ]
 
 
-# Whatever happens
+# Random histories
 
 
 class Upheavals(RuleBasedStateMachine):
-    """Three brokers that come, go, lag and lead; what consumers have seen is never lost."""
+    """Three brokers that start, stop, lag and lead. Records that consumers have seen are never lost."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -192,7 +192,7 @@ class Upheavals(RuleBasedStateMachine):
 
     @rule()
     def consume(self) -> None:
-        """What a consumer sees now, it has seen for ever."""
+        """Records that are visible now must stay visible."""
         leader = self.leader
         if leader is not None:
             visible = values(leader.log)[: leader.log.high_watermark]
@@ -236,7 +236,7 @@ TestUpheavals = Upheavals.TestCase
 
 @given(st.lists(st.tuples(st.sampled_from([1, 2]), st.integers(1, 3)), min_size=1, max_size=8))
 @settings(max_examples=25, deadline=None)
-def test_after_any_sequence_of_leaders_both_logs_are_the_same(turns: list[tuple[int, int]]) -> None:
+def test_logs_are_equal_after_any_sequence_of_leaders(turns: list[tuple[int, int]]) -> None:
     with kafkalet.Cluster(brokers=2) as cluster:
         cluster.create_topic("t", assignments=[[1, 2]])
         for leader, count in turns:

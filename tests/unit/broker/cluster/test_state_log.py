@@ -1,4 +1,4 @@
-"""One partition of an internal topic under a coordinator: what is appended is read again, and waits for replicas."""
+"""A partition of an internal topic: records are appended, replayed and replicated."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ def stage() -> Iterator[Stage]:
 
 
 def log_of(stage: Stage, **properties: str) -> StateLog:
-    """The log of a new topic whose only partition has two replicas."""
+    """The log of a new topic with one partition and two replicas."""
     config = {"cleanup.policy": "compact"} | {name.replace("_", "."): value for name, value in properties.items()}
     stage.cluster.create_topic("s", 1, 2, config)
     node = stage.cluster.server.nodes[stage.leader("s", 0)]
@@ -49,7 +49,7 @@ def test_records_of_one_append_are_one_batch(stage: Stage) -> None:
     ]
 
 
-def test_a_batch_says_who_wrote_it(stage: Stage) -> None:
+def test_batch_contains_producer_and_leader_epoch(stage: Stage) -> None:
     log = log_of(stage)
     log.append(RECORDS)
     log.append(RECORDS, producer_id=7, producer_epoch=3, base_sequence=0)
@@ -63,7 +63,7 @@ def test_a_batch_says_who_wrote_it(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("properties", [{"compression_type": "gzip"}, {"message_timestamp_type": "LogAppendTime"}])
-def test_the_topic_may_want_it_in_another_form(stage: Stage, properties: dict[str, str]) -> None:
+def test_records_are_converted_as_topic_requires(stage: Stage, properties: dict[str, str]) -> None:
     log = log_of(stage, **properties)
     log.append(RECORDS)
     assert log.append(RECORDS) == 3
@@ -82,7 +82,7 @@ def test_the_topic_may_want_it_in_another_form(stage: Stage, properties: dict[st
         ({"segment_bytes": "1048576", "max_message_bytes": "9000000"}, Code.RECORD_LIST_TOO_LARGE),
     ],
 )
-def test_what_does_not_fit_is_refused(stage: Stage, properties: dict[str, str], code: Code) -> None:
+def test_records_exceeding_size_limit_are_refused(stage: Stage, properties: dict[str, str], code: Code) -> None:
     log = log_of(stage, **properties)
     big = [StateRecord(b"k", b"v" * 1_100_000)]
     with pytest.raises(KafkaError) as refused:
@@ -101,7 +101,7 @@ def test_too_few_replicas_refuse_records(stage: Stage) -> None:
     assert log.end_offset == 2
 
 
-def test_who_does_not_lead_writes_nothing(stage: Stage) -> None:
+def test_former_leader_cannot_append(stage: Stage) -> None:
     log = log_of(stage)
     current = [log.is_current]
     stage.cluster.elect_leader("s", 0, follower_of(log))
@@ -112,7 +112,7 @@ def test_who_does_not_lead_writes_nothing(stage: Stage) -> None:
     assert refused.value.code == Code.NOT_LEADER_OR_FOLLOWER
 
 
-def test_reading_goes_on_behind_the_log_start(stage: Stage) -> None:
+def test_read_starts_at_log_start_offset(stage: Stage) -> None:
     log = log_of(stage)
     for _ in range(3):
         log.append(RECORDS)
@@ -120,12 +120,12 @@ def test_reading_goes_on_behind_the_log_start(stage: Stage) -> None:
     assert [batch.base_offset for batch, _ in log.read()] == [2, 4]
 
 
-def test_an_answer_is_there_at_once_where_every_replica_has_the_records(stage: Stage) -> None:
+def test_replicated_records_are_answered_immediately(stage: Stage) -> None:
     log = log_of(stage)
     assert log.when_replicated(log.append(RECORDS), 1000, lambda code: code) is Code.NONE
 
 
-def test_else_it_waits_for_them(stage: Stage) -> None:
+def test_unreplicated_records_wait_for_replication(stage: Stage) -> None:
     log = log_of(stage)
     stage.cluster.hold_replication(follower_of(log))
     last_offset = log.append(RECORDS)
@@ -139,7 +139,7 @@ def test_else_it_waits_for_them(stage: Stage) -> None:
     assert waiting.result() == Code.NONE
 
 
-def test_but_not_for_ever(stage: Stage) -> None:
+def test_replication_times_out(stage: Stage) -> None:
     log = log_of(stage)
     stage.cluster.hold_replication(follower_of(log))
     waiting = log.when_replicated(log.append(RECORDS), 1000, lambda code: code)
@@ -148,7 +148,7 @@ def test_but_not_for_ever(stage: Stage) -> None:
     assert waiting.result() == Code.REQUEST_TIMED_OUT
 
 
-def test_and_not_under_another_leader(stage: Stage) -> None:
+def test_replication_fails_under_another_leader(stage: Stage) -> None:
     log = log_of(stage)
     follower = follower_of(log)
     stage.cluster.hold_replication(follower)
@@ -169,7 +169,7 @@ def damage(log: StateLog, batch: int, byte: int) -> None:
 
 
 @pytest.mark.parametrize(("byte", "left"), [(61, [0, 4]), (57, [0, 4]), (16, [0]), (8, [0])])
-def test_batch_that_cannot_be_read_is_skipped_and_said(
+def test_unreadable_batch_is_skipped_with_log_line(
     stage: Stage, caplog: pytest.LogCaptureFixture, byte: int, left: list[int]
 ) -> None:
     log = log_of(stage)

@@ -1,4 +1,4 @@
-"""The topics in which coordinators keep their state: where a key lies, and how they are made."""
+"""The internal topics: the partition of a key, and the configuration of the topics."""
 
 import pytest
 
@@ -10,25 +10,25 @@ from kafkalet.broker.config.broker_config import BrokerConfig
     ("text", "hashed"),
     [("", 0), ("a", 97), ("hello", 99162322), ("polygenelubricants", 1 << 31), ("\U0001f600", 1772899)],
 )
-def test_a_string_is_hashed_as_in_java(text: str, hashed: int) -> None:
+def test_string_is_hashed_as_in_java(text: str, hashed: int) -> None:
     assert java_hash(text) == hashed
 
 
 @pytest.mark.parametrize(
     ("key", "partition"),
-    # as Apache Kafka 3.9 has put them
+    # as assigned by Apache Kafka 3.9
     [("", 0), ("g0001", 2), ("new20001", 0), ("polygenelubricants", 0)],
 )
-def test_a_key_has_its_partition(key: str, partition: int) -> None:
+def test_key_has_partition_of_kafka(key: str, partition: int) -> None:
     assert partition_of(key, 3) == partition
 
 
-def test_a_negative_hash_counts_as_its_opposite() -> None:
+def test_partition_of_negative_hash_uses_absolute_value() -> None:
     assert java_hash("zzzzzz") == 0x100000000 - 685785664
     assert partition_of("zzzzzz", 1000) == 664
 
 
-def test_topics_are_made_as_apache_kafka_makes_them() -> None:
+def test_internal_topics_have_configuration_of_kafka() -> None:
     offsets = CONSUMER_OFFSETS.wanted(BrokerConfig(), 5)
     assert (offsets.name, offsets.partitions, offsets.replication_factor) == ("__consumer_offsets", 50, 3)
     assert offsets.config == {
@@ -51,7 +51,7 @@ def test_topics_are_made_as_apache_kafka_makes_them() -> None:
     }
 
 
-def test_few_brokers_have_few_replicas_unless_told_otherwise() -> None:
+def test_replication_factor_is_limited_by_brokers_unless_configured() -> None:
     assert CONSUMER_OFFSETS.wanted(BrokerConfig(), 1).replication_factor == 1
     assert TRANSACTION_STATE.wanted(BrokerConfig(), 1).config["min.insync.replicas"] == "1"
     told = BrokerConfig(

@@ -1,4 +1,4 @@
-"""From a callback to an answer."""
+"""Turning callbacks into responses."""
 
 from collections.abc import Callable
 
@@ -6,14 +6,14 @@ from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.transactions.answering import answer_of
 
 
-def test_what_is_there_at_once_is_the_answer() -> None:
+def test_immediate_result_is_returned() -> None:
     def ask(then: Callable[[int], None]) -> None:
         then(5)
 
     assert answer_of(ask) == 5
 
 
-def test_what_comes_later_is_waited_for() -> None:
+def test_later_result_completes_delayed() -> None:
     callbacks: list[Callable[[int], None]] = []
     answer = answer_of(callbacks.append)
     assert isinstance(answer, Delayed)
@@ -21,7 +21,7 @@ def test_what_comes_later_is_waited_for() -> None:
     assert answer.result() == 5
 
 
-def test_who_goes_away_stops_nothing() -> None:
+def test_cancelled_delayed_ignores_later_result() -> None:
     callbacks: list[Callable[[int], None]] = []
     answer = answer_of(callbacks.append)
     assert isinstance(answer, Delayed)

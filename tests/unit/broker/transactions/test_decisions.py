@@ -1,4 +1,4 @@
-"""What requests make of a transactional id, case by case, and by chance against what must always hold."""
+"""Decisions on requests, case by case and with random input."""
 
 from typing import Any, cast
 
@@ -25,7 +25,7 @@ T0, T1 = ("t", 0), ("t", 1)
 
 
 def at(state: State, *, pending: State | None = None, epoch: int = 3, **more: Any) -> Transaction:
-    """Producer 7 in epoch 3."""
+    """A transaction of producer 7 in epoch 3."""
     partitions = frozenset({T0}) if state in {State.ONGOING, *PREPARE_STATES} else frozenset()
     transaction = Transaction(
         "x",
@@ -55,22 +55,22 @@ def init(transaction: Transaction, expected: Producer | None = None) -> Metadata
 
 
 @pytest.mark.parametrize("state", [State.EMPTY, State.COMPLETE_COMMIT, State.COMPLETE_ABORT])
-def test_a_new_producer_has_the_next_epoch(state: State) -> None:
+def test_new_producer_gets_next_epoch(state: State) -> None:
     assert init(at(state)) == Metadata(7, 4, 5000, update_ms=NOW_MS, previous_producer_id=7)
 
 
-def test_what_is_open_has_to_be_fenced() -> None:
+def test_open_transaction_has_to_be_fenced_first() -> None:
     new = init(at(State.ONGOING))
     assert isinstance(new, Metadata)
     assert (new.state, new.producer_epoch) == (State.PREPARE_EPOCH_FENCE, 4)
 
 
 @pytest.mark.parametrize("state", PREPARE_STATES)
-def test_what_is_decided_has_to_be_completed_first(state: State) -> None:
+def test_decided_transaction_has_to_be_completed_first(state: State) -> None:
     assert init(at(state)) == Code.CONCURRENT_TRANSACTIONS
 
 
-def test_what_is_under_way_comes_first() -> None:
+def test_pending_change_is_checked_first() -> None:
     assert init(at(State.EMPTY, pending=State.EMPTY), Producer(1, 1)) == Code.CONCURRENT_TRANSACTIONS
 
 
@@ -78,24 +78,24 @@ def test_what_is_under_way_comes_first() -> None:
     ("expected", "epoch"),
     [
         (Producer(7, 3), 4),
-        (Producer(7, 2), 3),  # once more, with the epoch before
+        (Producer(7, 2), 3),  # a retry with the previous epoch
         (Producer(7, 1), None),
         (Producer(7, 4), None),
         (Producer(8, 3), None),
     ],
 )
-def test_a_producer_that_says_where_it_was(expected: Producer, epoch: int | None) -> None:
+def test_producer_with_known_id_and_epoch_continues(expected: Producer, epoch: int | None) -> None:
     new = init(at(State.EMPTY, last_producer_epoch=2), expected)
     assert (None if new == Code.PRODUCER_FENCED else new[1]) == epoch  # type: ignore[index]
 
 
-def test_the_last_epoch_but_one_leads_to_another_id() -> None:
+def test_exhausted_producer_id_is_replaced() -> None:
     new = init(at(State.EMPTY, epoch=MAX_EPOCH - 1))
     assert isinstance(new, Metadata)
     assert (new.producer_id, new.producer_epoch, new.previous_producer_id) == (NEXT_ID, 0, 7)
 
 
-def test_who_missed_that_may_ask_again() -> None:
+def test_producer_that_missed_new_id_can_retry() -> None:
     rotated = at(State.EMPTY, producer_id=NEXT_ID, epoch=0, previous_producer_id=7, last_producer_epoch=MAX_EPOCH - 1)
     new = init(rotated, Producer(7, MAX_EPOCH - 1))
     assert isinstance(new, Metadata)
@@ -104,7 +104,7 @@ def test_who_missed_that_may_ask_again() -> None:
 
 
 @pytest.mark.parametrize(("failed", "epoch", "fencing"), [(False, 3, 4), (True, 3, 3), (False, MAX_EPOCH, MAX_EPOCH)])
-def test_the_epoch_to_fence_with(failed: bool, epoch: int, fencing: int) -> None:
+def test_fencing_epoch_is_incremented_once(failed: bool, epoch: int, fencing: int) -> None:
     transaction = at(State.ONGOING, epoch=epoch)
     transaction.has_failed_fence = failed
     assert fencing_epoch(transaction) == fencing
@@ -124,25 +124,25 @@ def test_partitions_are_added() -> None:
 
 
 @pytest.mark.parametrize("state", [State.EMPTY, State.COMPLETE_COMMIT, State.COMPLETE_ABORT])
-def test_the_first_begins_a_transaction(state: State) -> None:
+def test_first_partition_starts_transaction(state: State) -> None:
     new = add(at(state))
     assert isinstance(new, Metadata)
     assert (new.state, new.partitions, new.start_ms) == (State.ONGOING, frozenset({T1}), NOW_MS)
 
 
-def test_what_is_in_it_already_needs_no_change() -> None:
+def test_partition_already_in_transaction_changes_nothing() -> None:
     assert add(at(State.ONGOING, partitions=frozenset({T0, T1}))) == Code.NONE
 
 
 @pytest.mark.parametrize("state", PREPARE_STATES)
-def test_after_the_decision_the_next_transaction_has_to_wait(state: State) -> None:
+def test_partition_cannot_be_added_to_decided_transaction(state: State) -> None:
     assert add(at(state)) == Code.CONCURRENT_TRANSACTIONS
 
 
 @pytest.mark.parametrize(
     ("who", "code"), [(Producer(8, 3), Code.INVALID_PRODUCER_ID_MAPPING), (Producer(7, 2), Code.PRODUCER_FENCED)]
 )
-def test_who_is_refused_may_depend_on_what_is_under_way(who: Producer, code: Code) -> None:
+def test_order_of_checks_depends_on_release(who: Producer, code: Code) -> None:
     assert add(at(State.ONGOING), who) == code
     assert add(at(State.ONGOING, pending=State.ONGOING), who) == code
     assert add(at(State.ONGOING, pending=State.ONGOING), who, first=True) == Code.CONCURRENT_TRANSACTIONS
@@ -159,7 +159,7 @@ def test_who_is_refused_may_depend_on_what_is_under_way(who: Producer, code: Cod
         (State.ONGOING, T0, Producer(7, 2), Code.PRODUCER_FENCED),
     ],
 )
-def test_to_verify(state: State, partition: tuple[str, int], who: Producer, code: Code) -> None:
+def test_verification_of_partition(state: State, partition: tuple[str, int], who: Producer, code: Code) -> None:
     assert verify_partition(at(state), who, partition) == code
 
 
@@ -180,7 +180,7 @@ CONCURRENT = Code.CONCURRENT_TRANSACTIONS
         (State.COMPLETE_ABORT, INVALID, Code.NONE),
     ],
 )
-def test_up_to_version_1(state: State, committed: State | Code, aborted: State | Code) -> None:
+def test_end_up_to_transaction_version_1(state: State, committed: State | Code, aborted: State | Code) -> None:
     assert ended(at(state), end()) == committed
     assert ended(at(state), end(committed=False)) == aborted
 
@@ -196,7 +196,7 @@ def test_up_to_version_1(state: State, committed: State | Code, aborted: State |
         (State.COMPLETE_ABORT, INVALID, State.PREPARE_ABORT, INVALID, Code.NONE),
     ],
 )
-def test_from_version_2_on(
+def test_end_since_transaction_version_2(
     state: State,
     committed: State | Code,
     aborted: State | Code,
@@ -218,13 +218,13 @@ def test_from_version_2_on(
         ({"epoch": 1}, Code.PRODUCER_FENCED),
     ],
 )
-def test_who_may_not_end_it(version: int, changed: dict[str, Any], code: Code) -> None:
+def test_end_with_wrong_producer_is_refused(version: int, changed: dict[str, Any], code: Code) -> None:
     assert ended(at(State.ONGOING), end(version=version, **changed)) == code
     under_way = at(State.ONGOING, pending=State.ONGOING)
     assert ended(under_way, end(version=version, **changed)) == (CONCURRENT if version == 2 else code)
 
 
-def test_an_id_that_is_used_up_is_replaced_at_the_end_of_the_transaction() -> None:
+def test_exhausted_producer_id_is_replaced_at_end_of_transaction() -> None:
     new = end_transaction(
         at(State.ONGOING, epoch=MAX_EPOCH - 1), end(version=2, epoch=MAX_EPOCH - 1), NOW_MS, lambda: NEXT_ID
     )
@@ -237,7 +237,7 @@ def test_an_id_that_is_used_up_is_replaced_at_the_end_of_the_transaction() -> No
 
 @pytest.mark.parametrize("version", [0, 2])
 @pytest.mark.parametrize("epoch", [3, MAX_EPOCH - 1])
-def test_a_fence_raises_the_epoch_once(version: int, epoch: int) -> None:
+def test_fence_increments_epoch_once(version: int, epoch: int) -> None:
     transaction = at(State.ONGOING, epoch=epoch)
     fence = end(committed=False, version=version, epoch=fencing_epoch(transaction), is_fence=True)
     new = end_transaction(transaction, fence, NOW_MS, lambda: NEXT_ID)
@@ -253,7 +253,7 @@ def test_a_fence_raises_the_epoch_once(version: int, epoch: int) -> None:
     committed=st.booleans(),
     asked_epoch=st.sampled_from([0, 2, 3, 4, MAX_EPOCH - 1, MAX_EPOCH]),
 )
-def test_whoever_ends_what_epochs_never_fall(
+def test_end_never_decreases_epoch(
     state: State, pending: State | None, epoch: int, version: int, committed: bool, asked_epoch: int
 ) -> None:
     transaction = at(state, pending=pending, epoch=epoch)

@@ -1,4 +1,4 @@
-"""One marker in one partition, written by whoever leads it."""
+"""Writing a marker to a single partition on its leader."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ def wire() -> Iterator[Wire]:
 
 
 def write(wire: Wire, marker: Marker = MARKER, *, topic: str = "t", leader: bool = True) -> list[Code]:
-    """What becomes of it; nothing while it waits."""
+    """Write a marker and return the list of results, which is empty while the marker waits."""
     told: list[Code] = []
     state = wire.cluster.server.metadata.partition(topic, 0)
     node = 1 if state is None else state.leader if leader else 3 - state.leader
@@ -35,13 +35,13 @@ def advance(wire: Wire, ms: int) -> None:
 
 
 def hold(wire: Wire) -> int:
-    """Nobody follows any more."""
+    """Hold back the only follower and return its id."""
     follower = 3 - wire.cluster.server.metadata.topics["t"].partitions[0].leader
     wire.cluster.hold_replication(follower, "t")
     return follower
 
 
-def test_it_lies_in_the_log_as_apache_kafka_writes_it(wire: Wire) -> None:
+def test_marker_has_bytes_of_kafka(wire: Wire) -> None:
     assert write(wire) == [Code.NONE]
     [found] = wire.cluster.log("t").batches
     [record] = found.records()
@@ -55,14 +55,14 @@ def test_it_lies_in_the_log_as_apache_kafka_writes_it(wire: Wire) -> None:
     "config",
     [{"compression.type": "gzip"}, {"message.timestamp.type": "LogAppendTime"}, {"compression.type": "uncompressed"}],
 )
-def test_topics_that_change_what_they_are_given_take_it_as_it_is(wire: Wire, config: dict[str, str]) -> None:
+def test_marker_is_appended_unchanged_to_converting_topics(wire: Wire, config: dict[str, str]) -> None:
     wire.cluster.create_topic("other", 1, 1, config)
     assert write(wire, topic="other") == [Code.NONE]
     [found] = wire.cluster.log("other").batches
     assert (found.is_control, len(found.records())) == (True, 1)
 
 
-def test_who_does_not_lead_refuses(wire: Wire) -> None:
+def test_follower_and_unknown_partition_refuse_marker(wire: Wire) -> None:
     assert write(wire, leader=False) == [Code.NOT_LEADER_OR_FOLLOWER]
     assert write(wire, topic="nowhere") == [Code.UNKNOWN_TOPIC_OR_PARTITION]
 
@@ -73,7 +73,7 @@ def test_older_epochs_are_refused(wire: Wire) -> None:
     assert write(wire, MARKER._replace(coordinator_epoch=2)) == [Code.TRANSACTION_COORDINATOR_FENCED]
 
 
-def test_it_counts_when_the_replicas_have_it(wire: Wire) -> None:
+def test_marker_completes_after_replication(wire: Wire) -> None:
     follower = hold(wire)
     told = write(wire)
     advance(wire, 10_000)
@@ -82,7 +82,7 @@ def test_it_counts_when_the_replicas_have_it(wire: Wire) -> None:
     wire.until(lambda: told == [Code.NONE])
 
 
-def test_it_is_not_waited_for_for_ever() -> None:
+def test_replication_of_marker_times_out() -> None:
     with on_the_wire(2, clock=kafkalet.ManualClock(), config={"request.timeout.ms": "1200"}) as wire:
         hold(wire)
         told = write(wire)
@@ -92,7 +92,7 @@ def test_it_is_not_waited_for_for_ever() -> None:
         assert told == [Code.REQUEST_TIMED_OUT]
 
 
-def test_a_format_without_transactions_takes_none() -> None:
+def test_message_format_without_transactions_refuses_marker() -> None:
     with on_the_wire(kafka_version="2.8", topic_config={"message.format.version": "0.10.0"}) as wire:
         wire.cluster.server.call(lambda: wire.cluster.server.leadership.leader_of("t", 0).append(batch(b"a")))
         assert write(wire) == [Code.UNSUPPORTED_FOR_MESSAGE_FORMAT]

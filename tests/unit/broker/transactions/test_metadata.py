@@ -1,4 +1,4 @@
-"""The states of a transactional id, and what it becomes when every marker is written."""
+"""The states of a transactional id, and its metadata after all markers are written."""
 
 import pytest
 
@@ -19,16 +19,16 @@ def test_states_are_named_as_clients_know_them() -> None:
     ("prepared", "completed"),
     [(State.PREPARE_COMMIT, State.COMPLETE_COMMIT), (State.PREPARE_ABORT, State.COMPLETE_ABORT)],
 )
-def test_completed_nothing_is_left_of_the_transaction(prepared: State, completed: State) -> None:
+def test_completed_transaction_has_no_partitions(prepared: State, completed: State) -> None:
     done = PREPARED._replace(state=prepared).completed(9)
     assert done == PREPARED._replace(state=completed, partitions=frozenset(), update_ms=9, previous_producer_id=7)
 
 
-def test_an_id_that_is_used_up_gives_way_to_the_next() -> None:
+def test_exhausted_producer_id_is_replaced_on_completion() -> None:
     done = PREPARED._replace(producer_epoch=MAX_EPOCH, next_producer_id=8, client_version=2).completed(9)
     assert (done.producer_id, done.producer_epoch, done.previous_producer_id, done.next_producer_id) == (8, 0, 7, -1)
 
 
 @pytest.mark.parametrize(("epoch", "exhausted"), [(0, False), (MAX_EPOCH - 2, False), (MAX_EPOCH - 1, True)])
-def test_the_last_epoch_is_kept_to_fence_with(epoch: int, exhausted: bool) -> None:
+def test_last_epoch_is_reserved_for_fencing(epoch: int, exhausted: bool) -> None:
     assert is_exhausted(epoch) is exhausted

@@ -1,4 +1,4 @@
-"""Transactional ids as records of __transaction_state, byte by byte as Kafka's classes write them."""
+"""The records of __transaction_state, compared byte for byte with Kafka's messages."""
 
 import logging
 
@@ -33,7 +33,7 @@ def metadata(draw: st.DrawFn) -> Metadata:
 
 
 @given(metadata(), st.sampled_from([0, 1]))
-def test_values_are_those_of_the_message(known: Metadata, version: int) -> None:
+def test_encoded_values_equal_those_of_message(known: Metadata, version: int) -> None:
     topics: dict[str, list[int]] = {}
     for topic, index in sorted(known.partitions):
         topics.setdefault(topic, []).append(index)
@@ -56,18 +56,18 @@ def test_values_are_those_of_the_message(known: Metadata, version: int) -> None:
 
 
 @given(metadata())
-def test_version_1_keeps_everything(known: Metadata) -> None:
+def test_version_1_preserves_all_fields(known: Metadata) -> None:
     assert decode_value(encode_value(known, 1)) == known
 
 
 @given(metadata())
-def test_version_0_knows_nothing_of_epochs_per_transaction(known: Metadata) -> None:
+def test_version_0_lacks_producer_id_history_and_client_version(known: Metadata) -> None:
     assert decode_value(encode_value(known, 0)) == known._replace(
         previous_producer_id=-1, next_producer_id=-1, client_version=0
     )
 
 
-def test_version_0_byte_by_byte() -> None:
+def test_version_0_is_encoded_byte_for_byte() -> None:
     known = Metadata(1, 2, 3, State.ONGOING, frozenset({("t", 4), ("t", 3)}), start_ms=5, update_ms=6)
     fields = "0000 0000000000000001 0002 00000003 01"
     partitions = "00000001 000174 00000002 00000003 00000004"
@@ -75,17 +75,17 @@ def test_version_0_byte_by_byte() -> None:
     assert encode_value(known, 0) == bytes.fromhex(fields + partitions + times)
 
 
-def test_an_empty_one_has_no_list_of_partitions() -> None:
+def test_empty_transaction_has_null_partitions() -> None:
     assert encode_value(Metadata(1, 0, 3), 0)[17:21] == b"\xff\xff\xff\xff"
 
 
 @given(st.text(max_size=20))
-def test_keys(name: str) -> None:
+def test_key_survives_round_trip(name: str) -> None:
     assert encode_key(name) == b"\0\0" + TransactionLogKey(transactional_id=name).encode(0)
     assert decode_key(encode_key(name)) == name
 
 
-def test_keys_of_later_versions_are_passed_over(caplog: pytest.LogCaptureFixture) -> None:
+def test_keys_of_later_versions_are_skipped(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         assert decode_key(b"\0\1\0\1x") is None
     assert "unknown version" in caplog.text

@@ -1,4 +1,4 @@
-"""One partition of __transaction_state: decide, append, then change."""
+"""One partition of __transaction_state: changes are appended before they take effect."""
 
 import logging
 import struct
@@ -18,7 +18,7 @@ NEW = Metadata(7, 1, 1000, State.ONGOING, frozenset({("t", 0)}), start_ms=1, upd
 
 
 class Log:
-    """Stands where the log stands: appends fail, or wait until the test says what has become of them."""
+    """A log whose appends fail, or wait until the test completes them."""
 
     leader_epoch = 4
 
@@ -36,7 +36,7 @@ class Log:
 
 
 def started(log: Log) -> tuple[Transaction, list[Code], Shard]:
-    """A change is on its way."""
+    """Start a change."""
     shard = Shard(cast("StateLog", log), lambda: 0)
     transaction = Transaction("x", Metadata(7, 1, 1000), shard)
     told: list[Code] = []
@@ -44,7 +44,7 @@ def started(log: Log) -> tuple[Transaction, list[Code], Shard]:
     return transaction, told, shard
 
 
-def test_the_change_comes_when_the_replicas_have_it() -> None:
+def test_change_takes_effect_after_replication() -> None:
     log = Log()
     transaction, told, _ = started(log)
     assert (transaction.pending, transaction.metadata.state, told) == (State.ONGOING, State.EMPTY, [])
@@ -61,12 +61,12 @@ def test_the_change_comes_when_the_replicas_have_it() -> None:
         (Code.CORRUPT_MESSAGE, Code.CORRUPT_MESSAGE),
     ],
 )
-def test_what_cannot_be_appended_changes_nothing(error: Code, code: Code) -> None:
+def test_failed_append_changes_nothing(error: Code, code: Code) -> None:
     transaction, told, _ = started(Log(error))
     assert (transaction.pending, transaction.metadata.state, told) == (None, State.EMPTY, [code])
 
 
-def test_what_cannot_be_encoded_does_not_stay_pending() -> None:
+def test_record_that_cannot_be_encoded_does_not_stay_pending() -> None:
     shard = Shard(cast("StateLog", Log()), lambda: 0)
     transaction = Transaction("x" * 40_000, Metadata(7, 1, 1000), shard)
     with pytest.raises(struct.error):
@@ -74,21 +74,21 @@ def test_what_cannot_be_encoded_does_not_stay_pending() -> None:
     assert transaction.pending is None
 
 
-def test_what_takes_too_long_changes_nothing() -> None:
+def test_replication_timeout_changes_nothing() -> None:
     log = Log()
     transaction, told, _ = started(log)
     log.waiting[0](Code.REQUEST_TIMED_OUT)
     assert (transaction.metadata.state, told) == (State.EMPTY, [Code.COORDINATOR_NOT_AVAILABLE])
 
 
-def test_who_tries_again_lets_nobody_come_between() -> None:
+def test_failed_append_that_is_retried_stays_pending() -> None:
     shard = Shard(cast("StateLog", Log(Code.NOT_ENOUGH_REPLICAS)), lambda: 0)
     transaction = Transaction("x", Metadata(7, 1, 1000), shard)
     shard.store(transaction, NEW, lambda code: None, stays_pending=lambda code: True)
     assert transaction.pending is State.ONGOING
 
 
-def test_a_shard_that_is_somebody_elses_now_changes_nothing() -> None:
+def test_closed_shard_changes_nothing() -> None:
     log = Log()
     transaction, told, shard = started(log)
     shard.is_open = False
@@ -104,7 +104,7 @@ def log() -> Iterator[StateLog]:
         )
 
 
-def test_what_was_written_last_counts(log: StateLog) -> None:
+def test_last_record_of_key_is_loaded(log: StateLog) -> None:
     older = NEW._replace(producer_epoch=0)
     log.append(
         [StateRecord(encode_key("x"), encode_value(older, 0)), StateRecord(encode_key("y"), encode_value(NEW, 1))]
@@ -115,7 +115,7 @@ def test_what_was_written_last_counts(log: StateLog) -> None:
     assert {name: each.metadata for name, each in shard.transactions.items()} == {"x": NEW}
 
 
-def test_what_cannot_be_read_is_left_out_and_said(log: StateLog, caplog: pytest.LogCaptureFixture) -> None:
+def test_undecodable_record_is_skipped_with_log_line(log: StateLog, caplog: pytest.LogCaptureFixture) -> None:
     log.append([StateRecord(encode_key("x"), b"\0\x63"), StateRecord(encode_key("y"), encode_value(NEW, 0))])
     shard = Shard(log, lambda: 0)
     with caplog.at_level(logging.ERROR):
@@ -124,7 +124,7 @@ def test_what_cannot_be_read_is_left_out_and_said(log: StateLog, caplog: pytest.
     assert "skipping transactional id 'x'" in caplog.text
 
 
-def test_those_on_which_nothing_is_under_way() -> None:
+def test_idle_transactions_have_no_pending_change() -> None:
     shard = Shard(cast("StateLog", Log()), lambda: 0)
     for name, state in (("a", State.ONGOING), ("b", State.EMPTY), ("c", State.ONGOING)):
         shard.transactions[name] = Transaction(name, Metadata(1, 1, 1, state), shard)

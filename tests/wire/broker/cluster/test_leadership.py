@@ -1,4 +1,4 @@
-"""Leadership: who leads when brokers come and go, who is in sync, and who is told."""
+"""Leader election, the ISR, and requests that wait for them, while brokers stop and start."""
 
 import socket
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ LAG_MS = 30_000  # replica.lag.time.max.ms
 
 @pytest.fixture
 def three() -> Iterator[Wire]:
-    """Three brokers with a topic "t" that 1 leads, on a clock that stands still."""
+    """Three brokers with a topic "t" led by 1, with a manual clock."""
     with on_the_wire(3, clock=ManualClock()) as wire:
         yield wire
 
@@ -37,12 +37,12 @@ def advance(wire: Wire, ms: int) -> None:
 # Leaders
 
 
-def test_the_next_replica_in_sync_leads_when_a_leader_goes(three: Wire) -> None:
+def test_next_in_sync_replica_becomes_leader_when_leader_stops(three: Wire) -> None:
     three.cluster.stop_broker(1)
     assert (state(three).leader, state(three).leader_epoch, state(three).isr) == (2, 1, [2, 3])
 
 
-def test_a_replica_that_is_not_in_sync_is_passed_over(three: Wire) -> None:
+def test_replica_out_of_sync_does_not_become_leader(three: Wire) -> None:
     three.cluster.hold_replication(2)
     three.produce(batch(b"a"))
     advance(three, 2 * LAG_MS)
@@ -51,25 +51,25 @@ def test_a_replica_that_is_not_in_sync_is_passed_over(three: Wire) -> None:
     assert state(three).leader == 3
 
 
-def test_the_epoch_stays_while_the_leader_stays(three: Wire) -> None:
+def test_epoch_does_not_change_while_leader_stays(three: Wire) -> None:
     three.cluster.stop_broker(3)
     three.cluster.start_broker(3)
     assert (state(three).leader, state(three).leader_epoch) == (1, 0)
-    assert state(three).partition_epoch == 2  # 3 fell out of sync and came back
+    assert state(three).partition_epoch == 2  # broker 3 left the ISR and returned
 
 
-def test_a_leader_that_comes_back_follows(three: Wire) -> None:
+def test_former_leader_returns_as_follower(three: Wire) -> None:
     three.cluster.stop_broker(1)
     three.cluster.start_broker(1)
     assert (state(three).leader, state(three).isr) == (2, [1, 2, 3])
 
 
-def test_electing_who_leads_already_changes_nothing(three: Wire) -> None:
+def test_electing_current_leader_changes_nothing(three: Wire) -> None:
     three.cluster.elect_leader("t", 0, 1)
     assert (state(three).leader, state(three).leader_epoch) == (1, 0)
 
 
-def test_only_a_replica_in_sync_can_be_elected(three: Wire) -> None:
+def test_only_in_sync_replica_can_be_elected(three: Wire) -> None:
     three.cluster.stop_broker(2)
     with pytest.raises(KafkaError) as refusal:
         three.cluster.elect_leader("t", 0, 2)
@@ -77,7 +77,7 @@ def test_only_a_replica_in_sync_can_be_elected(three: Wire) -> None:
     assert state(three).leader == 1
 
 
-def test_nobody_but_the_last_in_sync_may_lead_again(three: Wire) -> None:
+def test_only_last_in_sync_replica_can_lead_again(three: Wire) -> None:
     three.cluster.hold_replication(2)
     three.produce(batch(b"a"))
     advance(three, 2 * LAG_MS)
@@ -91,7 +91,7 @@ def test_nobody_but_the_last_in_sync_may_lead_again(three: Wire) -> None:
     assert three.cluster.log("t").log_end_offset == 1
 
 
-def test_a_topic_may_rather_lose_records_than_its_leader(three: Wire) -> None:
+def test_unclean_election_permits_loss_of_records(three: Wire) -> None:
     three.cluster.create_topic("rash", config={"unclean.leader.election.enable": "true"}, assignments=[[1, 2]])
     three.cluster.hold_replication(2)
     three.produce(batch(b"a"), topic="rash")
@@ -101,7 +101,7 @@ def test_a_topic_may_rather_lose_records_than_its_leader(three: Wire) -> None:
     assert three.cluster.log("rash").log_end_offset == 0
 
 
-def test_what_an_unclean_leader_never_had_is_lost_everywhere(three: Wire) -> None:
+def test_records_missing_from_unclean_leader_are_truncated_everywhere(three: Wire) -> None:
     three.cluster.create_topic("rash", config={"unclean.leader.election.enable": "true"}, assignments=[[1, 2]])
     three.produce(batch(b"both"), topic="rash")
     three.cluster.hold_replication(2)
@@ -114,10 +114,10 @@ def test_what_an_unclean_leader_never_had_is_lost_everywhere(three: Wire) -> Non
     assert ends == [1, 1]
 
 
-# In sync or not
+# ISR
 
 
-def test_a_follower_that_lags_leaves_the_replicas_in_sync(three: Wire) -> None:
+def test_lagging_follower_leaves_isr(three: Wire) -> None:
     three.cluster.hold_replication(2)
     three.produce(batch(b"a"))
     advance(three, LAG_MS)
@@ -127,7 +127,7 @@ def test_a_follower_that_lags_leaves_the_replicas_in_sync(three: Wire) -> None:
     assert three.cluster.log("t").high_watermark == 1
 
 
-def test_a_follower_whose_disk_is_full_leaves_the_replicas_in_sync_until_it_can_write(tmp_path: Path) -> None:
+def test_follower_with_full_disk_leaves_isr_until_it_can_write(tmp_path: Path) -> None:
     with on_the_wire(3, clock=ManualClock(), data_dir=tmp_path) as wire:
         with FailingDisk(Path(wire.cluster.server.nodes[2].directory.path)) as disk:
             disk.fail_on(".log")
@@ -141,14 +141,14 @@ def test_a_follower_whose_disk_is_full_leaves_the_replicas_in_sync_until_it_can_
         assert wire.cluster.server.nodes[2].partitions["t", 0].log.log_end_offset == 2
 
 
-def test_a_follower_that_has_everything_does_not_lag(three: Wire) -> None:
+def test_follower_with_all_records_does_not_lag(three: Wire) -> None:
     three.produce(batch(b"a"))
     three.cluster.hold_replication(2)
     advance(three, 10 * LAG_MS)
     assert state(three).isr == [1, 2, 3]
 
 
-def test_a_follower_that_has_caught_up_is_in_sync_again(three: Wire) -> None:
+def test_follower_rejoins_isr_after_catching_up(three: Wire) -> None:
     three.cluster.hold_replication(2)
     three.produce(batch(b"a"))
     advance(three, 2 * LAG_MS)
@@ -156,7 +156,7 @@ def test_a_follower_that_has_caught_up_is_in_sync_again(three: Wire) -> None:
     assert state(three).isr == [1, 2, 3]
 
 
-def test_a_follower_outside_of_this_process_is_in_sync_once_it_fetches_at_the_end(three: Wire) -> None:
+def test_external_follower_joins_isr_when_it_fetches_at_log_end(three: Wire) -> None:
     three.cluster.hold_replication(2)
     three.produce(batch(b"a", b"b"))
     advance(three, 2 * LAG_MS)
@@ -166,7 +166,7 @@ def test_a_follower_outside_of_this_process_is_in_sync_once_it_fetches_at_the_en
     assert state(three).isr == [1, 2, 3]
 
 
-def test_one_partition_alone_can_be_held(three: Wire) -> None:
+def test_single_partition_can_be_held_back(three: Wire) -> None:
     three.cluster.create_topic("u", assignments=[[1, 2], [1, 2]])
     three.cluster.hold_replication(2, "u", 1)
     for index in (0, 1):
@@ -174,10 +174,10 @@ def test_one_partition_alone_can_be_held(three: Wire) -> None:
     assert [three.cluster.log("u", index).high_watermark for index in (0, 1)] == [1, 0]
 
 
-# Who waits is told
+# Waiting requests
 
 
-def test_a_follower_that_falls_out_of_sync_lets_consumers_go_on(three: Wire) -> None:
+def test_shrinking_isr_completes_waiting_fetch(three: Wire) -> None:
     three.cluster.hold_replication(2)
     three.produce(batch(b"a"))
     with three.waiting("Fetch", 12, three.fetch_body(wait_ms=100 * LAG_MS)) as receive:
@@ -185,7 +185,7 @@ def test_a_follower_that_falls_out_of_sync_lets_consumers_go_on(three: Wire) -> 
         assert fetched(receive())["high_watermark"] == 1
 
 
-def test_a_follower_that_stops_lets_consumers_go_on(three: Wire) -> None:
+def test_stopped_follower_completes_waiting_fetch(three: Wire) -> None:
     three.cluster.hold_replication(2)
     three.produce(batch(b"a"))
     with three.waiting("Fetch", 12, three.fetch_body(wait_ms=100 * LAG_MS)) as receive:
@@ -193,8 +193,8 @@ def test_a_follower_that_stops_lets_consumers_go_on(three: Wire) -> None:
         assert fetched(receive())["high_watermark"] == 1
 
 
-def test_a_broker_that_comes_back_lets_consumers_go_on_where_too_few_were_in_sync() -> None:
-    """Since KIP-966 the high watermark stays while fewer replicas are in sync than min.insync.replicas."""
+def test_restarted_broker_completes_waiting_fetch_when_enough_are_in_sync() -> None:
+    """Since KIP-966 the high watermark does not advance while fewer than min.insync.replicas are in sync."""
     with on_the_wire(2, topic_config={"min.insync.replicas": "2"}) as wire:
         wire.cluster.stop_broker(2)
         wire.produce(batch(b"a"))
@@ -204,17 +204,17 @@ def test_a_broker_that_comes_back_lets_consumers_go_on_where_too_few_were_in_syn
 
 
 @pytest.mark.parametrize(("release", "high_watermark"), [("3.6", 1), ("3.7", 0)])
-def test_since_3_7_the_high_watermark_waits_for_enough_replicas(release: str, high_watermark: int) -> None:
+def test_since_3_7_high_watermark_waits_for_enough_replicas(release: str, high_watermark: int) -> None:
     with on_the_wire(2, kafka_version=release, topic_config={"min.insync.replicas": "2"}) as wire:
         wire.cluster.stop_broker(2)
         wire.produce(batch(b"a"))
         assert wire.cluster.log("t").high_watermark == high_watermark
 
 
-# Brokers come and go
+# Stopping and starting brokers
 
 
-def test_a_broker_that_never_was_cannot_be_stopped_or_started(three: Wire) -> None:
+def test_unknown_broker_cannot_be_stopped_or_started(three: Wire) -> None:
     with pytest.raises(ValueError, match="broker 9"):
         three.cluster.stop_broker(9)
     with pytest.raises(ValueError, match="broker 9"):
@@ -223,7 +223,7 @@ def test_a_broker_that_never_was_cannot_be_stopped_or_started(three: Wire) -> No
         three.cluster.start_broker(1)
 
 
-def test_the_port_of_a_broker_that_is_away_is_kept_for_it(three: Wire) -> None:
+def test_port_of_stopped_broker_is_reserved(three: Wire) -> None:
     port = three.cluster.server.metadata.endpoints[2].port
     three.cluster.stop_broker(2)
     with socket.socket() as other, pytest.raises(OSError, match="in use"):
@@ -234,11 +234,11 @@ def test_the_port_of_a_broker_that_is_away_is_kept_for_it(three: Wire) -> None:
     assert three.fetch(node=2)["error_code"] == Code.NONE
 
 
-def test_a_broker_that_cannot_come_back_is_as_before(three: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_start_of_broker_changes_nothing(three: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
     three.cluster.stop_broker(2)
     with monkeypatch.context() as patch:
         patch.setattr("kafkalet.broker.network.listener.Listener.bind", refuse)
-        with pytest.raises(OSError, match="no such luck"):
+        with pytest.raises(OSError, match="refused by the test"):
             three.cluster.start_broker(2)
     assert sorted(three.cluster.server.nodes) == [1, 3]
     three.cluster.start_broker(2)
@@ -246,13 +246,13 @@ def test_a_broker_that_cannot_come_back_is_as_before(three: Wire, monkeypatch: p
 
 
 def refuse(*_: object) -> tuple[str, int]:
-    raise OSError("no such luck")
+    raise OSError("refused by the test")
 
 
 # After a restart
 
 
-def test_what_nobody_led_is_led_again_after_a_restart(tmp_path: Path) -> None:
+def test_partition_without_leader_has_leader_after_restart(tmp_path: Path) -> None:
     with kafkalet.Cluster(brokers=2, data_dir=tmp_path) as first:
         first.create_topic("t", assignments=[[2]])
         first.stop_broker(2)
@@ -262,7 +262,7 @@ def test_what_nobody_led_is_led_again_after_a_restart(tmp_path: Path) -> None:
         assert second.server.metadata.topics["t"].partitions[0].leader == 2
 
 
-def test_replicas_that_were_away_are_in_sync_after_a_restart(tmp_path: Path) -> None:
+def test_stopped_replicas_are_in_sync_after_restart(tmp_path: Path) -> None:
     with kafkalet.Cluster(brokers=2, data_dir=tmp_path) as first:
         first.create_topic("t", 1, 2)
         first.stop_broker(1)
@@ -273,7 +273,7 @@ def test_replicas_that_were_away_are_in_sync_after_a_restart(tmp_path: Path) -> 
         assert second.server.nodes[1].partitions["t", 0].log.log_end_offset == 1
 
 
-def test_what_was_led_by_a_broker_that_is_no_more_finds_another(tmp_path: Path) -> None:
+def test_partition_of_removed_broker_gets_another_leader(tmp_path: Path) -> None:
     with kafkalet.Cluster(brokers=3, data_dir=tmp_path) as first:
         first.create_topic("t", assignments=[[3, 2]])
         first.produce("t", 0, batch(b"a"))
@@ -284,7 +284,7 @@ def test_what_was_led_by_a_broker_that_is_no_more_finds_another(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(("release", "isr"), [("3.9", [1, 3, 2]), ("4.4", [1, 2, 3])])
-def test_who_joins_the_in_sync_replicas_comes_last_until_they_are_sorted(release: str, isr: list[int]) -> None:
+def test_since_4_0_isr_is_sorted(release: str, isr: list[int]) -> None:
     with kafkalet.Cluster(brokers=3, kafka_version=release) as cluster:
         cluster.create_topic("t", assignments=[[1, 2, 3]])
         cluster.stop_broker(2)
@@ -294,7 +294,7 @@ def test_who_joins_the_in_sync_replicas_comes_last_until_they_are_sorted(release
 
 
 @pytest.mark.parametrize(("release", "after_crash"), [("3.9", 2), ("4.4", 4)])
-def test_a_restart_begins_new_epochs(tmp_path: Path, release: str, after_crash: int) -> None:
+def test_restart_starts_new_leader_epochs(tmp_path: Path, release: str, after_crash: int) -> None:
     def epoch() -> int:
         return cluster.server.metadata.topics["t"].partitions[0].leader_epoch
 
@@ -302,7 +302,7 @@ def test_a_restart_begins_new_epochs(tmp_path: Path, release: str, after_crash: 
         cluster.create_topic("t")
         assert epoch() == 0
     with kafkalet.Broker(data_dir=tmp_path, kafka_version=release) as cluster:
-        assert epoch() == 2, "one without a leader, one with"
+        assert epoch() == 2, "one epoch without a leader, one with a leader"
         as_it_runs = (tmp_path / FILE).read_bytes()
     (tmp_path / FILE).write_bytes(as_it_runs)
     with kafkalet.Broker(data_dir=tmp_path, kafka_version=release) as cluster:

@@ -1,4 +1,4 @@
-"""A node: the replicas it holds, and what it says of those it does not."""
+"""A node: its replicas, and the errors for those of other brokers."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,20 +27,22 @@ def cluster() -> Iterator[kafkalet.Cluster]:
         (1, "u", 0, Code.UNKNOWN_TOPIC_OR_PARTITION),
     ],
 )
-def test_what_a_node_does_not_hold(cluster: kafkalet.Cluster, node: int, topic: str, index: int, code: Code) -> None:
+def test_replica_on_other_broker_is_refused(
+    cluster: kafkalet.Cluster, node: int, topic: str, index: int, code: Code
+) -> None:
     with pytest.raises(KafkaError) as refusal:
         cluster.server.nodes[node].partition(topic, index)
     assert refusal.value.code == code
 
 
-def test_a_node_holds_leaders_and_followers_alike(cluster: kafkalet.Cluster) -> None:
+def test_node_holds_leaders_and_followers(cluster: kafkalet.Cluster) -> None:
     held = {node_id: sorted(node.partitions) for node_id, node in cluster.server.nodes.items()}
     assert held == {1: [("t", 0)], 2: [("t", 0), ("t", 1)], 3: [("t", 1)]}
     assert cluster.server.nodes[2].partition("t", 1).is_leader
     assert not cluster.server.nodes[2].partition("t", 0).is_leader
 
 
-def test_what_is_dropped_is_not_held_any_more(cluster: kafkalet.Cluster) -> None:
+def test_dropped_replica_is_removed(cluster: kafkalet.Cluster) -> None:
     cluster.create_topic("gone", assignments=[[1, 2, 3]])
     cluster.delete_topic("gone")
     for node in cluster.server.nodes.values():
@@ -48,7 +50,7 @@ def test_what_is_dropped_is_not_held_any_more(cluster: kafkalet.Cluster) -> None
         assert "gone" not in {topic for topic, _, _ in node.directory.found()}
 
 
-def test_a_log_of_another_broker_goes_on_in_its_leader_epoch(tmp_path: Path) -> None:
+def test_log_of_another_broker_continues_its_leader_epoch(tmp_path: Path) -> None:
     with kafkalet.Broker(data_dir=tmp_path) as broker:
         producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
         producer.produce("t", b"one")

@@ -1,4 +1,4 @@
-"""A transactional producer of the test that speaks the protocol itself, one request at a time."""
+"""A transactional producer that sends its requests one at a time."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ PARTITION = ("t", 0)
 
 
 class Tx:
-    """What a client knows of its transactional id. Each method is a request, and gives the code of its answer."""
+    """A producer with a transactional id. Each method sends a request and returns the error code of the response."""
 
     def __init__(self, wire: Wire, transactional_id: str = "x") -> None:
         self.wire = wire
@@ -31,13 +31,13 @@ class Tx:
         }
 
     def find(self) -> int:
-        """The broker that coordinates."""
-        answer = self.wire.ask("FindCoordinator", 3, {"key": self.transactional_id, "key_type": 1}, self._anybody())
+        """Return the id of the coordinating broker."""
+        answer = self.wire.ask("FindCoordinator", 3, {"key": self.transactional_id, "key_type": 1}, self._any_broker())
         assert answer["error_code"] == Code.NONE
         node: int = answer["node_id"]
         return node
 
-    def _anybody(self) -> int:
+    def _any_broker(self) -> int:
         return next(iter(self.wire.cluster.server.metadata.endpoints))
 
     def init(self, *, version: int = 4, timeout_ms: int = 60_000, **more: Any) -> Code:
@@ -49,13 +49,13 @@ class Tx:
         return Code(answer["error_code"])
 
     def begin(self, **more: Any) -> None:
-        """Init until nobody else's transaction is in the way."""
+        """Initialize the producer, retrying while the transaction of another one is being aborted."""
         while (code := self.init(**more)) == Code.CONCURRENT_TRANSACTIONS:
             pass
         assert code == Code.NONE
 
     def add(self, *partitions: tuple[str, int], version: int = 3) -> Code:
-        """The code of the first partition."""
+        """Add partitions and return the error code of the first one."""
         topics = [{"name": topic, "partitions": [index]} for topic, index in partitions or [PARTITION]]
         answer = self.wire.ask("AddPartitionsToTxn", version, {**self.who, "topics": topics}, self.node)
         return Code(answer["topics"][0]["partitions"][0]["error_code"])
@@ -65,7 +65,7 @@ class Tx:
         return Code(answer["error_code"])
 
     def send(self, *values: bytes, version: int = 9, topic: str = "t", index: int = 0, **more: Any) -> Plain:
-        """Produce; what is answered for the partition."""
+        """Produce and return the response for the partition."""
         known = self.wire.cluster.server.metadata.partition(topic, index)
         assert known is not None
         sequence = self.sequences.get((topic, index), 0)
@@ -93,13 +93,14 @@ class Tx:
         return Code(answer["error_code"])
 
     def commit(self, *values: bytes) -> None:
-        """A whole transaction, in the way of transaction version 1."""
+        """Run a whole transaction with the requests of transaction version 1."""
         assert self.add() == Code.NONE
         assert self.send(*values)["error_code"] == Code.NONE
         assert self.end() == Code.NONE
 
     def advance(self, ms: int) -> None:
-        """Move the clock of the cluster, a manual one; idle connections do not survive that."""
+        """Advance the manual clock of the cluster. Connections are closed first, because they would exceed the idle
+        timeout."""
         clock = self.wire.cluster.server.clock
         assert isinstance(clock, ManualClock)
         self.wire.close()
@@ -114,7 +115,7 @@ class Tx:
 
 @contextmanager
 def producing(brokers: int = 1, **options: Any) -> Iterator[Tx]:
-    """A cluster with topic "t", and a producer that has its id."""
+    """A cluster with a topic "t", and an initialized producer."""
     with on_the_wire(brokers, **options) as wire:
         tx = Tx(wire)
         assert tx.init() == Code.NONE

@@ -1,4 +1,4 @@
-"""The coordinator of one broker: fencing, takeovers, restarts."""
+"""The transaction coordinator of a broker: fencing, changes of coordinator, and restarts."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ INDEX = partition_of("x", 50)
 
 
 def take_over(tx: Tx) -> None:
-    """Another broker coordinates from now on."""
+    """Let another broker become the coordinator."""
     cluster = tx.wire.cluster
     cluster.elect_leader(TRANSACTION_STATE.name, INDEX, next(node for node in cluster.server.nodes if node != tx.node))
 
@@ -27,7 +27,7 @@ def stable(tx: Tx) -> int:
 # Fencing
 
 
-def test_the_next_producer_gets_the_next_epoch() -> None:
+def test_next_producer_gets_next_epoch() -> None:
     with producing() as tx:
         other = Tx(tx.wire)
         assert other.init() == Code.NONE
@@ -37,7 +37,7 @@ def test_the_next_producer_gets_the_next_epoch() -> None:
 
 
 @pytest.mark.parametrize("release", ["3.9", "4.4", "2.8"])
-def test_what_the_last_producer_left_open_is_aborted(release: str) -> None:
+def test_open_transaction_of_previous_producer_is_aborted(release: str) -> None:
     with producing(kafka_version=release) as tx:
         assert tx.add() == Code.NONE
         assert tx.send(b"a")["error_code"] == Code.NONE
@@ -52,13 +52,13 @@ def test_what_the_last_producer_left_open_is_aborted(release: str) -> None:
         assert [batch.producer_epoch for batch in tx.wire.cluster.log("t").batches] == [0, 1, 2, 2]
 
 
-def test_a_producer_goes_on_after_an_error() -> None:
-    """KIP-360: with its id and epoch."""
+def test_producer_can_continue_after_error() -> None:
+    """By sending its producer id and epoch (KIP-360)."""
     with producing() as tx:
         mine = {"producer_id": tx.producer_id, "producer_epoch": 0}
         assert tx.init(**mine) == Code.NONE
         assert tx.epoch == 1
-        assert tx.init(**mine) == Code.NONE  # it has not heard of that
+        assert tx.init(**mine) == Code.NONE  # as if it had missed the response
         assert tx.epoch == 1
         other = Tx(tx.wire)
         assert other.init() == Code.NONE
@@ -67,9 +67,9 @@ def test_a_producer_goes_on_after_an_error() -> None:
             assert tx.init(version=version, producer_id=999, producer_epoch=1) == code
 
 
-def test_who_says_where_it_was_gets_an_id_where_nothing_is_known() -> None:
+def test_unknown_transactional_id_with_producer_id_gets_new_producer_id() -> None:
     with producing() as tx:
-        other = Tx(tx.wire, "never seen")
+        other = Tx(tx.wire, "unknown")
         assert other.init(producer_id=12345, producer_epoch=7) == Code.NONE
         assert (other.producer_id != 12345, other.epoch) == (True, 0)
 
@@ -83,12 +83,12 @@ def test_who_says_where_it_was_gets_an_id_where_nothing_is_known() -> None:
         (900_001, Code.INVALID_TRANSACTION_TIMEOUT),
     ],
 )
-def test_a_transaction_may_not_last_for_ever(timeout_ms: int, code: Code) -> None:
+def test_transaction_timeout_is_limited(timeout_ms: int, code: Code) -> None:
     with producing() as tx:
         assert tx.init(timeout_ms=timeout_ms) == code
 
 
-def test_when_the_epochs_have_run_out_there_is_another_id() -> None:
+def test_exhausted_producer_id_is_replaced() -> None:
     with producing() as tx:
         first = tx.producer_id
 
@@ -108,10 +108,10 @@ def test_when_the_epochs_have_run_out_there_is_another_id() -> None:
         assert stable(tx) == 4
 
 
-# Takeovers and restarts
+# Changes of coordinator and restarts
 
 
-def test_another_broker_knows_what_this_one_knew() -> None:
+def test_transaction_continues_on_next_coordinator() -> None:
     with producing(3) as tx:
         assert tx.add() == Code.NONE
         assert tx.send(b"a")["error_code"] == Code.NONE
@@ -123,7 +123,7 @@ def test_another_broker_knows_what_this_one_knew() -> None:
         assert stable(tx) == 2
 
 
-def test_a_coordinator_that_dies_in_mid_transaction_leaves_it_to_the_next() -> None:
+def test_open_transaction_survives_stop_of_coordinator() -> None:
     with producing(3) as tx:
         assert tx.add() == Code.NONE
         assert tx.send(b"a")["error_code"] == Code.NONE
@@ -134,7 +134,7 @@ def test_a_coordinator_that_dies_in_mid_transaction_leaves_it_to_the_next() -> N
         assert stable(tx) == 3
 
 
-def test_what_was_decided_is_completed_by_the_next_coordinator() -> None:
+def test_decided_transaction_is_completed_by_next_coordinator() -> None:
     with producing(3) as tx:
         cluster = tx.wire.cluster
         assert tx.add() == Code.NONE
@@ -154,7 +154,7 @@ def test_what_was_decided_is_completed_by_the_next_coordinator() -> None:
         assert tx.describe()["transaction_state"] == "CompleteCommit"
 
 
-def test_a_restart_loses_nothing(tmp_path: Path) -> None:
+def test_open_transaction_survives_restart(tmp_path: Path) -> None:
     with producing(data_dir=tmp_path) as tx:
         assert tx.add() == Code.NONE
         assert tx.send(b"a")["error_code"] == Code.NONE
@@ -170,7 +170,7 @@ def test_a_restart_loses_nothing(tmp_path: Path) -> None:
         wire.close()
 
 
-def test_what_was_decided_before_a_restart_is_completed_after_it(tmp_path: Path) -> None:
+def test_decided_transaction_is_completed_after_restart(tmp_path: Path) -> None:
     with producing(2, data_dir=tmp_path) as tx:
         cluster = tx.wire.cluster
         assert tx.add() == Code.NONE
@@ -189,7 +189,7 @@ def test_what_was_decided_before_a_restart_is_completed_after_it(tmp_path: Path)
         wire.close()
 
 
-def test_time_goes_on_for_a_transaction_that_was_taken_over() -> None:
+def test_transaction_timeout_continues_on_next_coordinator() -> None:
     with producing(3, clock=kafkalet.ManualClock()) as tx:
         assert tx.init(timeout_ms=20_000) == tx.add() == Code.NONE
         tx.advance(15_000)
@@ -199,10 +199,10 @@ def test_time_goes_on_for_a_transaction_that_was_taken_over() -> None:
         assert tx.describe()["transaction_state"] == "CompleteAbort"
 
 
-# Replicas of the coordinator's own log
+# Replicas of the coordinator's log
 
 
-def test_nothing_is_certain_before_the_replicas_have_it() -> None:
+def test_change_is_invisible_before_replication() -> None:
     with producing(2) as tx:
         cluster = tx.wire.cluster
         cluster.hold_replication(3 - tx.node, TRANSACTION_STATE.name)
@@ -216,7 +216,7 @@ def test_nothing_is_certain_before_the_replicas_have_it() -> None:
         assert tx.describe()["transaction_state"] == "Ongoing"
 
 
-def test_who_goes_away_while_it_waits_leaves_the_change_under_way() -> None:
+def test_disconnect_of_waiting_client_does_not_cancel_change() -> None:
     with producing(2) as tx:
         cluster = tx.wire.cluster
         cluster.hold_replication(3 - tx.node, TRANSACTION_STATE.name)
@@ -229,7 +229,7 @@ def test_who_goes_away_while_it_waits_leaves_the_change_under_way() -> None:
         assert tx.describe()["transaction_state"] == "Ongoing"
 
 
-def test_who_waits_when_another_broker_takes_over_is_told() -> None:
+def test_waiting_request_fails_when_another_broker_takes_over() -> None:
     with producing(3) as tx:
         cluster = tx.wire.cluster
         others = [node for node in cluster.server.nodes if node != tx.node]
@@ -249,13 +249,13 @@ def test_too_few_replicas_change_nothing() -> None:
         assert tx.add() == Code.NONE
 
 
-def test_a_fence_that_failed_is_not_raised_twice() -> None:
+def test_failed_fence_increments_epoch_once() -> None:
     with producing(2, kafka_version="3.9") as tx:
         assert tx.add() == Code.NONE
         tx.wire.cluster.stop_broker(3 - tx.node)
         other = Tx(tx.wire)
         assert other.init() == other.init() == Code.COORDINATOR_NOT_AVAILABLE
-        assert tx.end() == Code.PRODUCER_FENCED  # the epoch is spoilt all the same
+        assert tx.end() == Code.PRODUCER_FENCED  # the epoch counts as used although the append failed
         tx.wire.cluster.start_broker(3 - tx.node)
         assert other.init() == Code.CONCURRENT_TRANSACTIONS
         assert other.init() == Code.NONE
@@ -268,7 +268,7 @@ def test_a_fence_that_failed_is_not_raised_twice() -> None:
 @pytest.mark.parametrize(
     ("release", "code"), [("3.9", Code.INVALID_PRODUCER_ID_MAPPING), ("4.4", Code.CONCURRENT_TRANSACTIONS)]
 )
-def test_since_4_0_a_change_under_way_comes_before_the_producer(release: str, code: Code) -> None:
+def test_since_4_0_pending_change_is_checked_before_producer(release: str, code: Code) -> None:
     with producing(2, kafka_version=release) as tx:
         cluster = tx.wire.cluster
         cluster.hold_replication(3 - tx.node, TRANSACTION_STATE.name)
@@ -286,7 +286,7 @@ def level(tx: Tx, to: int) -> None:
     assert tx.wire.ask("UpdateFeatures", 1, body)["error_code"] == Code.NONE
 
 
-def test_a_cluster_at_transaction_version_0_knows_no_other() -> None:
+def test_cluster_at_transaction_version_0_refuses_later_versions() -> None:
     with producing() as tx:
         level(tx, 0)
         assert tx.send(b"a", version=12)["error_code"] == Code.UNSUPPORTED_VERSION
@@ -305,7 +305,7 @@ def test_a_cluster_at_transaction_version_0_knows_no_other() -> None:
 
 
 @pytest.mark.parametrize(("release", "remembers"), [("3.9", True), ("4.4", False)])
-def test_before_4_0_the_last_start_is_remembered_until_a_takeover(release: str, remembers: bool) -> None:
+def test_before_4_0_last_start_time_is_kept_until_takeover(release: str, remembers: bool) -> None:
     with producing(3, kafka_version=release) as tx:
         tx.commit(b"a")
         assert tx.init() == Code.NONE
@@ -316,7 +316,7 @@ def test_before_4_0_the_last_start_is_remembered_until_a_takeover(release: str, 
 
 
 @pytest.mark.parametrize(("release", "version"), [("3.9", 0), ("4.4", 1)])
-def test_the_values_in_the_log_follow_the_release(release: str, version: int) -> None:
+def test_version_of_log_values_depends_on_release(release: str, version: int) -> None:
     with producing(kafka_version=release) as tx:
         [batch] = tx.wire.cluster.log(TRANSACTION_STATE.name, INDEX).batches
         [record] = batch.records()

@@ -1,4 +1,4 @@
-"""Markers reach every partition, whatever happens on the way."""
+"""Markers reach every partition, despite failures."""
 
 from collections.abc import Iterator
 
@@ -38,7 +38,7 @@ def others(tx: Tx) -> list[int]:
     return [node for node in tx.wire.cluster.server.nodes if node != leader]
 
 
-def test_every_partition_gets_one(tx: Tx) -> None:
+def test_every_partition_gets_marker(tx: Tx) -> None:
     tx.wire.cluster.create_topic("many", 7)
     partitions = [("many", index) for index in range(7)]
     assert tx.add(*partitions) == Code.NONE
@@ -48,7 +48,7 @@ def test_every_partition_gets_one(tx: Tx) -> None:
 
 
 @pytest.mark.parametrize("committed", [True, False])
-def test_what_it_says(tx: Tx, committed: bool) -> None:
+def test_marker_contains_producer_and_result(tx: Tx, committed: bool) -> None:
     open_transaction(tx)
     assert tx.end(committed) == Code.NONE
     [marker] = markers(tx)
@@ -58,7 +58,7 @@ def test_what_it_says(tx: Tx, committed: bool) -> None:
     assert record.value == bytes(6)
 
 
-def test_it_bears_the_epoch_of_the_coordinator(tx: Tx) -> None:
+def test_marker_contains_coordinator_epoch(tx: Tx) -> None:
     cluster = tx.wire.cluster
     index = partition_of("x", 50)
     cluster.elect_leader(TRANSACTION_STATE.name, index, next(node for node in cluster.server.nodes if node != tx.node))
@@ -69,7 +69,7 @@ def test_it_bears_the_epoch_of_the_coordinator(tx: Tx) -> None:
     assert record.value == b"\0\0" + (1).to_bytes(4, "big")
 
 
-def test_the_stable_offset_waits_until_the_replicas_have_it(tx: Tx) -> None:
+def test_last_stable_offset_advances_after_replication_of_marker(tx: Tx) -> None:
     cluster = tx.wire.cluster
     open_transaction(tx)
     for node in others(tx):
@@ -86,7 +86,7 @@ def test_the_stable_offset_waits_until_the_replicas_have_it(tx: Tx) -> None:
     assert len(markers(tx)) == 1
 
 
-def test_a_partition_of_a_deleted_topic_needs_none(tx: Tx) -> None:
+def test_partition_of_deleted_topic_needs_no_marker(tx: Tx) -> None:
     tx.wire.cluster.create_topic("gone", 2)
     open_transaction(tx)
     assert tx.add(("gone", 0), ("gone", 1)) == Code.NONE
@@ -96,7 +96,7 @@ def test_a_partition_of_a_deleted_topic_needs_none(tx: Tx) -> None:
 
 
 @pytest.mark.parametrize("way", ["delete", "stop"])
-def test_a_leader_that_goes_while_its_marker_waits_keeps_nobody_waiting(way: str) -> None:
+def test_transaction_completes_when_leader_of_waiting_marker_disappears(way: str) -> None:
     with producing(3, clock=kafkalet.ManualClock()) as tx:
         cluster = tx.wire.cluster
         one, two = (node for node in cluster.server.nodes if node != tx.node)
@@ -113,7 +113,7 @@ def test_a_leader_that_goes_while_its_marker_waits_keeps_nobody_waiting(way: str
         assert state_of(tx) == "CompleteCommit"
 
 
-def test_a_partition_without_a_leader_gets_it_later() -> None:
+def test_partition_without_leader_gets_marker_later() -> None:
     clock = kafkalet.ManualClock()
     with producing(3, clock=clock) as tx:
         cluster = tx.wire.cluster
@@ -133,7 +133,7 @@ def test_a_partition_without_a_leader_gets_it_later() -> None:
         assert len(markers(tx, "alone")) == len(markers(tx, "beside")) == 1
 
 
-def test_a_leader_with_too_few_replicas_is_asked_again() -> None:
+def test_marker_refused_for_too_few_replicas_is_retried() -> None:
     with on_the_wire(2, clock=kafkalet.ManualClock(), config={"transaction.state.log.min.isr": "1"}) as wire:
         tx, cluster = Tx(wire), wire.cluster
         cluster.create_topic("safe", assignments=[[tx.node, 3 - tx.node]], config={"min.insync.replicas": "2"})
@@ -148,7 +148,7 @@ def test_a_leader_with_too_few_replicas_is_asked_again() -> None:
         assert len(markers(tx, "safe")) == 1
 
 
-def test_who_has_seen_a_later_coordinator_refuses(tx: Tx) -> None:
+def test_marker_of_outdated_coordinator_is_refused(tx: Tx) -> None:
     open_transaction(tx)
     later = {
         "producer_id": tx.producer_id,
@@ -160,11 +160,11 @@ def test_who_has_seen_a_later_coordinator_refuses(tx: Tx) -> None:
     leader = tx.wire.cluster.server.metadata.topics["t"].partitions[0].leader
     tx.wire.ask("WriteTxnMarkers", 1, {"markers": [later]}, leader)
     assert tx.end() == Code.NONE
-    assert state_of(tx) == "PrepareCommit"  # left to the later one
+    assert state_of(tx) == "PrepareCommit"  # left to the newer coordinator
     assert len(markers(tx)) == 1
 
 
-def test_the_other_partitions_get_theirs_all_the_same(tx: Tx) -> None:
+def test_refused_marker_does_not_affect_other_partitions(tx: Tx) -> None:
     tx.wire.cluster.create_topic("zebra")
     assert tx.add(("t", 0), ("zebra", 0)) == Code.NONE
     partition = tx.wire.cluster.server.leadership.leader_of("t", 0)

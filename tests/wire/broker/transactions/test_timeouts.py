@@ -1,4 +1,4 @@
-"""What grows too old, with the time in the test's hands."""
+"""Timeouts of transactions and expiration of transactional ids, with a manual clock."""
 
 from collections.abc import Iterator
 
@@ -24,7 +24,7 @@ def tx(clock: kafkalet.ManualClock) -> Iterator[Tx]:
         yield opened
 
 
-def test_a_transaction_that_takes_too_long_is_aborted_at_the_next_look(tx: Tx) -> None:
+def test_transaction_exceeding_timeout_is_aborted_at_next_check(tx: Tx) -> None:
     assert tx.init(timeout_ms=25_000) == tx.add() == Code.NONE
     assert tx.send(b"a")["error_code"] == Code.NONE
     tx.advance(25_000)
@@ -36,19 +36,19 @@ def test_a_transaction_that_takes_too_long_is_aborted_at_the_next_look(tx: Tx) -
 
 
 @pytest.mark.parametrize("version", [3, 5])
-def test_its_producer_is_fenced(tx: Tx, version: int) -> None:
+def test_producer_of_timed_out_transaction_is_fenced(tx: Tx, version: int) -> None:
     assert tx.init(timeout_ms=1) == tx.add() == Code.NONE
     tx.advance(10_000)
     assert tx.add() == Code.PRODUCER_FENCED
     late = tx.end(version=version)
-    # From v5 on the epoch has risen by the abort as it does by an EndTxn: the request looks like a late repetition.
+    # With v5 the abort has incremented the epoch like an EndTxn, so the request looks like a late retry.
     assert late == (Code.PRODUCER_FENCED if version == 3 else Code.INVALID_TXN_STATE)
     assert tx.send(b"a")["error_code"] == Code.INVALID_PRODUCER_EPOCH
     tx.begin()
     tx.commit(b"a")
 
 
-def test_how_often_the_coordinator_looks_is_configured(clock: kafkalet.ManualClock) -> None:
+def test_check_interval_is_configurable(clock: kafkalet.ManualClock) -> None:
     name = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
     with producing(clock=clock, config={name: "100"}) as tx:
         assert tx.init(timeout_ms=1) == tx.add() == Code.NONE
@@ -56,13 +56,13 @@ def test_how_often_the_coordinator_looks_is_configured(clock: kafkalet.ManualClo
         assert tx.describe()["transaction_state"] == "CompleteAbort"
 
 
-def test_without_a_transaction_nothing_takes_too_long(tx: Tx) -> None:
+def test_idle_transactional_id_does_not_time_out(tx: Tx) -> None:
     assert tx.init(timeout_ms=1) == Code.NONE
     tx.advance(60_000)
     assert tx.describe()["transaction_state"] == "Empty"
 
 
-def test_a_transactional_id_that_nobody_uses_is_forgotten(tx: Tx) -> None:
+def test_unused_transactional_id_expires(tx: Tx) -> None:
     tx.commit(b"a")
     tx.advance(7 * DAY_MS - HOUR_MS)
     assert tx.describe()["error_code"] == Code.NONE
@@ -73,7 +73,7 @@ def test_a_transactional_id_that_nobody_uses_is_forgotten(tx: Tx) -> None:
     assert tx.epoch == 0
 
 
-def test_what_was_forgotten_does_not_come_back(clock: kafkalet.ManualClock) -> None:
+def test_expired_transactional_id_does_not_return_after_reload(clock: kafkalet.ManualClock) -> None:
     config = {"transactional.id.expiration.ms": str(HOUR_MS)}
     with producing(clock=clock, config=config) as tx:
         other = Tx(tx.wire, "other")

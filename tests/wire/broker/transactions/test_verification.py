@@ -1,4 +1,4 @@
-"""A partition asks the coordinator before a transaction's first batch, and takes its word."""
+"""A partition verifies a transaction with the coordinator before its first batch."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -20,7 +20,7 @@ def tx() -> Iterator[Tx]:
 
 
 def verify(tx: Tx, operation: Operation, **changed: Any) -> Code | None:
-    """What a partition is told, None while it is told nothing."""
+    """Return the code of the refusal, NONE if the partition is accepted, or None while the verification waits."""
     asked = {"transactional_id": "x", "producer_id": tx.producer_id, "producer_epoch": tx.epoch, **changed}
     producer = Producer(asked["producer_id"], asked["producer_epoch"])
     partition = asked.get("partition", PARTITION)
@@ -38,14 +38,14 @@ def verify(tx: Tx, operation: Operation, **changed: Any) -> Code | None:
     ("version", "operation"),
     [(3, Operation.VERIFY_FOR_OLD), (10, Operation.VERIFY_FOR_OLD), (11, Operation.VERIFY), (12, Operation.ADD)],
 )
-def test_what_a_produce_request_asks(version: int, operation: Operation) -> None:
+def test_operation_depends_on_version_of_produce(version: int, operation: Operation) -> None:
     assert Operation.of_produce(version) is operation
 
 
 @pytest.mark.parametrize(
     ("version", "operation"), [(3, Operation.VERIFY_FOR_OLD), (4, Operation.VERIFY), (5, Operation.ADD)]
 )
-def test_what_a_commit_of_offsets_asks(version: int, operation: Operation) -> None:
+def test_operation_depends_on_version_of_txn_offset_commit(version: int, operation: Operation) -> None:
     assert Operation.of_txn_offset_commit(version) is operation
 
 
@@ -60,7 +60,7 @@ def test_what_a_commit_of_offsets_asks(version: int, operation: Operation) -> No
         ({"producer_epoch": 7}, Code.INVALID_PRODUCER_EPOCH),
     ],
 )
-def test_another_producer_is_refused(tx: Tx, operation: Operation, changed: dict[str, Any], code: Code) -> None:
+def test_wrong_producer_is_refused(tx: Tx, operation: Operation, changed: dict[str, Any], code: Code) -> None:
     assert tx.add() == Code.NONE
     assert verify(tx, operation, **changed) == code
 
@@ -73,12 +73,12 @@ def test_another_producer_is_refused(tx: Tx, operation: Operation, changed: dict
         (Operation.ADD, Code.NONE),
     ],
 )
-def test_what_is_not_in_the_transaction_is_refused_or_added(tx: Tx, operation: Operation, code: Code) -> None:
+def test_missing_partition_is_refused_or_added(tx: Tx, operation: Operation, code: Code) -> None:
     assert verify(tx, operation) == code
     assert verify(tx, Operation.VERIFY) == (Code.NONE if code == Code.NONE else Code.TRANSACTION_ABORTABLE)
 
 
-def test_before_anybody_asked_for_a_coordinator_there_is_none() -> None:
+def test_verification_without_transaction_topic_answers_coordinator_not_available() -> None:
     with on_the_wire() as wire:
         said: list[Refusals] = []
         transactions = wire.cluster.server.transactions
@@ -88,7 +88,7 @@ def test_before_anybody_asked_for_a_coordinator_there_is_none() -> None:
         assert {each: error.code for each, error in said[0].items()} == {PARTITION: Code.COORDINATOR_NOT_AVAILABLE}
 
 
-def test_the_coordinator_may_be_another_broker() -> None:
+def test_coordinator_can_be_another_broker() -> None:
     with producing(3) as tx:
         assert tx.add() == Code.NONE
         cluster = tx.wire.cluster

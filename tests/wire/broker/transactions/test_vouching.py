@@ -1,4 +1,4 @@
-"""Records of a transaction are appended when the coordinator vouches for them, and else refused."""
+"""Transactional records of Produce are appended only after verification with the coordinator."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -27,23 +27,23 @@ def code(tx: Tx, version: int = 9, **more: Any) -> Code:
 @pytest.mark.parametrize(
     ("version", "refused"), [(9, Code.INVALID_TXN_STATE), (11, Code.TRANSACTION_ABORTABLE), (12, Code.NONE)]
 )
-def test_what_was_not_added(tx: Tx, version: int, refused: Code) -> None:
+def test_partition_that_was_not_added_is_refused_or_added(tx: Tx, version: int, refused: Code) -> None:
     assert code(tx, version) == refused
     assert tx.describe()["transaction_state"] == ("Ongoing" if refused == Code.NONE else "Empty")
 
 
 @pytest.mark.parametrize("version", [9, 11])
-def test_what_was_added(tx: Tx, version: int) -> None:
+def test_added_partition_is_accepted(tx: Tx, version: int) -> None:
     assert tx.add() == Code.NONE
     assert code(tx, version) == Code.NONE
 
 
-def test_a_refusal_comes_with_words_where_the_client_would_not_understand(tx: Tx) -> None:
+def test_refusal_has_error_message_for_old_clients_only(tx: Tx) -> None:
     assert tx.send(b"a")["error_message"] == "Partition was not added to the transaction"
     assert tx.send(b"a", version=11)["error_message"] is None
 
 
-def test_a_later_batch_does_not_overtake_one_that_was_refused(tx: Tx) -> None:
+def test_later_batch_cannot_overtake_refused_one(tx: Tx) -> None:
     tx.sequences["t", 0] = 3
     assert code(tx) == Code.INVALID_TXN_STATE
     assert tx.add() == Code.NONE
@@ -53,12 +53,12 @@ def test_a_later_batch_does_not_overtake_one_that_was_refused(tx: Tx) -> None:
     assert code(tx) == Code.NONE
 
 
-def test_each_transaction_is_asked_about(tx: Tx) -> None:
+def test_each_transaction_is_verified(tx: Tx) -> None:
     tx.commit(b"a")
     assert code(tx) == Code.INVALID_TXN_STATE
 
 
-def test_what_is_open_in_the_log_is_not_asked_about(tx: Tx) -> None:
+def test_transaction_open_in_log_is_not_verified_again(tx: Tx) -> None:
     with producing(2) as two:
         assert two.add() == Code.NONE
         assert code(two) == Code.NONE
@@ -66,7 +66,7 @@ def test_what_is_open_in_the_log_is_not_asked_about(tx: Tx) -> None:
         assert code(two) == Code.NONE
 
 
-def test_another_epoch_is_another_question_since_4_0() -> None:
+def test_since_4_0_another_epoch_is_verified_again() -> None:
     for release, told in (("3.9", Code.NONE), ("4.4", Code.INVALID_PRODUCER_EPOCH)):
         with producing(kafka_version=release) as tx:
             assert tx.add() == Code.NONE
@@ -77,14 +77,14 @@ def test_another_epoch_is_another_question_since_4_0() -> None:
 
 
 @pytest.mark.parametrize(("release", "told"), [("4.0", Code.INVALID_TXN_STATE), ("4.1", Code.INVALID_PRODUCER_EPOCH)])
-def test_since_4_1_the_log_knows_old_epochs_before_the_coordinator(release: str, told: Code) -> None:
+def test_since_4_1_log_refuses_old_epoch_before_coordinator(release: str, told: Code) -> None:
     with producing(kafka_version=release) as tx:
         ahead = batch(b"a", producer_id=tx.producer_id, producer_epoch=5, base_sequence=0)
         assert tx.wire.produce(bytes(ahead))["error_code"] == Code.NONE
         assert code(tx) == told
 
 
-def test_two_producers_in_one_request_are_too_many(tx: Tx) -> None:
+def test_request_of_two_producers_is_refused(tx: Tx) -> None:
     tx.wire.cluster.create_topic("u")
     topics = [
         {"name": topic, "partitions": [{"index": 0, "records": [{"raw": bytes(records).hex()}]}]}
@@ -98,13 +98,13 @@ def test_two_producers_in_one_request_are_too_many(tx: Tx) -> None:
     assert codes == {Code.INVALID_PRODUCER_ID_MAPPING}
 
 
-def test_the_coordinator_may_be_told_not_to_be_asked() -> None:
+def test_verification_can_be_disabled() -> None:
     with producing(config={"transaction.partition.verification.enable": "false"}) as tx:
         assert code(tx) == Code.NONE
         assert tx.describe()["transaction_state"] == "Empty"
 
 
-def test_refusals_come_before_what_the_log_would_say() -> None:
+def test_verification_comes_before_other_checks() -> None:
     with producing(2, topic_config={"min.insync.replicas": "2"}) as tx:
         leader = tx.wire.cluster.server.metadata.topics["t"].partitions[0].leader
         tx.wire.cluster.stop_broker(3 - leader)
@@ -114,8 +114,8 @@ def test_refusals_come_before_what_the_log_would_say() -> None:
 
 
 @pytest.mark.parametrize(("version", "told"), [(3, Code.OUT_OF_ORDER_SEQUENCE_NUMBER), (5, Code.NONE)])
-def test_a_marker_of_the_same_epoch_is_one_of_the_transaction_before(tx: Tx, version: int, told: Code) -> None:
-    """It does not answer what was asked about this one, whose first batch had the smallest sequence there is."""
+def test_marker_of_same_epoch_does_not_end_verification_of_next_transaction(tx: Tx, version: int, told: Code) -> None:
+    """The verification belongs to the next transaction; the refused batch had the smallest sequence number there is."""
     refused = batch(b"a", producer_id=tx.producer_id, producer_epoch=0, base_sequence=-1, is_transactional=True)
     assert tx.wire.produce(bytes(refused), version=12, transactional_id="x")["error_code"] == Code.INVALID_RECORD
     assert tx.end(committed=False, version=version) == Code.NONE
@@ -123,10 +123,10 @@ def test_a_marker_of_the_same_epoch_is_one_of_the_transaction_before(tx: Tx, ver
     assert tx.wire.produce(bytes(plain), version=12, transactional_id="x")["error_code"] == told
 
 
-# Coordinators that take their time
+# Slow coordinators
 
 
-def test_records_wait_until_the_coordinator_has_written_it_down() -> None:
+def test_records_wait_until_added_partition_is_replicated() -> None:
     with producing(2) as tx:
         cluster = tx.wire.cluster
         leader = cluster.server.metadata.topics["t"].partitions[0].leader
@@ -149,8 +149,8 @@ def test_records_wait_until_the_coordinator_has_written_it_down() -> None:
     ("version", "told"),
     [(9, Code.NOT_ENOUGH_REPLICAS), (11, Code.NOT_ENOUGH_REPLICAS), (12, Code.CONCURRENT_TRANSACTIONS)],
 )
-def test_who_is_too_early_is_asked_for_again_and_then_told(version: int, told: Code) -> None:
-    """The last transaction is decided, and cannot be completed."""
+def test_pending_completion_is_retried_before_refusal(version: int, told: Code) -> None:
+    """The previous transaction is decided, but cannot be completed."""
     with producing(2, clock=kafkalet.ManualClock()) as tx:
         cluster = tx.wire.cluster
         clock = cluster.server.clock
