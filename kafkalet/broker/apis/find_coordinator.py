@@ -53,7 +53,7 @@ def _find(key: str, key_type: int, context: Context) -> tuple[Endpoint, KafkaErr
             raise KafkaError(Code.COORDINATOR_NOT_AVAILABLE)
         if wanted is CONSUMER_OFFSETS:
             groups = context.broker.brokers[leader].coordinators.groups
-            groups.arrivals.note(key, context.client)
+            groups.lookups.note(key, context.client)
         return endpoint, None
     except KafkaError as error:
         if error.code != Code.INVALID_REQUEST:

@@ -23,8 +23,8 @@ from kafkalet.broker.cluster.metadata import INTERNAL_TOPICS
 from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.scheduling.work import answered, in_thread, pause
+from kafkalet.broker.transactions.produce_verification import NOTHING_TO_VERIFY, Verified, verify_produce
 from kafkalet.broker.transactions.verification import Operation
-from kafkalet.broker.transactions.vouching import NOTHING_ASKED, Vouched, vouch
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kafkalet.protocol.records.effort import takes_long
@@ -70,7 +70,7 @@ def handle(request: ProduceRequest, context: Context) -> Answered | Coroutine[An
     if is_verified or len(sound) > APPENDED_AT_ONCE or any(map(takes_long, sound.values())):
         return _append_in_turns(sound, refused, request, context)
     pending: dict[Key, Pending] = {}
-    answers = {key: _append(key, chunk, NOTHING_ASKED, request, context, pending) for key, chunk in sound.items()}
+    answers = {key: _append(key, chunk, NOTHING_TO_VERIFY, request, context, pending) for key, chunk in sound.items()}
     return _answer_or_wait(answers | refused, pending, request, context)
 
 
@@ -78,29 +78,29 @@ async def _append_in_turns(
     sound: dict[Key, Buffer], refused: dict[Key, Answer], request: ProduceRequest, context: Context
 ) -> Answered:
     """Append what may take long, or waits for the coordinator of a transaction first."""
-    vouched = NOTHING_ASKED
+    verified = NOTHING_TO_VERIFY
     if request.transactional_id is not None and context.release.verifies_transactions:
         chunks = {(name, index): chunk for (name, _, index), chunk in sound.items()}
-        asked: Delayed[Vouched] = Delayed()
+        asked: Delayed[Verified] = Delayed()
         operation = Operation.of_produce(context.version)
-        vouch(chunks, request.transactional_id, operation, context.broker, asked.complete)
-        vouched = await answered(asked)
+        verify_produce(chunks, request.transactional_id, operation, context.broker, asked.complete)
+        verified = await answered(asked)
     pending: dict[Key, Pending] = {}
     answers: dict[Key, Answer] = {}
     for key, chunk in sound.items():
         await pause()
-        outcome = await _validate_in_thread(key, chunk, vouched, context) if takes_long(chunk) else None
-        answers[key] = _append(key, chunk, vouched, request, context, pending, outcome)
+        outcome = await _validate_in_thread(key, chunk, verified, context) if takes_long(chunk) else None
+        answers[key] = _append(key, chunk, verified, request, context, pending, outcome)
     return _answer_or_wait(answers | refused, pending, request, context)
 
 
 async def _validate_in_thread(
-    key: Key, chunk: Buffer, vouched: Vouched, context: Context
+    key: Key, chunk: Buffer, verified: Verified, context: Context
 ) -> Callable[[], Accepted] | None:
     """Return what gives the accepted entries, or raises why they are refused; None if the partition refuses them."""
     name, _, index = key
     try:
-        validation = context.node.partition(name, index).validation(chunk, vouched.guards.get((name, index)))
+        validation = context.node.partition(name, index).validation(chunk, verified.guards.get((name, index)))
     except KafkaError:
         return None  # for a reason that `_append` will find, too
 
@@ -178,7 +178,7 @@ def refuse(request: ProduceRequest, context: Context, error: KafkaError) -> Prod
 def _append(
     key: Key,
     chunk: Buffer,
-    vouched: Vouched,
+    verified: Verified,
     request: ProduceRequest,
     context: Context,
     pending: dict[Key, Pending],
@@ -186,8 +186,8 @@ def _append(
 ) -> Answer:
     """Append to one partition; `outcome` is that of the validation, if it is known already."""
     name, _, index = key
-    if (not_vouched := vouched.refusals.get((name, index))) is not None:
-        return _refused_by(not_vouched, key, context)
+    if (not_verified := verified.refusals.get((name, index))) is not None:
+        return _refused_by(not_verified, key, context)
     if request.acks not in (ALL_IN_SYNC, LEADER, NO_ANSWER):
         return _refused(key, Code.INVALID_REQUIRED_ACKS)
     if name in INTERNAL_TOPICS and context.client_id != ADMIN_CLIENT:
@@ -197,7 +197,7 @@ def _append(
         log = partition.log_for(None)
         if request.acks == ALL_IN_SYNC and not partition.has_enough_replicas:
             return _refused(key, Code.NOT_ENOUGH_REPLICAS, log_start_offset=log.log_start_offset)
-        guard = vouched.guards.get((name, index))
+        guard = verified.guards.get((name, index))
         appended = None if outcome is None else partition.produce_validated(outcome(), guard)
         if appended is None:
             appended = partition.produce(chunk, guard)

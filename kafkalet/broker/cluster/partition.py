@@ -384,7 +384,7 @@ class Partition:
         """Return the offset for a timestamp or for one of the special timestamps, or None if none is found.
 
         `isolation` is None for all but consumers, which means that the whole log is visible. An offset at or beyond the
-        end of what the reader may see counts as not found. Raises LongSearch if `known` is given (see lookup.py).
+        end of what the reader may see counts as not found. May raise LongSearch if `known` is given (see lookup.py).
         Source: Partition.fetchOffsetForTimestamp.
         """
         log = self.log_for(current_leader_epoch, only_leader)

@@ -12,7 +12,7 @@ from kafkalet.broker.cluster.state_log import StateLog
 from kafkalet.broker.scheduling.periodic import PeriodicRunner
 from kafkalet.protocol.errors import Code, KafkaError
 
-from .classic.arrivals import Arrivals
+from .classic.recent_lookups import RecentLookups
 from .consumer.checked_regexes import CheckedRegexes
 from .loading import load
 from .offsets_expiration import remove_expired, remove_partitions
@@ -36,14 +36,14 @@ class GroupCoordinator:
         self._shards: dict[int, Shard] = {}
         self._found: dict[str, Shard] = {}  # cache, by group id
         self._expiration = PeriodicRunner(node.clock)
-        self.arrivals = Arrivals(node.clock)
+        self.lookups = RecentLookups(node.clock)
         self.regexes = CheckedRegexes()
 
     def loaded(self) -> dict[int, int]:
         return {index: shard.log.leader_epoch for index, shard in self._shards.items()}
 
     def load(self, log: StateLog) -> None:
-        self._shards[log.index] = load(Shard(self._node, log, self.arrivals, self.regexes))
+        self._shards[log.index] = load(Shard(self._node, log, self.lookups, self.regexes))
         if not self._expiration.is_running:
             self._expiration.every(self._node.config.offsets_retention_check_interval_ms, self._expire)
 

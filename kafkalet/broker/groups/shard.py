@@ -15,7 +15,7 @@ from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.clock import Clock
 from kafkalet.protocol.errors import Code, KafkaError
 
-from .classic.arrivals import Arrivals
+from .classic.recent_lookups import RecentLookups
 from .consumer.checked_regexes import CheckedRegexes
 from .group import Group
 from .offsets import Offsets
@@ -26,13 +26,13 @@ T = TypeVar("T")
 class Shard:
     """The groups and offsets of one partition. `node` is the broker, with its config, clock, release and metadata.
 
-    All shards of a coordinator share `arrivals` and `regexes`.
+    All shards of a coordinator share `lookups` and `regexes`.
     """
 
-    def __init__(self, node: Node, log: StateLog, arrivals: Arrivals, regexes: CheckedRegexes) -> None:
+    def __init__(self, node: Node, log: StateLog, lookups: RecentLookups, regexes: CheckedRegexes) -> None:
         self.node = node
         self.log = log
-        self.arrivals = arrivals
+        self.lookups = lookups
         self.regexes = regexes
         self.place = log.partition.topic, log.index
         self.clock: Clock = node.clock

@@ -7,7 +7,7 @@ version of the request:
 
     Produce v0-10, TxnOffsetCommit v0-3    VERIFY_FOR_OLD   refuse with INVALID_TXN_STATE if not in the transaction
     Produce v11, TxnOffsetCommit v4        VERIFY           refuse with TRANSACTION_ABORTABLE instead (KIP-1050)
-    Produce v12-, TxnOffsetCommit v5-      ADD              add the partition (transaction version 2)
+    Produce v12+, TxnOffsetCommit v5+      ADD              add the partition (transaction version 2)
 
 Apache Kafka sends AddPartitionsToTxn to the coordinating broker; here, all brokers run in one process. If the previous
 transaction of the producer is still being completed, the broker retries for a short time (4.0).

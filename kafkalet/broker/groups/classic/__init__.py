@@ -3,7 +3,7 @@
     join                handles JoinGroup: validation, new members, rejoining, static members
     group               the state machine that leads a group from one generation to the next
     delayed_join        the delay before the first generation of an empty group
-    arrivals            the clients that looked up the coordinator recently and may join soon
+    recent_lookups      the clients that looked up the coordinator recently and may join soon
     members             the members of a group
     records             the records of a group in __consumer_offsets
     consumer_protocol   the subscriptions and assignments inside the messages of consumers

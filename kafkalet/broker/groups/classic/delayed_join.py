@@ -56,7 +56,7 @@ class InitialDelayedJoin:
         config = self._shard.node.config
         if PROPERTY not in config.given():
             self._new_member_ms = self._shard.clock.now_ms()
-            self._wait_for_arrivals(self._new_member_ms + LONGEST_MS)
+            self._wait_for_expected(self._new_member_ms + LONGEST_MS)
             return
         delay_ms = config.group_initial_rebalance_delay_ms
         self._wait_for_more(delay_ms, max(self._members.rebalance_timeout_ms - delay_ms, 0))
@@ -76,12 +76,12 @@ class InitialDelayedJoin:
 
         self._later(delay_ms, due)
 
-    def _wait_for_arrivals(self, until_ms: int) -> None:
-        now_ms, arrivals = self._shard.clock.now_ms(), self._shard.arrivals
-        quiet_ms = now_ms - max(arrivals.last_ms(self._group_id), self._new_member_ms)
-        comes = arrivals.expects_more(self._group_id, len(self._members))
-        if comes and quiet_ms < QUIET_MS and now_ms < until_ms:
-            self._later(QUIET_MS - quiet_ms, lambda: self._wait_for_arrivals(until_ms))
+    def _wait_for_expected(self, until_ms: int) -> None:
+        now_ms, lookups = self._shard.clock.now_ms(), self._shard.lookups
+        quiet_ms = now_ms - max(lookups.last_ms(self._group_id), self._new_member_ms)
+        expects_more = lookups.expects_more(self._group_id, len(self._members))
+        if expects_more and quiet_ms < QUIET_MS and now_ms < until_ms:
+            self._later(QUIET_MS - quiet_ms, lambda: self._wait_for_expected(until_ms))
             return
-        arrivals.forget(self._group_id)
+        lookups.forget(self._group_id)
         self._complete()

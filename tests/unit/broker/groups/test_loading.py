@@ -22,7 +22,7 @@ UNSTABLE = -88
 def replayed(client: Committing) -> Shard:
     """Return the shard of a coordinator that replays the same log."""
     shard = client.shard
-    return load(Shard(shard.node, shard.log, shard.arrivals, shard.regexes))
+    return load(Shard(shard.node, shard.log, shard.lookups, shard.regexes))
 
 
 def offsets_in(shard: Shard, group_id: str = "g") -> dict[tuple[str, int], int]:

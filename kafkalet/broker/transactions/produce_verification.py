@@ -30,7 +30,7 @@ PASSES = frozenset(
 )
 
 
-class Vouched(NamedTuple):
+class Verified(NamedTuple):
     """The result of the verification: errors and guards by partition."""
 
     refusals: Refusals
@@ -38,15 +38,15 @@ class Vouched(NamedTuple):
     """Proof for a log that the transaction about to start there has been verified."""
 
 
-NOTHING_ASKED = Vouched({}, {})
+NOTHING_TO_VERIFY = Verified({}, {})
 
 
-def vouch(
+def verify_produce(
     given: Mapping[TopicPartition, Buffer],
     transactional_id: str,
     operation: Operation,
     broker: Broker,
-    then: Callable[[Vouched], None],
+    then: Callable[[Verified], None],
 ) -> None:
     """Verify the transactional records that a producer sends to these partitions, and call `then` with the result.
 
@@ -64,7 +64,7 @@ def vouch(
         raise KafkaError(Code.INVALID_PRODUCER_ID_MAPPING, "Transactional records contained more than one producer ID")
     is_asked = operation is Operation.ADD or node.config.transaction_partition_verification_enable
     if not producers or not is_asked:
-        then(NOTHING_ASKED)
+        then(NOTHING_TO_VERIFY)
         return
     (producer,) = producers
     refusals: Refusals = {}
@@ -80,12 +80,12 @@ def vouch(
             if guard is not None:
                 guards[partition] = guard
     if not guards:
-        then(Vouched(refusals, guards))
+        then(Verified(refusals, guards))
         return
 
     def answered(refused: Refusals) -> None:
-        told = {each: _for_producers(error.code, operation) for each, error in refused.items()}
-        then(Vouched(refusals | told, guards))
+        converted = {each: _for_producers(error.code, operation) for each, error in refused.items()}
+        then(Verified(refusals | converted, guards))
 
     broker.transactions.verify(transactional_id, producer, guards, operation, answered)
 

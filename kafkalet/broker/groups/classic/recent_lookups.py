@@ -3,10 +3,10 @@
 from kafkalet.broker.client import Client
 from kafkalet.clock import Clock, Timer
 
-LATELY_MS = 200
+RECENT_MS = 200
 
 
-class Arrivals:
+class RecentLookups:
     """The FindCoordinator requests of the last 200 ms, by group."""
 
     def __init__(self, clock: Clock) -> None:
@@ -23,7 +23,7 @@ class Arrivals:
         """Record that a client has looked up the coordinator of a group."""
         self._groups.setdefault(group_id, {})[client] = self._clock.now_ms()
         if self._pruning is None:
-            self._pruning = self._clock.call_later(LATELY_MS, self._prune)
+            self._pruning = self._clock.call_later(RECENT_MS, self._prune)
 
     def last_ms(self, group_id: str) -> int:
         """Return the time of the last lookup of a group's coordinator, or 0 if there was none recently."""
@@ -31,9 +31,9 @@ class Arrivals:
 
     def expects_more(self, group_id: str, members: int) -> bool:
         """Whether recent lookups suggest that more clients will join than the `members` that have already joined."""
-        since_ms = self._clock.now_ms() - LATELY_MS
-        lately = [client for client, asked_ms in self._groups.get(group_id, {}).items() if asked_ms >= since_ms]
-        return len(lately) > 2 * members or sum(not client.is_closed for client in lately) > members
+        since_ms = self._clock.now_ms() - RECENT_MS
+        recent = [client for client, looked_up_ms in self._groups.get(group_id, {}).items() if looked_up_ms >= since_ms]
+        return len(recent) > 2 * members or sum(not client.is_closed for client in recent) > members
 
     def forget(self, group_id: str) -> None:
         """Drop the lookups of a group whose first generation has started."""
@@ -41,11 +41,11 @@ class Arrivals:
 
     def _prune(self) -> None:
         """Drop old lookups along with their connections, and run again while any are left."""
-        since_ms = self._clock.now_ms() - LATELY_MS
+        since_ms = self._clock.now_ms() - RECENT_MS
         kept: dict[str, dict[Client, int]] = {}
         for group_id, clients in self._groups.items():
-            lately = {client: asked_ms for client, asked_ms in clients.items() if asked_ms > since_ms}
-            if lately:
-                kept[group_id] = lately
+            recent = {client: looked_up_ms for client, looked_up_ms in clients.items() if looked_up_ms > since_ms}
+            if recent:
+                kept[group_id] = recent
         self._groups = kept
-        self._pruning = self._clock.call_later(LATELY_MS, self._prune) if kept else None
+        self._pruning = self._clock.call_later(RECENT_MS, self._prune) if kept else None
