@@ -59,8 +59,8 @@ class Leadership:
     ) -> bool:
         """Elect a leader: `preferred` if it is eligible, else the current leader, else the first eligible replica.
 
-        Returns whether anything has changed. If no replica is eligible, the partition has no leader. With `unclean`, a
-        replica that is not in sync may then become leader, which loses records.
+        Returns whether anything has changed. Only in-sync replicas that are alive are eligible. If there is none, the
+        partition has no leader, unless `unclean` allows another replica to become leader, which loses records.
         """
         alive = [
             node
@@ -181,7 +181,7 @@ class Leadership:
 
     def replicate(self, leader: Partition) -> None:
         """Let every follower that is not held back catch up with the leader."""
-        from .replication import catch_up, take_over_marks
+        from .replication import catch_up, copy_watermarks
 
         now_ms = self.clock.now_ms()
         followers = [follower for follower in self._followers(leader) if not self._is_held(follower)]
@@ -194,7 +194,7 @@ class Leadership:
             leader.follower_has(follower.node_id, follower.log.log_end_offset, follower.log.log_start_offset, now_ms)
             self._maybe_in_sync(leader, follower.node_id)
         for follower in followers:
-            take_over_marks(leader, follower)
+            copy_watermarks(leader, follower)
             leader.followers[follower.node_id].log_start_offset = follower.log.log_start_offset
         if leader.state.is_moving:
             self._finish_move(self.metadata.topics[leader.topic], leader.state)

@@ -206,7 +206,7 @@ class MetadataImage:
         return min(self.endpoints, default=-1)
 
     def endpoints_of(self, nodes: Iterable[int]) -> list[Endpoint]:
-        """Return the endpoints of those of the brokers that are alive."""
+        """Return the endpoints of these brokers, leaving out those that are not running."""
         return [self.endpoints[node] for node in sorted(nodes) if node in self.endpoints]
 
     def topic_by_id(self, topic_id: bytes) -> TopicState | None:

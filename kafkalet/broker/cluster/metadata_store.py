@@ -25,8 +25,8 @@ from .metadata import NO_LEADER, MetadataImage, PartitionState, TopicState, chec
 _LOG = logging.getLogger(__name__)
 
 MOST_MISSING_PARTITIONS = 10_000
-"""The maximum number of records in a batch of Kafka's controller, so a topic hardly grows by more partitions at
-once."""
+"""A folder whose number leaves a larger gap is ignored. Kafka's controller writes at most this many records in one
+batch."""
 MAX_INT32 = (1 << 31) - 1
 MAX_INT64 = (1 << 63) - 1
 ID_BYTES = 16

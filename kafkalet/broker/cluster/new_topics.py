@@ -18,7 +18,7 @@ from .assignments import check_assignments
 from .metadata import MetadataImage, check_topic_name, spread
 
 MAX_PARTITIONS = 10_000
-"""The maximum number of partitions that Kafka's controller creates at once
+"""The maximum number of partitions that Kafka's controller creates in one operation
 (QuorumController.MAX_RECORDS_PER_USER_OP)."""
 
 

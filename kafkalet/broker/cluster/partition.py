@@ -165,7 +165,7 @@ class Partition:
     ) -> Appended:
         """Append records as the leader, and advance the high watermark if all in-sync replicas have them.
 
-        `transaction_version` is the one of a marker; it determines how strictly the producer epoch is checked.
+        `transaction_version` is only used for markers; it determines how strictly the producer epoch is checked.
         """
         log = self.log_for(None)
         appended = log.append_as_leader(records, self.leader_epoch, origin, transaction_version=transaction_version)
@@ -263,8 +263,8 @@ class Partition:
     ) -> Guard | None:
         """Start the verification of a transaction that is not open in the log, or return None if it already is.
 
-        `sequence` is the one of the transaction's first batch. Since 4.1, INVALID_PRODUCER_EPOCH is raised without
-        asking the coordinator if the log has seen a later epoch of the producer
+        `sequence` is the base sequence of the transaction's first batch. Since 4.1, INVALID_PRODUCER_EPOCH is raised
+        without asking the coordinator if the log has seen a later epoch of the producer
         (Partition.maybeStartTransactionVerification).
         """
         log = self.log_for(None)

@@ -19,7 +19,7 @@ COPY_BYTES = 1 << 20
 
 def catch_up(leader: Partition, follower: Partition) -> None:
     """Make the follower's log equal to the leader's."""
-    _drop_what_the_leader_never_had(leader, follower)
+    _truncate_divergent_records(leader, follower)
     source, target = leader.log, follower.log
     if target.log_end_offset < source.log_start_offset:
         target.truncate_fully_and_start_at(source.log_start_offset)
@@ -27,16 +27,16 @@ def catch_up(leader: Partition, follower: Partition) -> None:
         read = source.read(target.log_end_offset, COPY_BYTES, Isolation.LOG_END, at_least_one=True)
         records = read.records
         target.append_as_follower(records if isinstance(records, bytes) else records.read())
-    take_over_marks(leader, follower)
+    copy_watermarks(leader, follower)
 
 
-def take_over_marks(leader: Partition, follower: Partition) -> None:
+def copy_watermarks(leader: Partition, follower: Partition) -> None:
     """Set a follower's high watermark and log start offset to those of the leader."""
     follower.log.update_high_watermark(leader.log.high_watermark)
     follower.log.maybe_increment_log_start_offset(min(leader.log.log_start_offset, follower.log.high_watermark))
 
 
-def _drop_what_the_leader_never_had(leader: Partition, follower: Partition) -> None:
+def _truncate_divergent_records(leader: Partition, follower: Partition) -> None:
     """Truncate a follower's log to the last offset at which it agrees with the leader's."""
     log = follower.log
     while (epoch := log.latest_epoch) is not None:

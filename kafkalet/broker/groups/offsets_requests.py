@@ -32,7 +32,7 @@ RequestPartition: TypeAlias = OffsetCommitRequest.Topic.Partition | TxnOffsetCom
 Verdict = Code | Callable[[RequestPartition], Code]
 """The error code of partitions in a response: one for all of them, or a function that returns it for each."""
 
-Dated = OffsetCommitRequest.Topic.Partition
+OffsetCommitPartition = OffsetCommitRequest.Topic.Partition
 """The partition type of OffsetCommit, which has a commit timestamp in v1; that of TxnOffsetCommit never does."""
 DEFAULT_TIMESTAMP = -1
 TOO_LARGE = (Code.MESSAGE_TOO_LARGE, Code.RECORD_LIST_TOO_LARGE, Code.INVALID_FETCH_SIZE)
@@ -140,13 +140,13 @@ def commit(
     fits_all = len(commits) == sum(len(partitions) for _, partitions in asked)
 
     def settle(code: Code) -> R:
-        told = commit_code(code, release)
+        response_code = commit_code(code, release)
         if fits_all:
-            answer.add_all(asked, told)
+            answer.add_all(asked, response_code)
         else:
             too_long = Code.OFFSET_METADATA_TOO_LARGE
             answer.add_all(
-                asked, lambda partition: too_long if is_too_long(partition.committed_metadata, limit) else told
+                asked, lambda partition: too_long if is_too_long(partition.committed_metadata, limit) else response_code
             )
         return respond(answer.topics)
 
@@ -177,7 +177,7 @@ def _commits_of(
             if metadata and is_too_long(metadata, metadata_max_bytes):
                 continue
             timestamp_ms = now_ms
-            if isinstance(partition, Dated) and partition.commit_timestamp != DEFAULT_TIMESTAMP:
+            if isinstance(partition, OffsetCommitPartition) and partition.commit_timestamp != DEFAULT_TIMESTAMP:
                 timestamp_ms = partition.commit_timestamp
             if dates_all and retention_ms == -1:
                 expire_timestamp_ms = wrapped(timestamp_ms + shard.node.config.offsets_retention_minutes * MINUTE_MS)

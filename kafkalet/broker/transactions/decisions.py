@@ -171,11 +171,11 @@ def verify_partition(transaction: Transaction, producer: Producer, partition: To
 def end_transaction(transaction: Transaction, end: End, now_ms: int, take_producer_id: Callable[[], int]) -> Decision:
     """Handle EndTxn: return the decided transaction, or NONE if it has already ended with the same result."""
     if end.raises_epoch:
-        return _end_in_its_epoch(transaction, end, now_ms, take_producer_id)
-    return _end_in_an_epoch_of_many(transaction, end, now_ms)
+        return _end_since_version_2(transaction, end, now_ms, take_producer_id)
+    return _end_up_to_version_1(transaction, end, now_ms)
 
 
-def _end_in_an_epoch_of_many(transaction: Transaction, end: End, now_ms: int) -> Decision:
+def _end_up_to_version_1(transaction: Transaction, end: End, now_ms: int) -> Decision:
     """Decide a transaction up to transaction version 1."""
     known, prepared = transaction.metadata, _prepared(end)
     if known.producer_id != end.producer_id:
@@ -198,7 +198,9 @@ def _end_in_an_epoch_of_many(transaction: Transaction, end: End, now_ms: int) ->
     return Code.NONE if known.state == _completed(end) else Code.INVALID_TXN_STATE
 
 
-def _end_in_its_epoch(transaction: Transaction, end: End, now_ms: int, take_producer_id: Callable[[], int]) -> Decision:
+def _end_since_version_2(
+    transaction: Transaction, end: End, now_ms: int, take_producer_id: Callable[[], int]
+) -> Decision:
     """Decide a transaction since transaction version 2."""
     known, prepared = transaction.metadata, _prepared(end)
     after_overflow = (
@@ -207,16 +209,16 @@ def _end_in_its_epoch(transaction: Transaction, end: End, now_ms: int, take_prod
         and end.producer_epoch == MAX_EPOCH - 1
         and known.producer_epoch == 0
     )
-    asks_again = after_overflow or (not end.is_fence and known.producer_epoch == end.producer_epoch + 1)
+    is_retry = after_overflow or (not end.is_fence and known.producer_epoch == end.producer_epoch + 1)
     if transaction.pending is not None:
         return Code.CONCURRENT_TRANSACTIONS
     if known.producer_id != end.producer_id and not after_overflow:
         return Code.INVALID_PRODUCER_ID_MAPPING
-    if not _has_right_epoch(known, end, asks_again):
+    if not _has_right_epoch(known, end, is_retry):
         return Code.PRODUCER_FENCED
     if known.state in PREPARE_STATES:
         return Code.CONCURRENT_TRANSACTIONS if known.state == prepared else Code.INVALID_TXN_STATE
-    if asks_again:
+    if is_retry:
         return Code.NONE if known.state == _completed(end) else Code.INVALID_TXN_STATE
     if known.state is not State.ONGOING and end.committed:
         return Code.INVALID_TXN_STATE
@@ -232,14 +234,14 @@ def _end_in_its_epoch(transaction: Transaction, end: End, now_ms: int, take_prod
     )
 
 
-def _has_right_epoch(known: Metadata, end: End, asks_again: bool) -> bool:
+def _has_right_epoch(known: Metadata, end: End, is_retry: bool) -> bool:
     if end.is_fence:
         return end.producer_epoch >= known.producer_epoch
     if known.state in PREPARE_STATES:
-        return asks_again
+        return is_retry
     if known.state in (State.ONGOING, State.EMPTY):
         return end.producer_epoch == known.producer_epoch
-    return asks_again or end.producer_epoch == known.producer_epoch
+    return is_retry or end.producer_epoch == known.producer_epoch
 
 
 def _prepared(end: End) -> State:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:  # transactions without offsets do not load the group coordina
     from kafkalet.broker.groups.coordinator import GroupCoordinator
 
 POLL_MS = 500
-"""The polling interval, because changes on the leader's broker may not complete operations in this broker's
-purgatory."""
+"""The polling interval. Polling is needed because a change on the leader's broker may not complete the operations in
+the purgatory of this broker."""
 
 
 class Marker(NamedTuple):
@@ -57,7 +57,7 @@ def write_marker(
 ) -> None:
     """Append a marker to a partition that this broker leads, and call `then` once all in-sync replicas have it.
 
-    `purgatory` is the one of the coordinating broker, if that is another broker. On failure, `then` is called with
+    `purgatory` belongs to the coordinating broker, if that is another broker. On failure, `then` is called with
     UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS, INVALID_PRODUCER_EPOCH,
     TRANSACTION_COORDINATOR_FENCED, UNSUPPORTED_FOR_MESSAGE_FORMAT or REQUEST_TIMED_OUT.
     """

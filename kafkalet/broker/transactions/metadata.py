@@ -4,9 +4,9 @@
       │ InitProducerId   │  partitions  │ decided        │ every partition has its marker
       └──────────────────┴──> PREPARE_ABORT ──> COMPLETE_ABORT ──> ONGOING, EMPTY, ...
 
-A transaction is decided once PREPARE_* is in the log. Until all markers are written, clients are then only told to
-retry. Metadata objects are immutable: a change is decided first, appended to the log as a new object, and replaces the
-old one afterwards. While a change is being appended (`pending`), no other change is accepted.
+A transaction is decided once PREPARE_* is in the log. From then on, no other change is accepted until all markers are
+written. Metadata objects are immutable: a change is decided first, appended to the log as a new object, and replaces
+the old one afterwards. While a change is being appended (`pending`), no other change is accepted, either.
 
 The epoch of a producer is incremented whenever another client may start to use its id: by InitProducerId, by an abort
 that it did not request, and, since transaction version 2 (KIP-890), at the end of each transaction. A producer id is

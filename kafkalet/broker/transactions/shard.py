@@ -126,11 +126,11 @@ class Shard:
             then(error.code)
             return
 
-        def told(code: Code) -> Code:  # returns a value that completes the Delayed
+        def replicated(code: Code) -> Code:  # returns a value that completes the Delayed
             then(code)
             return code
 
-        self.log.when_replicated(offset, timeout_ms, told)
+        self.log.when_replicated(offset, timeout_ms, replicated)
 
     def idle_in(self, states: Container[State]) -> list[Transaction]:
         """Return the transactions in one of these states that have no change in progress."""

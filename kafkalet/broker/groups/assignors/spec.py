@@ -26,6 +26,6 @@ class Spec(NamedTuple):
     members: Mapping[str, MemberSpec]
     partition_counts: Mapping[bytes, int]
     assigned: Mapping[bytes, Mapping[int, str]]
-    """The member that has each partition in its current target assignment, by topic id and partition."""
+    """The member whose current target assignment contains a partition, by topic id and partition."""
     is_homogeneous: bool
     """Whether all members subscribe to the same topics."""

@@ -223,14 +223,14 @@ class ClassicGroup:
         if self.state in (State.STABLE, State.COMPLETING_REBALANCE):
             self.prepare_rebalance()
         elif self.state is State.PREPARING_REBALANCE:
-            self._complete_join_when_all_did()
+            self._complete_join_if_all_joined()
 
     # joining
 
     def rebalance(self) -> None:
         """Start a rebalance after a member joined, or complete the current one if all members have now joined."""
         if self.state is State.PREPARING_REBALANCE:
-            self._complete_join_when_all_did()
+            self._complete_join_if_all_joined()
         else:
             self.prepare_rebalance()
 
@@ -257,7 +257,7 @@ class ClassicGroup:
     def _complete_join_later(self, delay_ms: int, then: Callable[[], None]) -> None:
         self._join_timer = self._later(delay_ms, then)
 
-    def _complete_join_when_all_did(self) -> None:
+    def _complete_join_if_all_joined(self) -> None:
         if not self._is_initial and self.members.all_joined():
             self._complete_join()
 
@@ -509,7 +509,7 @@ class ClassicGroup:
             raise KafkaError(Code.NON_EMPTY_GROUP)
 
     def check_delete_offsets(self) -> None:
-        """Raise NON_EMPTY_GROUP if the group has members of which only the leader knows the subscriptions."""
+        """Raise NON_EMPTY_GROUP if the group has members that are not consumers, whose subscriptions are unknown."""
         if self.state is not State.EMPTY and self.members.protocol_type != CONSUMER_PROTOCOL:
             raise KafkaError(Code.NON_EMPTY_GROUP)
 

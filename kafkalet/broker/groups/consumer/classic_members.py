@@ -183,8 +183,8 @@ def _knows_one(group: ConsumerGroup, protocols: dict[str, bytes]) -> bool:
 
 
 def _member(group: ConsumerGroup, request: JoinGroupRequest, member_id: str) -> tuple[ConsumerMember, list[Change]]:
-    """Return the member before this request, which is a new one if it is unknown, and the changes if it replaces a
-    static member."""
+    """Return the member as it was before this request (an empty one if it is new), and the records that replace a
+    static member, if it restarted."""
     if request.group_instance_id is None:
         return group.members.get(member_id) or ConsumerMember(member_id), []
     if request.member_id:

@@ -1,4 +1,4 @@
-"""A group of the consumer protocol (KIP-848), in the state of its coordinator.
+"""A group of the consumer protocol (KIP-848), as kept by its coordinator.
 
     group epoch         incremented by every change of members, subscriptions or topics
     assignment epoch    the group epoch for which the target assignment was computed
@@ -84,7 +84,7 @@ class ConsumerGroup:
         self.is_resolving = False
         """Whether regular expressions are being resolved."""
         self.assigned: dict[bytes, dict[int, str]] = {}
-        """The member that has each partition in its target assignment, by topic id and partition."""
+        """The member whose target assignment contains a partition, by topic id and partition."""
 
     @property
     def state(self) -> str:

@@ -100,8 +100,8 @@ def check_group_size(group: ConsumerGroup, member_id: str, instance_id: str | No
 def _find_member(
     group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, member_id: str, *, joins: bool
 ) -> tuple[ConsumerMember, list[Change]]:
-    """Return the member before this heartbeat, which is an empty one if it is new, and the changes if it replaces a
-    static member."""
+    """Return the member as it was before this heartbeat (an empty one if it is new), and the records that replace a
+    static member, if it restarted."""
     instance_id = request.instance_id
     if instance_id is None:
         known = group.members.get(member_id) or (ConsumerMember(member_id) if joins else group.member(member_id))
@@ -140,7 +140,7 @@ def replace_static_member(
 
 
 def _check_epoch(group: ConsumerGroup, member: ConsumerMember, epoch: int, held: Held | None) -> None:
-    """Raise FENCED_MEMBER_EPOCH unless the member is in its current epoch.
+    """Raise FENCED_MEMBER_EPOCH unless `epoch` is the current epoch of the member.
 
     The previous epoch is also valid if the member holds only partitions assigned to it: it has missed the response with
     the current epoch.
