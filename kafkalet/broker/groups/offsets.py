@@ -26,7 +26,7 @@ FIRST_SEQUENCE = 0
 """Batches of commits carry a sequence number like those of producers, but it is always 0."""
 
 MANY_UNREPLICATED = 1000
-"""From this number of unreplicated changes on, those replicated since are dropped even if no offsets are read."""
+"""With this many unreplicated changes, those replicated in the meantime are dropped even if no offsets are read."""
 
 EVERYWHERE = -1
 """Used instead of a record offset for changes that every in-sync replica has."""

@@ -177,8 +177,10 @@ class ClassicMembers:
         self._count(member, 1)
 
     def elect_joined_leader(self) -> bool:
-        """If the leader has not joined, make the first member that has the leader. Returns False if no member has
-        joined."""
+        """If the leader has not joined, make the first joined member the leader.
+
+        Returns False if no member has joined.
+        """
         if self.leader_id is None:
             return False
         if self._members[self.leader_id].awaiting_join is None:
@@ -208,7 +210,7 @@ class ClassicMembers:
     # protocols
 
     def supports(self, protocols: Collection[str]) -> bool:
-        """Whether all members support at least one of these protocols."""
+        """Whether one of these protocols is supported by all members."""
         return any(self._supported.get(name, 0) == len(self._members) for name in protocols)
 
     def select_protocol(self, tie_break: Callable[[str], int | tuple[int, ...]]) -> str:

@@ -89,7 +89,7 @@ def _check_join(group: ConsumerGroup, request: JoinGroupRequest, member_id: str)
     protocols: dict[str, bytes] = {}
     for protocol in request.protocols:
         protocols.setdefault(protocol.name, protocol.metadata)  # the first of two with the same name is used
-    if request.protocol_type != NAME or not _knows_one(group, protocols):
+    if request.protocol_type != NAME or not _has_common_protocol(group, protocols):
         raise KafkaError(Code.INCONSISTENT_GROUP_PROTOCOL)
     return protocols
 
@@ -176,8 +176,8 @@ def _become_classic(group: ConsumerGroup, request: JoinGroupRequest, caller: Cal
     return join_classic_group(new_classic_group(shard, group.group_id), request, caller)
 
 
-def _knows_one(group: ConsumerGroup, protocols: dict[str, bytes]) -> bool:
-    """Whether all classic members support at least one of these protocols."""
+def _has_common_protocol(group: ConsumerGroup, protocols: dict[str, bytes]) -> bool:
+    """Whether one of these protocols is supported by all classic members."""
     members = group.members
     return any(members.classic_protocols[name] == members.classic for name in protocols)
 

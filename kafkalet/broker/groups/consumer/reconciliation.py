@@ -60,7 +60,7 @@ def reconcile(member: ConsumerMember, step: Step) -> ConsumerMember:
 
 
 def _holds_any(held: Held | None, owned: Owned) -> bool:
-    """Whether a member still owns one of these partitions. If the heartbeat lists none, it is assumed to."""
+    """Whether a member still owns one of these partitions. It is assumed to if the heartbeat does not list any."""
     if held is None:
         return True
     return any(partition in owned.get(of.topic_id, ()) for of in held for partition in of.partitions)

@@ -13,7 +13,7 @@ from kafkalet.clock import Clock, Timer
 
 
 class Wait(Enum):
-    """The request that a timeout waits for. The last two apply only to classic members."""
+    """The event that a timeout waits for. The last two apply only to classic members."""
 
     SESSION = "a heartbeat"
     REBALANCE = "revoked partitions"
