@@ -1,4 +1,4 @@
-"""Committed offsets go from Apache Kafka to here and back (`make oracle`)."""
+"""Logs with committed offsets are interchangeable with Apache Kafka (`make oracle`)."""
 
 import shutil
 import subprocess
@@ -18,8 +18,10 @@ PATIENCE_S = 20.0
 
 
 def commit(bootstrap_servers: str) -> None:
-    """Let a member of group "g" commit, and send offsets to a transaction that is committed, one that is aborted and
-    one that stays open: what counts in the end is COMMITTED."""
+    """Commit offsets as a member of group "g", then in a committed, an aborted and an open transaction.
+
+    COMMITTED are the offsets that are valid in the end.
+    """
     from confluent_kafka import Consumer, Producer, TopicPartition
     from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
@@ -40,12 +42,12 @@ def commit(bootstrap_servers: str) -> None:
         producer.send_offsets_to_transaction([TopicPartition("t", 0, offset)], consumer.consumer_group_metadata())
         if name != "open":
             {"committed": producer.commit_transaction, "aborted": producer.abort_transaction}[name]()
-    time.sleep(1)  # Apache Kafka answers before the markers are in the log
+    time.sleep(1)  # Apache Kafka responds before the markers are in the log
     consumer.close()
 
 
 @pytest.mark.parametrize("release", ["3.9", "4.4"])
-def test_what_apache_kafka_has_written_is_read_here(release: str, tmp_path: Path) -> None:
+def test_offsets_written_by_kafka_are_loaded(release: str, tmp_path: Path) -> None:
     if reason := missing(release):
         pytest.skip(reason)
     with ApacheKafka(release) as kafka:
@@ -57,7 +59,7 @@ def test_what_apache_kafka_has_written_is_read_here(release: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("release", ["3.9", "newest"])
-def test_what_is_written_here_apache_kafka_reads(release: str, tmp_path: Path) -> None:
+def test_written_offsets_can_be_read_by_kafka(release: str, tmp_path: Path) -> None:
     if reason := missing("3.9"):
         pytest.skip(reason)
     _install("3.9")
@@ -67,7 +69,7 @@ def test_what_is_written_here_apache_kafka_reads(release: str, tmp_path: Path) -
             path for path in (tmp_path / "data").glob("__consumer_offsets-*") if next(path.glob("*.log")).stat().st_size
         ]
         batches = broker.log("__consumer_offsets", int(place.name.rpartition("-")[2])).batches
-    tools = ApacheKafka("3.9")  # the last that has its tools in the main jar
+    tools = ApacheKafka("3.9")  # the last release with its tools in the main jar
     tools.directory = tmp_path
     command = tools._java("kafka.tools.DumpLogSegments", "--offsets-decoder", "--files", str(next(place.glob("*.log"))))
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
