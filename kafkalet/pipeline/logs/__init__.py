@@ -1,16 +1,17 @@
-"""What lies in a log directory, and what its files say: the questions that a broker would answer, without one.
+"""Read log directories without a broker: segments, indexes, transactions, timestamps.
 
-    directory.py      which logs there are, and their segments
-    checkpoints.py    the small text files beside them
-    indexes.py        .index, .timeindex and .txnindex in columns; snapshots.py: the producers' .snapshot
-    heads.py          the headers of the entries of a file, without the rest
-    indexed.py        a segment with its indexes, and what to do where they are missing
-    ends.py           where a log ends
-    transactions.py   what is open, what was aborted, where read_committed ends; what the markers say
-    timestamps.py     which offset belongs to a time
-    splits.py         how a log is cut into tasks; index_stretches.py: a segment; planning.py: many logs at once
+    directory.py      lists the partitions of a log directory and their segments
+    checkpoints.py    reads the checkpoint files of a log directory or partition
+    indexes.py        .index, .timeindex and .txnindex as columns; snapshots.py: .snapshot files of producer state
+    heads.py          iterates over batch headers without reading the records
+    indexed.py        a segment with its indexes, and what to do if they are missing
+    ends.py           the log end offset
+    transactions.py   open and aborted transactions, the last stable offset, markers
+    timestamps.py     finds the offset for a timestamp
+    splits.py         cuts a log into tasks; index_stretches.py: one segment; planning.py: many logs
 
-Directories of every Apache Kafka since 0.8.2 are read, whether the broker that writes them runs, has stopped or was
-killed. Nothing is written, and nothing is kept open. What is listed once is a view of that moment: a log is as long as
-its files were then, whatever is appended later. What the broker deletes or compacts meanwhile is looked for anew.
+Log directories of every Apache Kafka release since 0.8.2 can be read, whether the broker is running, was stopped or was
+killed. Nothing is written and no file stays open. A listing is a view of one moment: it records the file sizes at that
+time, and later appends are not part of it. If the broker deletes or compacts segments meanwhile, the log is listed
+again.
 """

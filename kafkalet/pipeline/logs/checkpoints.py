@@ -1,9 +1,9 @@
-"""The small text files of a log directory, whose formats are in formats.py.
+"""The checkpoint files of log directories and partitions. Their formats are in formats.py.
 
-log-start-offset-checkpoint names only logs that begin above the base offset of their first segment.
-replication-offset-checkpoint holds high watermarks; it is written every five seconds
-(`replica.high.watermark.checkpoint.interval.ms`) and at a clean stop, so that it lags behind a running broker.
-recovery-point-offset-checkpoint says up to where all is on the disk.
+log-start-offset-checkpoint lists only logs whose start offset is above the base offset of their first segment.
+replication-offset-checkpoint holds high watermarks; a broker writes it every five seconds
+(`replica.high.watermark.checkpoint.interval.ms`) and at a clean shutdown, so the file lags behind a running broker.
+recovery-point-offset-checkpoint holds the offsets up to which the logs are flushed to disk.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .files import CorruptFile, read_whole
 
 
 def read_offsets(path: str) -> dict[tuple[str, int], int]:
-    """Offsets by topic and partition; none where there is no file. Raises CorruptFile."""
+    """Return offsets by topic and partition; empty if the file does not exist. Raises CorruptFile."""
     try:
         return formats.parse_offsets(_read_if_there(path))
     except formats.Malformed as error:
@@ -28,14 +28,15 @@ def read_offsets(path: str) -> dict[tuple[str, int], int]:
 
 
 def read_epochs(path: str) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Leader epochs and their start offsets, both rising; none where there is no file. Raises CorruptFile."""
+    """Return leader epochs and their start offsets, both ascending; empty if the file does not exist. Raises
+    CorruptFile."""
     try:
         starts = formats.parse_epochs(_read_if_there(path))
     except formats.Malformed as error:
         raise _corrupt(path, error) from None
     for (epoch, start, _), (next_epoch, next_start, at) in pairwise(starts):
         if next_epoch <= epoch or next_start < start:
-            raise CorruptFile(path, at, f"epoch {next_epoch} from {next_start} on comes after {epoch} from {start} on")
+            raise CorruptFile(path, at, f"epoch {next_epoch} at {next_start} does not follow epoch {epoch} at {start}")
     return (
         np.array([each.epoch for each in starts], np.int32),
         np.array([each.start_offset for each in starts], np.int64),
@@ -43,7 +44,7 @@ def read_epochs(path: str) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
 
 
 def read_topic_id(directory: str) -> bytes | None:
-    """The sixteen bytes in partition.metadata; None where there is no file. Raises CorruptFile."""
+    """Return the 16-byte topic id from partition.metadata; None if the file does not exist. Raises CorruptFile."""
     path = os.path.join(directory, formats.PARTITION_METADATA)
     try:
         return formats.parse_topic_id(read_whole(path))
@@ -54,7 +55,7 @@ def read_topic_id(directory: str) -> bytes | None:
 
 
 def _read_if_there(path: str) -> bytes:
-    """The content of a checkpoint; blank lines alone are none."""
+    """Return the content of a checkpoint; empty if the file is missing or holds only blank lines."""
     try:
         data = read_whole(path)
     except FileNotFoundError:

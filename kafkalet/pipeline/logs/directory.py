@@ -1,25 +1,26 @@
-"""Which logs lie in a directory, and of which segments they are made.
+"""List the partitions in log directories, and the segments of each.
 
-A log directory (`log.dirs`) holds a directory for each partition, called TOPIC-PARTITION; a topic may have dashes and
-dots itself. Left alone are
+A log directory (`log.dirs`) holds one directory per partition, named TOPIC-PARTITION; topic names may contain dashes
+and dots. The following directories are ignored:
 
-    TOPIC-PARTITION.ID-delete, -stray, -future    on their way out, of a topic that is no more, or not complete yet
-    __cluster_metadata-0                          what Apache Kafka's controllers tell each other: no topic's log
+    TOPIC-PARTITION.ID-delete, -stray, -future    being deleted, belonging to a deleted topic, or not complete yet
+    __cluster_metadata-0                          the log of the KRaft controllers, which is not a topic
 
-and in the directory of a log
+In the directory of a partition, these suffixes are special:
 
-    .deleted    a segment that is gone
-    .cleaned    a compaction that was not finished
-    .swap       a finished compaction that replaces the segments whose offsets it covers: there for a moment, or after
-                a crash. It counts from when the first of those has lost its name; until then they do
+    .deleted    a segment that was deleted
+    .cleaned    output of a compaction that did not finish
+    .swap       output of a finished compaction, which replaces the segments that it covers. Exists only briefly, or
+                after a crash. It counts once the first of the replaced segments has lost its name; until then, the
+                replaced segments count
 
-A directory is listed until two listings agree, so that no segment is missed because it gets its name just now. A
-running broker may delete or replace a segment after that: who finds that out while it looks into files lists anew.
+A partition directory is listed until two listings agree, so that a segment that is being renamed is not missed. A
+running broker may still delete or replace a segment later; code that finds a file gone lists the log again.
 
-A topic may lie in several log directories, a partition only in one of them.
+A topic may be spread over several log directories; a partition is in exactly one.
 
-A segment that cannot be read (a dangling link, no permission, a directory of that name) never makes its partition
-disappear: `find` and `open_partition` raise UnreadableLog, which names it, and `listing` returns it with the reason.
+A segment that cannot be read (a dangling link, missing permission, a directory with that name) never hides its
+partition: `find` and `open_partition` raise UnreadableLog, which names it, and `listing` returns it with the reason.
 """
 
 from __future__ import annotations
@@ -41,23 +42,23 @@ from .heads import heads
 METADATA_TOPIC = "__cluster_metadata"
 LEFT_ALONE = ("-delete", "-stray", "-future")
 ATTEMPTS = 5
-"""So often a log is listed anew because a segment went away."""
+"""How often a log is listed again because a segment disappeared."""
 _SEGMENT = re.compile(r"(\d+)\.log(\.swap)?")
 _LISTINGS = 20
 _CLEANED = re.compile(r"(\d+)\.\w+\.cleaned")
 
 
 class Segment(NamedTuple):
-    """A .log file as long as it was when it was listed, and the names of what belongs to it, if that is there."""
+    """A .log file with its size at the time of the listing, and the paths of its indexes, which may not exist."""
 
     base_offset: int
     path: str
     size: int
     """In bytes."""
     inode: int = 0
-    """Which file it was that had the name."""
+    """The file's inode when it was listed; 0 if unknown."""
     fault: str | None = None
-    """Why the file cannot be read; its size is 0 then."""
+    """Why the file cannot be read, in which case its size is 0; None if it can."""
 
     @property
     def index_path(self) -> str:
@@ -73,36 +74,36 @@ class Segment(NamedTuple):
 
     @property
     def snapshot_path(self) -> str:
-        """Of the producers' state at the base offset."""
+        """Path of the snapshot of the producer state at the base offset."""
         return snapshot_path(os.path.dirname(self.path), self.base_offset)
 
     @property
     def is_replaced(self) -> bool:
-        """The file has the name of another one now: a compaction has put a new segment in its place, and positions no
-        longer count. Raises FileNotFoundError where it is gone."""
+        """Whether a compaction has replaced the file since it was listed, so that positions are no longer valid. Raises
+        FileNotFoundError if the file is gone."""
         return is_replaced(self.path, self.inode)
 
     def check_is_there(self) -> None:
-        """Raises FileNotFoundError where the file is gone, or replaced: the log has to be listed again."""
+        """Raise FileNotFoundError if the file is gone or was replaced: the log must be listed again."""
         if self.is_replaced:
             raise FileNotFoundError(errno.ENOENT, "a compaction has replaced it", self.path)
 
 
 class PartitionLog(NamedTuple):
-    """The log of one partition: what was seen when it was listed. Small, and can be pickled."""
+    """The log of one partition as it was listed. Small and picklable."""
 
     topic: str
     partition: int
     path: str
     segments: tuple[Segment, ...]
-    """In the order of their base offsets; the last one takes appends."""
+    """In the order of their base offsets; the last one is the active segment."""
     log_start_offset: int
-    """The first offset that a reader may ask for."""
+    """The first offset that consumers can read."""
     high_watermark: int | None
-    """As it was last written down, which a running broker does every five seconds. None: never."""
+    """The checkpointed value, which a running broker updates every five seconds. None if there is no checkpoint."""
     topic_id: bytes | None
     is_closed: bool = False
-    """Its broker has stopped cleanly: every index is complete."""
+    """Whether the broker was shut down cleanly, so that every index is complete."""
 
     @property
     def name(self) -> str:
@@ -113,11 +114,11 @@ class PartitionLog(NamedTuple):
         return sum(segment.size for segment in self.segments)
 
     def is_last(self, segment: Segment) -> bool:
-        """Whether `segment` is the one that takes appends."""
+        """Whether `segment` is the active segment."""
         return segment.base_offset == self.segments[-1].base_offset
 
     def next_base_offset(self, at: int) -> int | None:
-        """Where the segment behind number `at` begins; None behind the last one."""
+        """Return the base offset of the segment after number `at`; None for the last segment."""
         return self.segments[at + 1].base_offset if at + 1 < len(self.segments) else None
 
 
@@ -135,33 +136,34 @@ class UnlistedLog(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """What lies in some directories."""
+    """The partitions found in some directories."""
 
     logs: tuple[PartitionLog, ...]
-    """By topic and partition. Segments that cannot be read are among theirs."""
+    """Sorted by topic and partition. They include segments that cannot be read."""
     unlisted: tuple[UnlistedLog, ...]
     directories: tuple[str, ...]
-    """The log directories that were looked through; of a single partition that was named, none."""
+    """The log directories that were searched; paths that name a single partition are not included."""
     not_wanted: int = 0
-    """How many directories have the name of a partition that was not wanted."""
+    """How many partition directories were skipped because `wanted` rejected them."""
 
 
 class UnreadableLog(Exception):
-    """Partitions that cannot be read. The text names each with its file and the reason."""
+    """Some partitions cannot be read. The message names each with its file and the reason."""
 
 
 def file_name(offset: int, suffix: str) -> str:
-    """How Kafka names a file of a segment, or a snapshot: the offset in twenty digits."""
+    """Return Kafka's name for a segment file or snapshot: the offset as twenty digits, and the suffix."""
     return f"{offset:020d}{suffix}"
 
 
 def is_replaced(path: str, inode: int) -> bool:
-    """Whether another file than this one has the name now; 0: it is not known which one had it."""
+    """Whether `path` is now a different file. An inode of 0 means that the original file is unknown, and matches
+    any."""
     return os.stat(path).st_ino != inode != 0
 
 
 def beside(path: str, suffix: str) -> str:
-    """Path of the file with `suffix` that belongs to the .log at `path`; a trailing `.swap` is kept."""
+    """Return the path of the file with `suffix` that belongs to the .log file at `path`. A trailing `.swap` is kept."""
     stem, _, swap = path.rpartition(".log")
     return f"{stem}{suffix}{swap}"
 
@@ -171,7 +173,7 @@ def snapshot_path(directory: str, offset: int) -> str:
 
 
 def topic_partition(name: str) -> tuple[str, int] | None:
-    """Topic and partition of a directory of that name; None where it is no log's."""
+    """Parse the name of a partition directory into topic and partition; None if it is not one."""
     topic, _, partition = name.rpartition("-")
     if not topic or not partition.isascii() or not partition.isdecimal() or name.endswith(LEFT_ALONE):
         return None
@@ -181,11 +183,11 @@ def topic_partition(name: str) -> tuple[str, int] | None:
 def find(
     paths: Sequence[str], *, lenient: bool = False, wanted: Callable[[str, int], bool] | None = None
 ) -> list[PartitionLog]:
-    """The logs in `paths`, by topic and partition. Each path is a log directory, or the directory of one log.
+    """Return the logs in `paths`, sorted by topic and partition. Each path is a log directory or a partition directory.
 
-    Only partitions that are `wanted` are looked at. Raises FileNotFoundError or NotADirectoryError; UnreadableLog for
-    a partition that cannot be read as a whole; ValueError for one that lies in two places; CorruptFile for a
-    checkpoint, unless `lenient`, which takes it as not there.
+    Only partitions accepted by `wanted` are opened. Raises FileNotFoundError or NotADirectoryError for a bad path,
+    UnreadableLog if a partition cannot be read completely, ValueError if a partition is in two places, and CorruptFile
+    for a corrupt checkpoint. If `lenient`, corrupt checkpoints are treated as missing.
     """
     found = listing(paths, lenient=lenient, wanted=wanted)
     _check_readable(found.logs, found.unlisted)
@@ -201,8 +203,8 @@ def listing(
     wanted: Callable[[str, int], bool] | None = None,
     with_metadata: bool = False,
 ) -> Listing:
-    """As `find`, without passing over anything: partitions that cannot be read are in it, and those that lie in two
-    places twice. `with_metadata`: the log of Apache Kafka's controllers as well."""
+    """Like `find`, but never skip or reject a partition: the result includes partitions that cannot be read, and both
+    copies of a partition that is in two places. If `with_metadata`, it includes the log of the KRaft controllers."""
     logs: list[PartitionLog] = []
     unlisted: list[UnlistedLog] = []
     directories: list[str] = []
@@ -237,7 +239,7 @@ def _any(topic: str, partition: int) -> bool:
 
 
 def twice(logs: Sequence[PartitionLog]) -> Iterator[tuple[PartitionLog, PartitionLog]]:
-    """The partitions that lie in two places, out of logs in order."""
+    """Yield pairs of logs of the same partition. `logs` must be sorted."""
     for log, other in pairwise(logs):
         if (log.topic, log.partition) == (other.topic, other.partition):
             yield log, other
@@ -252,7 +254,7 @@ def _check_readable(logs: Iterable[PartitionLog], unlisted: Iterable[UnlistedLog
 
 
 def is_partition(path: str) -> bool:
-    """Whether this is the directory of one log, by its name and by what it holds."""
+    """Whether `path` is the directory of one partition, judging by its name and content."""
     if topic_partition(os.path.basename(path)) is None or os.path.isfile(path):
         return False
     names = os.listdir(path)
@@ -260,8 +262,11 @@ def is_partition(path: str) -> bool:
 
 
 def open_partition(path: str, *, lenient: bool = False, unreadable_too: bool = False) -> PartitionLog:
-    """The log in the directory `path`; what the log directory around it says of it counts. Raises as `find`, and
-    ValueError where the name is no log's. `unreadable_too`: segments that cannot be read are in it."""
+    """Return the log in the partition directory `path`, taking the checkpoints of its log directory into account.
+
+    Raises the same exceptions as `find`, and ValueError if `path` is not named TOPIC-PARTITION. If `unreadable_too`,
+    segments that cannot be read are included instead of raising UnreadableLog.
+    """
     path = os.path.realpath(path)
     log = _open(path, _Surroundings(os.path.dirname(path), lenient))
     if not unreadable_too:
@@ -284,12 +289,12 @@ def _logs_in(
         except OSError as error:
             if os.path.islink(place) and not os.path.exists(place):
                 yield UnlistedLog(*named, place, f"a link to {os.readlink(place)}, which does not exist")
-            elif os.path.lexists(place):  # else it was deleted in this moment
+            elif os.path.lexists(place):  # otherwise it was deleted just now
                 yield UnlistedLog(*named, place, reason_of(error))
 
 
 class _Surroundings:
-    """What a log directory says of the logs in it."""
+    """The files of a log directory that describe its logs: two checkpoints and the clean shutdown marker."""
 
     def __init__(self, path: str, lenient: bool) -> None:
         self.lenient = lenient
@@ -330,7 +335,7 @@ def _open(path: str, around: _Surroundings) -> PartitionLog:
 
 
 def _segments(directory: str) -> tuple[Segment, ...]:
-    """The segments that lie there; FileNotFoundError where they change too fast to be listed."""
+    """Return the segments in a directory. Raises FileNotFoundError if files keep disappearing while it is listed."""
     names = _names(directory)
     for _ in range(_LISTINGS):
         with suppress(FileNotFoundError):
@@ -362,7 +367,7 @@ def _listed(directory: str, names: Iterable[str]) -> tuple[Segment, ...]:
 
 
 def _segment(base_offset: int, path: str) -> Segment:
-    """Raises FileNotFoundError where the name does not exist any more."""
+    """Return the segment at `path`. Raises FileNotFoundError if it no longer exists."""
     if (fault := why_unreadable(path)) is not None:
         return Segment(base_offset, path, 0, 0, fault)
     status = os.stat(path)
@@ -370,7 +375,7 @@ def _segment(base_offset: int, path: str) -> Segment:
 
 
 def _end_of(segment: Segment) -> int:
-    """The offset behind the last entry of a compacted segment."""
+    """Return the offset after the last batch of a compacted segment."""
     end = segment.base_offset
     for head in heads(segment.path, 0, segment.size):
         end = head.last_offset + 1

@@ -1,8 +1,8 @@
-"""Where a log ends, for a reader who sees everything.
+"""Find the log end offset from the files of a log.
 
-The log end offset is the offset behind the last entry that lies whole in the last segment. What follows that entry, the
-first part of another one, is on its way, or was when the broker was killed; a start of the broker cuts it off. Space
-that was allocated ahead (`preallocate`) is zeros.
+The log end offset is the offset after the last complete batch in the last segment. An incomplete batch after that is
+still being written, or was when the broker was killed; a broker truncates it at startup. Zeros at the end of the file
+are preallocated space (`preallocate`).
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ _BEHIND_ALL = (1 << 63) - 1
 
 
 class LogEnd(NamedTuple):
-    """Where a log ends."""
+    """The end of a log, as offset and as file position."""
 
     offset: int
     """The log end offset."""
     path: str
-    """Of the last segment; of the log's directory where there is none."""
+    """Path of the last segment, or of the log's directory if it has no segments."""
     position: int
-    """Behind the last whole entry, in bytes."""
+    """Byte position after the last complete batch."""
     fault: str | None
-    """What follows there. None: nothing, or zeros that were allocated ahead. Else why it is no entry; "truncated ..."
-    for one that goes on behind the end of the file."""
+    """None if nothing follows, or only preallocated zeros. Otherwise why the bytes that follow are not a batch; starts
+    with "truncated" if the batch extends past the end of the file."""
 
 
 def log_end(log: PartitionLog, *, lenient: bool = False) -> LogEnd:
-    """Where the log ends, by the headers behind the last entry of the last offset index.
+    """Find the end of a log by walking the batch headers from the last entry of the last offset index.
 
-    Raises CorruptFile for that index, unless `lenient`; never for the log.
+    Raises CorruptFile if that index is corrupt, unless `lenient`. A corrupt .log file never raises.
     """
     if not log.segments:
         return LogEnd(log.log_start_offset, log.path, 0, None)
@@ -41,10 +41,10 @@ def log_end(log: PartitionLog, *, lenient: bool = False) -> LogEnd:
     walk = segment.heads_from(_BEHIND_ALL)
     for head in walk:
         offset = head.last_offset + 1
-    # A log that ends below its start is emptied when a broker opens it (LogLoader).
+    # A broker empties a log whose end is below its start when it opens it (LogLoader).
     return LogEnd(max(offset, log.log_start_offset), segment.segment.path, walk.position, walk.fault)
 
 
 def log_end_offset(log: PartitionLog, *, lenient: bool = False) -> int:
-    """The offset that the next record would get. Raises as `log_end`."""
+    """Return the offset that the next record would get. Raises the same exceptions as `log_end`."""
     return log_end(log, lenient=lenient).offset

@@ -1,4 +1,4 @@
-"""Reading files that must be what their names promise."""
+"""Read whole files, and the exceptions for files that are corrupt or cannot be read."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import stat
 
 
 class CorruptFile(Exception):
-    """The file at `path` is not what its name promises, from byte `position` on."""
+    """The file at `path` is corrupt at byte `position`."""
 
     def __init__(self, path: str, position: int, reason: str) -> None:
-        super().__init__(path, position, reason)  # all of them, so that it can be pickled
+        super().__init__(path, position, reason)  # all arguments, so that the exception can be pickled
         self.path = path
         self.position = position
         self.reason = reason
@@ -20,7 +20,7 @@ class CorruptFile(Exception):
 
 
 class UnreadableFile(CorruptFile):
-    """The file at `path` is there and cannot be read: nothing is known of its content."""
+    """The file at `path` exists but cannot be read; its content is unknown."""
 
     def __init__(self, path: str, position: int, reason: str) -> None:
         super().__init__(path, position, reason)
@@ -30,7 +30,8 @@ class UnreadableFile(CorruptFile):
 
 
 def read_whole(path: str) -> bytes:
-    """All bytes of a small file. Raises FileNotFoundError; UnreadableFile for one that is there and cannot be read."""
+    """Return the content of a small file. Raises FileNotFoundError, and UnreadableFile if it exists but cannot be
+    read."""
     if (reason := why_unreadable(path)) is not None:
         raise UnreadableFile(path, 0, reason)
     try:
@@ -43,9 +44,9 @@ def read_whole(path: str) -> bytes:
 
 
 def why_unreadable(path: str) -> str | None:
-    """Why the name cannot be opened as a file, found without opening it: opening a pipe would block.
+    """Return why the path cannot be opened as a file, or None. Does not open it, because opening a pipe would block.
 
-    None: nothing speaks against it. Raises FileNotFoundError where the name does not exist.
+    Raises FileNotFoundError if the path does not exist.
     """
     try:
         mode = os.stat(path).st_mode
@@ -63,5 +64,5 @@ def why_unreadable(path: str) -> str | None:
 
 
 def reason_of(error: OSError) -> str:
-    """What the system says, without the name of the file."""
+    """Return the operating system's message without the file name."""
     return error.strerror or str(error)

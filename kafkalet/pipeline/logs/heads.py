@@ -1,12 +1,13 @@
-"""Walking through the entries of a .log file by their headers, without reading what lies between them.
+"""Iterate over the batches of a .log file by reading only their headers.
 
-The first bytes of an entry say where the next one begins, so that a walk reads some sixty bytes of an entry that is
-large, and whole windows where entries are small. Nothing is verified: that is for who reads the records.
+"Entry" means a record batch, or a message of formats 0 and 1. The first bytes of an entry give its length and so the
+position of the next. For large entries, only some sixty bytes each are read; for small ones, the file is read in
+windows. Checksums are not verified; code that reads the records does that.
 
-    offset 8 | length 4 | ... | magic 1 at 16      all formats; `length` counts what follows it
+    offset 8 | length 4 | ... | magic 1 at 16      in all formats; `length` counts the bytes after it
 
-Formats 0 and 1 show the header of the message, which for a wrapper around compressed messages has offset and timestamp
-of the last one in it.
+In formats 0 and 1 the header is that of the message. A wrapper around compressed messages carries the offset and
+timestamp of the last message in it.
 """
 
 from __future__ import annotations
@@ -36,12 +37,12 @@ _OLD_WITHOUT_TIME = Struct(">qiIbb")
 _ENTRY_START = Struct(">qi")
 _SMALLEST = (MIN_LENGTH, MIN_LENGTH + 8, HEADER_SIZE - LOG_OVERHEAD)
 _LARGE_BYTES = 4096
-"""Entries at least so large are read by their headers alone."""
+"""The headers of entries of at least this size are read one by one."""
 _WINDOW_BYTES = 1 << 16
 
 
 class Head(NamedTuple):
-    """The header of an entry, and where it lies. For formats 0 and 1 both offsets are the message's."""
+    """The header of an entry and its position in the file. In formats 0 and 1, both offsets are that of the message."""
 
     position: int
     size: int
@@ -57,12 +58,12 @@ class Head(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The position behind the entry."""
+        """The position after the entry."""
         return self.position + self.size
 
     @property
     def is_log_append_time(self) -> bool:
-        """All records have the entry's largest timestamp."""
+        """Whether all records have the entry's largest timestamp."""
         return self.magic > 0 and self.attributes & LOG_APPEND_TIME != 0
 
     @property
@@ -75,16 +76,17 @@ class Head(NamedTuple):
 
     @property
     def is_wrapper(self) -> bool:
-        """A message of an old format around others, of which the header shows the last offset only."""
+        """Whether this is a compressed message of an old format, whose header shows only the last offset of its
+        content."""
         return self.magic < 2 and self.attributes & CODEC_MASK != 0
 
 
 class Heads:
-    """An iterator over the entries between `start`, where one begins, and `end`, which lie there whole.
+    """An iterator over the complete entries between `start`, which must be the position of an entry, and `end`.
 
-    When it is exhausted, `position` is where the last entry ended, and `fault` why there is no other: None at `end` or
-    where only zeros follow (space that was allocated ahead), "truncated ..." for an entry that goes on behind `end`,
-    and another reason where no entry can begin like that.
+    When it is exhausted, `position` is the end of the last entry, and `fault` says why there are no more: None at `end`
+    or if only zeros follow (preallocated space), "truncated: ..." if an entry extends past `end`, or why the bytes
+    cannot be an entry.
     """
 
     __slots__ = ("_end", "_file", "_large", "_window", "_window_at", "fault", "path", "position")
@@ -135,7 +137,8 @@ class Heads:
         return _head(window, at, position, size, magic)
 
     def _in_window(self, position: int, need: int) -> int:
-        """Where `position` is in the window, which holds `need` bytes from there on if the file does."""
+        """Return the index of `position` in the window, after refilling the window if it holds less than `need`
+        bytes."""
         at = position - self._window_at
         if at + need > len(self._window):
             assert self._file is not None
@@ -145,7 +148,7 @@ class Heads:
         return at
 
     def _only_zeros(self) -> bool:
-        """Whether nothing but zeros follows up to the end."""
+        """Whether the rest of the file up to the end consists of zeros."""
         assert self._file is not None
         position = self.position
         while position < self._end:
@@ -159,13 +162,13 @@ class Heads:
 
 
 def heads(path: str, start: int, end: int) -> Heads:
-    """The headers of the entries that lie whole between `start`, where one begins, and `end`. Reads no file that is
-    not there before the first one is asked for."""
+    """Iterate over the headers of the complete entries between `start`, where an entry must begin, and `end`. The file
+    is opened when the first header is read."""
     return Heads(path, start, end)
 
 
 def head_at(path: str, position: int, end: int) -> Head | None:
-    """The header of the entry that begins at `position`; None where none can, or it does not end before `end`."""
+    """Return the header of the entry at `position`; None if there is none, or if it extends past `end`."""
     return next(iter(heads(path, position, end)), None)
 
 
@@ -174,7 +177,7 @@ def _impossible(length: int, magic: int, base_offset: int) -> str:
         return f"no entry has magic {magic}"
     if length < _SMALLEST[magic]:
         return f"a length of {length} bytes is too small"
-    return "" if base_offset >= 0 else f"an offset of {base_offset} can not be"
+    return "" if base_offset >= 0 else f"offset {base_offset} is negative"
 
 
 def _head(window: bytes, at: int, position: int, size: int, magic: int) -> Head:

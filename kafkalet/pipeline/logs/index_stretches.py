@@ -1,9 +1,8 @@
-"""What has to be read of a segment, and where that may be cut.
+"""Find the byte range of a segment that a task has to read, and where it can be cut.
 
-A stretch begins with the entry that holds the first offset asked for, and ends behind the one that holds the last; by
-the time index it may begin later. Places to cut it are the entries that the offset index knows, thinned out to as many
-as it takes for even splits. Where the index leaves more than a task's bytes without one, entries are looked for in the
-log itself.
+A stretch begins with the entry that holds the first requested offset and ends after the entry that holds the last; the
+time index may move its start forward. It can be cut at the entries listed in the offset index, which are thinned out to
+as many as even splits need. Where the index has a gap of more than a task's bytes, the headers in the log are walked.
 """
 
 from __future__ import annotations
@@ -18,11 +17,12 @@ from .heads import heads
 from .indexed import Claim, IndexedSegment
 
 _PLACES_PER_SPLIT = 64
-"""So many are enough to cut where it is about even."""
+"""Candidate cuts per split; enough to make splits of about equal size."""
 
 
 class Places(NamedTuple):
-    """Where entries begin inside a stretch, in columns as `Claim` has them; slot -1: seen in the log itself."""
+    """Positions of entries inside a stretch, as columns like those of `Claim`. A slot of -1 marks one found in the
+    log."""
 
     slot: NDArray[np.int64]
     position: NDArray[np.int64]
@@ -34,7 +34,7 @@ class Places(NamedTuple):
 
 
 class IndexStretch(NamedTuple):
-    """Bytes of one segment that are to be read."""
+    """A byte range of one segment."""
 
     segment: Segment
     is_last: bool
@@ -50,10 +50,10 @@ class IndexStretch(NamedTuple):
 def stretch_of(
     segment: IndexedSegment, start_offset: int, end_offset: int | None, max_bytes: int, not_before_ms: int | None
 ) -> IndexStretch | None:
-    """What of `segment` holds the offsets from `start_offset` to before `end_offset` (None: to its end), for splits of
-    `max_bytes`; None where it has nothing of them.
+    """Return the part of `segment` that holds the offsets from `start_offset` up to, not including, `end_offset` (None:
+    to its end), with places to cut it into splits of `max_bytes`. None if the segment holds none of these offsets.
 
-    Where `not_before_ms` is given, entries that are known to hold only older records are left out.
+    If `not_before_ms` is given, entries that are known to hold only older records are left out.
     """
     size = segment.segment.size
     start = _position_of_first(segment, start_offset)
@@ -66,7 +66,7 @@ def stretch_of(
 
 
 def _position_of_first(segment: IndexedSegment, start_offset: int) -> int:
-    """Where the entry begins that holds the offset, or the first one behind it."""
+    """Return the position of the entry that holds the offset, or of the next entry after it."""
     if start_offset <= segment.segment.base_offset:
         return 0
     walk = segment.heads_from(start_offset)
@@ -77,16 +77,16 @@ def _position_of_first(segment: IndexedSegment, start_offset: int) -> int:
 
 
 def _position_behind(segment: IndexedSegment, end_offset: int) -> int:
-    """Where the last entry ends that holds anything below the offset; the end of the file where that is the last."""
+    """Return the end of the last entry with offsets below `end_offset`; the file size if that is the last entry."""
     for head in segment.heads_from(end_offset - 1):
         if head.last_offset >= end_offset - 1:
-            # A wrapper shows only its last offset; lower ones lie in there, too.
+            # A wrapper shows only its last offset; it also holds lower ones.
             return head.position if head.base_offset >= end_offset and not head.is_wrapper else head.end
     return segment.segment.size
 
 
 def _position_of_later(segment: IndexedSegment, not_before_ms: int) -> int:
-    """Up to this position all records are earlier."""
+    """Return a position before which all records are older than `not_before_ms`."""
     largest = segment.largest_timestamp
     if largest is not None and largest < not_before_ms:
         return segment.segment.size
@@ -96,7 +96,7 @@ def _position_of_later(segment: IndexedSegment, not_before_ms: int) -> int:
 
 
 def _places(segment: IndexedSegment, start: int, end: int, max_bytes: int) -> Places:
-    """Where the stretch may be cut: not more places than it takes to cut it evenly."""
+    """Return where the stretch can be cut, with no more places than even splits need."""
     offset, position = segment.offsets
     slots = np.flatnonzero((position > start) & (position < end))
     grain = max(max_bytes // _PLACES_PER_SPLIT, 1)

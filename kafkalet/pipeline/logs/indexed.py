@@ -1,16 +1,16 @@
-"""A segment with its indexes, which are read when they are first needed.
+"""A segment with its indexes, which are read on first use.
 
-An index that is missing, or that breaks its rules, is a `CorruptFile`. Two exceptions: the segment that takes appends
-may lack its indexes while its broker runs or after it was killed, since kafkalet writes them at the next roll, flush
-or close; and Kafka before 0.10.1 knew no .timeindex, so a segment that begins with an entry of formats 0 or 1 may lack
-it. `lenient` makes it one for every segment: what the index would say is then found by walking through the log. Where
-a running broker has deleted or replaced the segment in the meantime, it is a FileNotFoundError.
+A missing or inconsistent index raises `CorruptFile`, with two exceptions: the active segment may lack its indexes while
+its broker is running or after it was killed, because kafkalet writes them at the next roll, flush or close; and Kafka
+before 0.10.1 had no .timeindex, so a segment whose first entry has format 0 or 1 may lack it. With `lenient`, this
+holds for every segment, and corrupt indexes are ignored: the log is walked instead. If a running broker has deleted or
+replaced the segment in the meantime, FileNotFoundError is raised.
 
-That an entry of an index points to the wrong place shows only in the log. So the place is looked at before a walk
-begins there.
+Only the log can show that an index entry points to the wrong place, so the target is checked before a walk starts
+there.
 
-An index need not reach to the end of its segment: the running broker of kafkalet has written only the first part of
-it, and `index.interval.bytes` may be large. What is missing behind is found by one walk, and remembered.
+An index may end before its segment does: a running kafkalet has written only the first part, and
+`index.interval.bytes` may be large. The missing part is built by one walk and cached.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from .indexes import (
 )
 
 _FAR_BYTES = 1 << 20
-"""A stretch of so many bytes without an entry of the index is walked through once, and indexed."""
+"""If the index lacks entries for this many bytes, they are walked once and indexed."""
 _INTERVAL_BYTES = 1 << 16
 
 
 class IndexedSegment:
-    """One segment of a log, as it was when the log was listed."""
+    """One segment of a log as it was listed."""
 
     __slots__ = ("_first", "_log", "_offsets", "_times", "is_last", "lenient", "segment")
 
@@ -58,22 +58,22 @@ class IndexedSegment:
 
     @property
     def offsets(self) -> OffsetIndex:
-        """Positions by offsets. Raises CorruptFile unless lenient."""
+        """Positions by offset. Raises CorruptFile unless lenient."""
         if self._offsets is None:
             self._offsets = self._extended(self._read_offsets())
         return self._offsets
 
     @property
     def times(self) -> TimeIndex:
-        """Offsets by running maxima of timestamps. Raises CorruptFile unless lenient."""
+        """Offsets by running maximum of the timestamps. Raises CorruptFile unless lenient."""
         if self._times is None:
             self._times = self._read_times()
         return self._times
 
     @property
     def largest_timestamp(self) -> int | None:
-        """Of all records, -1 without any; None where that is not known without a walk: of the segment that takes
-        appends, and of one that Kafka before 0.10.1 wrote."""
+        """The largest timestamp of all records, or -1 if none has one. None if a walk would be needed: for the active
+        segment, and for a segment written by Kafka before 0.10.1."""
         if self.is_last or (not self.times.timestamp.size and self._is_old()):
             return None
         return self.times.largest
@@ -82,7 +82,7 @@ class IndexedSegment:
         return self.lenient or self.segment.size == 0 or (self.is_last and not self._log.is_closed)
 
     def _is_old(self) -> bool:
-        """Formats 0 and 1 are what brokers wrote that knew no time index."""
+        """Whether the segment has format 0 or 1, and so may be older than time indexes."""
         if self._first is None:
             self._first = head_at(self.segment.path, 0, self.segment.size)
         return self._first is not None and self._first.magic < 2
@@ -101,7 +101,7 @@ class IndexedSegment:
             return NO_OFFSETS
 
     def _read_offsets_strictly(self) -> OffsetIndex:
-        """Entries of what was appended after the log was listed are left out."""
+        """Read the index, without entries for what was appended after the log was listed."""
         segment = self.segment
         index = read_offset_index(segment.index_path, segment.base_offset)
         if index.position.size and index.position[-1] >= segment.size:
@@ -162,11 +162,12 @@ class IndexedSegment:
     # -- the log
 
     def heads_from(self, offset: int) -> Heads:
-        """A walk that begins at or before the entry that holds `offset`. Raises CorruptFile unless lenient."""
+        """Iterate from an entry at or before the one that holds `offset`. Raises CorruptFile unless lenient."""
         return heads(self.segment.path, self.position_before(offset), self.segment.size)
 
     def position_before(self, offset: int) -> int:
-        """Where an entry begins, at or before the one that holds `offset`. Raises CorruptFile unless lenient."""
+        """Return the position of an entry at or before the one that holds `offset`. Raises CorruptFile unless
+        lenient."""
         slot = int(np.searchsorted(self.offsets.offset, offset, "right")) - 1
         while slot >= 0:
             if self._check(self.claim(slot)) is not None:
@@ -175,14 +176,14 @@ class IndexedSegment:
         return 0
 
     def claim(self, slot: int) -> Claim:
-        """What entry number `slot` of the offset index says."""
+        """Return entry number `slot` of the offset index."""
         return _claim(self.offsets, slot)
 
     def _check(self, claim: Claim) -> Head | None:
         return claim.check(self.segment, lenient=self.lenient, is_last=self.is_last)
 
     def entry_with(self, offset: int) -> Head | None:
-        """The first entry that ends at `offset` or later; None where all end before it."""
+        """Return the first entry whose last offset is at or after `offset`; None if there is none."""
         for head in self.heads_from(offset):
             if head.last_offset >= offset:
                 return head
@@ -190,18 +191,21 @@ class IndexedSegment:
 
 
 class Claim(NamedTuple):
-    """An entry of an offset index: at `position` begins what ends in `offset`, and what is before ends before that."""
+    """An entry of an offset index: `offset` is the last offset of the entry at `position`.
+
+    All entries before `position` have lower offsets.
+    """
 
     slot: int
     position: int
     offset: int
     offset_before: int
-    """Of the entry before; -1 for the first."""
+    """The offset in the previous index entry; -1 for the first."""
 
     def check(self, segment: Segment, *, lenient: bool, is_last: bool) -> Head | None:
-        """What begins there; in the last segment None, if it goes on behind the end of the file.
+        """Return the header at `position`; None in the last segment if the entry extends past the end of the file.
 
-        Where it is no entry, or another one, raises CorruptFile; if lenient, None.
+        If there is no such entry, raises CorruptFile, or returns None if lenient.
         """
         walk = heads(segment.path, self.position, segment.size)
         head = next(iter(walk), None)
@@ -213,11 +217,11 @@ class Claim(NamedTuple):
         raise CorruptFile(
             segment.index_path,
             self.slot * OFFSET_ENTRY_BYTES,
-            f"the entry of offset {self.offset} points to byte {self.position} of the log, where it is not",
+            f"the index entry for offset {self.offset} points to byte {self.position}, where that offset is not found",
         )
 
     def _fits(self, head: Head) -> bool:
-        # What wrappers show is their last offset, and the index had the first one in those days.
+        # A wrapper shows only its last offset, and old index entries hold the first one.
         return head.last_offset > self.offset_before and (head.base_offset <= self.offset or head.is_wrapper)
 
 
@@ -227,11 +231,11 @@ def _claim(index: OffsetIndex, slot: int) -> Claim:
 
 
 def segments_of(log: PartitionLog, *, lenient: bool = False) -> list[IndexedSegment]:
-    """All segments of a log."""
+    """Return all segments of a log with their indexes."""
     return [IndexedSegment(log, segment, lenient=lenient) for segment in log.segments]
 
 
 def floor_segment(log: PartitionLog, offset: int) -> int:
-    """The number of the last segment that begins at or below `offset`; 0 where all begin above it."""
+    """Return the number of the last segment with a base offset at or below `offset`; 0 if there is none."""
     bases = [segment.base_offset for segment in log.segments]
     return max(int(np.searchsorted(bases, offset, "right")) - 1, 0)

@@ -1,23 +1,23 @@
-"""The indexes of a segment as columns: .index, .timeindex and .txnindex, read from files and made for files.
+"""Read and write the indexes of a segment as columns: .index, .timeindex and .txnindex.
 
-All numbers are big-endian, offsets in the first two relative to the base offset of the segment.
+All numbers are big-endian. Offsets in the first two are relative to the base offset of the segment.
 
     .index       relative offset int32 | position int32
-                 the append that begins at `position` ends in that offset (before 0.10.1: begins with it), so whatever
-                 holds a larger offset lies at `position` or behind it
+                 the last offset of the append at `position` (before 0.10.1: its first offset), so larger offsets are at
+                 `position` or later
     .timeindex   timestamp int64 | relative offset int32
-                 no record up to the entry that holds that offset is later than `timestamp`; the last one of a segment
-                 that takes no more appends is its largest timestamp
+                 the largest timestamp of all records up to the entry that holds the offset; the last one is the largest
+                 of the segment, unless it is the active segment
     .txnindex    version int16 (0) | producer id | first offset | last offset | last stable offset, int64 each
-                 an aborted transaction whose marker, at the last offset, lies in the segment; none: no file
+                 an aborted transaction whose marker, at the last offset, is in this segment; no file if there are none
 
-Entries rise from one to the next: offsets and positions in .index, timestamps in .timeindex (offsets do not fall), last
-offsets in .txnindex. The first two may end in zeros, which Kafka allocates ahead (`segment.index.bytes`) and cuts off
-when the segment is rolled or closed; so a file of entries ends at its last byte that is not zero. A single entry of
-zeros counts where it is all there is: a .timeindex may say (0, base offset).
+Entries ascend: offsets and positions in .index, timestamps in .timeindex (offsets may repeat), last offsets in
+.txnindex. The first two may end in zeros, which Kafka preallocates (`segment.index.bytes`) and truncates when the
+segment is rolled or closed, so the entries end at the last byte that is not zero. A file that consists of a single
+entry of zeros is valid: a .timeindex may hold (0, base offset).
 
-What breaks a rule is a `CorruptFile` with the position of the entry. No checksum covers an index: that its entries
-point to the right places can only be told from the log.
+An entry that breaks these rules raises `CorruptFile` with its position. Indexes have no checksum, so only the log can
+show whether their entries point to the right places.
 """
 
 from __future__ import annotations
@@ -45,46 +45,48 @@ Column = NDArray[np.int64]
 
 
 class OffsetIndex(NamedTuple):
-    """Absolute offsets, and positions in the .log."""
+    """Absolute offsets and their positions in the .log file."""
 
     offset: Column
     position: Column
 
     def lookup(self, offset: int) -> int:
-        """A position at or before the entry that holds `offset`; the last that is known to be, 0 if none is."""
+        """Return the closest known position at or before the entry that holds `offset`; 0 if there is none."""
         slot = int(np.searchsorted(self.offset, offset, "right")) - 1
         return int(self.position[slot]) if slot >= 0 else 0
 
 
 class TimeIndex(NamedTuple):
-    """Timestamps in milliseconds, and absolute offsets."""
+    """Timestamps in milliseconds and absolute offsets."""
 
     timestamp: Column
     offset: Column
 
     @property
     def largest(self) -> int:
-        """The last timestamp; -1 where there is none."""
+        """The last timestamp; -1 if the index is empty."""
         return int(self.timestamp[-1]) if self.timestamp.size else -1
 
     def last_offset_until(self, timestamp_ms: int) -> int:
-        """No entry that ends before this offset is later than `timestamp_ms`, nor as late, unless it is that of the
-        offset; -1 where nothing is known."""
+        """Return the offset of the last index entry whose timestamp is at most `timestamp_ms`; -1 if there is none.
+
+        All entries that end before that offset are older than `timestamp_ms`.
+        """
         slot = int(np.searchsorted(self.timestamp, timestamp_ms, "right")) - 1
         return int(self.offset[slot]) if slot >= 0 else -1
 
     def last_offset_before(self, timestamp_ms: int) -> int:
-        """Every record up to this offset is earlier than `timestamp_ms`; -1 where nothing is known."""
+        """Return an offset up to which every record is older than `timestamp_ms`; -1 if none is known."""
         slot = int(np.searchsorted(self.timestamp, timestamp_ms, "left")) - 1
         return int(self.offset[slot]) if slot >= 0 else -1
 
 
 class TransactionIndex(NamedTuple):
-    """What a .txnindex holds."""
+    """The content of a .txnindex file."""
 
     aborted: AbortedTransactions
     last_stable_offset: Column
-    """What the log's was after each marker."""
+    """The last stable offset of the log after each marker."""
 
 
 NO_OFFSETS = OffsetIndex(np.empty(0, np.int64), np.empty(0, np.int64))
@@ -97,40 +99,40 @@ NO_TRANSACTIONS = TransactionIndex(NO_ABORTED, np.empty(0, np.int64))
 
 
 def read_offset_index(path: str, base_offset: int) -> OffsetIndex:
-    """The entries of an .index. Raises CorruptFile, also where there is no file."""
+    """Read an .index file. Raises CorruptFile, also if the file does not exist."""
     entries = _read_padded(path, OFFSET_ENTRY)
     offset = entries["offset"].astype(np.int64)
     position = entries["position"].astype(np.int64)
-    _refuse(path, OFFSET_ENTRY, offset < 0, "the offset {} relative to the base is below it", offset)
-    _refuse(path, OFFSET_ENTRY, position < 0, "the position {} can not be", position)
-    _refuse(path, OFFSET_ENTRY, _falls(offset, strictly=True), "offset {} is not above the one before", offset)
-    _refuse(path, OFFSET_ENTRY, _falls(position, strictly=True), "position {} is not behind the one before", position)
+    _refuse(path, OFFSET_ENTRY, offset < 0, "relative offset {} is negative", offset)
+    _refuse(path, OFFSET_ENTRY, position < 0, "position {} is negative", position)
+    _refuse(path, OFFSET_ENTRY, _falls(offset, strictly=True), "offset {} is not above the previous one", offset)
+    _refuse(path, OFFSET_ENTRY, _falls(position, strictly=True), "position {} is not above the previous one", position)
     return OffsetIndex(offset + base_offset, position)
 
 
 def check_positions(path: str, index: OffsetIndex, log_bytes: int) -> None:
-    """Refuse entries that point behind the end of the log, which has so many bytes: at least since the index was read.
+    """Raise CorruptFile if an entry points past the end of the log.
 
-    Raises CorruptFile.
+    `log_bytes` must be the size of the log now, or at any time since the index was read.
     """
-    reason = f"position {{}} is not in the log, which has {log_bytes} bytes"
+    reason = f"position {{}} is past the end of the log, which has {log_bytes} bytes"
     _refuse(path, OFFSET_ENTRY, index.position >= log_bytes, reason, index.position)
 
 
 def read_time_index(path: str, base_offset: int) -> TimeIndex:
-    """The entries of a .timeindex. Raises CorruptFile, also where there is no file."""
+    """Read a .timeindex file. Raises CorruptFile, also if the file does not exist."""
     entries = _read_padded(path, TIME_ENTRY)
     timestamp = entries["timestamp"].astype(np.int64)
     offset = entries["offset"].astype(np.int64)
-    _refuse(path, TIME_ENTRY, timestamp < 0, "the timestamp {} can not be", timestamp)
-    _refuse(path, TIME_ENTRY, offset < 0, "the offset {} relative to the base is below it", offset)
-    _refuse(path, TIME_ENTRY, _falls(timestamp, strictly=True), "timestamp {} is not after the last", timestamp)
-    _refuse(path, TIME_ENTRY, _falls(offset, strictly=False), "offset {} is below the one before", offset)
+    _refuse(path, TIME_ENTRY, timestamp < 0, "timestamp {} is negative", timestamp)
+    _refuse(path, TIME_ENTRY, offset < 0, "relative offset {} is negative", offset)
+    _refuse(path, TIME_ENTRY, _falls(timestamp, strictly=True), "timestamp {} is not above the previous one", timestamp)
+    _refuse(path, TIME_ENTRY, _falls(offset, strictly=False), "offset {} is below the previous one", offset)
     return TimeIndex(timestamp, offset + base_offset)
 
 
 def read_transaction_index(path: str, base_offset: int) -> TransactionIndex:
-    """The entries of a .txnindex; none where there is no file. Raises CorruptFile."""
+    """Read a .txnindex file; empty if the file does not exist. Raises CorruptFile."""
     try:
         data = read_whole(existing(path))
     except FileNotFoundError:
@@ -138,28 +140,28 @@ def read_transaction_index(path: str, base_offset: int) -> TransactionIndex:
     entries = _whole_entries(path, data, TXN_ENTRY)
     first, last = entries["first"].astype(np.int64), entries["last"].astype(np.int64)
     version = entries["version"]
-    _refuse(path, TXN_ENTRY, version != formats.TXN_INDEX_VERSION, "version {} is not known", version)
-    _refuse(path, TXN_ENTRY, last < base_offset, f"the marker at {{}} lies below the segment at {base_offset}", last)
-    _refuse(path, TXN_ENTRY, (first < 0) | (first >= last), "the first offset {} is not before the marker", first)
-    _refuse(path, TXN_ENTRY, _falls(last, strictly=True), "the marker at {} is not behind the one before", last)
+    _refuse(path, TXN_ENTRY, version != formats.TXN_INDEX_VERSION, "version {} is not supported", version)
+    _refuse(path, TXN_ENTRY, last < base_offset, f"the marker at {{}} is below the base offset {base_offset}", last)
+    _refuse(path, TXN_ENTRY, (first < 0) | (first >= last), "first offset {} is not below that of the marker", first)
+    _refuse(path, TXN_ENTRY, _falls(last, strictly=True), "marker offset {} is not above the previous one", last)
     aborted = AbortedTransactions(entries["producer_id"].astype(np.int64), first, last)
     return TransactionIndex(aborted, entries["last_stable"].astype(np.int64))
 
 
 def existing(path: str) -> str:
-    """`path`, or the file that is about to get that name: a crash may have come between the renames of a compacted
-    segment's log and its index."""
+    """Return `path`, or `path` with .swap if only that exists: after a crash, a compacted segment's log may have been
+    renamed and its index not yet."""
     return path if os.path.exists(path) or not os.path.exists(path + ".swap") else path + ".swap"
 
 
 def _read_padded(path: str, entry: np.dtype[Any]) -> NDArray[Any]:
-    """The entries up to the zeros that were allocated ahead."""
+    """Read the entries of an index, without the preallocated zeros at its end."""
     try:
         with open(existing(path), "rb", buffering=0) as file:
             file_bytes = os.fstat(file.fileno()).st_size
             data = os.pread(file.fileno(), _written_bytes(file.fileno(), file_bytes), 0)
     except FileNotFoundError:
-        raise CorruptFile(path, 0, "there is no such file") from None
+        raise CorruptFile(path, 0, "the file does not exist") from None
     size = entry.itemsize
     if file_bytes % size:
         raise _torn(path, file_bytes, size)
@@ -168,7 +170,7 @@ def _read_padded(path: str, entry: np.dtype[Any]) -> NDArray[Any]:
 
 
 def _written_bytes(descriptor: int, file_bytes: int) -> int:
-    """Up to where the file was ever written. What was allocated ahead is a hole, and need not be read."""
+    """Return the end of the last data in a sparse file. Preallocated space is a hole, which need not be read."""
     end = 0
     try:
         while end < file_bytes:
@@ -187,11 +189,11 @@ def _whole_entries(path: str, data: bytes, entry: np.dtype[Any]) -> NDArray[Any]
 
 def _torn(path: str, file_bytes: int, size: int) -> CorruptFile:
     whole = file_bytes // size * size
-    return CorruptFile(path, whole, f"{file_bytes - whole} bytes are less than an entry of {size}")
+    return CorruptFile(path, whole, f"{file_bytes - whole} trailing bytes; an entry has {size}")
 
 
 def _falls(column: Column, *, strictly: bool) -> NDArray[np.bool_]:
-    """Which entries do not rise (with `strictly`), or fall, from the one before."""
+    """Mark the entries that are below the previous one or, if `strictly`, not above it."""
     falls = np.zeros(column.size, np.bool_)
     falls[1:] = column[1:] <= column[:-1] if strictly else column[1:] < column[:-1]
     return falls
@@ -207,7 +209,8 @@ def _refuse(path: str, entry: np.dtype[Any], wrong: NDArray[Any], reason: str, c
 
 
 def offset_index_bytes(base_offset: int, offset: Column, position: Column) -> bytes:
-    """The content of an .index. ValueError for an offset that is too far from the base, or a position from 2 GiB on."""
+    """Return the content of an .index. ValueError if an offset is too far from the base, or a position is 2 GiB or
+    more."""
     entries = np.empty(offset.size, OFFSET_ENTRY)
     entries["offset"] = _relative(offset, base_offset)
     entries["position"] = _relative(position, 0)
@@ -215,7 +218,7 @@ def offset_index_bytes(base_offset: int, offset: Column, position: Column) -> by
 
 
 def time_index_bytes(base_offset: int, timestamp_ms: Column, offset: Column) -> bytes:
-    """The content of a .timeindex. ValueError for an offset that is too far from the base."""
+    """Return the content of a .timeindex. ValueError if an offset is too far from the base."""
     entries = np.empty(offset.size, TIME_ENTRY)
     entries["timestamp"] = timestamp_ms
     entries["offset"] = _relative(offset, base_offset)
@@ -223,7 +226,7 @@ def time_index_bytes(base_offset: int, timestamp_ms: Column, offset: Column) -> 
 
 
 def transaction_index_bytes(aborted: AbortedTransactions, last_stable_offset: Column) -> bytes:
-    """The content of a .txnindex."""
+    """Return the content of a .txnindex."""
     entries = np.empty(aborted.last_offset.size, TXN_ENTRY)
     entries["version"] = formats.TXN_INDEX_VERSION
     entries["producer_id"], entries["first"], entries["last"] = aborted
@@ -234,5 +237,5 @@ def transaction_index_bytes(aborted: AbortedTransactions, last_stable_offset: Co
 def _relative(numbers: Column, base: int) -> Column:
     relative = np.asarray(numbers, np.int64) - base
     if relative.size and (relative.min() < 0 or relative.max() > MAX_RELATIVE_OFFSET):
-        raise ValueError(f"{numbers.min()} to {numbers.max()} do not fit into four bytes above {base}")
+        raise ValueError(f"{numbers.min()} to {numbers.max()} do not fit into int32 relative to {base}")
     return relative

@@ -1,11 +1,11 @@
-"""The splits of many logs at once: no larger than a task may be, and no fewer than are asked for.
+"""Plan the splits of many logs: none larger than the limits, and at least as many as requested.
 
-As Spark's KafkaOffsetRangeCalculator does it, but by bytes where that counts records:
+Like Spark's KafkaOffsetRangeCalculator, but by bytes instead of records:
 
-    max_bytes     no split has more, unless entries of the index are further apart
-    max_records   no split has more offsets (`maxRecordsPerPartition`)
-    min_splits    where that leaves fewer splits, all are made smaller, so that the largest ranges are cut most
-                  (`minPartitions`); in the end single entries are shared between splits, each of which reads it whole
+    max_bytes     the largest size of a split, unless index entries are further apart
+    max_records   the largest number of offsets in a split (`maxRecordsPerPartition`)
+    min_splits    if there would be fewer splits, the size limit is lowered, which cuts the largest ranges most
+                  (`minPartitions`); as a last resort several splits share an entry, and each reads all of it
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .splits import Split, SplitCutter
 
 
 class OffsetRange(NamedTuple):
-    """Offsets of a log, from `start_offset` to before `end_offset`."""
+    """The offsets of a log from `start_offset` up to, not including, `end_offset`."""
 
     log: PartitionLog
     start_offset: int
@@ -36,9 +36,10 @@ def plan(
     not_before_ms: int | None = None,
     lenient: bool = False,
 ) -> list[Split]:
-    """The splits of all ranges, in the order of the ranges. Raises as `split`; ValueError for a number below 1."""
+    """Return the splits of all ranges, in the order of the ranges. Raises the same exceptions as `split`, and
+    ValueError if `max_records` or `min_splits` is below 1."""
     if any(number is not None and number < 1 for number in (max_records, min_splits)):
-        raise ValueError(f"splits of {max_records} records, at least {min_splits}")
+        raise ValueError(f"max_records and min_splits must be at least 1, not {max_records} and {min_splits}")
     asked = [OffsetRange(*each) for each in ranges]
     if max_records is not None:
         asked = [part for each in asked for part in _divided(each, -(-_offsets(each) // max_records))]
@@ -57,7 +58,7 @@ def plan(
     total = sum(each.size_bytes for each in splits)
     bound = min(max_bytes, -(-total // min_splits))
     splits = cut(bound)
-    # What has more bytes than the bound can not be cut any further.
+    # Splits larger than the bound cannot be cut any further.
     while len(splits) < min_splits and bound > 1 and any(each.size_bytes <= bound for each in splits):
         bound //= 2
         splits = cut(bound)
@@ -69,14 +70,14 @@ def _offsets(each: OffsetRange) -> int:
 
 
 def _divided(each: OffsetRange, parts: int) -> list[OffsetRange]:
-    """The range in so many parts, whose numbers of offsets differ by one at most."""
+    """Divide a range into `parts` ranges whose numbers of offsets differ by at most one."""
     start, count = each.start_offset, _offsets(each)
     edges = [start + count * part // parts for part in range(parts + 1)] if parts else []
     return [OffsetRange(each.log, begin, end) for begin, end in itertools.pairwise(edges)]
 
 
 def _shared(splits: Sequence[Split], min_splits: int) -> list[Split]:
-    """Splits of the same bytes with fewer offsets, until there are enough, or each has one offset."""
+    """Divide the offsets of splits without dividing their bytes, until there are enough or each has a single offset."""
     counts = [each.end_offset - each.start_offset for each in splits]
     shares = [1] * len(splits)
     widest: list[tuple[float, int]] = [(-count, at) for at, count in enumerate(counts)]

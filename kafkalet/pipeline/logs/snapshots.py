@@ -1,9 +1,9 @@
-"""The states of a log's producers at some offset: .snapshot files, in columns.
+"""Read and write .snapshot files, which hold the producer state of a log at some offset, as columns.
 
-    00000000000000000042.snapshot     the state that the records below offset 42 have made
+    00000000000000000042.snapshot     the producer state after all records below offset 42
 
-One is taken whenever a segment begins, and at a clean stop. A snapshot that can not be read is passed over by Kafka,
-which takes the one before and reads more of the log. The format is in formats.py.
+A snapshot is taken whenever a segment is rolled, and at a clean shutdown. Kafka skips a snapshot that cannot be read;
+it takes the previous one and replays more of the log. The format is in formats.py.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ENTRY = np.dtype(list(formats.PRODUCER_ENTRY.fields.items()))
 
 
 class Producers(NamedTuple):
-    """One row for each producer id; -1 in `first_offset`: no open transaction, in `last_offset`: no batch known."""
+    """One row per producer id. `first_offset` is -1 without an open transaction, `last_offset` if no batch is known."""
 
     producer_id: NDArray[np.int64]
     producer_epoch: NDArray[np.int16]
@@ -35,7 +35,7 @@ class Producers(NamedTuple):
 
 
 def snapshot_offsets(directory: str) -> list[int]:
-    """The offsets of which there are snapshots, in ascending order."""
+    """Return the offsets of the snapshots in a directory, in ascending order."""
     stems = (
         name.removesuffix(formats.SNAPSHOT_SUFFIX)
         for name in os.listdir(directory)
@@ -45,7 +45,7 @@ def snapshot_offsets(directory: str) -> list[int]:
 
 
 def read_snapshot(path: str) -> Producers:
-    """Raises CorruptFile, and FileNotFoundError."""
+    """Read a snapshot file. Raises CorruptFile or FileNotFoundError."""
     try:
         entries = np.frombuffer(formats.snapshot_entries(read_whole(path)), _ENTRY)
     except formats.Malformed as error:
@@ -54,7 +54,7 @@ def read_snapshot(path: str) -> Producers:
 
 
 def snapshot_bytes(producers: Producers) -> bytes:
-    """The content of a snapshot file."""
+    """Return the content of a snapshot file."""
     entries = np.empty(producers.producer_id.size, _ENTRY)
     for name, column in producers._asdict().items():
         entries[name] = column

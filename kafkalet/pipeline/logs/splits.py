@@ -1,14 +1,14 @@
-"""How a stretch of a log is cut into tasks.
+"""Cut a range of offsets of a log into tasks.
 
-A `Split` is what one task reads: stretches of bytes (`Piece`) of one or more segments, and the offsets it is
-responsible for. Splits of one call follow each other in offsets and share none. Cuts lie where segments or entries
-begin, wherever the offset index knows one; a stretch of more than a task's bytes that it says nothing of is walked
-through, and then cut as well. Bytes may hold records outside of the split's offsets: where a range begins or ends
-inside of an entry, the reader leaves them out.
+A `Split` is the input of one task: byte ranges (`Piece`) of one or more segments, and the offsets to return from them.
+The splits of one call are in offset order and do not overlap. Splits are cut at the start of segments and at entries
+listed in the offset index; a byte range of more than a task's size without index entries is walked, and cut as well.
+The bytes may hold records outside the split's offsets, if a range begins or ends inside an entry; the reader drops
+them.
 
-Times narrow what is read by the time index. It holds running maxima, so whole segments, and stretches at the beginning
-of segments, can be known to hold only older records. That no record of a stretch is old enough can not be known from
-it: timestamps need not rise, and nothing holds their minimum.
+A lower timestamp bound can skip data with the help of the time index. The index holds running maxima, so it shows which
+segments, or first parts of segments, hold only older records. An upper bound cannot skip anything: timestamps need not
+ascend, and their minimum is not recorded.
 """
 
 from __future__ import annotations
@@ -33,19 +33,20 @@ _NO_BOUND = 1 << 62
 
 
 class Piece(NamedTuple):
-    """Bytes `start` to before `end` of a .log file."""
+    """The bytes of a .log file from `start` up to, not including, `end`."""
 
     path: str
     start: int
     end: int
     last: bool
-    """Of the last segment, which may end with the first part of an entry."""
+    """Whether this is the last segment, which may end with an incomplete entry."""
     inode: int = 0
-    """Which file it was; 0: not known."""
+    """The file's inode; 0 if unknown."""
 
     @property
     def is_replaced(self) -> bool:
-        """As of a segment: positions no longer count. Raises FileNotFoundError where it is gone."""
+        """Whether the file was replaced, so that positions are no longer valid. Raises FileNotFoundError if it is
+        gone."""
         return is_replaced(self.path, self.inode)
 
     @property
@@ -54,7 +55,7 @@ class Piece(NamedTuple):
 
 
 class Split(NamedTuple):
-    """The records with offsets from `start_offset` to before `end_offset` that lie in `pieces`."""
+    """The records in `pieces` with offsets from `start_offset` up to, not including, `end_offset`."""
 
     topic: str
     partition: int
@@ -73,20 +74,21 @@ def split(
     not_before_ms: int | None = None,
     lenient: bool = False,
 ) -> list[Split]:
-    """The offsets from `start_offset` to before `end_offset`, in splits of at most `max_bytes`, or of one stretch
-    between two entries of the index, if that is more. They end with the log's last whole entry (`ends.log_end`).
+    """Cut the offsets from `start_offset` up to, not including, `end_offset` into splits of at most `max_bytes`, or of
+    one gap between index entries if that is larger. The last split ends at or before the log end offset
+    (`ends.log_end`).
 
-    What is left out by `not_before_ms` holds only records with earlier timestamps. Raises CorruptFile for an index
-    that is missing or corrupt, unless `lenient`; ValueError for `max_bytes` below 1; FileNotFoundError where a running
+    If `not_before_ms` is given, data that is known to hold only older records may be left out. Raises CorruptFile for a
+    missing or corrupt index, unless `lenient`; ValueError if `max_bytes` is below 1; FileNotFoundError if a running
     broker has deleted records of the range since the log was listed.
     """
     return SplitCutter(log, lenient=lenient).split(start_offset, end_offset, max_bytes, not_before_ms)
 
 
 def renewed(stale: Split, *, lenient: bool = False) -> Split:
-    """The same offsets in the files that are there now: the split itself, unless a compaction has replaced one since.
+    """Return the split itself, or a split of the same offsets in the current files if a compaction has replaced some.
 
-    Raises FileNotFoundError where records were deleted since; CorruptFile as `split`.
+    Raises FileNotFoundError if records were deleted since, and CorruptFile like `split`.
     """
     try:
         if not any(piece.is_replaced for piece in stale.pieces):
@@ -102,7 +104,7 @@ def renewed(stale: Split, *, lenient: bool = False) -> Split:
 
 
 class SplitCutter:
-    """The same for many ranges of one log; of ranges in ascending order each index is read once."""
+    """Cut many ranges of one log. If the ranges ascend, each index is read once."""
 
     __slots__ = ("_end", "_kept", "_lenient", "log")
 
@@ -115,9 +117,9 @@ class SplitCutter:
     def split(
         self, start_offset: int, end_offset: int, max_bytes: int, not_before_ms: int | None = None
     ) -> list[Split]:
-        """As the function of this name."""
+        """Cut one range, like the function `split`."""
         if max_bytes < 1:
-            raise ValueError(f"splits of {max_bytes} bytes")
+            raise ValueError(f"max_bytes must be at least 1, not {max_bytes}")
         for _ in range(ATTEMPTS):
             try:
                 return self._split(start_offset, end_offset, max_bytes, not_before_ms)
@@ -146,7 +148,7 @@ class SplitCutter:
     def _stretches(
         self, start_offset: int, end_offset: int, max_bytes: int, not_before_ms: int | None
     ) -> Iterator[IndexStretch]:
-        """What has to be read of each segment."""
+        """Yield the part of each segment that has to be read."""
         for at in range(floor_segment(self.log, start_offset), len(self.log.segments)):
             segment = self._segment(at)
             if segment.segment.base_offset >= end_offset:
@@ -167,7 +169,7 @@ class SplitCutter:
 def _cut(
     log: PartitionLog, stretches: Sequence[IndexStretch], first: int, end_offset: int, max_bytes: int, lenient: bool
 ) -> Iterator[Split]:
-    """The splits, balanced. They are counted in bytes from the beginning of what is to be read."""
+    """Yield balanced splits. Cuts are counted in bytes from the start of the first stretch."""
     ends = np.cumsum([stretch.size_bytes for stretch in stretches])
     edges = np.concatenate(
         [
@@ -189,7 +191,8 @@ def _cut(
 
 
 def _next_cut(edges: NDArray[np.int64], begin: int, total: int, max_bytes: int) -> int:
-    """The end of a split that begins at `begin`: near to an equal share of the rest, and at most `max_bytes` away."""
+    """Return the end of a split that begins at `begin`: close to an equal share of the rest, at most `max_bytes`
+    away."""
     left = total - begin
     if left <= max_bytes:
         return total
@@ -207,7 +210,7 @@ def _behind(edges: NDArray[np.int64], edge: int) -> int:
 
 
 def _offset_at(stretches: Sequence[IndexStretch], ends: NDArray[np.int64], edge: int, lenient: bool) -> int | None:
-    """The first offset of what lies behind `edge`; None at the end, and where that can not be read."""
+    """Return the first offset after `edge`; None at the end, or if no entry begins there."""
     number = int(np.searchsorted(ends, edge, "right"))
     if number == len(stretches):
         return None

@@ -1,17 +1,17 @@
-"""An offset for a time, as ListOffsets answers.
+"""Find an offset by timestamp, as ListOffsets does.
 
-A timestamp of 0 or more asks for the first record, in the order of offsets, that is as late or later and not below the
-log start offset:
+A timestamp of 0 or more finds the first record in offset order, at or above the log start offset, whose timestamp is
+equal or later:
 
-1. the first segment whose largest timestamp is late enough; records below the log start count, and later segments are
-   never tried;
-2. in it the first entry whose largest timestamp is late enough, looked for from a position that the indexes know to be
-   before it;
-3. in that entry, decompressed where need be, the first record that is late enough; where there is none, the entries
-   behind it.
+1. Take the first segment whose largest timestamp is equal or later. Records below the log start offset count, and later
+   segments are never tried.
+2. In that segment, find the first entry whose largest timestamp is equal or later, starting at a position from the
+   indexes.
+3. In that entry, decompressed if necessary, find the first record that is equal or later. If there is none, continue
+   with the next entries.
 
-A segment without timestamps counts as late as its file was modified. Negative timestamps have names. Sources:
-UnifiedLog.fetchOffsetByTimestamp, LogSegment.findOffsetByTimestamp, FileRecords.searchForTimestamp.
+The timestamp of a segment without timestamps is the modification time of its file. Negative timestamps are special
+values. Sources: UnifiedLog.fetchOffsetByTimestamp, LogSegment.findOffsetByTimestamp, FileRecords.searchForTimestamp.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ LATEST = -1
 EARLIEST = -2
 """The log start offset."""
 MAX_TIMESTAMP = -3
-"""The first record with the largest timestamp, even if it lies below the log start (KIP-734)."""
+"""The first record with the largest timestamp, even if it is below the log start offset (KIP-734)."""
 NO_TIMESTAMP = -1
 
 
 def offset_for(log: PartitionLog, timestamp_ms: int, *, lenient: bool = False) -> tuple[int, int] | None:
-    """Offset and timestamp of the answer for a time, or for one of the names above; None where no record is late
-    enough. The timestamp is -1 for LATEST and EARLIEST.
+    """Return the offset and timestamp for a timestamp or special value; None if no record is late enough. The timestamp
+    is -1 for LATEST and EARLIEST.
 
-    Raises CorruptFile for an index (unless `lenient`) and for an entry that can not be read; ValueError for a negative
-    timestamp without a name.
+    Raises CorruptFile for an index (unless `lenient`) or an entry that cannot be read; ValueError for an unknown
+    negative timestamp.
     """
     return TimestampSearch(log, lenient=lenient).offset_for(timestamp_ms)
 
 
 class TimestampSearch:
-    """The same for many timestamps of one log: indexes, and the last entry that was decoded, are kept."""
+    """Find offsets for many timestamps of one log. Keeps the indexes and the last decoded entry."""
 
     __slots__ = ("_decoded", "_lenient", "_log", "_peaks", "_segments")
 
@@ -63,7 +63,7 @@ class TimestampSearch:
         self._decoded: tuple[str, int, Records] | None = None
 
     def offset_for(self, timestamp_ms: int) -> tuple[int, int] | None:
-        """As the function of this name."""
+        """Find one offset, like the function `offset_for`."""
         for _ in range(ATTEMPTS):
             try:
                 return self._find(timestamp_ms)
@@ -81,7 +81,7 @@ class TimestampSearch:
             return self._log.log_start_offset, NO_TIMESTAMP
         if timestamp_ms == MAX_TIMESTAMP:
             return self._latest_record()
-        raise ValueError(f"there is no special timestamp {timestamp_ms}")
+        raise ValueError(f"unknown special timestamp {timestamp_ms}")
 
     def _first_as_late_as(self, timestamp_ms: int) -> tuple[int, int] | None:
         if self._peaks is None:
@@ -107,7 +107,7 @@ class TimestampSearch:
             return None
         timestamp = max(largest)
         segment = self._segments[largest.index(timestamp)]
-        # Without any timestamp the first entry is the one.
+        # If no record has a timestamp, the first entry matches.
         before = segment.times.last_offset_before(timestamp)
         for head in segment.heads_from(before):
             if head.max_timestamp == timestamp:
@@ -127,7 +127,7 @@ class TimestampSearch:
 
 
 def records_of(path: str, head: Head) -> Records:
-    """Offsets and timestamps of the records in the entry whose header is `head`. Raises CorruptFile."""
+    """Decode the offsets and timestamps of the records in the entry with header `head`. Raises CorruptFile."""
     with open(path, "rb", buffering=0) as file:
         data = os.pread(file.fileno(), head.size, head.position)
     try:
@@ -138,9 +138,9 @@ def records_of(path: str, head: Head) -> Records:
 
 
 def may_hold(batches: Batches, not_before_ms: int | None, not_after_ms: int | None) -> NDArray[np.bool_]:
-    """Which batches may hold a record with a timestamp from one bound to the other, both inclusive.
+    """Mark the batches that may hold a record between the two timestamps, both inclusive.
 
-    The largest timestamp of a batch is known, the smallest only where all are the time of the append.
+    The largest timestamp of a batch is known; the smallest is known only with LogAppendTime, where all are equal.
     """
     mask = np.ones(batches.position.size, np.bool_)
     if not_before_ms is not None:

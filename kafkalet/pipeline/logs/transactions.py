@@ -1,19 +1,19 @@
-"""Which transactions of a log are open, and which were aborted.
+"""Find the open and aborted transactions of a log.
 
-open     the newest snapshot of the producers' states between log start and log end, and the entries behind it: a
-         transactional batch opens its producer's transaction, a marker ends it. A snapshot that can not be read is
-         passed over for an older one, as Kafka does; without any, the log is read from its start.
-aborted  the .txnindex of the segments that hold the markers. A segment in which nothing was aborted has none, so
-         nothing tells that one was lost but the markers: `verify` looks at them.
+open     The newest snapshot of the producer state between log start and log end is loaded, and the entries after it are
+         replayed: a transactional batch opens its producer's transaction, a marker ends it. If a snapshot cannot be
+         read, an older one is used, as in Kafka; if there is none, the log is replayed from its start.
+aborted  Read from the .txnindex of the segments that hold the markers. A segment without aborted transactions has no
+         .txnindex, so a lost file can only be noticed by reading the markers, which `verify` does.
 
-What read_committed leaves out of the offsets from `start` to before `end` are the batches of a producer in its aborted
-transactions, and all markers (UnifiedLog.collectAbortedTransactions, Fetcher).
+read_committed consumers skip the batches that a producer wrote in an aborted transaction, and all markers
+(UnifiedLog.collectAbortedTransactions, Fetcher).
 
-The last stable offset is the first offset of the oldest open transaction, else the log end offset. Files do not say
-what is replicated: the high watermark of a partition with replicas may be lower (`replication-offset-checkpoint`, which
-lags behind a running broker).
+The last stable offset is the first offset of the oldest open transaction, or the log end offset if none is open. The
+files do not show what is replicated: the high watermark of a replicated partition may be lower
+(`replication-offset-checkpoint`, which lags behind a running broker).
 
-A marker is a control batch with one record, or none where a cleaner has removed it.
+A marker is a control batch with one record, or with none after the log cleaner has removed it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _log = logging.getLogger(__name__)
 
 
 class OpenTransactions(NamedTuple):
-    """Transactions that neither marker has ended, oldest first."""
+    """Transactions without a commit or abort marker, oldest first."""
 
     producer_id: NDArray[np.int64]
     first_offset: NDArray[np.int64]
@@ -58,7 +58,7 @@ class OpenTransactions(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """An aborted transaction, as .txnindex would have it."""
+    """An aborted transaction, with the fields of a .txnindex entry."""
 
     producer_id: int
     first_offset: int
@@ -68,7 +68,7 @@ class Ended(NamedTuple):
 
 
 class Replay:
-    """The open transactions of a log, as its entries come by."""
+    """Tracks the open transactions of a log while its entries are replayed."""
 
     __slots__ = ("open",)
 
@@ -81,7 +81,7 @@ class Replay:
                 self.open[int(producers.producer_id[row])] = begun
 
     def take(self, path: str, head: Head) -> Ended | None:
-        """Take in an entry of the file at `path`; the transaction that it aborted."""
+        """Replay an entry of the file at `path`. Return the transaction that it aborted, if any."""
         if not head.is_transactional or head.producer_id < 0:
             return None
         if not head.is_control:
@@ -97,11 +97,11 @@ class Replay:
         return Ended(head.producer_id, first, head.last_offset, self.stable_until(head.last_offset + 1), epoch)
 
     def stable_until(self, end_offset: int) -> int:
-        """The first offset of the oldest open transaction; `end_offset` where there is none."""
+        """Return the first offset of the oldest open transaction; `end_offset` if none is open."""
         return min((first for first, _ in self.open.values()), default=end_offset)
 
     def columns(self) -> OpenTransactions:
-        """What is open now."""
+        """Return the transactions that are open now."""
         rows = sorted((first, producer, epoch) for producer, (first, epoch) in self.open.items())
         return OpenTransactions(
             np.array([producer for _, producer, _ in rows], np.int64),
@@ -114,8 +114,8 @@ class Replay:
 
 
 def open_transactions(log: PartitionLog, *, lenient: bool = False) -> OpenTransactions:
-    """What is open at the end of the log. Raises CorruptFile for an index or a marker, unless `lenient`."""
-    # A broker that opens the log drops the snapshots outside of it (ProducerStateManager.truncateAndReload).
+    """Return the transactions that are open at the end of the log. Raises CorruptFile unless `lenient`."""
+    # When a broker opens the log, it deletes snapshots outside of it (ProducerStateManager.truncateAndReload).
     end = log_end(log, lenient=lenient).offset
     start, replay = _latest_state(log, log.log_start_offset, end)
     for at in range(floor_segment(log, start), len(log.segments)):
@@ -126,8 +126,8 @@ def open_transactions(log: PartitionLog, *, lenient: bool = False) -> OpenTransa
 
 
 def _is_being_aborted(log: PartitionLog, at: int, ended: Ended, end_offset: int, lenient: bool) -> bool:
-    """The marker is there, but not its entry in the .txnindex: a running broker writes that next, before anything else.
-    Until then the transaction counts as open, as what the index does not know would be taken for committed."""
+    """Whether the abort marker is in the log, but not yet in the .txnindex, which a running broker writes next. Until
+    then the transaction counts as open; otherwise its records would be taken for committed."""
     if log.is_closed or ended.last_offset + 1 < end_offset:
         return False
     known = _transaction_index(log, at, lenient).aborted.last_offset
@@ -135,20 +135,21 @@ def _is_being_aborted(log: PartitionLog, at: int, ended: Ended, end_offset: int,
 
 
 def _latest_state(log: PartitionLog, above: int, until: int) -> tuple[int, Replay]:
-    """The newest state that can be read above one offset and at or below the other, and its own offset."""
+    """Load the newest readable snapshot with an offset above `above` and at most `until`. Return its offset and
+    state."""
     for offset in reversed(snapshot_offsets(log.path)):
         if above < offset <= until:
             try:
                 return offset, Replay(read_snapshot(snapshot_path(log.path, offset)))
             except CorruptFile as error:
-                _log.warning("%s; an older snapshot is taken", error)
+                _log.warning("%s; falling back to an older snapshot", error)
             except FileNotFoundError:
-                continue  # replaced by a newer one in this moment
+                continue  # just replaced by a newer one
     return max(above, 0), Replay()
 
 
 def _replayed(log: PartitionLog, at: int, start: int, replay: Replay, lenient: bool) -> Iterator[Ended]:
-    """Bring `replay` from offset `start` to the end of segment number `at`; what was aborted in it."""
+    """Replay segment number `at` from offset `start`, updating `replay`. Yield the aborted transactions."""
     segment = IndexedSegment(log, log.segments[at], lenient=lenient)
     for head in segment.heads_from(start):
         if head.last_offset >= start:
@@ -168,10 +169,11 @@ def _replayed(log: PartitionLog, at: int, start: int, replay: Replay, lenient: b
 def aborted_transactions(
     log: PartitionLog, start: int, end: int, *, lenient: bool = False, verify: bool = False
 ) -> AbortedTransactions:
-    """The aborted transactions that reach into the offsets from `start` to before `end`, in the order of their markers.
+    """Return the aborted transactions that overlap the offsets from `start` up to, not including, `end`, in marker
+    order.
 
-    With `verify` the markers in the segments that are looked at must have their entries. Raises CorruptFile, unless
-    `lenient`: then the markers say what a .txnindex does not.
+    If `verify`, the abort markers of these segments must all be in the .txnindex. Raises CorruptFile unless `lenient`;
+    then the markers supply what is missing from a .txnindex.
     """
     for _ in range(ATTEMPTS):
         try:
@@ -194,16 +196,17 @@ def _aborted(log: PartitionLog, start: int, end: int, lenient: bool, verify: boo
             stable = np.append(stable, told.stable_offset)
         aborted = index.aborted
         found.append(aborted.take((aborted.last_offset >= start) & (aborted.first_offset < end)))
-        # Whatever ends later began at or above what was stable then.
+        # Transactions that end later began at or above this last stable offset.
         if (stable >= end).any():
             break
     return AbortedTransactions(*map(np.concatenate, zip(*found, strict=True))) if found else NO_ABORTED
 
 
 def verify_transactions(log: PartitionLog) -> None:
-    """Look for the entry of every abort marker with data in the .txnindex of its segment.
+    """Check that the .txnindex of each segment has an entry for every abort marker of a transaction with data.
 
-    Reads the headers of the whole log. Raises CorruptFile naming the index, and the place where the entry should be.
+    Reads the headers of the whole log. Raises CorruptFile with the index and the position at which the entry is
+    missing.
     """
     for at, expected in enumerate(_by_markers(log, 0, lenient=False)):
         _verified(log, at, _transaction_index(log, at, lenient=False), expected.entries, lenient=False)
@@ -218,21 +221,21 @@ def _transaction_index(log: PartitionLog, at: int, lenient: bool) -> Transaction
         if not lenient:
             raise
         return next(_by_markers(log, at, lenient)).entries
-    if not index.last_stable_offset.size:  # or has the file gone with its segment?
+    if not index.last_stable_offset.size:  # or was the file deleted with its segment?
         segment.check_is_there()
     return index
 
 
 class _Told(NamedTuple):
-    """What the entries of a segment say."""
+    """The transactions that the entries of a segment aborted."""
 
     entries: TransactionIndex
     stable_offset: int
-    """What was stable at the end of the segment."""
+    """The last stable offset at the end of the segment."""
 
 
 def _by_markers(log: PartitionLog, first: int, lenient: bool) -> Iterator[_Told]:
-    """What the .txnindex of segment number `first`, and of each behind it, has to hold, by the log."""
+    """Derive the .txnindex of segment number `first`, and of each later segment, from the log."""
     if not log.segments:
         return
     start, replay = _latest_state(log, -1, log.segments[first].base_offset)
@@ -253,11 +256,11 @@ def _index_of(rows: NDArray[np.int64]) -> TransactionIndex:
 def _verified(
     log: PartitionLog, at: int, index: TransactionIndex, expected: TransactionIndex, lenient: bool
 ) -> TransactionIndex:
-    """`index`, which has all that is expected, or if lenient gets it.
+    """Check `index` against `expected`; return it, completed if lenient. Raises CorruptFile unless lenient.
 
-    It may have more: of a compacted log the data may be gone while marker and entry are still there. And it may know
-    of an earlier beginning: a start deletes the snapshots below the log start offset, and with them what is known of
-    transactions that began before the oldest segment (ProducerStateManager.truncateAndReload).
+    The index may have more entries: a compacted log may have lost the data but still have the marker and the entry. The
+    index may also give a lower first offset: at startup a broker deletes the snapshots below the log start offset, and
+    with them the state of transactions that began before the oldest segment (ProducerStateManager.truncateAndReload).
     """
     oldest = log.segments[0].base_offset
     known = set(zip(*(column.tolist() for column in index.aborted), strict=True))
@@ -275,7 +278,7 @@ def _verified(
         raise CorruptFile(
             log.segments[at].txn_index_path,
             place * TXN_ENTRY_BYTES,
-            f"there is no entry of producer {producer_id}, whose transaction from {first_offset} on was aborted at"
+            f"no entry for producer {producer_id}, whose transaction from offset {first_offset} on was aborted at"
             f" {last_offset}",
         )
     both = [np.column_stack([*each.aborted, each.last_stable_offset]) for each in (index, expected)]
@@ -287,10 +290,11 @@ def _verified(
 
 
 def last_stable_offset(log: PartitionLog, *, lenient: bool = False, within_entry: bool = False) -> int:
-    """What a read_committed reader sees: everything below.
+    """Return the last stable offset: read_committed consumers see the records below it.
 
-    Where a transaction is open that began below the log start offset (DeleteRecords), it is the log start offset; with
-    `within_entry`, as Kafka 4 has it, the first offset of the entry that holds it. Raises CorruptFile unless `lenient`.
+    If a transaction is open that began below the log start offset (after DeleteRecords), this is the log start offset;
+    if `within_entry`, the first offset of the entry that holds the log start offset, as in Kafka 4. Raises CorruptFile
+    unless `lenient`.
     """
     end = log_end_offset(log, lenient=lenient)
     open_now = open_transactions(log, lenient=lenient)
@@ -305,7 +309,7 @@ def last_stable_offset(log: PartitionLog, *, lenient: bool = False, within_entry
 
 
 def _first_offset_of_entry(log: PartitionLog, lenient: bool) -> int:
-    """Of the entry that holds the log start offset."""
+    """Return the first offset of the entry that holds the log start offset."""
     start = log.log_start_offset
     segment = IndexedSegment(log, log.segments[floor_segment(log, start)], lenient=lenient)
     head = segment.entry_with(start)
@@ -319,16 +323,16 @@ _ENDS_OF_TRANSACTIONS = (ControlType.ABORT, ControlType.COMMIT)
 
 
 def marker_type(path: str, head: Head) -> ControlType | None:
-    """The type of the control batch whose header is `head`; None if it has no record. Raises CorruptFile."""
+    """Return the type of the control batch with header `head`; None if it has no record. Raises CorruptFile."""
     record = _control_record(path, head)
     try:
         return None if record is None else control_type(record)
     except KafkaError:
-        raise CorruptFile(path, head.position, "a control batch whose record has no key") from None
+        raise CorruptFile(path, head.position, "a control record has no key") from None
 
 
 def end_marker(path: str, head: Head) -> EndMarker | None:
-    """How the control batch ended a transaction; None if it did not. Raises CorruptFile."""
+    """Return the transaction marker in a control batch; None if it is not one. Raises CorruptFile."""
     record = _control_record(path, head)
     try:
         return None if record is None or control_type(record) not in _ENDS_OF_TRANSACTIONS else read_end_marker(record)
@@ -347,4 +351,4 @@ def _control_record(path: str, head: Head) -> Record | None:
 
 
 def _unreadable_control_batch(path: str, head: Head, error: KafkaError) -> CorruptFile:
-    return CorruptFile(path, head.position, f"a control batch that cannot be read: {error}")
+    return CorruptFile(path, head.position, f"cannot read control batch: {error}")

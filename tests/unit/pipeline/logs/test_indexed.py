@@ -71,7 +71,7 @@ def test_after_a_clean_stop_an_index_that_is_missing_is_corrupt(made: Made, suff
     log = seen(made)
     path = Path(log.segments[number].path).with_suffix(suffix)
     path.unlink()
-    with pytest.raises(CorruptFile, match="there is no such file") as caught:
+    with pytest.raises(CorruptFile, match="the file does not exist") as caught:
         _ = getattr(segments_of(log)[number], "offsets" if suffix == ".index" else "times")
     assert caught.value.path == str(path)
 
@@ -85,7 +85,7 @@ def test_a_running_broker_need_not_have_written_the_indexes_of_its_last_segment(
     assert every_offset_is_found(last(log))
     assert last(log).times.largest == T0 + 91
     Path(log.segments[0].index_path).unlink()
-    with pytest.raises(CorruptFile, match="there is no such file"):
+    with pytest.raises(CorruptFile, match="the file does not exist"):
         _ = first(log).offsets
     made.close()
 
@@ -185,7 +185,7 @@ def test_an_entry_that_points_to_another_place_is_refused_when_it_is_used(made: 
     position[2] += shift
     path.write_bytes(offset_index_bytes(0, offset, position))
     asked = int(offset[2])
-    with pytest.raises(CorruptFile, match=f"byte 16: the entry of offset {asked} points to byte {position[2]} of"):
+    with pytest.raises(CorruptFile, match=f"byte 16: the index entry for offset {asked} points to byte {position[2]},"):
         first(log).entry_with(asked)
     assert every_offset_is_found(first(log, lenient=True))
 
@@ -195,7 +195,7 @@ def test_an_entry_that_points_too_far_is_refused(made: Made) -> None:
     path = Path(log.segments[0].index_path)
     offset, position = read_offset_index(str(path), 0)
     path.write_bytes(offset_index_bytes(0, offset[:3], position[[0, 1, 3]]))
-    with pytest.raises(CorruptFile, match="byte 16: the entry of offset"):
+    with pytest.raises(CorruptFile, match="byte 16: the index entry for offset"):
         first(log).entry_with(int(offset[2]))
     assert every_offset_is_found(first(log, lenient=True))
 
@@ -205,7 +205,7 @@ def test_an_entry_that_points_to_what_is_before_is_refused(made: Made) -> None:
     path = Path(log.segments[0].index_path)
     offset, position = read_offset_index(str(path), 0)
     path.write_bytes(offset_index_bytes(0, offset[[2, 5]], position[[1, 2]]))
-    with pytest.raises(CorruptFile, match="byte 8: the entry of offset"):
+    with pytest.raises(CorruptFile, match="byte 8: the index entry for offset"):
         first(log).entry_with(int(offset[5]))
 
 
@@ -249,7 +249,7 @@ def test_a_walk_behind_an_entry_that_is_wrong_does_not_begin_there(made: Made, m
     offset, position = read_offset_index(str(path), 0)
     position[1] += 5
     path.write_bytes(offset_index_bytes(0, offset[:2], position[:2]))
-    with pytest.raises(CorruptFile, match="byte 8: the entry of offset"):
+    with pytest.raises(CorruptFile, match="byte 8: the index entry for offset"):
         _ = first(log).offsets
     assert every_offset_is_found(first(log, lenient=True))
 

@@ -139,22 +139,22 @@ def txn(producer: int, first: int, last: int, stable: int = 0, version: int = 0)
 @pytest.mark.parametrize(
     ("read", "data", "position", "reason"),
     [
-        (read_offset_index, struct.pack(">iii", 1, 1, 1), 8, "4 bytes are less than an entry of 8"),
-        (read_offset_index, struct.pack(">iiii", 5, 1, 5, 2), 8, "offset 5 is not above the one before"),
-        (read_offset_index, struct.pack(">iiii", 5, 9, 6, 9), 8, "position 9 is not behind the one before"),
+        (read_offset_index, struct.pack(">iii", 1, 1, 1), 8, "4 trailing bytes; an entry has 8"),
+        (read_offset_index, struct.pack(">iiii", 5, 1, 5, 2), 8, "offset 5 is not above the previous one"),
+        (read_offset_index, struct.pack(">iiii", 5, 9, 6, 9), 8, "position 9 is not above the previous one"),
         (read_offset_index, struct.pack(">iiii", 5, 9, 0, 0) + b"\0\0\0\1\0\0\0\1", 8, "offset 0 is not above"),
-        (read_offset_index, struct.pack(">ii", -1, 1), 0, "the offset -1 relative to the base is below it"),
-        (read_offset_index, struct.pack(">ii", 1, -1), 0, "the position -1 can not be"),
-        (read_time_index, struct.pack(">qi", 1, 1) + b"x", 12, "1 bytes are less than an entry of 12"),
-        (read_time_index, struct.pack(">qiqi", 5, 1, 5, 2), 12, "timestamp 5 is not after the last"),
-        (read_time_index, struct.pack(">qiqi", 5, 3, 6, 2), 12, "offset 2 is below the one before"),
-        (read_time_index, struct.pack(">qi", -5, 3), 0, "the timestamp -5 can not be"),
-        (read_time_index, struct.pack(">qi", 5, -3), 0, "the offset -3 relative to the base is below it"),
-        (read_transaction_index, txn(1, BASE, BASE + 1)[:-1], 0, "33 bytes are less than an entry of 34"),
-        (read_transaction_index, txn(1, BASE, BASE + 1) + txn(1, 5, BASE + 1), 34, "is not behind the one before"),
-        (read_transaction_index, txn(1, 5, BASE - 1), 0, "the marker at 999 lies below the segment at 1000"),
-        (read_transaction_index, txn(1, BASE + 9, BASE + 9), 0, "the first offset 1009 is not before the marker"),
-        (read_transaction_index, txn(1, BASE, BASE + 1, version=1), 0, "version 1 is not known"),
+        (read_offset_index, struct.pack(">ii", -1, 1), 0, "relative offset -1 is negative"),
+        (read_offset_index, struct.pack(">ii", 1, -1), 0, "position -1 is negative"),
+        (read_time_index, struct.pack(">qi", 1, 1) + b"x", 12, "1 trailing bytes; an entry has 12"),
+        (read_time_index, struct.pack(">qiqi", 5, 1, 5, 2), 12, "timestamp 5 is not above the previous one"),
+        (read_time_index, struct.pack(">qiqi", 5, 3, 6, 2), 12, "offset 2 is below the previous one"),
+        (read_time_index, struct.pack(">qi", -5, 3), 0, "timestamp -5 is negative"),
+        (read_time_index, struct.pack(">qi", 5, -3), 0, "relative offset -3 is negative"),
+        (read_transaction_index, txn(1, BASE, BASE + 1)[:-1], 0, "33 trailing bytes; an entry has 34"),
+        (read_transaction_index, txn(1, BASE, BASE + 1) + txn(1, 5, BASE + 1), 34, "is not above the previous one"),
+        (read_transaction_index, txn(1, 5, BASE - 1), 0, "the marker at 999 is below the base offset 1000"),
+        (read_transaction_index, txn(1, BASE + 9, BASE + 9), 0, "first offset 1009 is not below that of the marker"),
+        (read_transaction_index, txn(1, BASE, BASE + 1, version=1), 0, "version 1 is not supported"),
     ],
 )
 def test_an_entry_that_breaks_a_rule_is_refused_by_position(
@@ -171,13 +171,13 @@ def test_an_entry_that_points_behind_the_log_is_refused(path: Path) -> None:
     path.write_bytes(offset_index_bytes(BASE, column(1010, 1020), column(100, 300)))
     index = read_offset_index(str(path), BASE)
     check_positions(str(path), index, 301)
-    with pytest.raises(CorruptFile, match="byte 8: position 300 is not in the log, which has 300 bytes"):
+    with pytest.raises(CorruptFile, match="byte 8: position 300 is past the end of the log, which has 300 bytes"):
         check_positions(str(path), index, 300)
 
 
 def test_an_index_that_is_not_there_is_corrupt_but_a_transaction_index_is_empty(path: Path) -> None:
     for read in (read_offset_index, read_time_index):
-        with pytest.raises(CorruptFile, match="byte 0: there is no such file"):
+        with pytest.raises(CorruptFile, match="byte 0: the file does not exist"):
             read(str(path), BASE)
     assert read_transaction_index(str(path), BASE).aborted.producer_id.size == 0
 

@@ -96,5 +96,5 @@ def test_nothing_is_planned_for_nothing(logs: list[PartitionLog]) -> None:
 
 @pytest.mark.parametrize("wrong", [{"max_records": 0}, {"min_splits": 0}, {"max_bytes": 0}])
 def test_numbers_below_one_are_refused(logs: list[PartitionLog], wrong: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match="splits of"):
+    with pytest.raises(ValueError, match="must be at least 1"):
         plan(ranges(logs), **{"max_bytes": 100} | wrong)

@@ -78,7 +78,7 @@ def test_a_broken_snapshot_is_passed_over_with_a_warning(made: Made, caplog: pyt
     snapshots[-1].write_bytes(snapshots[-1].read_bytes()[:-1] + b"x")
     with caplog.at_level(logging.WARNING):
         assert rows(open_transactions(made.seen())) == expected
-    assert f"{snapshots[-1]}, byte 2: the checksum is wrong; an older snapshot is taken" in caplog.text
+    assert f"{snapshots[-1]}, byte 2: the checksum is wrong; falling back to an older snapshot" in caplog.text
     made.close()
 
 
@@ -111,7 +111,7 @@ def test_a_transaction_index_that_is_missing_is_noticed_by_the_markers(made: Mad
     path.unlink()
     assert aborted(log, 0, 1 << 40) != before  # nothing tells
     for look in (verify_transactions, lambda log: aborted_transactions(log, 0, 1 << 40, verify=True)):
-        with pytest.raises(CorruptFile, match="there is no entry of producer 1") as caught:
+        with pytest.raises(CorruptFile, match="no entry for producer 1") as caught:
             look(log)
         assert (caught.value.path, caught.value.position) == (str(path), 0)
     assert aborted(log, 0, 1 << 40, verify=True, lenient=True) == before
@@ -124,7 +124,7 @@ def test_a_single_entry_that_is_missing_is_noticed(made: Made) -> None:
     path = index_with_entries(made)
     data = path.read_bytes()
     path.write_bytes(data[:34] + data[68:])
-    with pytest.raises(CorruptFile, match="byte 34: there is no entry of producer"):
+    with pytest.raises(CorruptFile, match="byte 34: no entry for producer"):
         verify_transactions(log)
     assert aborted(log, 0, 1 << 40, verify=True, lenient=True) == before
 
@@ -135,7 +135,7 @@ def test_a_corrupt_transaction_index_is_refused_and_built_from_the_markers_if_le
     before = aborted(log, 0, 1 << 40)
     path = index_with_entries(made)
     path.write_bytes(path.read_bytes()[:-5])
-    with pytest.raises(CorruptFile, match="29 bytes are less than an entry of 34"):
+    with pytest.raises(CorruptFile, match="29 trailing bytes; an entry has 34"):
         aborted_transactions(log, 0, 1 << 40)
     assert aborted(log, 0, 1 << 40, lenient=True) == before
 
@@ -206,7 +206,7 @@ def test_an_abort_counts_from_its_entry_on(tmp_path: Path) -> None:
     assert last_stable_offset(log) == 4
     index.unlink()
     made.append(9)
-    with pytest.raises(CorruptFile, match="there is no entry of producer 7"):
+    with pytest.raises(CorruptFile, match="no entry for producer 7"):
         verify_transactions(made.seen())
     assert last_stable_offset(made.seen()) == 5
     made.close()
@@ -263,7 +263,7 @@ def test_a_control_batch_that_was_emptied_says_nothing(tmp_path: Path) -> None:
 
 def test_a_control_batch_without_a_key_is_corrupt(tmp_path: Path) -> None:
     for record in (Record(0, 5, None, None), Record(0, 5, b"", None)):
-        with pytest.raises(CorruptFile, match="byte 99: a control batch whose record has no key"):
+        with pytest.raises(CorruptFile, match="byte 99: a control record has no key"):
             told(tmp_path, build_batch([record], is_control=True))
 
 
