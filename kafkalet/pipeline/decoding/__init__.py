@@ -1,17 +1,17 @@
-"""Bytes of a log to columns: a whole chunk at a time, never a record at a time.
+"""Decode the bytes of a log into columns, a whole chunk at a time instead of record by record.
 
-    chunks.py     a file as chunks of whole entries, and what in it cannot be read
-    batches.py    the headers of many entries at once
-    records.py    the records in them as NumPy and Arrow columns
-    payloads.py   where the records lie, once they are decompressed
-    starts.py     where each record begins: the only thing that has to be found one after the other
-    lanes.py      long batches cut in lanes, for `starts.py`
-    fields.py     the fields of records whose beginnings are known
-    headers.py    their headers
-    varints.py    integers of one to nine bytes, a column of them
-    spans.py      stretches of a buffer as Arrow columns
-    exactly.py    one entry by the reader that knows every odd case
+    chunks.py     reads a file as chunks of complete entries, and reports what cannot be read
+    batches.py    the headers of many entries as columns
+    records.py    their records as NumPy and Arrow columns
+    payloads.py   the records sections of batches, decompressed
+    starts.py     finds where each record begins, the only sequential step
+    lanes.py      splits long batches for `starts.py`
+    fields.py     the fields of records, given their positions
+    headers.py    the headers of records
+    varints.py    decodes a column of varints of one to nine bytes
+    spans.py      byte ranges of a buffer as Arrow columns
+    exactly.py    decodes a single entry with the full decoder
 
-The fast way is allowed to give up, not to err: what it cannot prove to be well-formed it leaves to `exactly.py`, which
-says what is wrong, or that the entry is only unusual.
+"Entry" means a record batch, or a message of formats 0 and 1. The fast path never guesses: an entry that it cannot
+prove to be well-formed is passed to `exactly.py`, which either decodes it or reports what is wrong.
 """

@@ -1,8 +1,8 @@
-"""Which batches a reader of what was committed does not show: those of aborted transactions.
+"""Find the batches of aborted transactions, which read_committed consumers skip.
 
-A transaction ends with a marker of its producer, a control batch with one record. Written by Kafka it is uncompressed
-and has all its lengths and deltas in one byte each, so that its type lies at a known place; one that looks otherwise is
-decoded with more effort.
+A transaction ends with a marker of its producer, a control batch with one record. Kafka writes markers uncompressed,
+and all their lengths and deltas fit into one byte each, so the type is at a fixed position. Markers with any other
+layout are decoded in full.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from .batches import Batches
 
 Int64s = NDArray[np.int64]
 
-_KEY_LENGTH_AT = HEADER_SIZE + 4  # behind the length of the record, its attributes and two deltas
+_KEY_LENGTH_AT = HEADER_SIZE + 4  # after the record's length, attributes and two deltas
 _VARINTS_AT = (HEADER_SIZE, HEADER_SIZE + 2, HEADER_SIZE + 3)
 _TYPE_AT = _KEY_LENGTH_AT + 3
 _KEY_LENGTH = 4 << 1  # as a varint
 
 
 class AbortedTransactions(NamedTuple):
-    """Transactions that were aborted, in columns: whose, and from which offset to which, the marker's."""
+    """Aborted transactions as columns. `last_offset` is the offset of the marker."""
 
     producer_id: Int64s
     first_offset: Int64s
     last_offset: Int64s
 
     def take(self, rows: Any) -> AbortedTransactions:
-        """Only these rows, by number or mask."""
+        """Return the rows selected by index or mask."""
         return AbortedTransactions(*(column[rows] for column in self))
 
 
 def is_aborted(batches: Batches, aborted: AbortedTransactions) -> NDArray[np.bool_]:
-    """Which batches hold records of a transaction that was aborted; markers are not among them."""
+    """Mark the batches that hold records of an aborted transaction. Markers themselves are not included."""
     found = np.zeros(batches.position.size, np.bool_)
     candidates = batches.is_transactional & ~batches.is_control
     for producer_id in np.intersect1d(aborted.producer_id, batches.producer_id[candidates]):
@@ -55,7 +55,7 @@ def is_aborted(batches: Batches, aborted: AbortedTransactions) -> NDArray[np.boo
 
 
 def abort_markers(buffer: Buffer, batches: Batches) -> Int64s:
-    """The rows of the batches that are ABORT markers."""
+    """Return the indexes of the batches that are ABORT markers."""
     rows: Int64s = np.flatnonzero(batches.is_control & (batches.producer_id >= 0) & (batches.count > 0))
     if not rows.size:
         return rows
@@ -78,4 +78,4 @@ def _decoded_type(buffer: Buffer, position: int) -> ControlType:
     try:
         return control_type(Batch(buffer, position).records()[0])
     except KafkaError:
-        return ControlType.UNKNOWN  # what is wrong with it, whoever decodes it will say
+        return ControlType.UNKNOWN  # decoding its records will report the error

@@ -1,12 +1,12 @@
-"""The headers of many entries at once, as columns; the records stay the bytes they are.
+"""Read the headers of many entries as columns, without touching their records.
 
-Entries lie one behind the other, and only the length of one tells where the next begins. So a loop follows the lengths,
-and does nothing else; all other fields of all entries are then gathered together. Where several entries in a row have
-the same length, as those of one record each often do, the loop is left to NumPy as well: if the field that is a length
-`size` bytes further holds the same length, that is an entry like this one, and so on.
+Only the length of an entry tells where the next one begins, so a loop follows the lengths and does nothing else; then
+all other fields of all entries are gathered with NumPy. Runs of entries with equal length, which are common when each
+batch has one record, are found by NumPy as well: if the length field at the position `size` bytes later holds the same
+length, the run continues.
 
-The fields of a batch of format 2 are those of `kafkalet.protocol.records.batch`; of formats 0 and 1, those of the
-message: see `kafkalet.protocol.records.legacy`.
+Batches of format 2 have the fields of `kafkalet.protocol.records.batch`; formats 0 and 1 have those of the message: see
+`kafkalet.protocol.records.legacy`.
 """
 
 from struct import Struct
@@ -71,14 +71,14 @@ _MESSAGE = np.dtype(
 
 
 class Batches(NamedTuple):
-    """One row for each entry, in the order in which they lie.
+    """One row per entry, in the order of their positions.
 
-    Formats 0 and 1: both offsets are the message's own, both timestamps too (-1 in format 0), count is 1, or -1 for a
-    wrapper (not known), leader_epoch and the producer's fields are -1.
+    In formats 0 and 1, both offsets are that of the message, as are both timestamps (-1 in format 0); count is 1, or -1
+    (unknown) for a compressed message; leader_epoch and the producer fields are -1.
     """
 
     position: npt.NDArray[np.int64]  # in the buffer
-    size: npt.NDArray[np.int64]  # in bytes, with the offset and the length in front
+    size: npt.NDArray[np.int64]  # in bytes, including offset and length
     base_offset: npt.NDArray[np.int64]
     last_offset: npt.NDArray[np.int64]
     leader_epoch: npt.NDArray[np.int32]
@@ -90,11 +90,11 @@ class Batches(NamedTuple):
     producer_id: npt.NDArray[np.int64]
     producer_epoch: npt.NDArray[np.int16]
     base_sequence: npt.NDArray[np.int32]
-    count: npt.NDArray[np.int32]  # type: ignore[assignment]  # hides the method of tuples, which nobody wants here
+    count: npt.NDArray[np.int32]  # type: ignore[assignment]  # hides tuple.count, which is not used here
 
     @property
     def codec(self) -> npt.NDArray[np.int16]:
-        """The number of the codec, 0 to 7; see `kafkalet.protocol.records.codecs.Codec`."""
+        """The codec number, 0 to 7; see `kafkalet.protocol.records.codecs.Codec`."""
         return self.attributes & np.int16(CODEC_MASK)
 
     @property
@@ -115,17 +115,18 @@ class Batches(NamedTuple):
 
     @property
     def end(self) -> Int64s:
-        """The positions behind the entries."""
+        """The positions after the entries."""
         return self.position + self.size
 
     def take(self, rows: npt.NDArray[np.int64] | Mask | slice) -> "Batches":
-        """These rows, by a mask, by numbers or by a slice."""
+        """Return the rows selected by mask, indexes or slice."""
         columns: tuple[Any, ...] = self
         return Batches(*(column[rows] for column in columns))
 
 
 def walk(buffer: Buffer, start: int = 0, end: int | None = None) -> tuple[Batches, int]:
-    """The complete entries of `buffer[start:end]`, and the position where they stop: `end`, or a cut-off entry.
+    """Return the complete entries of `buffer[start:end]`, and the position where they stop: `end`, or an incomplete
+    entry.
 
     Raises Unreadable at an entry whose size is below the minimum of its format, or whose magic is unknown
     (ByteBufferLogInputStream).
@@ -137,7 +138,7 @@ def walk(buffer: Buffer, start: int = 0, end: int | None = None) -> tuple[Batche
 
 
 def scan(buffer: Buffer, start: int = 0, end: int | None = None) -> tuple[Batches, int, Unreadable | None]:
-    """As `walk`, but what stands in the way is handed back beside the entries before it."""
+    """Like `walk`, but return the error together with the entries before it instead of raising it."""
     end = len(buffer) if end is None else end
     data = np.frombuffer(buffer, np.uint8)
     positions, stop = _follow(buffer, data, start, end)
@@ -158,7 +159,7 @@ def scan(buffer: Buffer, start: int = 0, end: int | None = None) -> tuple[Batche
 
 
 def _follow(buffer: Buffer, data: Bytes, start: int, end: int) -> tuple[list[int], int]:
-    """The positions of all entries by their lengths alone, and where that stops."""
+    """Follow the lengths of the entries. Return their positions, and the position where this stops."""
     positions: list[int] = []
     add = positions.append
     unpack = _LENGTH.unpack_from
@@ -176,12 +177,12 @@ def _follow(buffer: Buffer, data: Bytes, start: int, end: int) -> tuple[list[int
             run = _run(data, position, size, end)
             positions.extend(range(position, position + run * size, size))
             position += run * size
-            alike = 0 if run > 64 else -64  # do not look again too soon
+            alike = 0 if run > 64 else -64  # wait before looking for a run again
     return positions, position
 
 
 def _run(data: Bytes, position: int, size: int, end: int) -> int:
-    """How many entries of `size` bytes lie at `position`, one behind the other."""
+    """Return how many consecutive entries of `size` bytes begin at `position`."""
     most = (end - position) // size
     if most == 0:
         return 0
@@ -194,14 +195,14 @@ def _run(data: Bytes, position: int, size: int, end: int) -> int:
 def _why_impossible(size: int, magic: int) -> str:
     if not 0 <= magic <= 2:
         return f"its magic is {magic}"
-    return f"its length is {size - LOG_OVERHEAD}, less than an entry of format {magic} needs"
+    return f"its length is {size - LOG_OVERHEAD}, below the minimum of format {magic}"
 
 
 def _impossible_tail(buffer: Buffer, position: int, end: int) -> Unreadable | None:
-    """The walk stopped before its end: at an entry that is cut off, or at one that cannot be?"""
+    """Return the error if the walk stopped at an impossible entry; None if the entry is only incomplete."""
     (length,) = _LENGTH.unpack_from(buffer, position + LENGTH_AT)
     if length < MIN_LENGTH:
-        return Unreadable(position, end - position, f"its length is {length}, less than any entry needs")
+        return Unreadable(position, end - position, f"its length is {length}, below the minimum of all formats")
     if end - position < UP_TO_MAGIC:
         return None
     magic = buffer[position + MAGIC_AT]
@@ -227,7 +228,7 @@ def _columns(data: Bytes, position: Int64s, size: Int64s, magic: npt.NDArray[np.
 
 
 def _gathered(data: Bytes, position: Int64s, header: np.dtype[Any]) -> npt.NDArray[Any]:
-    """The bytes of all headers, side by side, as rows of `header`."""
+    """Return the bytes of all headers as rows of type `header`."""
     if position.size == 0:
         return np.empty(0, header)
     windows = np.lib.stride_tricks.sliding_window_view(data, header.itemsize)
@@ -256,7 +257,7 @@ def _of_batches(data: Bytes, position: Int64s, size: Int64s) -> Batches:
 
 
 def _of_messages(data: Bytes, position: Int64s, size: Int64s, magic: npt.NDArray[np.int8]) -> Batches:
-    header = _gathered(data, position, _MESSAGE)  # the smallest message has as many bytes, also in format 0
+    header = _gathered(data, position, _MESSAGE)  # the smallest message has as many bytes, even in format 0
     offset = header["offset"].astype(np.int64)
     attributes = header["attributes"].astype(np.int16)
     timestamp = np.where(magic > 0, header["timestamp"].astype(np.int64), NO_TIMESTAMP)
@@ -283,7 +284,7 @@ def _of_messages(data: Bytes, position: Int64s, size: Int64s, magic: npt.NDArray
 
 
 def wrong_checksums(buffer: Buffer, batches: Batches) -> Int64s:
-    """The rows of the entries whose bytes do not have the checksum they claim."""
+    """Return the indexes of the entries whose CRC does not match their bytes."""
     view = memoryview(buffer)
     computed = [
         crc32c(view[position + ATTRIBUTES_AT : end]) if magic > 1 else crc32(view[position + MAGIC_AT : end])

@@ -1,11 +1,12 @@
-"""A file of entries, or a stretch of one, as buffers of whole entries.
+"""Read a file of entries, or a byte range of one, as buffers of complete entries.
 
-A chunk is read at the position where the last one stopped, so an entry that is cut off at the end of one begins the
-next. Memory is that of one buffer: `chunk_bytes`, or the size of a single entry that is larger.
+Each chunk is read from the position where the previous one stopped, so an entry that is cut off at the end of a chunk
+begins the next one. Memory use is one buffer: `chunk_bytes`, or the size of one entry if that is larger.
 
-What cannot be read is a problem, and not among the batches: an entry with a wrong checksum; everything behind a size
-or a magic that cannot be, for nothing tells where the next entry begins; an entry that goes on beyond the end. Zeros up
-to the end are none: a segment may be allocated before it is filled (`preallocate`), and a crash leaves it so.
+What cannot be read is returned as a `Problem` instead of a batch: an entry with a bad checksum, an entry that extends
+past the end of the file, and everything after an impossible size or magic, because the next entry cannot be found then.
+Zeros up to the end are not a problem: a segment may be preallocated (`preallocate`), and a crash leaves the zeros
+there.
 """
 
 import os
@@ -32,24 +33,25 @@ class Problem(NamedTuple):
     position: int  # in the file
     size: int  # in bytes
     reason: str
-    base_offset: int | None  # as the bytes claim; None if there are too few of them
+    base_offset: int | None  # as stored; None if there are too few bytes
 
 
 class Chunk(NamedTuple):
-    """Some whole entries of a log, and what lies between and behind them that is none."""
+    """Some complete entries of a log, and the problems between and after them."""
 
-    path: str  # of the file, or the broker and the partition
+    path: str  # of the file, or the name of the broker and partition
     position: int  # of the buffer, in the file
     buffer: Buffer
     batches: Batches  # positions are in the buffer
     problems: tuple[Problem, ...]
-    aborted: AbortedTransactions | None = None  # if their records are to be hidden
+    aborted: AbortedTransactions | None = None  # if their records are to be skipped
 
 
 def read_chunks(
     path: str, start: int, end: int, *, chunk_bytes: int = 8 << 20, check_crcs: bool = True
 ) -> Iterator[Chunk]:
-    """The entries in the bytes `start` to `end` of the file; `start` is the position of one. Raises OSError."""
+    """Yield the entries in the bytes `start` to `end` of the file. `start` must be the position of an entry. Raises
+    OSError."""
     with open(path, "rb", buffering=0) as file:
         descriptor = file.fileno()
         limit = min(end, os.fstat(descriptor).st_size)
@@ -76,7 +78,7 @@ def read_chunks(
 
 
 def _size(buffer: bytes) -> int:
-    """The bytes of the entry that begins here, or as many as are needed to tell."""
+    """Return the size of the entry at the start of `buffer`, or the number of bytes needed to read its size."""
     if len(buffer) < UP_TO_MAGIC:
         return UP_TO_MAGIC
     length: int = _OFFSET_AND_LENGTH.unpack_from(buffer)[1]
@@ -88,7 +90,7 @@ def _offset(buffer: bytes) -> int | None:
 
 
 def _only_zeros(descriptor: int, position: int, end: int) -> bool:
-    """Whether there is nothing else up to `end`; beyond the end of the file there is nothing at all."""
+    """Whether there are only zeros up to `end`. False if the file is shorter than that."""
     while position < end:
         block = os.pread(descriptor, min(_BLOCK_BYTES, end - position), position)
         if not block or block.strip(b"\0"):
@@ -98,14 +100,14 @@ def _only_zeros(descriptor: int, position: int, end: int) -> bool:
 
 
 def _cut_off(path: str, descriptor: int, position: int, limit: int, end: int) -> Chunk:
-    """The chunk that says so, and has no entries."""
+    """Return a chunk without entries, with the problem that an entry is truncated."""
     head = os.pread(descriptor, max(min(UP_TO_MAGIC, limit - position), 0), position)
     if not head:
-        reason = f"truncated: the file ends there, {end - position} bytes too early"
+        reason = f"truncated: the file ends {end - position} bytes too early"
     elif len(head) < UP_TO_MAGIC:
         reason = f"truncated: {len(head)} bytes are too few for an entry"
     else:
-        reason = f"truncated: {limit - position} bytes of an entry of {_size(head)}"
+        reason = f"truncated: {limit - position} of {_size(head)} bytes"
     problem = Problem(path, position, end - position, reason, _offset(head))
     nothing, _, _ = scan(b"")
     return Chunk(path, position, b"", nothing, (problem,))
@@ -123,13 +125,13 @@ def _chunk(
 def with_right_checksums(
     path: str, position: int, buffer: Buffer, batches: Batches
 ) -> tuple[Batches, tuple[Problem, ...]]:
-    """The batches without those whose checksum is wrong, and these as problems."""
+    """Return the batches with a correct checksum, and a problem for each of the others."""
     wrong = wrong_checksums(buffer, batches)
     if wrong.size == 0:
         return batches, ()
     bad = batches.take(wrong)
     found = tuple(
-        Problem(path, position + at, size, f"its checksum is wrong (stored {crc:#010x})", offset)
+        Problem(path, position + at, size, f"bad checksum (stored {crc:#010x})", offset)
         for at, size, crc, offset in zip(
             bad.position.tolist(), bad.size.tolist(), bad.crc.tolist(), bad.base_offset.tolist(), strict=True
         )

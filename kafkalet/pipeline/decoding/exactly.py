@@ -1,4 +1,4 @@
-"""One entry by the exact reader: for those that are unusual, and to say what is wrong with the others."""
+"""Decode a single entry with the full decoder: for unusual entries, and to report what is wrong with others."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from kafkalet.protocol.wire import Buffer
 
 
 class Unreadable(Exception):
-    """The entry at `position` (of the buffer it was looked for in), `size` bytes long, cannot be read: `reason`.
+    """The entry at `position` in the buffer cannot be read; `reason` says why.
 
-    Where the size itself is what is wrong, `size` reaches to the end of the buffer: nothing behind it can be found.
+    `size` is its size in bytes. If the size itself is invalid, `size` extends to the end of the buffer, because no
+    entry after it can be found.
     """
 
     def __init__(self, position: int, size: int, reason: str) -> None:
@@ -26,7 +27,7 @@ class Unreadable(Exception):
 
 
 def read_exactly(buffer: Buffer, position: int, size: int, limit: int = LIMIT) -> list[Record]:
-    """The records of the entry. Raises Unreadable."""
+    """Return the records of the entry. Raises Unreadable."""
     batch = Batch(buffer, position)
     if batch.magic > 1 and batch.count < 0:
         raise Unreadable(position, size, f"its record count is {batch.count}")

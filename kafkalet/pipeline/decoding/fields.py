@@ -1,11 +1,11 @@
-"""The fields of records whose beginnings are known, a column for each.
+"""Read the fields of records as columns, given the positions of the records.
 
-Of format 2 the layout is that of `kafkalet.protocol.records.record`. `is_sound` says of which records it is proven that
-they are well-formed and lie where they are said to: what their lengths claim ends where the next record begins, and
-their fields end there too. Of the others nothing may be believed.
+The layout of format 2 is in `kafkalet.protocol.records.record`. `is_sound` marks the records that are proven to be
+well-formed: by their lengths, they end where the next record begins, and their last field ends there too. The fields of
+other records are meaningless.
 
-Of formats 0 and 1 the layout is that of `kafkalet.protocol.records.legacy`: every entry is a record, unless it is a
-wrapper around compressed ones. Wrappers are not read here.
+The layout of formats 0 and 1 is in `kafkalet.protocol.records.legacy`: every entry is a record, unless it is a wrapper
+around compressed messages. Wrappers are not read here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .varints import TIMESTAMP_BYTES, read_varints
 
 
 class RecordFields(NamedTuple):
-    """One row for each record; positions are in the buffer, sizes in bytes and below 0 for null."""
+    """One row per record. Positions are relative to the buffer; sizes are in bytes, negative for null."""
 
     is_sound: Mask
     timestamp_delta: Int64s
@@ -29,12 +29,12 @@ class RecordFields(NamedTuple):
     value: Int64s
     value_size: Int64s
     header_count: Int64s
-    headers: Int64s  # where the first one lies
+    headers: Int64s  # the position of the first header
     end: Int64s
 
 
 def read_fields(data: Bytes, start: Int64s, end: Int64s) -> RecordFields:
-    """The fields of the records from `start` to `end`, without the headers, which may have to be proven yet."""
+    """Read the fields of the records from `start` to `end`, except the headers, which need a separate check."""
     size, position = read_varints(data, start)
     is_sound = position + size == end
     timestamp_delta, position = read_varints(data, position + 1, TIMESTAMP_BYTES)
@@ -53,9 +53,9 @@ _KEY_AT = np.array([18, 26])
 
 
 class Messages(NamedTuple):
-    """One row for each message; positions are in the buffer, sizes in bytes and below 0 for null."""
+    """One row per message. Positions are relative to the buffer; sizes are in bytes, negative for null."""
 
-    is_sound: Mask  # well-formed, and no wrapper
+    is_sound: Mask  # well-formed, and not a wrapper
     key: Int64s
     key_size: Int64s
     value: Int64s
@@ -63,7 +63,7 @@ class Messages(NamedTuple):
 
 
 def read_messages(data: Bytes, batches: Batches) -> Messages:
-    """The fields of the entries, all of which have the format 0 or 1."""
+    """Read the fields of entries, all of which must have format 0 or 1."""
     end = batches.end
     at = batches.position + _KEY_AT[batches.magic]
     key_size = _read_sizes(data, at)
@@ -76,7 +76,7 @@ def read_messages(data: Bytes, batches: Batches) -> Messages:
 
 
 def _read_sizes(data: Bytes, at: Int64s) -> Int64s:
-    """Big-endian integers of 32 bits; beyond the buffer its last byte is read again and again."""
+    """Read big-endian 32-bit integers. Reads past the end of the buffer repeat its last byte."""
     size = np.zeros(at.size, np.int32)
     for index in range(4):
         size = size << 8 | data.take(at + index, mode="clip")

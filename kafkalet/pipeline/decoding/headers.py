@@ -1,8 +1,8 @@
-"""The headers of records of format 2: header by header, but of all records at once.
+"""Read the headers of format 2 records, for all records in parallel.
 
-The second header of a record lies behind the first, so they are read in step: the first header of every record, then
-the second of every record that has one, and so on. The few records that have many more than the others are read one by
-one in the end.
+The second header of a record begins after the first, so they are read in steps: the first header of every record, then
+the second of every record that has one, and so on. Once few records are left, the rest of their headers are read one by
+one.
 """
 
 from typing import Any, NamedTuple
@@ -18,14 +18,15 @@ from .spans import binary_column
 from .varints import read_varints
 
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
-"""What Spark's Kafka source gives."""
+"""The type of the headers column in Spark's Kafka source."""
 SMALLEST_HEADER = 2
 FEWEST = 16
-"""Fewer records than that are not worth a step."""
+"""With fewer records than this, a vectorized step does not pay off."""
 
 
 class Headers(NamedTuple):
-    """One row for each header, in order; positions are in the buffer, sizes in bytes, below 0 for a null value."""
+    """One row per header, in order. Positions are relative to the buffer; sizes are in bytes, negative for a null
+    value."""
 
     key: Int64s
     key_size: Int64s
@@ -34,9 +35,10 @@ class Headers(NamedTuple):
 
 
 def read_headers(data: Bytes, position: Int64s, count: Int64s, end: Int64s) -> tuple[Headers, Mask]:
-    """The `count` (> 0) headers of records, and which records are proven to have them end at `end`.
+    """Read the `count` (> 0) headers of each record. Return them, and a mask of the records whose headers are proven to
+    end at `end`.
 
-    Of the other records nothing may be believed, though they have as many rows, unless they could not have them.
+    The headers of other records are meaningless. They still have `count` rows, unless they are too short for so many.
     """
     is_sound = count <= (end - position) // SMALLEST_HEADER
     count = np.where(is_sound, count, 0)
@@ -46,7 +48,7 @@ def read_headers(data: Bytes, position: Int64s, count: Int64s, end: Int64s) -> t
     position, sorted_count = position[order], count[order]
     slot = (np.cumsum(count) - count)[order]
     is_odd = np.zeros(order.size, np.bool_)
-    having = order.size - np.cumsum(np.bincount(count, minlength=1))  # how many records have more than so many
+    having = order.size - np.cumsum(np.bincount(count, minlength=1))  # having[n]: how many records have more than n
     step = 0
     for lanes in having.tolist():
         if lanes < FEWEST:
@@ -68,7 +70,7 @@ def read_headers(data: Bytes, position: Int64s, count: Int64s, end: Int64s) -> t
 
 
 def _read_one_by_one(data: Buffer, position: int, end: int, rows: range, headers: Headers) -> int:
-    """The headers of one record into `rows`: the position behind them, or -1."""
+    """Read the headers of one record into `rows`. Return the position after them, or -1 if they are invalid."""
     for row in rows:
         if position >= end:
             return -1
@@ -86,7 +88,7 @@ def _read_one_by_one(data: Buffer, position: int, end: int, rows: range, headers
 
 
 def header_column(buffer: Buffer, count: Int64s, headers: Headers) -> Any:
-    """A list of headers for each record, null for a record that has none."""
+    """Return a list of headers per record, null for records without headers."""
     offsets = np.zeros(count.size + 1, np.int32)
     np.cumsum(count, out=offsets[1:])
     keys = name_column(binary_column(buffer, headers.key, headers.key_size))
@@ -96,12 +98,12 @@ def header_column(buffer: Buffer, count: Int64s, headers: Headers) -> Any:
 
 
 def no_headers(count: int) -> Any:
-    """The column of `count` records that have none."""
+    """Return the headers column of `count` records without headers."""
     return pa.nulls(count, HEADERS)
 
 
 def name_column(keys: Any) -> Any:
-    """Keys of headers as text, decoded as Java does: what is no UTF-8 becomes U+FFFD."""
+    """Decode header keys as Java does: invalid UTF-8 becomes U+FFFD."""
     try:
         return keys.cast(pa.string())
     except pa.ArrowInvalid:

@@ -1,12 +1,12 @@
-"""Long batches cut into lanes: places where a record seems to begin, found by looking and believed on arrival.
+"""Split long batches into lanes at positions where a record seems to begin, which are verified later.
 
-A record in the middle of a batch looks like one: a zero (its attributes) stands behind its length, its fields end where
-its length says, its offset delta lies between 0 and the count, and the record behind it looks like that too and has the
-next delta. So a stretch in front of each place where a cut is wanted is searched for that. It may still be something
-that somebody put into a value. But the delta says how many records lie before it, too: whoever walks that many records
-from the cut before has to arrive exactly here, else the cut was wrong.
+A record in the middle of a batch can be recognized: its length is followed by a zero (the attributes), its fields end
+where its length says, its offset delta is between 0 and the record count, and another such record with the next delta
+follows. The bytes after each desired cut are searched for this pattern. A match may still be part of a value, but its
+delta also gives the number of records before it: walking that many records from the previous cut must lead exactly to
+this position. If it does not, the cut was wrong.
 
-Batches whose offset deltas have gaps, as compaction leaves them, cannot be cut that way.
+Batches with gaps in their offset deltas, which compaction leaves behind, cannot be split like this.
 """
 
 from typing import NamedTuple
@@ -18,26 +18,26 @@ from .fields import RecordFields, read_fields
 from .varints import read_varints
 
 WANTED = 512
-"""So many lanes make the costs of a step small."""
+"""The desired number of lanes, which makes the fixed cost of a step small."""
 SHORTEST = 64
-"""Records of a lane; shorter ones would not be worth the search for their beginning."""
+"""Minimum records per lane; a shorter lane is not worth the search for its start."""
 _SEARCHED = 2
-"""How many records of usual size are searched for the beginning of one."""
+"""The bytes to search for the start of a record, in average record sizes."""
 _WIDEST = 16 << 10
-"""Bytes searched at most for one beginning."""
+"""The most bytes to search for the start of a record."""
 
 
 class Lanes(NamedTuple):
-    """Stretches of records, in order."""
+    """Ranges of records, in order."""
 
     start: Int64s
     end: Int64s
-    count: Int64s  # type: ignore[assignment]  # hides the method of tuples
-    payload: Int64s  # the row of the payload of which it is a part
+    count: Int64s  # type: ignore[assignment]  # hides tuple.count
+    payload: Int64s  # index of the payload that the lane belongs to
 
 
 def cut(data: Bytes, start: Int64s, end: Int64s, count: Int64s) -> Lanes:
-    """The payloads `data[start:end]` of `count` records in about `WANTED` lanes, as far as beginnings are found."""
+    """Split the payloads `data[start:end]` of `count` records into about `WANTED` lanes, where cuts can be found."""
     parts = np.minimum(count // SHORTEST, WANTED * count // max(1, int(count.sum())) + 1)
     record_bytes = (end - start) // count + 1
     cuts = np.maximum(parts - 1, 0)
@@ -48,7 +48,7 @@ def cut(data: Bytes, start: Int64s, end: Int64s, count: Int64s) -> Lanes:
     found, position, delta = _beginnings(data, target, width, end[payload], count[payload])
     payload = payload[found]
     everything = np.concatenate((np.arange(count.size), payload))
-    order = np.argsort(everything, kind="stable")  # the beginning of each payload, and behind it the cuts
+    order = np.argsort(everything, kind="stable")  # the start of each payload, followed by its cuts
     payload = everything[order]
     lane_start = np.concatenate((start, position))[order]
     before = np.concatenate((np.zeros(count.size, np.int64), delta))[order]
@@ -60,7 +60,7 @@ def cut(data: Bytes, start: Int64s, end: Int64s, count: Int64s) -> Lanes:
 
 
 def _without_nonsense(lanes: Lanes, start: Int64s, end: Int64s, count: Int64s) -> Lanes:
-    """Payloads whose cuts are not in order are not cut at all."""
+    """Undo the cuts of payloads whose cuts are out of order."""
     is_odd = (lanes.count <= 0) | (lanes.end <= lanes.start)
     if not is_odd.any():
         return lanes
@@ -75,7 +75,8 @@ def _without_nonsense(lanes: Lanes, start: Int64s, end: Int64s, count: Int64s) -
 
 
 def _beginnings(data: Bytes, target: Int64s, width: int, end: Int64s, count: Int64s) -> tuple[Int64s, Int64s, Int64s]:
-    """For the `target`s behind which one is found: their rows, where it is, and its offset delta."""
+    """Search for a record after each `target`. Return the indexes of the targets with a match, its position and
+    delta."""
     rows, position = _suspects(data, np.minimum(target, data.size - width), width)
     fields, behind = _read_one(data, position, end[rows])
     good = fields.is_sound & (fields.offset_delta > 0) & (fields.offset_delta < count[rows] - 1)
@@ -90,7 +91,8 @@ def _beginnings(data: Bytes, target: Int64s, width: int, end: Int64s, count: Int
 
 
 def _suspects(data: Bytes, target: Int64s, width: int) -> tuple[Int64s, Int64s]:
-    """Where a length of one or two bytes stands before a zero: the rows of the targets, the places."""
+    """Find lengths of one or two bytes that are followed by a zero. Return the indexes of the targets, and
+    positions."""
     windows = np.lib.stride_tricks.sliding_window_view(data, width)[target]
     row, column = np.divmod(np.flatnonzero(windows == 0), width)
     zero = target[row] + column
@@ -101,7 +103,7 @@ def _suspects(data: Bytes, target: Int64s, width: int) -> tuple[Int64s, Int64s]:
 
 
 def _read_one(data: Bytes, position: Int64s, limit: Int64s) -> tuple[RecordFields, Int64s]:
-    """The fields of what may be records, and where they end by their length; sound only if not beyond `limit`."""
+    """Read the fields of possible records, and their ends by length. Sound only if they do not extend past `limit`."""
     size, body = read_varints(data, position)
     end = body + size
     fields = read_fields(data, position, end)
@@ -109,7 +111,7 @@ def _read_one(data: Bytes, position: Int64s, limit: Int64s) -> tuple[RecordField
 
 
 def arrived(data: Bytes, lanes: Lanes, starts: Int64s) -> Mask:
-    """The lanes whose last record ends where the lane does; `starts` are those of all records of all lanes."""
+    """Mark the lanes whose last record ends where the lane does. `starts` are those of all records of all lanes."""
     size, body = read_varints(data, starts[np.cumsum(lanes.count) - 1])
     has_arrived: Mask = body + size == lanes.end
     return has_arrived

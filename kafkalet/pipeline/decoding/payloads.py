@@ -1,7 +1,7 @@
-"""Where the records of batches lie: in the buffer itself, or, where one of them is compressed, in a new one.
+"""Locate the records sections of batches: in the original buffer or, if any of them is compressed, in a new one.
 
-Decompressed records of many batches go into one buffer, for what is decoded together is decoded cheaply. How much that
-is, is bounded: a piece is closed as soon as it costs `max_bytes`, so it never costs more than that and one batch.
+The decompressed records of many batches share a buffer, because decoding them together is cheaper. The size is bounded:
+a piece is closed as soon as its cost reaches `max_bytes`, so it exceeds that by one batch at most.
 """
 
 from collections.abc import Iterator
@@ -19,11 +19,11 @@ from .batches import Batches, Int64s
 from .exactly import Unreadable
 
 RECORD_BYTES = 100
-"""What a record costs while it is decoded, beside its own bytes: a number in each of a dozen columns."""
+"""The memory cost of decoding a record, in addition to its own bytes: a number in each of a dozen columns."""
 
 
 class Payloads(NamedTuple):
-    """The records of some batches of format 2 which have any: a row for each batch."""
+    """The records sections of some format 2 batches; one row per batch that has records."""
 
     buffer: Buffer
     row: Int64s  # of the batch
@@ -31,16 +31,16 @@ class Payloads(NamedTuple):
     end: Int64s
 
     def part(self, first: int, behind: int) -> "Payloads":
-        """Some of the rows."""
+        """Return a range of the rows."""
         return Payloads(self.buffer, self.row[first:behind], self.start[first:behind], self.end[first:behind])
 
 
 def payloads(
     buffer: Buffer, batches: Batches, rows: Int64s, max_bytes: int, limit: int
 ) -> Iterator[Payloads | Unreadable]:
-    """The payloads of these rows, in order, in pieces of about `max_bytes`; batches without records are left out.
+    """Yield the payloads of these rows in order, in pieces of about `max_bytes`. Batches without records are left out.
 
-    In the place of one that cannot be decompressed, or not to less than `limit` bytes, comes what is wrong with it.
+    If a batch cannot be decompressed, or to more than `limit` bytes, an Unreadable takes its place.
     """
     rows = rows[batches.count[rows] != 0]
     start, end = batches.position[rows] + HEADER_SIZE, batches.end[rows]
@@ -55,7 +55,7 @@ def payloads(
 
 
 def slices(cost: Int64s, max_bytes: int) -> Iterator[slice]:
-    """Rows of these costs in slices of about `max_bytes`."""
+    """Split rows with these costs into slices of about `max_bytes`."""
     piece = (np.cumsum(cost) - cost) // max_bytes
     bounds = [0, *(np.flatnonzero(np.diff(piece)) + 1).tolist(), cost.size]
     for first, behind in pairwise(bounds):

@@ -1,14 +1,14 @@
-"""The records of many entries at once, as columns of NumPy and Arrow.
+"""Decode the records of many entries into columns of NumPy and Arrow.
 
     offset, timestamp, timestamp_type, row     NumPy
-    key, value, headers                        Arrow, if wanted
+    key, value, headers                        Arrow, if requested
 
-Batches of format 2 go the fast way: their payloads in one buffer, the beginnings of all records, all fields column by
-column, the bytes of keys and values by Arrow. Batches of which that does not prove that they are well-formed are read
-once more by the exact reader, which raises, or knows better.
+Batches of format 2 take the fast path: their payloads go into one buffer, then the starts of all records are found, all
+fields are read column by column, and Arrow copies the bytes of keys and values. Batches that are not proven to be
+well-formed by this are read again by the full decoder, which raises or decodes them.
 
-Timestamps are what a consumer sees: those of the records, or under LogAppendTime the entry's max timestamp. Offsets
-and timestamps wrap around at 64 bits, as Java's do.
+Timestamps are those that a consumer sees: the record's own, or with LogAppendTime the batch's max timestamp. Offsets
+and timestamps wrap around at 64 bits, as in Java.
 """
 
 from collections.abc import Collection, Iterator
@@ -32,25 +32,26 @@ from .spans import binary_column
 from .starts import SMALLEST_RECORD, record_starts
 
 COLUMNS = frozenset({"offset", "timestamp", "key", "value", "headers"})
-"""What may be asked for; offset and timestamp are always given."""
+"""The columns that can be requested; offset and timestamp are always returned."""
 
 
 class Records(NamedTuple):
-    """One row for each record, in the order in which they lie."""
+    """One row per record, in log order."""
 
     offset: npt.NDArray[np.int64]
     timestamp: npt.NDArray[np.int64]  # in milliseconds, -1 for none
-    timestamp_type: npt.NDArray[np.int32]  # 0 of the creation, 1 of the append, -1 none, as in format 0
-    key: Any  # pa.BinaryArray, or None if not wanted
-    value: Any  # pa.BinaryArray, or None if not wanted
-    headers: Any  # pa.ListArray of HEADERS, null for a record without headers; or None if not wanted
-    row: npt.NDArray[np.int32]  # of the entry, in the batches that were given
+    timestamp_type: npt.NDArray[np.int32]  # 0: CreateTime, 1: LogAppendTime, -1: none (format 0)
+    key: Any  # pa.BinaryArray, or None if not requested
+    value: Any  # pa.BinaryArray, or None if not requested
+    headers: Any  # pa.ListArray of HEADERS, null for a record without headers; or None if not requested
+    row: npt.NDArray[np.int32]  # index of the entry in the given batches
 
 
 def decode(buffer: Buffer, batches: Batches, want: Collection[str] = COLUMNS) -> Records:
-    """The records of all entries; those of control batches too. The checksums are not looked at.
+    """Decode the records of all entries, including control batches. Checksums are not verified.
 
-    Raises Unreadable at an entry that no consumer could read. All keys together may have 2 GiB, and all values.
+    Raises Unreadable at an entry that no consumer could read. All keys together must fit into 2 GiB, and so must all
+    values.
     """
     return _joined(list(decode_all(buffer, batches, want, 1 << 30)), want)
 
@@ -63,10 +64,10 @@ def decode_all(
     *,
     limit: int = LIMIT,
 ) -> Iterator[Records]:
-    """As `decode`, in pieces that take about `max_bytes` (more only where a single entry takes more).
+    """Like `decode`, in pieces of about `max_bytes`; larger only if a single entry is.
 
-    `row` counts in all of `batches`. The records before an unreadable entry come before that is raised. An entry may
-    hold `limit` bytes decompressed.
+    `row` counts through all of `batches`. Records before an unreadable entry are yielded before Unreadable is raised.
+    `limit` is the maximum decompressed size of an entry.
     """
     for records in decode_each(buffer, batches, want, max_bytes, limit=limit):
         if isinstance(records, Unreadable):
@@ -82,7 +83,7 @@ def decode_each(
     *,
     limit: int = LIMIT,
 ) -> Iterator[Records | Unreadable]:
-    """As `decode_all`, but nothing is raised: in the place of an entry that cannot be read comes what is wrong."""
+    """Like `decode_all`, but yield an Unreadable in place of an entry that cannot be read, instead of raising it."""
     is_legacy = batches.magic < 2
     rows = np.arange(batches.position.size)
     for alike in np.split(rows, np.flatnonzero(np.diff(is_legacy)) + 1):
@@ -100,7 +101,7 @@ def decode_each(
 def _decode_messages(
     buffer: Buffer, batches: Batches, rows: Int64s, want: Collection[str], max_bytes: int, limit: int
 ) -> Iterator[Records | Unreadable]:
-    """Entries of formats 0 and 1."""
+    """Decode entries of formats 0 and 1."""
     entries = batches.take(rows)
     messages = read_messages(np.frombuffer(buffer, np.uint8), entries)
     kind = timestamp_type(entries)
@@ -121,14 +122,14 @@ def _decode_messages(
 
 
 def timestamp_type(batches: Batches) -> npt.NDArray[np.int32]:
-    """Whose clock the timestamps of the entries are from, by the ids of Kafka's TimestampType: -1, 0 or 1."""
+    """Return the timestamp types of the entries, as in Kafka's TimestampType: -1, 0 or 1."""
     return np.where(batches.magic == 0, np.int32(-1), batches.is_log_append_time.astype(np.int32))
 
 
 def _decode_piece(
     buffer: Buffer, batches: Batches, piece: Payloads, want: Collection[str], limit: int
 ) -> Iterator[Records | Unreadable]:
-    """The records of a piece: all in one go, or, around batches that are left to the exact reader, in several."""
+    """Decode a piece: all at once, or in several parts if some batches need the full decoder."""
     count = batches.count[piece.row].astype(np.int64)
     is_sound = (count > 0) & (count <= (piece.end - piece.start) // SMALLEST_RECORD)
     if is_sound.all():
@@ -144,7 +145,7 @@ def _decode_piece(
 
 
 def _stretches(mask: Mask) -> Iterator[tuple[int, int, bool]]:
-    """Stretches of rows that are alike: first, behind the last, what they are."""
+    """Yield runs of equal values as (start, end, value)."""
     bounds = [0, *(np.flatnonzero(mask[1:] != mask[:-1]) + 1).tolist(), mask.size]
     for first, behind in pairwise(bounds):
         yield first, behind, bool(mask[first])
@@ -153,7 +154,8 @@ def _stretches(mask: Mask) -> Iterator[tuple[int, int, bool]]:
 def _decode_fast(
     batches: Batches, piece: Payloads, count: Int64s, want: Collection[str]
 ) -> tuple[Records | None, Mask]:
-    """The records, or None and the batches which are proven to be well-formed."""
+    """Return the records and a mask of all batches, or None and a mask of the batches that are proven to be
+    well-formed."""
     data = np.frombuffer(piece.buffer, np.uint8)
     start = record_starts(data, piece.start, piece.end, count)
     last = np.cumsum(count) - 1
@@ -202,7 +204,7 @@ def _assembled(
 def _exact(
     buffer: Buffer, batches: Batches, rows: Int64s, want: Collection[str], max_bytes: int, limit: int
 ) -> Iterator[Records | Unreadable]:
-    """The records of entries as the exact reader gives them, in pieces of about `max_bytes`."""
+    """Decode entries with the full decoder, in pieces of about `max_bytes`."""
     found: list[tuple[int, Record]] = []
     cost = 0
     for row in rows.tolist():

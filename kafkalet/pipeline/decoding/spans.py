@@ -1,8 +1,8 @@
-"""Stretches of a buffer as Arrow columns, copied by Arrow alone.
+"""Byte ranges of a buffer as Arrow columns, copied by Arrow.
 
-An Arrow column of bytes is a buffer and a list of offsets into it. The offsets may as well lie in the buffer that was
-read: then every other element is what we want, and those between are the gaps. `take` copies the wanted ones in C++.
-Offsets have 32 bits, so a buffer may have 2 GiB.
+An Arrow binary column is a buffer and a list of offsets into it. The offsets can point into the input buffer: then
+every other element is a requested range, and the elements in between are the gaps. `take` copies the requested ones in
+C++. The offsets are 32-bit, so the buffer must be smaller than 2 GiB.
 """
 
 from typing import Any
@@ -16,9 +16,9 @@ from .batches import Int64s
 
 
 def binary_column(buffer: Buffer, position: Int64s, size: Int64s) -> Any:
-    """A pa.BinaryArray of `buffer[position : position + size]` for each row, null where the size is below 0.
+    """Return a pa.BinaryArray of `buffer[position : position + size]` per row, null if the size is negative.
 
-    The stretches have to be in order and inside the buffer, and must not overlap.
+    The ranges must be in ascending order, must be inside the buffer and must not overlap.
     """
     count = position.size
     is_null = size < 0

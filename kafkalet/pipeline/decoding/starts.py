@@ -1,11 +1,12 @@
-"""Where the records begin: only the length of one tells where the next one is.
+"""Find where the records begin. Only the length of a record tells where the next one is.
 
-So the records of one batch are found one after the other, but nothing keeps us from doing that in many batches at once:
-the first record of every batch, then the second of every batch that has one, and so on (lanes, in lockstep). Each step
-is the same few calls of NumPy for all lanes; where there are too few of them for that to pay, a plain loop walks along.
+The records of one batch have to be found one after another, but many batches can be walked in parallel: the first
+record
+of every batch, then the second of every batch that has one, and so on. Each step takes the same few NumPy calls for all
+lanes; if there are too few lanes for that to pay off, a plain loop is used.
 
-Nothing is verified here. Whoever uses these positions reads all lengths again, column by column, and sees whether each
-record ends where the next one begins and the last one where the payload ends. That proves all of them, by induction.
+Nothing is verified here. Callers read all lengths again, column by column, and check that each record ends where the
+next one begins, and the last one at the end of the payload. By induction, this proves all positions.
 """
 
 from itertools import pairwise, repeat
@@ -18,17 +19,17 @@ from .batches import Bytes, Int64s
 from .lanes import SHORTEST, arrived, cut
 
 SMALLEST_RECORD = 7
-"""Bytes of a record with nothing in it: length, attributes, two deltas, two lengths, header count."""
+"""The bytes of an empty record: length, attributes, two deltas, two lengths, header count."""
 ENOUGH = 200
-"""Of that many lanes, lockstep costs next to nothing more than of very many."""
+"""With at least this many lanes, more lanes would not make lockstep notably cheaper per record."""
 WORTH_A_SEARCH = 3000
-"""Of fewer records than that, all are found before the first place to cut is."""
+"""With fewer records than this, finding all of them takes less time than searching for a cut."""
 FEWEST = 10
-"""Fewer lanes than that are not worth a step."""
+"""With fewer lanes than this, a vectorized step does not pay off."""
 
 
 def _strides() -> Int64s:
-    """By the first two bytes of a record (a little-endian number): how far the next one is, 0 if that needs more."""
+    """Map the first two bytes of a record (as a little-endian number) to its size; 0 if its length has more bytes."""
     words = np.arange(1 << 16)
     first, second = words & 255, words >> 8
     short = 1 + (first >> 1)
@@ -40,7 +41,7 @@ _STRIDES = _strides()
 
 
 def record_starts(data: Bytes, start: Int64s, end: Int64s, count: Int64s) -> Int64s:
-    """Of the payloads `data[start:end]`, one behind the other: the positions of the `count` (> 0) records in each."""
+    """Return the positions of the `count` (> 0) records in each of the consecutive payloads `data[start:end]`."""
     if count.size >= ENOUGH or int(count.sum()) < WORTH_A_SEARCH or int(count.max()) < 2 * SHORTEST:
         return _starts(data, start, end, count)
     lanes = cut(data, start, end, count)
@@ -54,16 +55,16 @@ def record_starts(data: Bytes, start: Int64s, end: Int64s, count: Int64s) -> Int
 
 
 def _starts(data: Bytes, start: Int64s, end: Int64s, count: Int64s) -> Int64s:
-    """In lockstep as long as there are lanes enough; the rest one by one."""
+    """Walk in lockstep while there are enough lanes, then the rest one by one."""
     starts = np.empty(int(count.sum()), np.int64)
     slot = np.cumsum(count) - count
-    order = np.argsort(-count, kind="stable")  # so those that are done first are at the end, and are left off there
-    having = order.size - np.cumsum(np.bincount(count))  # how many have more records than so many
+    order = np.argsort(-count, kind="stable")  # longest first, so that lanes that end are dropped from the end
+    having = order.size - np.cumsum(np.bincount(count))  # having[n]: how many lanes have more than n records
     steps = int(np.count_nonzero(having >= FEWEST))
     position = start[order]
     try:
         position = _in_lockstep(data, position, slot[order], having[: steps + 1].tolist(), starts)
-    except (IndexError, ValueError):  # a length led out of the buffer, so one of the lanes is not well-formed
+    except (IndexError, ValueError):  # a length points outside the buffer, so one of the lanes is malformed
         steps, position = 0, start[order]
     view = data.data
     for lane in range(int(having[steps])):
@@ -74,7 +75,7 @@ def _starts(data: Bytes, start: Int64s, end: Int64s, count: Int64s) -> Int64s:
 
 
 def _in_lockstep(data: Bytes, position: Int64s, slot: Int64s, lanes: list[int], starts: Int64s) -> Int64s:
-    """Steps of so many lanes each, the last of them not taken any more. Where the lanes have come to."""
+    """Take steps of the given numbers of lanes, except the last. Return the positions that the lanes have reached."""
     view = data.data
     words = np.ndarray((data.size - 1,), "<u2", data, strides=(1,))
     now = position
@@ -85,14 +86,14 @@ def _in_lockstep(data: Bytes, position: Int64s, slot: Int64s, lanes: list[int], 
             now, slot = now[:going_on], slot[:going_on]
         stride = _STRIDES.take(words[now])
         if np.count_nonzero(stride) != going_on:
-            for lane in np.flatnonzero(stride == 0).tolist():  # so large a record is worth a call
+            for lane in np.flatnonzero(stride == 0).tolist():  # a record this large is worth a call
                 stride[lane] = _long_stride(view, int(now[lane]))
         now += stride
     return position
 
 
 def walk(buffer: Buffer, position: int, end: int, count: int) -> Int64s:
-    """One record after the other. Positions that make no sense are `end`."""
+    """Follow the records one after another. Positions that cannot be determined are `end`."""
     starts: list[int] = []
     add = starts.append
     for _ in repeat(None, count):
@@ -113,7 +114,7 @@ def walk(buffer: Buffer, position: int, end: int, count: int) -> Int64s:
 
 
 def _long_stride(buffer: Buffer, position: int) -> int:
-    """How far the next record is from one whose length has three or four bytes."""
+    """Return the size of a record whose length has three or four bytes."""
     first, second, third, fourth = buffer[position : position + 4]
     size = first & 127 | (second & 127) << 7 | (third & 127) << 14
     return 3 + (size >> 1) if third < 128 else 4 + ((fourth << 21 | size) >> 1)

@@ -1,9 +1,10 @@
-"""Zig-zag varints at many places of a buffer at once: see `kafkalet.protocol.records.varint` for what they are.
+"""Decode zig-zag varints at many positions of a buffer in parallel. The encoding is in
+`kafkalet.protocol.records.varint`.
 
-Nearly all integers of records have one or two bytes, so those are computed in eight and sixteen bits; longer ones are
-mended afterwards. An integer longer than it may be, which the exact reader has to judge, ends `FAR` away, where nothing
-ends; places beyond the buffer read as its last byte. So nothing needs checking here: whoever compares the ends in the
-end will see.
+Nearly all integers in records have one or two bytes, so these are computed in eight and sixteen bits; longer ones are
+corrected afterwards. The end of a varint that is too long is reported as `FAR`, where no field can end, so that the
+caller passes the record to the full decoder. Positions past the end of the buffer read as its last byte. Therefore,
+nothing is checked here: callers compare the ends.
 """
 
 from typing import Any
@@ -15,13 +16,13 @@ from .batches import Bytes, Int64s
 
 FAR = 1 << 60
 LENGTH_BYTES = 4
-"""Longest lengths and offset deltas: those of five bytes may have bits that do not count."""
+"""Maximum bytes of lengths and offset deltas. Five-byte varints may have excess bits."""
 TIMESTAMP_BYTES = 9
-"""Longest timestamp deltas: with a tenth byte they would leave the 64 bits."""
+"""Maximum bytes of timestamp deltas. Ten-byte varints may exceed 64 bits."""
 
 
 def read_varints(data: Bytes, at: Int64s, longest: int = LENGTH_BYTES) -> tuple[Int64s, Int64s]:
-    """The integers at these positions of `data` (which is not empty), and the positions behind them."""
+    """Return the integers at these positions of `data`, which must not be empty, and the positions after them."""
     first = data.take(at, mode="clip")
     if first.size == 0 or first.max() < 128:
         return _signed(first).view(np.int8).astype(np.int64), at + 1
@@ -38,12 +39,12 @@ def read_varints(data: Bytes, at: Int64s, longest: int = LENGTH_BYTES) -> tuple[
 
 
 def _signed(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Zig-zag undone; to be seen as signed integers of the same width."""
+    """Undo the zig-zag encoding; view the result as signed integers of the same width."""
     return numbers >> 1 ^ -(numbers & 1)
 
 
 def _read_long(data: Bytes, low: npt.NDArray[Any], at: Int64s, longest: int) -> tuple[Int64s, Int64s]:
-    """The rest of integers of which two bytes are read."""
+    """Read the rest of integers after their first two bytes."""
     numbers, ends = low.astype(np.int64), at
     open_ = np.arange(at.size)
     for index in range(2, longest):

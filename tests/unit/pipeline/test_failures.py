@@ -8,7 +8,7 @@ from kafkalet.pipeline.failures import JobFailed, job_failures, reason_of
 TRACEBACK = """[PYTHON_EXCEPTION] An exception was thrown from the Python worker: Traceback (most recent call last):
   File "/kafkalet/pipeline/source.py", line 115, in read
     return read_task(partition, self._options)
-kafkalet.pipeline.reader.CorruptLog: /d/a-0/0.log cannot be read at position 5: wrong checksum
+kafkalet.pipeline.reader.CorruptLog: /d/a-0/0.log cannot be read at position 5: bad checksum
  SQLSTATE: 38000
 \tat org.apache.spark.api.python.BasePythonRunner
 """
@@ -33,7 +33,7 @@ Caused by: java.net.ConnectException: Connection refused
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (TRACEBACK, "/d/a-0/0.log cannot be read at position 5: wrong checksum"),
+        (TRACEBACK, "/d/a-0/0.log cannot be read at position 5: bad checksum"),
         (
             "Traceback (most recent call last):\n  File x\nOSError: [Errno 2] No such file",
             "OSError: [Errno 2] No such file",
@@ -57,7 +57,7 @@ def test_missing_file_is_named_as_other_commands_name_it() -> None:
 
 
 def test_what_spark_raises_becomes_a_job_failure_with_its_reason() -> None:
-    with pytest.raises(JobFailed, match=r"wrong checksum$") as raised, job_failures():
+    with pytest.raises(JobFailed, match=r"bad checksum$") as raised, job_failures():
         raise AnalysisException(TRACEBACK)
     assert isinstance(raised.value.__cause__, AnalysisException)
 

@@ -53,7 +53,7 @@ def test_a_stretch_of_the_file_is_read_alone(path: str) -> None:
 def test_a_stretch_that_begins_behind_the_end_of_the_file_is_truncated(path: str) -> None:
     [problem] = problems(path, len(LOG) + 90, start=len(LOG) + 40)
     assert (problem.position, problem.size) == (len(LOG) + 40, 50)
-    assert problem.reason == "truncated: the file ends there, 50 bytes too early"
+    assert problem.reason == "truncated: the file ends 50 bytes too early"
 
 
 def test_an_empty_stretch_has_no_chunks(path: str) -> None:
@@ -93,7 +93,7 @@ def test_behind_an_impossible_size_everything_is_one_problem(path: str, chunk_by
     assert offsets(chunks) == [0, 1, 2]
     (problem,) = [problem for chunk in chunks for problem in chunk.problems]
     assert problem == Problem(
-        path, position, len(LOG) - position, "its length is 5, less than any entry needs", base_offset=3
+        path, position, len(LOG) - position, "its length is 5, below the minimum of all formats", base_offset=3
     )
 
 
@@ -113,7 +113,7 @@ def test_an_entry_that_goes_on_beyond_the_stretch_is_truncated(path: str) -> Non
     (problem,) = problems(path, len(ENTRIES[0]) + 30)
     assert (problem.position, problem.reason) == (
         len(ENTRIES[0]),
-        f"truncated: 30 bytes of an entry of {len(ENTRIES[1])}",
+        f"truncated: 30 of {len(ENTRIES[1])} bytes",
     )
 
 
