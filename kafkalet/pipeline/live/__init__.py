@@ -1,15 +1,15 @@
-"""A running broker, asked as any Kafka client would ask it: what topics there are, where times lie, what is in a log.
+"""A client that reads topics, offsets and records from a running broker.
 
-    client_properties.py      the properties of a client, by Kafka's names
+    client_properties.py      consumer properties, by Kafka's names
     security.py               TLS and SASL/PLAIN
-    connection.py             one connection: frames there and back, versions agreed
-    metadata.py               who leads what, and where it is reached
-    broker.py                 LiveBroker: topics and offsets, from whichever broker has them
+    connection.py             one connection: framing and version negotiation
+    metadata.py               partition leaders and broker addresses
+    broker.py                 LiveBroker: topics and offsets of a cluster
     lookups.py                ListOffsets for thousands of timestamps
-    fetching.py               Fetch for one partition, wherever its leader goes
-    reading.py                LiveSplit and read_live: a stretch of a partition as buffers with their batches
-    aborted_transactions.py   where transactions were aborted
+    fetching.py               Fetch for one partition, following its leader
+    reading.py                LiveSplit and read_live: a range of a partition as buffers with their batches
+    aborted_transactions.py   the ranges of aborted transactions
 
-Blocking sockets, no threads, no asyncio: this runs inside the tasks of Spark. Any release of Apache Kafka from 0.11 on
-will do, and kafkalet, which is no more known to this package than any other broker.
+It uses blocking sockets, without threads or asyncio, because it runs inside Spark tasks. It works with any release of
+Apache Kafka from 0.11 on, and with kafkalet, which it does not treat differently.
 """

@@ -1,8 +1,8 @@
-"""Where transactions were aborted, as far as an answer to Fetch tells.
+"""Find the ranges of aborted transactions in Fetch responses.
 
-Under read_committed a broker says which aborted transactions reach into the offsets of its answer: whose they are and
-where they began, but not where they end. That says the log: a transaction ends with the first ABORT marker of its
-producer behind its beginning, which is in the answer, or in a later one.
+With read_committed, a response lists the aborted transactions that overlap its offsets by producer id and first offset,
+but does not say where they end. A transaction ends at the first ABORT marker of its producer after its first offset,
+which is in this response or in a later one.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from kafkalet.protocol.wire import Buffer
 Int64s = NDArray[np.int64]
 
 LAST = np.iinfo(np.int64).max
-"""Where a transaction ends whose marker is not there."""
+"""The end of a transaction whose marker is not in the response."""
 
 
 def aborted_in(buffer: Buffer, batches: Batches, begun: Sequence[tuple[int, int]]) -> AbortedTransactions:
-    """The transactions (producer id, first offset) of an answer, with the ends that its batches tell."""
+    """Return the transactions (producer id, first offset) of a response, with ends taken from the markers in its
+    batches."""
     columns = np.array(begun, np.int64).reshape(-1, 2)
     producer_id, first_offset = columns[np.argsort(columns[:, 1], kind="stable")].T
     markers = batches.take(abort_markers(buffer, batches))
@@ -32,9 +33,10 @@ def aborted_in(buffer: Buffer, batches: Batches, begun: Sequence[tuple[int, int]
 
 
 def _ends(producer_id: Int64s, first_offset: Int64s, markers: Batches) -> Int64s:
-    """The offset of the first marker of the same producer behind each offset, or LAST.
+    """Return the offset of the first marker of the same producer after each offset, or LAST.
 
-    All are put in one order, by producer and offset; there the marker wanted is the next one, if it is of the producer.
+    Markers and transactions are sorted together by producer and offset; the marker of a transaction is the next one in
+    this order, if it has the same producer.
     """
     producers = np.concatenate((markers.producer_id, producer_id))
     offsets = np.concatenate((markers.base_offset, first_offset))

@@ -1,10 +1,10 @@
-"""LiveBroker: the brokers of a cluster behind one door, asked for topics and offsets.
+"""LiveBroker: a client for topics and offsets of a cluster.
 
-What is asked of a partition goes to its leader, which is found by Metadata and reached at the address that the cluster
-advertises. An answer that says that something moved, or is not there yet, and a connection that breaks, lead to new
-metadata and another attempt, until `default.api.timeout.ms` is over; then the last reason is raised.
+A request for a partition goes to its leader, at the address that the cluster advertises in Metadata. If a response
+shows that something has moved or is not available yet, or a connection breaks, the metadata is refreshed and the
+request is retried, until `default.api.timeout.ms` has passed; then the last error is raised.
 
-A topic that nobody knows may have been made a moment ago; it gets a second.
+A topic that the cluster does not know may have just been created, so the client retries for a second.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .security import credentials
 
 
 class Patience:
-    """One undertaking that may need several attempts: `default.api.timeout.ms` from now on, or `timeout_ms`."""
+    """The deadline and backoff of one operation with retries: `timeout_ms`, or `default.api.timeout.ms`, from now."""
 
     def __init__(self, settings: Settings, clock: Clock, timeout_ms: int | None = None) -> None:
         self._clock = clock
@@ -38,7 +38,7 @@ class Patience:
         self.begin_again()
 
     def begin_again(self) -> None:
-        """There was progress: all the time is there again."""
+        """Reset the deadline and the backoff after progress."""
         self._deadline_ms = self._clock.now_ms() + self._timeout_ms
         self._next_ms = self._first_ms
 
@@ -47,7 +47,7 @@ class Patience:
         return self._clock.now_ms() >= self._deadline_ms
 
     def pause(self) -> bool:
-        """Wait until the next attempt; False, at once, when there is no time for one."""
+        """Wait until the next attempt. Return False without waiting if the time is up."""
         left_ms = self._deadline_ms - self._clock.now_ms()
         if left_ms <= 0:
             return False
@@ -75,17 +75,17 @@ PASSING = {
     Code.UNKNOWN_TOPIC_ID,
     Code.INCONSISTENT_TOPIC_ID,
 }
-"""What may be otherwise after new metadata, or after a while."""
+"""Errors that may go away after a metadata refresh, or after some time."""
 
 
 class LiveBroker:
-    """The client of a cluster. Not for several threads, and not to be pickled.
+    """A client of a cluster. Not thread-safe and not picklable.
 
     bootstrap_servers   host:port of one or more brokers, separated by commas
-    properties          as of a Kafka consumer, see `client_properties.py`
+    properties          as for a Kafka consumer, see `client_properties.py`
 
-    Raises ValueError for bad addresses and properties at once; everything else when something is asked: Unreachable,
-    or KafkaError and what `refusals.py` makes of it.
+    The constructor raises ValueError for invalid addresses and properties. Requests raise Unreachable, KafkaError or
+    one of its subclasses in `refusals.py`.
     """
 
     def __init__(
@@ -117,9 +117,10 @@ class LiveBroker:
     # Topics
 
     def topics(self, names: Collection[str] | None = None, *, internal: bool = False) -> dict[str, int]:
-        """How many partitions topics have: those named, or all; of these the `internal` ones only if asked for.
+        """Return the number of partitions of the named topics, or of all. Without names, internal topics are included
+        only if `internal`.
 
-        KafkaError(UNKNOWN_TOPIC_OR_PARTITION) names a topic that does not exist.
+        Raises KafkaError(UNKNOWN_TOPIC_OR_PARTITION) with the name of a topic that does not exist.
         """
         self.refresh(names)
         counts = self.metadata.partitions
@@ -128,7 +129,7 @@ class LiveBroker:
         return {name: counts[name] for name in sorted(counts) if internal or name not in self.metadata.internal}
 
     def refresh(self, topics: Collection[str] | None) -> None:
-        """Ask anew about topics, or about all, until the cluster knows them."""
+        """Refresh the metadata of these topics, or of all, and retry until it is complete."""
         patience = self.patience()
         unknown = Patience(self.settings, self._clock, min(UNKNOWN_MS, self.settings.default_api_timeout_ms))
         while failed := self._ask_metadata(topics, patience):
@@ -162,37 +163,38 @@ class LiveBroker:
                 raise last
 
     def _anybody(self) -> list[Address]:
-        """Brokers to ask, in the order of preference: connected ones, others of the cluster, where we began."""
+        """Return the brokers to ask for metadata: connected ones first, then other known ones, then the bootstrap
+        servers."""
         connected = [address for address, connection in self._connections.items() if connection.is_open]
         return list(dict.fromkeys([*connected, *self.metadata.brokers.values(), *self._bootstrap]))
 
     # Leaders and connections
 
     def patience(self) -> Patience:
-        """For one undertaking that begins now."""
+        """Start the deadline of an operation."""
         return Patience(self.settings, self._clock)
 
     def connection(self, address: Address) -> Connection:
-        """A connection for questions that are answered at once, kept for the next ones."""
+        """Return the shared connection to an address. Use it only for requests that are answered immediately."""
         connection = self._connections.get(address)
         if connection is None or not connection.is_open:
             connection = self._connections[address] = Connection(address, self.settings)
         return connection
 
     def connection_to(self, node_id: int) -> Connection:
-        """A connection to a broker by its id, kept for the next questions."""
+        """Return the shared connection to a broker by its id."""
         return self.connection(self.address(node_id))
 
     def address(self, node_id: int) -> Address:
-        """Where a broker is reached; Unreachable for one that is not there at the moment."""
+        """Return the address of a broker. Raises Unreachable if the broker is not in the cluster at the moment."""
         if (address := self.metadata.brokers.get(node_id)) is None:
             raise Unreachable(f"broker {node_id} is not part of the cluster at the moment")
         return address
 
     def leaders(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Leader]:
-        """Who leads partitions, as far as somebody does at the moment.
+        """Return the leaders of partitions. Partitions that currently have no leader are left out.
 
-        Raises KafkaError for a topic, PartitionRefused for a partition that does not exist.
+        Raises KafkaError for a topic that does not exist, and PartitionRefused for a partition that does not exist.
         """
         known = self.metadata.leaders
         if missing := {topic for topic, partition in partitions if (topic, partition) not in known}:
@@ -208,10 +210,11 @@ class LiveBroker:
     def list_offsets(
         self, wanted: Mapping[TopicPartition, int], isolation_level: str | None = None
     ) -> dict[TopicPartition, Found]:
-        """The first offset at or after a time, for each partition; times below zero are places (LATEST, EARLIEST ...).
+        """Return the first offset at or after a timestamp for each partition. Negative timestamps are special (LATEST,
+        EARLIEST, ...).
 
-        `isolation_level` is that of the properties unless given. Where there is no such record, offset and timestamp
-        are -1. The first partition that cannot be answered raises PartitionRefused.
+        `isolation_level` overrides the property. If no record is late enough, offset and timestamp are -1. Raises
+        PartitionRefused for the first partition with an error.
         """
         lookups = [Lookup(topic, partition, timestamp) for (topic, partition), timestamp in wanted.items()]
         found = {}
@@ -222,7 +225,7 @@ class LiveBroker:
         return found
 
     def look_up(self, lookups: Sequence[Lookup], isolation_level: str | None = None) -> list[Found | PartitionRefused]:
-        """The same for any number of lookups, also many of one partition; each has its answer, or its refusal."""
+        """Look up any number of offsets, even many for one partition. Each gets its answer or its error, in order."""
         level = ISOLATION_LEVELS.index(isolation_level or self.settings.isolation_level)
         answers: dict[int, Found | PartitionRefused] = {}
         left = list(range(len(lookups)))
@@ -254,7 +257,7 @@ class LiveBroker:
         return [answers[index] for index in range(len(lookups))]
 
     def _by_leader(self, lookups: Sequence[Lookup], indexes: Iterable[int]) -> dict[int, list[int]]:
-        """Who is to be asked what; without what nobody leads."""
+        """Group the lookups by leader; lookups of partitions without a leader are left out."""
         wanted = {index: (lookups[index].topic, lookups[index].partition) for index in indexes}
         leaders = self.leaders(set(wanted.values()))
         grouped: dict[int, list[int]] = {}

@@ -1,11 +1,11 @@
-"""The properties of the client of a live broker, by the names that Kafka's consumers know.
+"""The client properties of a live broker, by the names of Kafka's consumer.
 
-A property that has an effect on what is read, or on how the broker is reached, is either implemented or refused by
-name. Properties of what this client does not have (a consumer group, poll, metrics) are accepted, as Spark's Kafka
-source accepts them, and change nothing. Some defaults differ from Kafka's:
+A property that affects which records are read, or how the broker is reached, is either implemented or rejected by name.
+Properties of features that this client does not have (consumer groups, poll, metrics) are accepted and ignored, as in
+Spark's Kafka source. Some defaults differ from Kafka's:
 
-    max.partition.fetch.bytes   8 MiB, since a task reads one partition, and a large answer is decoded in one go
-    fetch.max.bytes             as large, unless told
+    max.partition.fetch.bytes   8 MiB, because a task reads one partition, and decodes a large response in one go
+    fetch.max.bytes             defaults to max.partition.fetch.bytes
     client.id                   kafkalet-pipeline
 """
 
@@ -17,7 +17,7 @@ from typing import NamedTuple, cast
 from kafkalet.properties import InvalidProperty, Property, PropertySet, Type, at_least, between, one_of
 
 ISOLATION_LEVELS = ("read_uncommitted", "read_committed")
-"""By their numbers in requests."""
+"""In the order of their numbers in requests."""
 
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
@@ -76,11 +76,11 @@ WITHOUT_EFFECT = frozenset(
         "socket.connection.setup.timeout.max.ms",
     }
 )
-"""Properties of Kafka's consumer that cannot change which records are read here."""
+"""Properties of Kafka's consumer that do not affect which records are read here."""
 
 
 class Settings(NamedTuple):
-    """The properties of a client as values: one attribute for each, sizes in bytes, times in milliseconds."""
+    """The parsed properties of a client: one attribute each, sizes in bytes, times in milliseconds."""
 
     client_id: str
     client_rack: str
@@ -109,14 +109,14 @@ class Settings(NamedTuple):
 
     @classmethod
     def of(cls, texts: Mapping[str, str]) -> Settings:
-        """Read properties; `bootstrap.servers` may be among them and is left to the caller.
+        """Parse properties. `bootstrap.servers` may be among them and is ignored.
 
-        Raises InvalidProperty for a value that Kafka would refuse, and for a property that is not served.
+        Raises InvalidProperty for a value that Kafka would reject, and for an unsupported property.
         """
         texts = {name: text for name, text in texts.items() if name not in WITHOUT_EFFECT}
         for name in _PROPERTIES.unknown(texts):
             if name != "bootstrap.servers":
-                raise InvalidProperty(name, texts[name], "the client of the pipeline does not know this property")
+                raise InvalidProperty(name, texts[name], "this property is not supported by the pipeline's client")
         values = _PROPERTIES.parse(texts)
         if values.get("fetch.max.bytes") is None:
             values["fetch.max.bytes"] = values.get("max.partition.fetch.bytes", 8 << 20)

@@ -1,12 +1,13 @@
-"""One connection to a broker: requests go out, answers come back in the same order.
+"""One connection to a broker.
 
-Kafka answers the requests of a connection one after another, so any number may be under way; `send` and `receive` keep
-their order, and whoever sends much before receiving takes care that what is under way fits into the sockets' buffers.
+Kafka answers the requests of a connection in order, so any number may be in flight. `send` and `receive` rely on that
+order. A caller that sends many requests before it receives must ensure that they fit into the socket buffers.
 
-Bytes are received ahead into a small buffer, so that many small answers cost few system calls. A frame that is larger
-than it gets a bytearray of its own size, into which the rest is received in place: records are never copied after that.
+Bytes are received into a small read-ahead buffer, so that many small responses need few system calls. A frame larger
+than that gets a bytearray of its exact size, into which the rest is received directly; records are never copied after
+that.
 
-A connection that failed once is closed and stays so; each failure is an OSError that names the broker.
+A connection that has failed is closed and cannot be used again. Failures are OSErrors that name the broker.
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ AHEAD_BYTES = 64 << 10
 LARGEST_FRAME_BYTES = 0x7FFFFFFF
 SOFTWARE_NAME = "kafkalet-pipeline"
 FIRST_VERSION = 3
-"""Of ApiVersions: later ones say more about the cluster than is of use here."""
+"""The version of ApiVersions to request. Later versions only add cluster details that are not used here."""
 
 
 class Address(NamedTuple):
-    """Where a broker is reached."""
+    """The address of a broker."""
 
     host: str
     port: int
@@ -51,15 +52,15 @@ class Address(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Address:
-        """`host:port`, or `[::1]:port`; ValueError for anything else."""
+        """Parse `host:port` or `[::1]:port`. Raises ValueError for anything else."""
         host, colon, port = text.strip().rpartition(":")
         if not (colon and host and port.isdecimal() and 0 < int(port) < 65536):
-            raise ValueError(f"bootstrap.servers has host:port, separated by commas, not {text.strip()!r}")
+            raise ValueError(f"bootstrap.servers must be host:port, separated by commas, not {text.strip()!r}")
         return cls(host.removeprefix("[").removesuffix("]"), int(port))
 
 
 class Connection:
-    """A connection on which versions have been agreed. Raises Unreachable, or KafkaError for a refusal."""
+    """A connection with negotiated API versions. Raises Unreachable, or KafkaError if the broker returns an error."""
 
     def __init__(self, address: Address, settings: Settings) -> None:
         self.address = address
@@ -87,7 +88,7 @@ class Connection:
         self.close()
 
     def close(self) -> None:
-        """Close; what was not answered never will be."""
+        """Close the connection. Pending requests are dropped."""
         self.is_open = False
         self._waiting.clear()
         self._socket.close()
@@ -95,18 +96,20 @@ class Connection:
     # Versions
 
     def version(self, api: Api, lowest: int, highest: int | None = None) -> int:
-        """The newest version of an API that both sides have, from `lowest` on; KafkaError where there is none."""
+        """Return the newest version of an API that both sides support, at least `lowest`. Raises KafkaError if there is
+        none."""
         low, high = self._versions.get(api, (0, -1))
         low = max(low, lowest, api.versions.low)
         newest = min(high, api.versions.high if highest is None else highest)
         if low > newest:
-            served = f"serves its versions {self._versions[api][0]} to {high}" if high >= 0 else "does not serve it"
-            needed = f"{api} from version {low} on" if highest is None else f"{api} of version {low} to {highest}"
-            raise KafkaError(Code.UNSUPPORTED_VERSION, f"{needed} is needed, and broker {self.address} {served}")
+            served = f"supports versions {self._versions[api][0]} to {high}" if high >= 0 else "does not support it"
+            needed = f"{api} version {low} or later" if highest is None else f"{api} version {low} to {highest}"
+            raise KafkaError(Code.UNSUPPORTED_VERSION, f"{needed} is required, but broker {self.address} {served}")
         return newest
 
     def _ask_versions(self) -> dict[int, tuple[int, int]]:
-        """Ask in a version that a broker of any age answers, if with a refusal and what it has instead."""
+        """Request the API versions. A broker of any age answers this, if necessary with an error and its own
+        versions."""
         request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=VERSION)
         answer = self._versions_answer(request, FIRST_VERSION)
         if answer.error_code == Code.UNSUPPORTED_VERSION and not answer.api_keys:  # releases before 2.4
@@ -116,7 +119,8 @@ class Connection:
         return {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys}
 
     def _versions_answer(self, request: ApiVersionsRequest, version: int) -> ApiVersionsResponse:
-        """What is not served in a version is answered in version 0, which can only be told by its error code."""
+        """Send ApiVersions and decode the response. A broker answers an unsupported version in version 0, which only
+        the error code reveals."""
         self.send(request, version)
         self._waiting.pop()
         frame = self._frame()
@@ -128,7 +132,7 @@ class Connection:
         chosen = cast(SaslHandshakeResponse, self.ask(handshake, self.version(Api.SASL_HANDSHAKE, 1)))
         if chosen.error_code != Code.NONE:
             there = ", ".join(chosen.mechanisms)
-            raise KafkaError(code_of(chosen.error_code), f"broker {self.address} has {there}, not {MECHANISM}")
+            raise KafkaError(code_of(chosen.error_code), f"broker {self.address} supports {there}, not {MECHANISM}")
         proof = SaslAuthenticateRequest(auth_bytes=known_as.message)
         answer = cast(SaslAuthenticateResponse, self.ask(proof, self.version(Api.SASL_AUTHENTICATE, 0)))
         if answer.error_code != Code.NONE:
@@ -137,8 +141,8 @@ class Connection:
     # Requests and answers
 
     def ask(self, request: Request, version: int) -> Response:
-        """Send a request and receive its answer; nothing else may be under way."""
-        assert not self._waiting, "answers come in the order of the requests"
+        """Send a request and receive its response. No other request may be in flight."""
+        assert not self._waiting, "responses arrive in the order of the requests"
         self.send(request, version)
         return self.receive()
 
@@ -147,31 +151,31 @@ class Connection:
         self.send_frame(self.encode(request, version))
 
     def encode(self, request: Request, version: int) -> bytes:
-        """A request as a frame, which has to be sent before others are encoded."""
+        """Encode a request as a frame. Frames must be sent in the order in which they were encoded."""
         self._correlation_id = self._correlation_id + 1 & 0x7FFFFFFF
         self._waiting.append((self._correlation_id, request_type(request.API).RESPONSE, version))
         pieces = request_frame(request, version, self._correlation_id, self._settings.client_id)
         return b"".join(cast(Iterable[Buffer], pieces))
 
     def send_frame(self, frames: bytes) -> None:
-        """Send frames that were encoded."""
+        """Send encoded frames."""
         try:
             self._socket.sendall(frames)
         except OSError as error:
             raise self._lost(error) from error
 
     def receive(self) -> Response:
-        """The answer to the oldest request that has none yet; records in it are views of one buffer."""
+        """Receive the response to the oldest pending request. Records in it are views of one buffer."""
         return self.receive_with_frame()[0]
 
     def receive_with_frame(self) -> tuple[Response, bytearray]:
-        """The same, and the buffer that it is in."""
+        """Like `receive`, but also return the buffer that holds the response."""
         frame = self._frame()
         correlation_id, response, version = self._waiting.popleft()
         try:
             found, start = decode_response_header(response.API, version, frame)
             if found != correlation_id:
-                raise DecodeError(f"an answer to request {found}, where that to {correlation_id} was due")
+                raise DecodeError(f"received correlation id {found}, expected {correlation_id}")
             return response.decode(frame, version, start), frame
         except DecodeError as error:
             self.close()
@@ -185,7 +189,7 @@ class Connection:
         try:
             connected = socket.create_connection(self.address, timeout_s)
         except OSError as error:
-            raise Unreachable(f"no connection to broker {self.address}: {error}") from error
+            raise Unreachable(f"cannot connect to broker {self.address}: {error}") from error
         try:
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._settings.receive_buffer_bytes >= 0:
@@ -194,18 +198,18 @@ class Connection:
             connected.settimeout(self._settings.request_timeout_ms / 1000)
         except OSError as error:
             connected.close()
-            raise Unreachable(f"no connection to broker {self.address}: {error}") from error
+            raise Unreachable(f"cannot connect to broker {self.address}: {error}") from error
         return connected
 
     def _frame(self) -> bytearray:
-        """The next frame without its size."""
+        """Receive the next frame, without its size field."""
         while self._end - self._begin < 4:
             self._receive_ahead()
         begin = self._begin + 4
         size = int.from_bytes(self._ahead[self._begin : begin], "big")
         if not 4 <= size <= LARGEST_FRAME_BYTES:
             self.close()
-            raise DecodeError(f"broker {self.address}: a frame of {size} bytes")
+            raise DecodeError(f"broker {self.address}: invalid frame size {size}")
         here = min(size, self._end - begin)
         if here == size:
             frame = self._ahead[begin : begin + size]
@@ -227,18 +231,18 @@ class Connection:
             self._end += self._receive_into(view[self._end :])
 
     def _receive_into(self, view: memoryview) -> int:
-        """Some bytes, at least one."""
+        """Receive at least one byte."""
         try:
             count = self._socket.recv_into(view)
         except OSError as error:
             raise self._lost(error) from error
         if count == 0:
-            raise self._lost(ConnectionResetError("it closed the connection"))
+            raise self._lost(ConnectionResetError("the broker closed the connection"))
         return count
 
     def _lost(self, error: OSError) -> Unreachable:
         with suppress(OSError):
             self.close()
         if isinstance(error, TimeoutError):
-            return Unreachable(f"no answer from broker {self.address} in {self._settings.request_timeout_ms} ms")
-        return Unreachable(f"the connection to broker {self.address} was lost: {error}")
+            return Unreachable(f"no response from broker {self.address} in {self._settings.request_timeout_ms} ms")
+        return Unreachable(f"lost the connection to broker {self.address}: {error}")

@@ -1,13 +1,13 @@
-"""Fetch for one partition: asked ahead, answered wherever its leader goes.
+"""Fetch from one partition, one request ahead, following its leader.
 
-    ask(offset)      sends a request and returns at once
-    answer()         its answer; by then the leader may have changed, or the connection be gone: it is asked again
+    ask(offset)      sends a request and returns immediately
+    answer()         returns its response. If the leader has changed or the connection is lost, the request is repeated
 
-The fetches of a partition have a connection of their own, so that one of them may be under way while others ask the
-same broker other things. They belong to no fetch session (KIP-227): each request says all there is to say.
+Each fetcher has its own connection, so that a fetch may be pending while other requests go to the same broker. It does
+not use fetch sessions (KIP-227): every request is complete.
 
-From version 13 on topics go by their ids (KIP-516), which Metadata told. A consumer that says its rack may be sent to
-another replica (KIP-392), and goes back to the leader when that one does not have what it should.
+From version 13 on, requests identify topics by id (KIP-516), which comes from Metadata. A consumer with a rack may be
+referred to another replica (KIP-392); it returns to the leader if that replica lacks the offset.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from .metadata import Leader
 from .refusals import OffsetOutOfRange, PartitionRefused, Unreachable, code_of
 
 LOWEST_VERSION = 4
-"""The first with isolation levels and batches of format 2 (0.11)."""
+"""The first version with isolation levels and record batches of format 2 (0.11)."""
 LAST_BY_NAME = 12
 
 
 class FetchAnswer(NamedTuple):
-    """Entries in `buffer[start:end]`, the last of which may be cut off, and what the broker says of the log."""
+    """The entries in `buffer[start:end]`, the last of which may be incomplete, and the offsets in the response."""
 
     buffer: bytearray
     start: int
     end: int
     aborted: list[tuple[int, int]]
-    """Producer id and first offset of each aborted transaction that reaches into these offsets (read_committed)."""
+    """Producer id and first offset of each aborted transaction that overlaps these entries (read_committed)."""
     high_watermark: int
     last_stable_offset: int
     log_start_offset: int
 
 
 class PartitionFetcher:
-    """Asks for a partition's entries; raises what LiveBroker raises, and OffsetOutOfRange."""
+    """Fetches the entries of a partition. Raises OffsetOutOfRange and the exceptions of LiveBroker."""
 
     def __init__(self, broker: LiveBroker, topic: str, partition: int, isolation_level: str | None = None) -> None:
         self._broker = broker
@@ -61,18 +61,18 @@ class PartitionFetcher:
         self._offset = 0
 
     def close(self) -> None:
-        """Close the connection; what is under way is forgotten."""
+        """Close the connection, and drop a pending request."""
         self._is_asked = False
         if self._connection is not None:
             self._connection.close()
 
     @property
     def address(self) -> Address | None:
-        """Which broker was asked last."""
+        """The broker that was asked last."""
         return None if self._connection is None else self._connection.address
 
     def ask(self, offset: int) -> None:
-        """Ask for what is at `offset` and behind it. What goes wrong now is left to `answer`."""
+        """Request the entries at `offset` and later. Errors are left to `answer`."""
         assert not self._is_asked, "one request at a time"
         self._offset = offset
         if self._connection is not None and (leader := self._leader()) is not None:
@@ -82,7 +82,7 @@ class PartitionFetcher:
                 self._moved()
 
     def answer(self) -> FetchAnswer:
-        """What was asked for: entries from the one with that offset on, as many as there are within the limits."""
+        """Return the response: entries from the one with the requested offset on, as many as the limits allow."""
         patience = self._broker.patience()
         while True:
             reason: Exception
@@ -120,7 +120,7 @@ class PartitionFetcher:
         raise PartitionRefused(Code.LEADER_NOT_AVAILABLE, self._topic, self._partition, "Fetch of")
 
     def _moved(self) -> None:
-        """Ask again who leads, and begin there."""
+        """Forget the leader, so that the next attempt looks it up again."""
         self._replica = None
         self._is_asked = False
         self._broker.metadata.forget_leader(self._topic, self._partition)
@@ -170,10 +170,10 @@ class PartitionFetcher:
             for row in topic.partitions:
                 if row.partition_index == self._partition:
                     return row, frame
-        raise PartitionRefused(Code.UNKNOWN_SERVER_ERROR, self._topic, self._partition, "the answer is silent about")
+        raise PartitionRefused(Code.UNKNOWN_SERVER_ERROR, self._topic, self._partition, "no response for")
 
     def _refusal(self, code: Code) -> Exception:
-        """What to say when time is over; raises for what will not pass."""
+        """Return the error to raise when the time is up; raise it now if it is permanent."""
         if code == Code.OFFSET_OUT_OF_RANGE:
             out_of_range = self.out_of_range()
             if self._replica is None and not self._is_in(out_of_range):
@@ -185,11 +185,11 @@ class PartitionFetcher:
         return refused
 
     def _is_in(self, found: OffsetOutOfRange) -> bool:
-        """Whether the offset is there by now, or was not there yet on the broker asked."""
+        """Whether the offset has appeared meanwhile, or was only missing on the broker that was asked."""
         return found.log_start_offset <= self._offset <= found.log_end_offset
 
     def out_of_range(self) -> OffsetOutOfRange:
-        """The log as it is, beside the offset asked for last."""
+        """Return an error with the last requested offset and the current offsets of the log."""
         key = self._topic, self._partition
         log_start_offset = self._broker.list_offsets({key: EARLIEST})[key].offset
         log_end_offset = self._broker.list_offsets({key: LATEST}, self._isolation_level)[key].offset
@@ -213,6 +213,6 @@ def _answer(row: FetchResponse.Topic.Partition, frame: bytearray) -> FetchAnswer
 
 
 def _address(buffer: Buffer) -> int:
-    """Where a buffer lies: a view does not tell where in its whole it begins."""
+    """Return the memory address of a buffer. A memoryview does not tell its offset in the underlying buffer."""
     address: int = np.frombuffer(buffer, np.uint8).__array_interface__["data"][0]
     return address

@@ -1,11 +1,11 @@
-"""ListOffsets for any number of timestamps, of one leader.
+"""ListOffsets for any number of timestamps, sent to one leader.
 
-A request has one timestamp for each partition, and Kafka refuses one that names a partition twice. So lookups are dealt
-out into requests in which every partition occurs at most once, and the requests are sent ahead of the answers: as many
-as surely fit into the sockets' buffers, so that neither side waits for the other to read.
+A request has one timestamp per partition; Kafka rejects requests that name a partition twice. So the lookups are
+distributed over requests in which every partition occurs at most once. Requests are pipelined, but never more than fit
+into the socket buffers, so that the two sides cannot block each other.
 
-Places in a log are timestamps below zero; which of them a broker knows follows from the version it serves. Asked for in
-an older version they would be refused, or worse, be taken for times.
+Negative timestamps are special values. Which of them a broker supports depends on the version: in an older version they
+would be rejected or, worse, be treated as times.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ LATEST_TIERED = -5
 EARLIEST_PENDING_UPLOAD = -6
 
 LOWEST_VERSION = 2
-"""The first with isolation levels (0.11)."""
+"""The first version with isolation levels (0.11)."""
 SINCE = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 CONSUMER = -1
 UNDER_WAY_BYTES = 16 << 10
 
 
 class Lookup(NamedTuple):
-    """What is looked for: the first record of a partition at or after a time, or a place in its log."""
+    """A partition, and a timestamp or special value to look up in it."""
 
     topic: str
     partition: int
@@ -46,7 +46,8 @@ class Lookup(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What ListOffsets says. Offset and timestamp are -1 where no record is as young, the epoch where none is told."""
+    """The result of ListOffsets. Offset and timestamp are -1 if no record is late enough; the epoch is -1 if
+    unknown."""
 
     offset: int
     timestamp: int
@@ -63,9 +64,9 @@ def ask_leader(
     leaders: Mapping[TopicPartition, Leader],
     settings: Settings,
 ) -> Iterator[tuple[int, Answer]]:
-    """Ask the broker at the other end, and give each answer with the index of its lookup.
+    """Send the lookups to the broker, and yield each answer with the index of its lookup.
 
-    Raises KafkaError where the broker does not know one of the places.
+    Raises KafkaError if the broker does not support one of the special values.
     """
     lowest = max((SINCE.get(timestamp, 0) for timestamp in {lookup.timestamp for lookup in lookups}), default=0)
     version = connection.version(Api.LIST_OFFSETS, max(lowest, LOWEST_VERSION))
@@ -91,11 +92,11 @@ def ask_leader(
                 bytes_under_way -= size
     finally:
         if under_way:
-            connection.close()  # it would give what is left to whoever asks next
+            connection.close()  # otherwise the next request would receive the pending responses
 
 
 def _rounds(lookups: Sequence[Lookup]) -> list[dict[TopicPartition, int]]:
-    """Lookups by their indexes, dealt out so that no partition is twice in one request."""
+    """Distribute lookups, by index, so that no partition is twice in one request."""
     rounds: list[dict[TopicPartition, int]] = []
     dealt: dict[TopicPartition, int] = {}
     for index, (topic, partition, _) in enumerate(lookups):
@@ -136,7 +137,7 @@ def _answers(
     for topic in answer.topics:
         for row in topic.partitions:
             if (index := indexes.get((topic.name, row.partition_index))) is None:
-                raise DecodeError(f"ListOffsets answers for {topic.name}-{row.partition_index}, which was not asked")
+                raise DecodeError(f"ListOffsets returned {topic.name}-{row.partition_index}, which was not requested")
             if row.error_code == Code.NONE:
                 yield index, Found(row.offset, row.timestamp, row.leader_epoch)
             else:

@@ -1,7 +1,7 @@
-"""Who leads which partition, under which epoch, and where brokers are reached: what Metadata answers told so far.
+"""The partition leaders, leader epochs and broker addresses from Metadata responses.
 
-A leader that another broker denies is forgotten, and asked for again. A topic that was made anew under its name has
-another id; what was known of the old one goes with it.
+A leader that turns out to be wrong is forgotten, and looked up again. A topic that was deleted and created again has a
+new id; its old entries are dropped.
 """
 
 from __future__ import annotations
@@ -19,36 +19,36 @@ from .refusals import code_of
 TopicPartition = tuple[str, int]
 
 LOWEST_VERSION = 4
-"""The first that does not make topics by asking for them (0.11)."""
+"""The first version that can be requested without creating topics (0.11)."""
 
 
 class Leader(NamedTuple):
-    """Who leads a partition; `epoch` is -1 where the broker does not tell."""
+    """The leader of a partition; `epoch` is -1 if unknown."""
 
     node_id: int
     epoch: int
 
 
 class Metadata:
-    """What is known of a cluster."""
+    """The cached metadata of a cluster."""
 
     def __init__(self) -> None:
         self.brokers: dict[int, Address] = {}
         self.leaders: dict[TopicPartition, Leader] = {}
         self.topic_ids: dict[str, bytes] = {}
         self.partitions: dict[str, int] = {}
-        """How many partitions a topic has."""
+        """The number of partitions of each topic."""
         self.internal: set[str] = set()
         self.cluster_id: str | None = None
 
     @staticmethod
     def request(topics: Iterable[str] | None) -> MetadataRequest:
-        """What to ask: about these topics, or about all."""
+        """Return a request for these topics, or for all."""
         rows = None if topics is None else [MetadataRequest.Topic(name=name) for name in topics]
         return MetadataRequest(topics=rows, allow_auto_topic_creation=False)
 
     def take(self, answer: MetadataResponse, asked: Collection[str] | None) -> dict[str, Code]:
-        """Remember what an answer says, and give the topics that it says nothing about, with the reason."""
+        """Store a response. Return the requested topics that it has no metadata for, with their errors."""
         self.brokers = {row.node_id: Address(row.host, row.port) for row in answer.brokers}
         self.cluster_id = answer.cluster_id
         failed = dict.fromkeys(asked or (), Code.UNKNOWN_TOPIC_OR_PARTITION)
@@ -69,15 +69,15 @@ class Metadata:
         return failed
 
     def forget(self, topic: str) -> None:
-        """Drop what is known of a topic."""
+        """Drop the metadata of a topic."""
         for partition in range(self.partitions.pop(topic, 0)):
             self.leaders.pop((topic, partition), None)
         self.topic_ids.pop(topic, None)
 
     def forget_leader(self, topic: str, partition: int) -> None:
-        """Drop who leads a partition, so that it is asked for again."""
+        """Drop the leader of a partition, so that it is looked up again."""
         self.leaders.pop((topic, partition), None)
 
     def topic_id(self, topic: str) -> bytes:
-        """The id of a topic; zeros where there is none."""
+        """Return the id of a topic; all zeros if it has none."""
         return self.topic_ids.get(topic, ZERO_UUID)

@@ -1,22 +1,25 @@
-"""A stretch of a live partition, as buffers with their batches: what chunks are to a file.
+"""Read a range of a live partition as buffers with their batches, as `read_chunks` does for a file.
 
     LiveSplit(topic, partition, start_offset, end_offset)     small, to be sent to a task
     for fetched in read_live(split, bootstrap_servers, properties): ...
 
-What is kept:
+Guarantees:
 
-* Every entry that holds an offset of the split is in exactly one `Fetched`; they come in the order of the log. A fetch
-  from the middle of a batch is answered with the whole batch, and the last one may go on behind the end: **the records
-  of `fetched.batches` outside of [start_offset, end_offset) are for the caller to drop.** Control batches are among
-  them, and under read_committed what was aborted, with what it takes to tell (`aborted`).
-* The end of the split is reached when no later offset of it can come: offsets may be missing, also the last ones, where
-  a log was compacted.
-* A batch with a wrong CRC is a problem and not among the batches; after an entry with an impossible size, nothing is.
-* Where the log ends too early, it is waited for, `default.api.timeout.ms` long; then OffsetOutOfRange says what it has.
+* Every entry that holds an offset of the split is in exactly one `Fetched`, in log order. A fetch from the middle of a
+  batch returns the whole batch, and the last one may extend past the end: **the caller must drop the records of
+  `fetched.batches` outside of [start_offset, end_offset).** Control batches are included and, with read_committed, so
+  are aborted transactions, together with the data to identify them (`aborted`).
+* The split is complete when no later offset of it can follow: offsets may be missing, even the last ones, if the log
+was
+  compacted.
+* A batch with a bad checksum becomes a problem instead of a batch. After an entry with an impossible size, nothing more
+  is returned.
+* If the log ends too early, the reader waits for `default.api.timeout.ms`, then raises OffsetOutOfRange with the log's
+  offsets.
 
-The next request is on its way before an answer is handed out, so that the broker and the network work while the caller
-decodes. Each answer has a buffer of its own, which may be kept, and views of it too. Two of them, of about
-`max.partition.fetch.bytes` (or one batch, if that is larger), are what this needs of memory.
+The next request is sent before a response is yielded, so that broker and network work while the caller decodes. Each
+response has its own buffer, which may be kept, as may views of it. Memory use is two of these buffers, each of about
+`max.partition.fetch.bytes`, or one batch if that is larger.
 """
 
 from __future__ import annotations
@@ -40,7 +43,7 @@ from .fetching import FetchAnswer, PartitionFetcher
 
 
 class LiveSplit(NamedTuple):
-    """Offsets of a partition from `start_offset` to before `end_offset`."""
+    """The offsets of a partition from `start_offset` up to, not including, `end_offset`."""
 
     topic: str
     partition: int
@@ -49,14 +52,14 @@ class LiveSplit(NamedTuple):
 
 
 class Fetched(NamedTuple):
-    """A part of a split: entries in `buffer`, one row of `batches` for each."""
+    """A part of a split: the entries in `buffer`, with one row of `batches` each."""
 
     buffer: bytearray
     batches: Batches
     aborted: AbortedTransactions | None
-    """Which transactions not to show; None under read_uncommitted."""
+    """The transactions to skip; None with read_uncommitted."""
     problems: tuple[Problem, ...]
-    """What could not be read; its `path` names topic, partition and broker, its `position` is one of `buffer`."""
+    """What could not be read. `path` names the topic, partition and broker; `position` is relative to `buffer`."""
     high_watermark: int
     last_stable_offset: int
     log_start_offset: int
@@ -69,9 +72,9 @@ def read_live(
     *,
     clock: Clock | None = None,
 ) -> Iterator[Fetched]:
-    """Read a split; the properties are those of `LiveBroker`, `isolation.level` among them.
+    """Read a split. The properties are those of `LiveBroker`, including `isolation.level`.
 
-    Raises OffsetOutOfRange where the log does not have it, and what LiveBroker raises.
+    Raises OffsetOutOfRange if the log does not have the offsets, and the exceptions of LiveBroker.
     """
     if split.start_offset < split.end_offset:
         with (
@@ -82,7 +85,7 @@ def read_live(
 
 
 class _Reader:
-    """Where the reading of a split is: everything before `offset` was handed out."""
+    """The state of reading a split: everything below `offset` was yielded."""
 
     def __init__(self, split: LiveSplit, broker: LiveBroker, fetcher: PartitionFetcher, path: str) -> None:
         self._fetcher = fetcher
@@ -103,7 +106,7 @@ class _Reader:
                 yield fetched
 
     def _take(self, answer: FetchAnswer) -> Fetched:
-        """What of an answer is new and belongs to the split; `offset` moves behind it."""
+        """Return the part of a response that is new and belongs to the split, and advance `offset` past it."""
         batches, _, unreadable = scan(answer.buffer, answer.start, answer.end)
         aborted = None
         if self._settings.isolation_level == "read_committed":
@@ -125,7 +128,7 @@ class _Reader:
                 problems.append(Problem(self._path, at, unreadable.size, unreadable.reason, base_offset))
                 self._offset = self._end_offset
             elif answer.end > answer.start:
-                reason = f"it has nothing at offset {self._offset} or behind it"
+                reason = f"it has no record at or after offset {self._offset}"
                 raise Unreadable(answer.start, answer.end - answer.start, reason)
             elif not self._patience.pause():
                 raise self._fetcher.out_of_range()
@@ -133,9 +136,10 @@ class _Reader:
 
 
 def _begins_before(end_offset: int, batches: Batches) -> npt.NDArray[np.bool_]:
-    """Which entries may hold an offset before the end.
+    """Mark the entries that may hold an offset below the end.
 
-    Format 2 says where it begins; a wrapper of the older formats begins at the earliest behind the entry before it.
+    A batch of format 2 has its base offset; a compressed message of an older format begins after the previous entry at
+    the earliest.
     """
-    behind = np.append(end_offset - 1, batches.last_offset[:-1] + 1)  # the first of an answer may begin anywhere
+    behind = np.append(end_offset - 1, batches.last_offset[:-1] + 1)  # the first one of a response may begin anywhere
     return np.where(batches.magic > 1, batches.base_offset, behind) < end_offset

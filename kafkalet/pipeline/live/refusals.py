@@ -1,11 +1,11 @@
-"""How asking a live broker may fail.
+"""The errors of a live broker.
 
-    Unreachable          no answer: no connection, or none that lasts, within the time that the settings give
-    KafkaError           an answer that is a refusal and stays one (kafkalet.protocol.errors)
+    Unreachable          no connection or no response within the configured time
+    KafkaError           the broker returned a permanent error (kafkalet.protocol.errors)
         PartitionRefused     ... for one partition
-            OffsetOutOfRange     ... because its log does not hold, or no longer, what was asked for
+            OffsetOutOfRange     ... because its log does not hold the requested offset, or no longer
 
-All of them can be pickled: they travel from Spark's tasks to its driver.
+All of them can be pickled, because Spark sends them from tasks to the driver.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kafkalet.protocol.errors import Code, KafkaError
 
 
 def code_of(number: int) -> Code:
-    """The error of an answer; one that only newer brokers know is, as in Kafka's `Errors`, an unknown one."""
+    """Return the error for a code. Codes of newer brokers become UNKNOWN_SERVER_ERROR, as in Kafka's `Errors`."""
     try:
         return Code(number)
     except ValueError:
@@ -22,11 +22,11 @@ def code_of(number: int) -> Code:
 
 
 class Unreachable(ConnectionError):
-    """No broker answered, or not in time. The text says which, and what was the matter."""
+    """No broker responded in time. The message says which one, and why."""
 
 
 class PartitionRefused(KafkaError):
-    """What a broker says of one partition, after all that could pass by itself has been waited for."""
+    """The broker returned an error for a partition, after all retries."""
 
     def __init__(self, code: Code, topic: str, partition: int, doing: str) -> None:
         super().__init__(code, f"{doing} {topic}-{partition}")
@@ -36,16 +36,16 @@ class PartitionRefused(KafkaError):
 
 
 class OffsetOutOfRange(KafkaError):
-    """A log does not hold the offsets asked for: they are gone, or were never there.
+    """The log does not hold the requested offsets: they were deleted, or were never written.
 
-    `log_start_offset` and `log_end_offset` say what it holds, the end being what a reader of this isolation level may
-    see; both are of a moment after the refusal.
+    `log_start_offset` and `log_end_offset` are the range of the log shortly after the error. The end depends on the
+    isolation level.
     """
 
     def __init__(self, topic: str, partition: int, offset: int, log_start_offset: int, log_end_offset: int) -> None:
         super().__init__(
             Code.OFFSET_OUT_OF_RANGE,
-            f"{topic}-{partition} has the offsets from {log_start_offset} to before {log_end_offset}, not {offset}",
+            f"offset {offset} is not in {topic}-{partition}, which has offsets {log_start_offset} to {log_end_offset}",
         )
         self.args = (topic, partition, offset, log_start_offset, log_end_offset)
         self.topic = topic

@@ -1,10 +1,10 @@
-"""What goes before a connection's first request: TLS (SSL), and who the client is (SASL).
+"""TLS and SASL authentication of a connection.
 
-security.protocol   PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL
-SSL                 certificates as PEM, in files or in the property itself (KIP-651); without a truststore those
-                    that the machine trusts. Java's own stores are not read.
-SASL                the mechanism PLAIN, name and password in sasl.jaas.config as Java's clients take them. It is
-                    told to the broker by SaslHandshake and SaslAuthenticate (KIP-152).
+security.protocol   PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL
+SSL                 certificates in PEM format, as files or in the property itself (KIP-651). Without a truststore, the
+                    system's certificates are trusted. Java keystores are not supported.
+SASL                mechanism PLAIN; user name and password are given in sasl.jaas.config as for Java clients, and sent
+                    with SaslHandshake and SaslAuthenticate (KIP-152).
 
 sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required username="a" password="b";
 """
@@ -27,14 +27,14 @@ _OPTION = re.compile(r'(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s";]+))')
 
 
 class Credentials(NamedTuple):
-    """Who the client is, for SASL/PLAIN."""
+    """The user name and password for SASL/PLAIN."""
 
     username: str
     password: str
 
     @property
     def message(self) -> bytes:
-        """What PLAIN sends (RFC 4616): no other identity to act as, the name, the password."""
+        """The PLAIN message (RFC 4616): an empty authorization identity, the user name, the password."""
         return f"\0{self.username}\0{self.password}".encode()
 
     def __repr__(self) -> str:
@@ -42,29 +42,30 @@ class Credentials(NamedTuple):
 
 
 def credentials(settings: Settings) -> Credentials | None:
-    """The name and password to authenticate with; None where the protocol has no SASL. Raises InvalidProperty."""
+    """Return the credentials, or None if the protocol does not use SASL. Raises InvalidProperty."""
     if not settings.security_protocol.startswith("SASL_"):
         return None
     if settings.sasl_mechanism != MECHANISM:
-        raise InvalidProperty("sasl.mechanism", settings.sasl_mechanism, f"only {MECHANISM} is spoken here")
+        raise InvalidProperty("sasl.mechanism", settings.sasl_mechanism, f"only {MECHANISM} is supported")
     if (found := _JAAS.fullmatch(settings.sasl_jaas_config)) is None:
         form = 'PlainLoginModule required username="" password="";'
-        raise InvalidProperty("sasl.jaas.config", "[hidden]", f"it is not of the form ...{form}")
+        raise InvalidProperty("sasl.jaas.config", "[hidden]", f"it must have the form ...{form}")
     options = {name: re.sub(r"\\(.)", r"\1", quoted) or bare for name, quoted, bare in _OPTION.findall(found[1])}
     try:
         return Credentials(options["username"], options["password"])
     except KeyError as missing:
-        raise InvalidProperty("sasl.jaas.config", "[hidden]", f"it says no {missing.args[0]}") from None
+        raise InvalidProperty("sasl.jaas.config", "[hidden]", f"{missing.args[0]} is missing") from None
 
 
 def tls(settings: Settings) -> ssl.SSLContext | None:
-    """How to encrypt; None where the protocol is not encrypted. Raises InvalidProperty, and OSError for the files."""
+    """Return the TLS context, or None if the protocol is not encrypted. Raises InvalidProperty, or OSError for
+    files."""
     if not settings.security_protocol.endswith("SSL"):
         return None
     for store in ("truststore", "keystore"):
         if getattr(settings, f"ssl_{store}_location") and getattr(settings, f"ssl_{store}_type") != "PEM":
             name = f"ssl.{store}.type"
-            raise InvalidProperty(name, getattr(settings, f"ssl_{store}_type"), "certificates are read as PEM only")
+            raise InvalidProperty(name, getattr(settings, f"ssl_{store}_type"), "only PEM certificates are supported")
     context = ssl.create_default_context(
         cafile=settings.ssl_truststore_location or None, cadata=settings.ssl_truststore_certificates or None
     )
@@ -75,7 +76,8 @@ def tls(settings: Settings) -> ssl.SSLContext | None:
 
 
 def encrypted(plain: socket.socket, context: ssl.SSLContext | None, host: str) -> socket.socket:
-    """The socket to speak through; `plain` is closed when that fails, which is an OSError."""
+    """Return the socket wrapped in TLS, if there is a context. If the handshake fails, closes `plain` and raises
+    OSError."""
     if context is None:
         return plain
     return context.wrap_socket(plain, server_hostname=host)

@@ -8,7 +8,7 @@ from kafkalet.protocol.errors import Code, KafkaError
 REFUSALS = [
     OffsetOutOfRange("t", 3, 10, 20, 30),
     PartitionRefused(Code.NOT_LEADER_OR_FOLLOWER, "t", 3, "Fetch of"),
-    Unreachable("no connection to broker a:1"),
+    Unreachable("cannot connect to broker a:1"),
 ]
 
 
@@ -21,7 +21,7 @@ def test_refusals_survive_the_way_from_a_task_to_the_driver(refusal: Exception) 
 
 def test_what_is_out_of_range_says_what_there_is() -> None:
     refusal = OffsetOutOfRange("t", 3, 10, 20, 30)
-    assert str(refusal) == "OFFSET_OUT_OF_RANGE: t-3 has the offsets from 20 to before 30, not 10"
+    assert str(refusal) == "OFFSET_OUT_OF_RANGE: offset 10 is not in t-3, which has offsets 20 to 30"
     assert (refusal.log_start_offset, refusal.log_end_offset, refusal.offset) == (20, 30, 10)
     assert isinstance(refusal, KafkaError)
 

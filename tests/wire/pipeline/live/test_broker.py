@@ -108,7 +108,7 @@ def test_one_address_that_answers_is_enough(broker: ScriptedBroker) -> None:
 def test_when_nobody_answers_the_time_is_used_up(broker: ScriptedBroker) -> None:
     with ScriptedBroker() as gone:
         nobody = gone.bootstrap_servers
-    with LiveBroker(nobody, QUICK) as live, pytest.raises(Unreachable, match=f"no connection to broker {nobody}"):
+    with LiveBroker(nobody, QUICK) as live, pytest.raises(Unreachable, match=f"cannot connect to broker {nobody}"):
         live.topics()
 
 

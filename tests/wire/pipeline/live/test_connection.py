@@ -70,9 +70,11 @@ def test_the_newest_version_that_both_sides_have_is_spoken(broker: ScriptedBroke
 def test_a_version_that_is_needed_and_not_there_is_refused_with_the_broker_named(broker: ScriptedBroker) -> None:
     broker.versions = {Api.FETCH: (0, 3)}
     with connect(broker) as connection:
-        with pytest.raises(KafkaError, match=rf"Fetch from version 4 on .* 127.0.0.1:{broker.port} .* 0 to 3") as fetch:
+        with pytest.raises(
+            KafkaError, match=rf"Fetch version 4 or later .* 127.0.0.1:{broker.port} .* 0 to 3"
+        ) as fetch:
             connection.version(Api.FETCH, 4)
-        with pytest.raises(KafkaError, match="does not serve it"):
+        with pytest.raises(KafkaError, match="does not support it"):
             connection.version(Api.METADATA, 4)
     assert fetch.value.code is Code.UNSUPPORTED_VERSION
 
@@ -105,7 +107,7 @@ def test_a_refusal_for_another_reason_is_raised(broker: ScriptedBroker) -> None:
 
 def test_a_broker_that_hangs_up_at_the_first_question_is_unreachable(broker: ScriptedBroker) -> None:
     broker.script(Api.API_VERSIONS, HANG_UP)
-    with pytest.raises(Unreachable, match=f"127.0.0.1:{broker.port} was lost"):
+    with pytest.raises(Unreachable, match=f"lost the connection to broker 127.0.0.1:{broker.port}"):
         connect(broker)
 
 
@@ -169,14 +171,14 @@ def test_the_client_says_its_name() -> None:
 def test_nobody_listening_is_unreachable() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    with pytest.raises(Unreachable, match=f"no connection to broker 127.0.0.1:{port}"):
+    with pytest.raises(Unreachable, match=f"cannot connect to broker 127.0.0.1:{port}"):
         Connection(Address("127.0.0.1", port), SETTINGS)
 
 
 def test_a_broker_that_is_silent_is_unreachable_after_the_timeout(broker: ScriptedBroker) -> None:
     broker.script(Api.METADATA, SILENT)
     with connect(broker, HASTY) as connection:
-        with pytest.raises(Unreachable, match=f"no answer from broker 127.0.0.1:{broker.port} in 100 ms"):
+        with pytest.raises(Unreachable, match=f"no response from broker 127.0.0.1:{broker.port} in 100 ms"):
             connection.ask(METADATA, 9)
         assert not connection.is_open
 
@@ -186,7 +188,7 @@ def test_a_connection_that_is_closed_in_the_middle_of_an_answer_is_lost(broker: 
     with connect(broker) as connection:
         connection.send(METADATA, 9)
         connection.send(METADATA, 9)
-        with pytest.raises(Unreachable, match="was lost"):
+        with pytest.raises(Unreachable, match="lost the connection"):
             connection.receive()
         assert not connection.is_open
 
@@ -203,7 +205,7 @@ def test_an_answer_to_another_request_ends_the_connection(broker: ScriptedBroker
     broker.script(Api.LIST_OFFSETS, b"\0\0\0\x08\0\0\0\x63\0\0\0\0")
     request = ListOffsetsRequest(replica_id=-1, topics=[])
     with connect(broker) as connection:
-        with pytest.raises(DecodeError, match="an answer to request 99, where that to 2 was due"):
+        with pytest.raises(DecodeError, match="received correlation id 99, expected 2"):
             connection.ask(request, 1)
         assert not connection.is_open
 
@@ -221,6 +223,6 @@ def test_an_answer_that_is_not_what_it_claims_ends_the_connection(broker: Script
 def test_a_frame_of_an_impossible_size_ends_the_connection(broker: ScriptedBroker, size: int) -> None:
     broker.script(Api.METADATA, size.to_bytes(4, "big"))
     with connect(broker) as connection:
-        with pytest.raises(DecodeError, match=f"a frame of {size} bytes"):
+        with pytest.raises(DecodeError, match=f"invalid frame size {size}"):
             connection.ask(METADATA, 9)
         assert not connection.is_open

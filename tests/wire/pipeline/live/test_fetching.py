@@ -79,7 +79,7 @@ def test_brokers_before_record_batches_are_refused() -> None:
         closing(PartitionFetcher(live, "t", 0)) as fetcher,
     ):
         fetcher.ask(0)
-        with pytest.raises(KafkaError, match="Fetch from version 4 on is needed"):
+        with pytest.raises(KafkaError, match="Fetch version 4 or later is required"):
             fetcher.answer()
 
 
@@ -192,7 +192,7 @@ def test_a_broker_that_says_nothing_is_given_up_in_the_end(broker: ScriptedBroke
     hasty = {**QUICK, "request.timeout.ms": "50"}
     with LiveBroker(broker.bootstrap_servers, hasty) as live, closing(PartitionFetcher(live, "t", 0)) as fetcher:
         fetcher.ask(0)
-        with pytest.raises(Unreachable, match=f"no answer from broker 127.0.0.1:{broker.port} in 50 ms"):
+        with pytest.raises(Unreachable, match=f"no response from broker 127.0.0.1:{broker.port} in 50 ms"):
             fetcher.answer()
     assert len(broker.requests(Api.FETCH)) > 1
 

@@ -62,13 +62,13 @@ def test_name_and_password_stand_in_the_property_of_java(jaas: str, username: st
     ],
 )
 def test_what_is_not_understood_is_refused_and_not_shown(jaas: str) -> None:
-    with pytest.raises(InvalidProperty, match=r"\[hidden\] for configuration sasl.jaas.config: it is not of the form"):
+    with pytest.raises(InvalidProperty, match=r"\[hidden\] for configuration sasl.jaas.config: it must have the form"):
         known_as(jaas)
 
 
 @pytest.mark.parametrize(("jaas", "missing"), [("username=a", "password"), ("password=a", "username")])
 def test_what_is_missing_is_named(jaas: str, missing: str) -> None:
-    with pytest.raises(InvalidProperty, match=f"it says no {missing}"):
+    with pytest.raises(InvalidProperty, match=f"{missing} is missing"):
         known_as(f"x.PlainLoginModule required {jaas};")
 
 
@@ -114,7 +114,7 @@ def test_a_broker_without_the_mechanism_says_which_it_has() -> None:
     answer = SaslHandshakeResponse(error_code=Code.UNSUPPORTED_SASL_MECHANISM, mechanisms=["GSSAPI", "SCRAM-SHA-512"])
     with ScriptedBroker() as broker, LiveBroker(broker.bootstrap_servers, PLAIN) as live:
         broker.script(Api.SASL_HANDSHAKE, answer)
-        with pytest.raises(KafkaError, match="has GSSAPI, SCRAM-SHA-512, not PLAIN"):
+        with pytest.raises(KafkaError, match="supports GSSAPI, SCRAM-SHA-512, not PLAIN"):
             live.topics()
 
 
@@ -139,7 +139,7 @@ def test_certificates_and_names_are_checked_unless_told_otherwise() -> None:
 @pytest.mark.parametrize("store", ["truststore", "keystore"])
 def test_the_stores_of_java_are_not_read(store: str) -> None:
     settings = Settings.of({"security.protocol": "SSL", f"ssl.{store}.location": "x.jks"})
-    with pytest.raises(InvalidProperty, match=rf"JKS for configuration ssl.{store}.type: .* PEM only"):
+    with pytest.raises(InvalidProperty, match=rf"JKS for configuration ssl.{store}.type: only PEM"):
         tls(settings)
 
 
