@@ -99,7 +99,10 @@ def test_without_pyspark_nothing_is_imported_that_needs_it(
         (["dump", "d", "--out", "o", "--nope"], "unknown option --nope; see kafkalet pipeline dump --help"),
         (["dump", "d", "--out", "o", "--starting-offsets", "latest"], "startingOffsets cannot be latest for a batch"),
         (["dump", "d", "--out", "o", "--conf", "a"], "--conf a: not K=V"),
-        (["load", "x.csv", "--data-dir", "d", "--topic", "t", "--batch-size", "many"], "batchSize is a size in bytes"),
+        (
+            ["load", "x.csv", "--data-dir", "d", "--topic", "t", "--batch-size", "many"],
+            "batchSize must be a size in bytes",
+        ),
         (["load", "x", "--data-dir", "d", "--topic", "t"], "say what x is"),
         (["audit", "d", "--option", "a=b"], "--option a: an audit takes only"),
     ],

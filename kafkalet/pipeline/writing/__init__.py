@@ -1,16 +1,16 @@
-"""Columns to logs: batches, segments, indexes, and how they become visible at once.
+"""Write columns as logs: batches, segments and indexes, made visible in one commit.
 
-write_options.py       what is written how: the options
-rows.py                the columns of Spark's Kafka sink, checked and made alike
-placement.py           which partition a key belongs to
-cutting.py             which records make a batch
-encode.py              records as bytes, many batches at once
-batch_headers.py       the fixed part of a batch, and its checksum
-transaction_shape.py   producers, transactions and their markers, by seed
+write_options.py       the options of the sink
+rows.py                checks and normalizes the columns of Spark's Kafka sink
+placement.py           assigns keys to partitions
+cutting.py             groups records into batches
+encode.py              encodes the records of many batches
+batch_headers.py       batch headers and their checksums
+transaction_shape.py   producers, transactions and markers, generated from a seed
 segments.py            .log files and their indexes
-task.py                what one task writes: fragments of partitions
-staging.py             where it lies until it counts
-commit.py              how it becomes visible, once and whole
+task.py                the output of one task: fragments of partitions
+staging.py             the staging directory for output that is not committed
+commit.py              makes a load visible atomically
 writer.py              the sink of `df.write.format("kafkalog")`
-load.py                the job around it: columns chosen, placed, sorted
+load.py                the Spark job around it: assigns partitions, repartitions and sorts
 """

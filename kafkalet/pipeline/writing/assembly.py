@@ -1,18 +1,18 @@
-"""What is made ready of a load before it counts, in its staging directory.
+"""Prepare the files of a load in its staging directory, before the commit.
 
-Fragments become logs, or the ends of logs: batches get the offsets that the log has come to, files the names that go
-with them, and what belongs beside them is written: snapshots of the producers at the base of each segment and at the
-end, leader epochs, the topic's id. Partitions that a topic is to have and that nothing was written for are made empty.
+Fragments become new logs or are appended to existing ones: batches get their final offsets, files are renamed to match,
+and the remaining files are written: snapshots of the producer state at the base of each segment and at the end, leader
+epochs, the topic id. Partitions that a topic should have but that received no rows are created empty.
 
-The fragments of a partition come in the order of their first timestamps, then of their tasks.
+The fragments of a partition are ordered by first timestamp, then by task.
 
-What comes out is a journal: what has to be renamed and deleted, in which order, and what the checkpoints are to say.
+The result is a journal, which lists what to rename and delete, in which order, and the offsets for the checkpoints:
 
-    whole         directories of partitions that are to appear, or take the place of others
-    appended      by the name of a partition: files that are to appear in it, in this order
-    gone          partitions that are replaced by nothing
+    whole         partition directories to create or replace
+    appended      by partition directory: files to add to it, in this order
+    gone          partitions to delete without replacement
     end_offsets   topic, partition, log end offset
-    closed        whether the directory was left by a clean stop, so that the load is one as well
+    closed        whether the last broker shut down cleanly, in which case the load keeps the clean shutdown marker
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ READY = "ready"
 
 
 class Load(NamedTuple):
-    """What a job wants to become visible."""
+    """The output of a job that is to be committed."""
 
     job: str
     fragments: Sequence[tuple[int, Fragment]]
-    """With the numbers of their tasks."""
+    """Each with the number of its task."""
     counts: Mapping[str, int]
-    """How many partitions each topic is to have, at least."""
+    """The minimum number of partitions of each topic."""
     overwrite: bool
     leader_epoch: int | None
     durable: bool
 
 
 class Assembly:
-    """Makes ready what is to be renamed, in `root`/READY."""
+    """Prepares the files to be renamed, in `root`/READY."""
 
     def __init__(self, ground: Ground, root: str, load: Load) -> None:
         self._ground = ground
@@ -63,7 +63,7 @@ class Assembly:
         }
 
     def assemble(self) -> dict[str, Any]:
-        """Do it. Returns the journal. Raises NotAppendable, CorruptFile, OSError."""
+        """Prepare all files and return the journal. Raises NotAppendable, CorruptFile or OSError."""
         written: dict[str, dict[int, list[Fragment]]] = {topic: {} for topic in self._load.counts}
         for _, fragment in sorted(self._load.fragments, key=lambda each: (each[1].first_timestamp, each[0])):
             written.setdefault(fragment.topic, {}).setdefault(fragment.partition, []).append(fragment)
@@ -97,7 +97,7 @@ class Assembly:
     def _segments(
         self, ready: str, fragments: list[Fragment], start: Start, known: log_producers.States
     ) -> tuple[list[str], int]:
-        """Move the segments of the fragments to `ready`. Returns the names of all files, in the order in which they may
+        """Move the segments of the fragments to `ready`. Return the names of all files, in the order in which they must
         appear, and the log end offset."""
         files: list[str] = []
         at = start
@@ -120,7 +120,8 @@ class Assembly:
         return files + self._snapshot(ready, at.offset, known), at.offset
 
     def _snapshot(self, ready: str, offset: int, states: log_producers.States) -> list[str]:
-        """Each segment but the first of all has one at its base; one at the end is what a clean stop leaves."""
+        """Write a producer snapshot, except at offset 0. Each segment has one at its base, and a clean shutdown leaves
+        one at the end."""
         if not offset:
             return []
         name = file_name(offset, ".snapshot")
@@ -128,7 +129,7 @@ class Assembly:
         return [name]
 
     def _finish_new(self, ready: str, topic: str, start: Start, end: int) -> None:
-        """What a log needs that begins here."""
+        """Write the additional files of a new log."""
         if end == 0:
             for suffix in (".log", ".index", ".timeindex"):
                 write(os.path.join(ready, file_name(0, suffix)), b"")
@@ -147,7 +148,7 @@ class Assembly:
         return [formats.LEADER_EPOCHS]
 
     def _topic_id(self, topic: str) -> bytes | None:
-        """That of the topic if it is there, which may be none (before Kafka 2.8); else a new one."""
+        """Return the id of an existing topic (None before Kafka 2.8), or a new id."""
         if topic not in self._topic_ids:
             there = self._there.get(topic)
             place = self._ground.directory(topic, there[0]) if there else ""
@@ -156,7 +157,7 @@ class Assembly:
 
 
 def _new_id() -> bytes:
-    """A random UUID of version 4; like Kafka's, its text does not begin with a dash."""
+    """Return a random version 4 UUID. As in Kafka, its text form does not start with a dash."""
     import uuid
 
     while (found := uuid.uuid4().bytes)[0] >> 2 == 62:
@@ -165,7 +166,7 @@ def _new_id() -> bytes:
 
 
 def write(path: str, data: bytes, *, durable: bool = False) -> None:
-    """Make a file; with `durable`, forced to the disk."""
+    """Write a file; if `durable`, flush it to disk."""
     with open(path, "wb") as file:
         file.write(data)
         if durable:

@@ -1,7 +1,7 @@
-"""The fixed part of batches of format 2 (61 bytes, DefaultRecordBatch), for many at once, and their checksums.
+"""The headers of format 2 batches (61 bytes, DefaultRecordBatch) and their checksums, for many batches at a time.
 
-CRC-32C covers all that follows it, so it is the one thing to be done batch by batch. Base offset and leader epoch lie
-outside of it: they may be set later, when it is known where in its log a batch comes to lie.
+The CRC-32C covers everything after it, so it is the only step done batch by batch. Base offset and leader epoch are not
+covered: they can be set later, when the position of a batch in its log is known.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from kafkalet.protocol.records.crc32c import crc32c
 
 HEAD_BYTES = HEADER.itemsize
 _UNCOUNTED = 12
-"""Base offset and length itself do not count in `length`."""
+"""The base offset and the length field itself are not counted in `length`."""
 _CRC_FROM = 21
 
 
 def new_heads(count: int, leader_epoch: int) -> NDArray[np.void]:
-    """Heads of so many batches without a producer, to be filled in."""
+    """Return `count` headers of batches without a producer, to be filled in."""
     heads = np.zeros(count, HEADER)
     heads["leader_epoch"] = leader_epoch
     heads["magic"] = 2
@@ -32,7 +32,7 @@ def new_heads(count: int, leader_epoch: int) -> NDArray[np.void]:
 
 
 def sealed(heads: NDArray[np.void], payloads: Sequence[bytes | memoryview]) -> list[memoryview]:
-    """The heads as bytes, one each, with lengths and checksums over themselves and the records behind them."""
+    """Fill in lengths and checksums for the headers and their records. Return each header as bytes."""
     heads["length"] = [HEAD_BYTES - _UNCOUNTED + len(payload) for payload in payloads]
     view = memoryview(heads.view(np.uint8).data)
     starts = range(0, len(view), HEAD_BYTES)

@@ -1,12 +1,12 @@
-"""How a load becomes visible, once and whole, although a directory of a log cannot be swapped in one step.
+"""Commit a load atomically, although the files of a log cannot be replaced in one step.
 
-First all is made ready in the staging directory (assembly.py), and a journal says what has to be renamed to where. Then
-the staging directory gets another name: from this moment on the load counts. What follows can be done again by anybody
-who finds that name: replaced partitions are set aside, whole partitions and single files are renamed into their places
-(an index before its .log, so that no reader meets a .log without one), the checkpoints of the directory are brought up
-to date. At last the directory gets its first name again, and is deleted.
+First, all files are prepared in the staging directory (assembly.py), with a journal of the renames to do. Then the
+staging directory is renamed; from this moment on, the load is committed. The remaining steps can be repeated by any
+process that finds a directory with that name: set replaced partitions aside, rename whole partitions and single files
+into place (each index before its .log, so that readers never see a .log without one), and update the checkpoints of the
+log directory. Finally, the staging directory gets its first name back and is deleted.
 
-The log directory is locked meanwhile, as a broker locks it.
+The log directory is locked during the commit, in the same way as a broker locks it.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ REPLACED = "replaced"
 
 
 def commit(ground: Ground, load: Load) -> dict[tuple[str, int], int]:
-    """Make the load visible. Returns the log end offsets of its partitions.
+    """Commit the load. Return the log end offsets of its partitions.
 
-    Raises DirectoryInUse, NotAppendable, CorruptFile, OSError; then nothing has become visible.
+    Raises DirectoryInUse, NotAppendable, CorruptFile or OSError. If one of the first three is raised, nothing has
+    become visible.
     """
     with ground.locked():
         _finish_others(ground)
@@ -50,9 +51,9 @@ def commit(ground: Ground, load: Load) -> dict[tuple[str, int], int]:
 
 
 def recover(path: str) -> None:
-    """Finish what a killed commit has begun in the log directory `path`, and delete what killed loads left there.
+    """Finish interrupted commits in the log directory `path`, and delete what killed loads left there.
 
-    Raises DirectoryInUse, also if there is nothing to do.
+    Raises DirectoryInUse if a broker or another load uses the directory, even if there is nothing to do.
     """
     ground = Ground(path)
     if os.path.isdir(path):
@@ -67,7 +68,7 @@ def _finish_others(ground: Ground) -> None:
 
 
 def _put_in_place(ground: Ground, directory: str) -> None:
-    """Do what the journal says, from wherever it was left."""
+    """Carry out the journal, from whatever state it was left in."""
     with open(os.path.join(directory, JOURNAL), "rb") as file:
         journal = json.load(file)
     ready = os.path.join(directory, READY)
@@ -92,16 +93,16 @@ def _put_in_place(ground: Ground, directory: str) -> None:
 
 
 def _append(ready: str, place: str, files: Sequence[str]) -> None:
-    """Move the files that are left, unless the log has gone on without them.
+    """Move the remaining files to the log, unless it was appended to in the meantime.
 
-    Raises NotAppendable.
+    Raises NotAppendable in that case.
     """
     left = [name for name in files if os.path.exists(os.path.join(ready, name))]
     logs = [name for name in left if name.endswith(".log")]
     if logs:
         end = start_of(open_partition(place), None).offset
         if end != int(logs[0].removesuffix(".log")):
-            raise NotAppendable(f"{place} has come to offset {end} while {ready} waited to be appended to it")
+            raise NotAppendable(f"{place} was appended to (end offset {end}) before {ready} could be moved into it")
     for name in left:
         os.replace(os.path.join(ready, name), os.path.join(place, name))
 
@@ -133,7 +134,7 @@ def _replace(path: str, data: bytes) -> None:
 
 
 def _sync(directory: str) -> None:
-    """Force the names in a directory to the disk, where the system can do that."""
+    """Flush the entries of a directory to disk, where the operating system supports it."""
     if os.name != "nt":
         descriptor = os.open(directory, os.O_RDONLY)
         try:

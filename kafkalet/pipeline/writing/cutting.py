@@ -1,13 +1,12 @@
-"""Which records make a batch: as many as stay below its size, as the Java producer fills one (`batch.size`).
+"""Group records into batches of at most a given size, as the Java producer fills them (`batch.size`).
 
-The size is that of the batch as it would lie there uncompressed. A record alone may be larger. How many bytes a record
-takes depends on the first record of its batch, from which its timestamp and offset are counted, so batches are cut one
-after the other, each in one go:
+The size is that of the uncompressed batch. A batch with a single record may be larger. The size of a record depends on
+the first record of its batch, because timestamp and offset are stored as deltas, so batches are cut one after another:
 
-    in general      the records that might fit are weighed together
-    mostly          timestamps do not fall, and the length of each record takes as many bytes as that of any other. Then
-                    a record takes one byte more from where timestamps or offsets are 64, 8192, ... above the first
-                    ones, and all that has to be found is where that is
+    in general      the sizes of all records that might fit are computed
+    usually         timestamps do not decrease, and all record lengths have varints of the same size. Then a record
+                    grows by one byte where its timestamp or offset delta reaches 64, 8192, ..., and only these
+                    positions have to be found
 """
 
 from __future__ import annotations
@@ -23,22 +22,22 @@ from .encode import size, widths, zigzag
 
 Longs = NDArray[np.int64]
 _LEAST = 3
-"""Bytes of a record's length, timestamp and offset, at least."""
+"""The minimum size of a record's length, timestamp delta and offset delta together."""
 _MOST_OF_DELTAS = 15
-"""Bytes of a timestamp and an offset, at most."""
+"""The maximum size of a timestamp delta and an offset delta together."""
 _STEPS = tuple(64 << 7 * byte for byte in range(8))
-"""From each of these on, a number takes one byte more."""
+"""A varint takes one more byte from each of these values on."""
 
 
 class Limits(NamedTuple):
-    """What a batch may hold: bytes, head included, and records."""
+    """The limits of a batch: bytes, including the header, and records."""
 
     batch_bytes: int = 16384
     batch_records: int = 1 << 31
 
 
 class BatchCutter:
-    """Cuts runs of records. `sizes`: bytes of each record without length, timestamp and offset."""
+    """Groups records into batches. `sizes` are the sizes of the records without length, timestamp and offset."""
 
     def __init__(self, sizes: Longs, timestamps: Longs, limits: Limits) -> None:
         self._sizes = sizes
@@ -52,7 +51,7 @@ class BatchCutter:
         self._falls = np.flatnonzero(np.diff(timestamps) < 0)
 
     def cut(self, start: int, end: int) -> list[int]:
-        """The rows in [start, end) with which batches begin."""
+        """Return the rows in [start, end) at which batches begin."""
         if self.is_steady(start, end):
             run = _SteadyRun(self._least_until[start : end + 1].tolist(), self._timestamps[start:end].tolist())
             return [start + first for first in run.cut(self._room, self._most)]
@@ -63,12 +62,12 @@ class BatchCutter:
         return firsts
 
     def is_steady(self, start: int, end: int) -> bool:
-        """Whether the rows are cut in the quick way."""
+        """Whether the rows can be cut by the fast method."""
         first, behind = self._falls.searchsorted((start, end - 1)).tolist()
         return self._length > 0 and first == behind
 
     def _count(self, start: int, end: int) -> int:
-        """How many records the batch holds that begins at `start`."""
+        """Return the number of records in the batch that begins at `start`."""
         until = self._least_until
         end = min(end, int(until.searchsorted(until[start] + self._room, "right")) - 1)
         if end <= start + 1:
@@ -87,7 +86,7 @@ class BatchCutter:
 
 
 class _SteadyRun:
-    """The usual case. `until`: bytes of the records before each, if timestamps and offsets took one byte."""
+    """A run of records in the usual case. `until` holds the total size before each record with one-byte deltas."""
 
     __slots__ = ("_times", "_until")
 
@@ -96,7 +95,7 @@ class _SteadyRun:
         self._times = times
 
     def cut(self, room: int, most: int) -> list[int]:
-        """The records with which batches begin that hold `room` bytes, and at `most` so many records."""
+        """Return the records at which batches begin, with at most `room` bytes and `most` records per batch."""
         firsts = []
         start, end = 0, len(self._times)
         while start < end:
@@ -125,12 +124,12 @@ class _SteadyRun:
 
 
 def _more(longer: list[int], count: int) -> int:
-    """How many bytes more `count` records take, each of which takes one more from each number in `longer` on."""
+    """Return the extra bytes of `count` records, each of which takes one more from every index in `longer` on."""
     return sum(count - at for at in longer if count > at)
 
 
 def _common_width(sizes: Longs) -> int:
-    """How many bytes the length of any of the records takes; 0 where they differ."""
+    """Return the varint size of the record lengths; 0 if it differs between records."""
     if not len(sizes):
         return 0
     least, most = size(np.array([sizes.min() + 2, sizes.max() + _MOST_OF_DELTAS], np.int64)).tolist()

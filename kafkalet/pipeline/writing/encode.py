@@ -1,11 +1,11 @@
-"""Records as they lie in batches of format 2 (DefaultRecord), for many batches at once and without a loop over records.
+"""Encode the records of format 2 batches (DefaultRecord), for many batches at a time and without a loop over records.
 
     length    attributes (0)    timestamp delta    offset delta    key length    key    value length    value
     header count    per header: key length, key, value length, value
 
-All numbers but the attributes are varints; a length of -1 stands for null. The numbers of all records are laid out in
-NumPy, then Arrow joins them with keys, values and headers: what comes out is one buffer with all records one behind
-the other, and the positions where batches begin in it.
+All numbers except the attributes are varints; a length of -1 means null. NumPy encodes the numbers of all records, then
+Arrow joins them with keys, values and headers. The result is one buffer with all records, and the positions at which
+batches begin in it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ Longs = NDArray[np.int64]
 
 
 def zigzag(numbers: Longs) -> NDArray[np.uint64]:
-    """Signed numbers as unsigned ones, small where they are near zero."""
+    """Map signed numbers to unsigned ones, so that numbers close to zero are small."""
     return ((numbers << 1) ^ (numbers >> 63)).view(np.uint64)
 
 
 def widths(coded: NDArray[np.uint64]) -> Longs:
-    """How many bytes each takes, 1 to 10."""
+    """Return the varint size of each number, 1 to 10 bytes."""
     found = np.ones(len(coded), np.int64)
     if not len(coded):
         return found
@@ -41,14 +41,14 @@ def widths(coded: NDArray[np.uint64]) -> Longs:
 
 
 def size(numbers: Longs) -> Longs:
-    """How many bytes each number takes."""
+    """Return the size of each number as a zig-zag varint."""
     return widths(zigzag(numbers))
 
 
 def spell(columns: Sequence[Longs | int], count: int) -> pa.Array:
-    """Row by row the numbers of all columns, one after the other: a binary array of `count` rows.
+    """Encode the numbers of all columns, row by row, as a binary array of `count` rows.
 
-    A column that is a plain number has it in each row.
+    A plain number is repeated in every row.
     """
     parts = [_coded(column) for column in columns]
     sizes = [widths(part) for part in parts]
@@ -93,28 +93,28 @@ _EMPTY = pa.scalar(b"", pa.binary())
 
 
 class EncodedFields(NamedTuple):
-    """What records are made of, column by column."""
+    """The fields of records, as columns."""
 
     timestamp: Longs
-    """Milliseconds."""
+    """In milliseconds."""
     key: pa.Array | None
-    """Binary; None: all are null."""
+    """Binary; None if all keys are null."""
     value: pa.Array
     tail: pa.Array | None
-    """The headers with their count, encoded; None: no record has any."""
+    """The encoded headers, including their count; None if no record has headers."""
 
     @property
     def rows(self) -> int:
         return len(self.timestamp)
 
     def slice(self, start: int, count: int) -> EncodedFields:
-        """Some of the records; nothing is copied."""
+        """Return a range of the records without copying."""
         key = None if self.key is None else self.key.slice(start, count)
         tail = None if self.tail is None else self.tail.slice(start, count)
         return EncodedFields(self.timestamp[start : start + count], key, self.value.slice(start, count), tail)
 
     def sizes(self) -> Longs:
-        """Bytes of each record but for its length, timestamp and offset."""
+        """Return the size of each record without length, timestamp and offset."""
         value = lengths(self.value)
         sizes = 1 + size(value) + np.maximum(value, 0)
         if self.key is None:
@@ -127,19 +127,20 @@ class EncodedFields(NamedTuple):
 
 
 class Encoded(NamedTuple):
-    """The records of batches."""
+    """The encoded records of some batches."""
 
     data: memoryview
     cuts: list[int]
-    """Where in `data` each batch begins, and at last where it ends."""
+    """The positions in `data` at which batches begin, followed by the end of the last one."""
 
     def payload(self, batch: int) -> memoryview:
-        """The records of one batch."""
+        """Return the records of one batch."""
         return self.data[self.cuts[batch] : self.cuts[batch + 1]]
 
 
 def encode(fields: EncodedFields, firsts: Longs, sizes: Longs) -> Encoded:
-    """The records of the batches that begin at rows `firsts` (the first of them 0); `sizes` are `fields.sizes()`."""
+    """Encode the records of batches that begin at rows `firsts`, which must start with 0. `sizes` is
+    `fields.sizes()`."""
     count = fields.rows
     counts = np.diff(firsts, append=count)
     timestamps = fields.timestamp - np.repeat(fields.timestamp[firsts], counts)
@@ -159,19 +160,19 @@ def encode(fields: EncodedFields, firsts: Longs, sizes: Longs) -> Encoded:
 
 
 def lengths(column: pa.Array) -> Longs:
-    """The length of each value in bytes, -1 for null."""
+    """Return the length of each value in bytes, -1 for null."""
     found: Longs = pc.binary_length(column).fill_null(-1).to_numpy().astype(np.int64)
     return found
 
 
 def encode_headers(headers: pa.Array) -> pa.Array:
-    """A column of headers (lists of structs of key and value) as it follows the values: count, then each header.
+    """Encode a column of headers (lists of structs of key and value), each as count and headers.
 
-    A null list is one without entries. Raises ValueError for a header without a key.
+    A null list is encoded as empty. Raises ValueError for a header without a key.
     """
     counts = pc.list_value_length(headers).fill_null(0).to_numpy().astype(np.int64)
     flat = headers.flatten()
-    keys, values = flat.flatten()  # with the nulls of the structs themselves
+    keys, values = flat.flatten()  # includes nulls of the structs themselves
     if keys.null_count:
         raise ValueError("a header without a key")
     keys, values = keys.cast(pa.binary()), values.cast(pa.binary())

@@ -1,7 +1,7 @@
-"""A fragment: what one task writes of one partition. Batches get offsets, producers and heads here, and go to segments.
+"""Fragments: the part of a partition that one task writes. Assigns offsets and producers to batches, and adds headers.
 
-Offsets are those that the log would come to if this fragment were the first one to be appended to it; where that turns
-out to be wrong, they are moved when the load is committed.
+Offsets are assigned as if this fragment were the first one to be appended to the log. If it is not, they are moved when
+the load is committed.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ Longs = NDArray[np.int64]
 
 
 class Fragment(NamedTuple):
-    """What there is of it when it is complete."""
+    """A complete fragment."""
 
     topic: str
     partition: int
     directory: str
     """Relative to the staging directory."""
     start: Start
-    """For which the batches were written."""
+    """The offset and leader epoch for which the batches were written."""
     end_offset: int
     first_timestamp: int
     records: int
     segments: tuple[WrittenSegment, ...]
     producers: tuple[ProducerState, ...]
-    """At the end."""
+    """The producer states at the end."""
 
 
 class BatchRun(NamedTuple):
-    """Batches that follow one another: their records, encoded, and what is counted of them."""
+    """Consecutive batches: their encoded records, record counts and timestamps."""
 
     payloads: Sequence[memoryview]
     counts: Longs
@@ -53,7 +53,7 @@ class BatchRun(NamedTuple):
 
 
 class FragmentLog:
-    """A fragment that is being written."""
+    """Writes a fragment."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class FragmentLog:
         self._records = 0
 
     def append(self, run: BatchRun, *, left_open: int = 0) -> None:
-        """Write batches; the last `left_open` of them as transactions that stay open. Raises SegmentFull, OSError."""
+        """Write batches; the last `left_open` of them as open transactions. Raises SegmentFull or OSError."""
         payloads: Sequence[bytes | memoryview] = run.payloads
         codec = self._options.codec
         if codec is not Codec.NONE:
@@ -95,7 +95,7 @@ class FragmentLog:
         self._files.append(placed)
 
     def close(self) -> Fragment:
-        """Complete it. Raises OSError."""
+        """Complete the fragment. Raises OSError."""
         if self._shaping is not None:
             markers = self._shaping.end_all(self._next_offset)
             self._files.append([_placed_marker(marker) for marker in markers])

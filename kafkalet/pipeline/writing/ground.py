@@ -1,4 +1,4 @@
-"""The log directory that is written to: what lies there already, and whether a broker uses it."""
+"""The log directory to write to: its existing partitions, and its lock."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ LOCK = ".lock"
 
 
 class DirectoryInUse(Exception):
-    """A broker, or another load, has locked the directory."""
+    """The directory is locked by a broker or another load."""
 
 
 class NotAppendable(Exception):
-    """A log that nothing can be appended to as it lies there. The text names the file."""
+    """The files of a log do not allow appending. The message names the file."""
 
 
 class Start(NamedTuple):
-    """Where a log goes on, and in which leader epoch."""
+    """The next offset of a log, and the leader epoch for new batches."""
 
     offset: int
     leader_epoch: int
 
 
 class Ground:
-    """The log directory `path`, which need not exist yet."""
+    """The log directory at `path`, which may not exist yet."""
 
     def __init__(self, path: str) -> None:
         self.path = path
 
     def partitions(self) -> dict[str, list[int]]:
-        """The partitions of each topic, ascending."""
+        """Return the partitions of each topic, in ascending order."""
         found: dict[str, list[int]] = {}
         if os.path.isdir(self.path):
             for name in os.listdir(self.path):
@@ -50,18 +50,18 @@ class Ground:
         return os.path.join(self.path, f"{topic}-{partition}")
 
     def log(self, topic: str, partition: int) -> PartitionLog | None:
-        """The log that lies there; None if there is none."""
+        """Return the log of a partition; None if it does not exist."""
         directory = self.directory(topic, partition)
         return open_partition(directory) if os.path.isdir(directory) else None
 
     @property
     def is_closed(self) -> bool:
-        """Whether the last broker stopped cleanly, or there was none: no log needs to be recovered."""
+        """Whether no log needs recovery, because the last broker shut down cleanly or there are no partitions."""
         return os.path.exists(os.path.join(self.path, formats.CLEAN_SHUTDOWN)) or not self.partitions()
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Nobody else writes here meanwhile. The directory is made. Raises DirectoryInUse."""
+        """Create the directory if necessary and hold its lock. Raises DirectoryInUse."""
         os.makedirs(self.path, exist_ok=True)
         descriptor = os.open(os.path.join(self.path, LOCK), os.O_RDWR | os.O_CREAT, 0o644)
         try:
@@ -69,35 +69,35 @@ class Ground:
                 import fcntl
 
                 try:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # against kafkalet: the descriptor's lock
-                    fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # against Apache Kafka: the process's
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # per descriptor, as used by kafkalet
+                    fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # per process, as used by Apache Kafka
                 except OSError as error:
-                    raise DirectoryInUse(f"{self.path} is used by a broker; stop it first") from error
+                    raise DirectoryInUse(f"{self.path} is in use by a broker; stop it first") from error
             yield
         finally:
             os.close(descriptor)
 
 
 def start_of(log: PartitionLog | None, leader_epoch: int | None) -> Start:
-    """Where a log goes on that is `log`, or new, in `leader_epoch` or the one it has come to.
+    """Return where to append to `log` (None: a new log), in `leader_epoch` or the log's latest one.
 
-    Raises NotAppendable; CorruptFile for a file of the log that is damaged.
+    Raises NotAppendable, and CorruptFile for a corrupt file of the log.
     """
     if log is None:
         return Start(0, leader_epoch or 0)
     end = log_end(log)
     if log.segments and (end.fault or end.position < log.segments[-1].size):
         raise NotAppendable(
-            f"{end.path} has no batch at byte {end.position}, before its end ({end.fault or 'only zeros'}); "
+            f"{end.path} has no valid batch at byte {end.position}, before its end ({end.fault or 'only zeros'}); "
             "let a broker recover it first"
         )
     latest = latest_epoch(log)
     if leader_epoch is not None and leader_epoch < latest:
-        raise NotAppendable(f"{log.path} has come to leader epoch {latest}, past leaderEpoch {leader_epoch}")
+        raise NotAppendable(f"{log.path} is at leader epoch {latest}, above leaderEpoch {leader_epoch}")
     return Start(end.offset, latest if leader_epoch is None else leader_epoch)
 
 
 def latest_epoch(log: PartitionLog) -> int:
-    """The leader epoch the log has come to; 0 for one that has none."""
+    """Return the latest leader epoch of a log; 0 if it has none."""
     epochs, _ = checkpoints.read_epochs(os.path.join(log.path, formats.LEADER_EPOCHS))
     return int(epochs[-1]) if len(epochs) else 0

@@ -1,16 +1,16 @@
-"""The job around the sink: rows are given their partitions, brought into the order of time, and written.
+"""The Spark job around the sink: assigns partitions to rows, sorts them by time, and writes them.
 
-    rows        columns as rows.py says
-    placed      the partition by murmur2, for which only keys and row numbers go to Python
-    moved       each partition of a topic to one task; or, where that would leave cores idle, to one task for each
-                stretch of time. Where stretches end, a sample says: the same for the same input
-    sorted      by timestamp, and among equal ones by the order of the input, so that the same input gives the same
-                logs, however often a task is tried
-    written     by df.write.format("kafkalog")
+    check         the columns, see rows.py
+    assign        partitions by murmur2, for which only keys and row numbers go to Python
+    repartition   each partition of a topic to one task or, if that would leave cores idle, to one task per time range.
+                  The boundaries of the ranges come from a sample, which is the same for the same input
+    sort          by timestamp and, for equal ones, by input order, so that the same input gives the same logs, even if
+                  a task is retried
+    write         with df.write.format("kafkalog")
 
-Input that is in the order of time already (order.py), that has no timestamps, or that is not to be sorted, is written
-where it is, and nothing is moved: each task leaves a fragment of each partition that it meets, which follow one another
-in the order of their first timestamps. That is fastest; it is not done where the fragments would be many and small.
+Input that is already sorted by time (order.py), that has no timestamps, or that is not to be sorted, is written without
+a shuffle: each task leaves a fragment of every partition that it has rows for, and the fragments are ordered by first
+timestamp. This is the fastest way, but it is not used if the fragments would be many and small.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 TASKS_PER_CORE = 2
-"""So that one task that takes longer than others does not leave cores idle."""
+"""More than one, so that a single slow task does not leave cores idle."""
 TASK_BYTES = 256 << 20
-"""What a task should sort, so that it can do so in memory."""
+"""The amount of data per task, chosen so that it can be sorted in memory."""
 FRAGMENT_BYTES = 16 << 20
-"""Smaller ones are worth being put together."""
+"""Smaller fragments are worth a shuffle."""
 SAMPLE_EVERY = 1009
-"""One row of so many tells where stretches of time end."""
+"""One in this many rows is sampled to find the boundaries of the time ranges."""
 _NUMBER = "__number"
 _TASK = "__task"
 
@@ -75,11 +75,11 @@ def load(spark: SparkSession, frame: DataFrame, options: LoadOptions) -> None:
 
 
 def arranged(spark: SparkSession, frame: DataFrame, options: LoadOptions) -> DataFrame:
-    """The rows where they are to be written, in their order. Raises BadOption, BadRows."""
+    """Return the rows repartitioned and sorted for writing. Raises BadOption or BadRows."""
     writing = write_options({**options.options, "path": options.path})
     check_columns({field.name: field.dataType.simpleString() for field in frame.schema.fields}, writing.topic)
     if options.sort not in ("time", "none"):
-        raise BadOption(f"sort is time or none, not {options.sort}")
+        raise BadOption(f"sort must be time or none, not {options.sort}")
     if options.sort == "none" or "timestamp" not in frame.columns:
         return frame
     there = Ground(writing.path).partitions()
@@ -94,9 +94,9 @@ def arranged(spark: SparkSession, frame: DataFrame, options: LoadOptions) -> Dat
 
 
 def _may_stay(spark: SparkSession, frame: DataFrame, writing: WriteOptions, counts: Mapping[str, int]) -> bool:
-    """Whether the tasks that read the rows would leave few fragments, or large ones.
+    """Whether the tasks that read the rows would write few fragments, or large ones.
 
-    Transactions want each partition in one task.
+    With transactions, each partition must be written by one task.
     """
     if writing.shape or writing.topic is None or getattr(frame, "_jdf", None) is None:
         return False
@@ -109,7 +109,7 @@ def _may_stay(spark: SparkSession, frame: DataFrame, writing: WriteOptions, coun
 def _moved(
     spark: SparkSession, frame: DataFrame, placed: DataFrame, writing: WriteOptions, counts: Mapping[str, int]
 ) -> tuple[DataFrame, list[str]]:
-    """Rows in the tasks that write them, and by what they are to be sorted there before the time."""
+    """Repartition the rows. Return them with the columns to sort by before the timestamp."""
     tasks = _tasks(spark, frame)
     topic = writing.topic
     if topic is None:
@@ -127,19 +127,19 @@ def _moved(
 
 
 def _tasks(spark: SparkSession, frame: DataFrame) -> int:
-    """How many tasks are to write: enough for the cores, and for what Spark thinks is the size of it all."""
+    """Return the number of writing tasks: enough for the cores, and for Spark's estimate of the size."""
     most = int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
     return max(TASKS_PER_CORE * spark.sparkContext.defaultParallelism, min(-(-_size_bytes(frame) // TASK_BYTES), most))
 
 
 def _size_bytes(frame: DataFrame) -> int:
-    """What Spark thinks it is; 0 where it is not asked (Spark Connect)."""
+    """Return Spark's estimate of the size; 0 if it is not available (Spark Connect)."""
     plan = getattr(frame, "_jdf", None)
     return 0 if plan is None else int(plan.queryExecution().optimizedPlan().stats().sizeInBytes())
 
 
 def _stretch(frame: DataFrame, stretches: int) -> Column:
-    """In which of so many stretches of time, which hold about the same number of rows, a row lies."""
+    """Return the number of a row's time range. The ranges hold about the same number of rows."""
     number = functions.lit(0)
     if stretches > 1:
         times = frame.select(functions.unix_millis("timestamp").alias("t"), functions.monotonically_increasing_id())
@@ -153,7 +153,7 @@ def _stretch(frame: DataFrame, stretches: int) -> Column:
 
 
 def _partition(columns: list[str], writing: WriteOptions, there: Mapping[str, int]) -> Column:
-    """The column, and the partition of the key where it says nothing."""
+    """Return the `partition` column, with the partition of the key where it is null or missing."""
     by_key = functions.lit(0)
     topic = writing.topic
     if topic is None or (writing.partitions_of(topic) or there.get(topic, 1)) > 1:

@@ -1,6 +1,6 @@
-"""The producers of a log: what the snapshots at the beginnings of its segments and at its end say of them.
+"""The producer state of a log, which is written to the snapshots of its segments and of its end.
 
-What is appended goes on from what the log knows already: its newest snapshot, and the batches behind that one.
+The state of an existing log is its newest snapshot, updated with the batches after that.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kafkalet.protocol.records.batch import increment_sequence
 
 
 class ProducerState(NamedTuple):
-    """What a log remembers of one producer, as snapshots have it; -1 where there is nothing to remember."""
+    """The state of one producer, with the fields of a snapshot entry; -1 if unset."""
 
     producer_id: int
     producer_epoch: int
@@ -29,10 +29,10 @@ class ProducerState(NamedTuple):
     timestamp: int = -1
     coordinator_epoch: int = -1
     first_offset: int = -1
-    """Of the open transaction."""
+    """The first offset of the open transaction."""
 
     def moved(self, offsets: int) -> ProducerState:
-        """The same in a log where all lies so many offsets further."""
+        """Return the state with all offsets shifted by `offsets`."""
         return self._replace(
             last_offset=self.last_offset + offsets if self.last_offset >= 0 else -1,
             first_offset=self.first_offset + offsets if self.first_offset >= 0 else -1,
@@ -40,17 +40,17 @@ class ProducerState(NamedTuple):
 
 
 States = Mapping[int, ProducerState]
-"""By producer id."""
+"""States by producer id."""
 
 
 def encode(states: States) -> bytes:
-    """The content of a snapshot."""
+    """Return the content of a snapshot."""
     columns = zip(*states.values(), strict=True) if states else [()] * len(ProducerState._fields)
     return snapshot_bytes(Producers._make(np.array(column, np.int64) for column in columns))
 
 
 def read(path: str) -> dict[int, ProducerState]:
-    """What a snapshot says; nothing where there is none. Raises CorruptFile."""
+    """Read a snapshot; empty if the file does not exist. Raises CorruptFile."""
     try:
         columns = read_snapshot(path)
     except FileNotFoundError:
@@ -60,12 +60,12 @@ def read(path: str) -> dict[int, ProducerState]:
 
 
 def moved(states: Iterable[ProducerState], offsets: int) -> dict[int, ProducerState]:
-    """The states in a log where all lies so many offsets further."""
+    """Return the states, by producer id, with all offsets shifted by `offsets`."""
     return {state.producer_id: state.moved(offsets) for state in states}
 
 
 def at_end(log: PartitionLog) -> dict[int, ProducerState]:
-    """The producers at the end of a log. Raises CorruptFile for a marker that cannot be read."""
+    """Return the producer state at the end of a log. Raises CorruptFile for a marker that cannot be read."""
     start, states = _latest(log)
     for at, segment in enumerate(log.segments):
         next_base = log.next_base_offset(at)
@@ -78,17 +78,17 @@ def at_end(log: PartitionLog) -> dict[int, ProducerState]:
 
 
 def _latest(log: PartitionLog) -> tuple[int, dict[int, ProducerState]]:
-    """The newest snapshot that can be read, and its offset."""
+    """Return the offset and content of the newest readable snapshot."""
     for offset in reversed(snapshot_offsets(log.path)):
         try:
             return offset, read(snapshot_path(log.path, offset))
         except CorruptFile:
-            continue  # as Kafka does: the one before, and more of the log
+            continue  # as in Kafka, use the previous snapshot and replay more of the log
     return log.log_start_offset, {}
 
 
 def _after(known: ProducerState | None, path: str, head: Head) -> ProducerState:
-    """A producer's state after one more of its batches (ProducerAppendInfo)."""
+    """Return the state of a producer after another batch (ProducerAppendInfo)."""
     state = known or ProducerState(head.producer_id, head.producer_epoch)
     if state.producer_epoch != head.producer_epoch:
         state = ProducerState(

@@ -1,9 +1,9 @@
-"""Whether input has to be brought into the order of time, or lies in it already, as files of events mostly do.
+"""Check whether the input is already sorted by time, as files of events usually are.
 
-One look at the timestamps alone tells: within each task no row may be earlier than one before it, and the times of no
-two tasks may overlap. (The order of the tasks says nothing: Spark numbers those that read files by size, and what they
-leave is put in the order of time in the end.) The look counts for the write that follows only if both see the same rows
-in the same tasks: what went through a shuffle is not looked at, for another run may deal it out otherwise.
+This takes one pass over the timestamps: within each task, they must not decrease, and the time ranges of any two tasks
+must not overlap. (The order of the tasks does not matter: Spark numbers tasks that read files by size, and their output
+is ordered by time in the end.) The result is valid for the write only if it sees the same rows in the same tasks. A
+plan with a shuffle is therefore treated as unsorted, because another run may distribute its rows differently.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def is_in_order(frame: DataFrame) -> bool:
-    """Whether the rows are in the order of their timestamps, task by task. A row without one is not."""
+    """Whether the rows of each task are sorted by timestamp. A null timestamp counts as unsorted."""
     if _is_shuffled(frame):
         return False
     falling = arrow_udf(falls, BooleanType())  # type: ignore[call-overload]
@@ -42,7 +42,7 @@ def is_in_order(frame: DataFrame) -> bool:
 
 
 def falls(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
-    """Which of a task's timestamps are earlier than one before them, or null."""
+    """Mark the timestamps of a task that are null, or earlier than one before them."""
     latest = np.iinfo(np.int64).min
     for column in columns:
         times = column.fill_null(np.iinfo(np.int64).min).to_numpy()

@@ -1,10 +1,10 @@
-"""Which partition a key belongs to: the Java producer's murmur2 (`BuiltInPartitioner`), for a column of keys.
+"""Assign keys to partitions with the Java producer's murmur2 (`BuiltInPartitioner`), for a column of keys.
 
-The hash takes in four bytes a step; one step is done for all keys that are long enough. The few keys that are much
+The hash consumes four bytes per step; a step is done for all keys that are long enough. The few keys that are much
 longer than the rest are finished one by one.
 
-Records without a key are spread evenly: the nth of them goes to partition n modulo the number of partitions. (The Java
-producer fills a batch for a partition that it picks at random, then one for another; nobody could say that twice.)
+Records without a key are spread evenly: the nth one goes to partition n modulo the number of partitions. (The Java
+producer fills a batch for a random partition, then one for another, which is not reproducible.)
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ Words = NDArray[np.uint32]
 _SEED = 0x9747B28C
 _M = np.uint32(0x5BD1E995)
 _FEW = 4
-"""So few keys are faster one by one."""
+"""This many keys or fewer are faster to hash one by one."""
 
 
 def partitions_of(keys: pa.Array, counts: int | NDArray[np.int64], ordinals: NDArray[np.int64]) -> NDArray[np.int32]:
-    """The partition of each key in a topic of so many partitions; `ordinals` decide for the null keys.
+    """Return the partition of each key, given the number of partitions; null keys are assigned by `ordinals`.
 
-    `keys` is a binary array; `counts` is one number for all, or one for each row.
+    `keys` is a binary array; `counts` is one number for all rows, or one per row.
     """
     hashes = murmur2(keys) & np.uint32(0x7FFFFFFF)
     placed = hashes.astype(np.int64) % counts
@@ -34,7 +34,7 @@ def partitions_of(keys: pa.Array, counts: int | NDArray[np.int64], ordinals: NDA
 
 
 def murmur2(keys: pa.Array) -> Words:
-    """The hash of each key as Java has it, but unsigned. Null keys have some hash."""
+    """Return the hash of each key, as in Java but unsigned. The hash of a null key is undefined."""
     starts, lengths, data = _spans(keys)
     hashes = np.uint32(_SEED) ^ lengths.astype(np.uint32)
     steps = lengths >> 2
@@ -47,7 +47,7 @@ def murmur2(keys: pa.Array) -> Words:
 
 
 def _spans(keys: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]:
-    """Where each key starts, how long it is, and the bytes in which it lies, with four more behind them."""
+    """Return the start and length of each key, and their bytes, followed by four more."""
     count = len(keys)
     ends = np.frombuffer(keys.buffers()[1], np.int32)[keys.offset : keys.offset + count + 1].astype(np.int64)
     buffer = keys.buffers()[2]
@@ -90,14 +90,14 @@ def _mixed(words: Words) -> Words:
 
 
 def _finish(state: int, words: Words) -> int:
-    """One key's hash after the rest of its words."""
+    """Return the hash of one key after the rest of its words."""
     for word in _mixed(words).tolist():
         state = (state * 0x5BD1E995 & 0xFFFFFFFF) ^ word
     return state
 
 
 def _take_in_rest(hashes: Words, at: NDArray[np.int64], rest: NDArray[np.int64], data: NDArray[np.uint8]) -> None:
-    """The one to three bytes behind the last whole word."""
+    """Hash the one to three bytes after the last complete word."""
     rows = np.flatnonzero(rest)
     if not len(rows):
         return

@@ -1,17 +1,17 @@
-"""What comes in: the columns of Spark's Kafka sink (KafkaWriter), checked, and made alike for all that follows.
+"""Check and normalize the input rows, whose columns are those of Spark's Kafka sink (KafkaWriter).
 
-    value        string or binary; has to be there, and may be null (a tombstone)
+    value        string or binary; required, may be null (a tombstone)
     key          string or binary
-    topic        string; the option `topic` goes before it, and one of both has to be there
-    partition    int; null: by the key
-    timestamp    timestamp; null, or no such column: the time of the load
+    topic        string; required unless the option `topic` is set, which takes precedence
+    partition    int; null: by key
+    timestamp    timestamp; null or missing: the time of the load
     headers      array<struct<key: string, value: binary>>
 
-`offset` and `timestampType`, which reading gives, may be there and are left out of account: a log gives offsets
-itself. Any other column is refused.
+`offset` and `timestampType`, which the reader returns, are accepted and ignored: the log assigns offsets itself. Other
+columns are rejected.
 
-Rows leave as (place, timestamp, key, value, headers). A place is a partition of a topic in one number: the topic's
-number in this task, in the order in which topics turned up, and the partition in the lower 32 bits.
+The output columns are (place, timestamp, key, value, headers). A place identifies a partition of a topic: the upper
+bits hold the topic's number in this task, in order of appearance, the lower 32 bits the partition.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ SCHEMA = pa.schema(
 
 
 class BadRows(ValueError):
-    """Columns or values that are no records. The text says which."""
+    """Columns or values that cannot be written as records. The message says which."""
 
 
 def check_columns(types: Mapping[str, str], topic: str | None) -> None:
-    """Columns with the names Spark has for their types. Raises BadRows, in the words of Spark's own sink."""
+    """Check columns by their names and Spark types. Raises BadRows, with the messages of Spark's Kafka sink."""
     if "value" not in types:
         raise BadRows("Required attribute 'value' not found.")
     if topic is None and "topic" not in types:
@@ -68,15 +68,15 @@ def check_columns(types: Mapping[str, str], topic: str | None) -> None:
             continue
         wanted = _TYPES.get(name)
         if wanted is None:
-            raise BadRows(f"there is no place for the column {name} in a record; there is for {', '.join(_TYPES)}")
+            raise BadRows(f"unsupported column {name}; the columns of a record are {', '.join(_TYPES)}")
         if found not in wanted:
             raise BadRows(f"Attribute '{name}' must be a(n) {' or '.join(wanted)}; found {found}.")
 
 
 class Sorter:
-    """Gives each row its place. `count_of` says how many partitions a topic has; None: as many as are named.
+    """Assigns a place to each row. `count_of` returns the number of partitions of a topic; None means unlimited.
 
-    `first` is where counting for records without a key starts, `now_ms` the time of those that have none.
+    `first` is the initial counter for records without a key, `now_ms` the timestamp of records without one.
     """
 
     def __init__(
@@ -92,11 +92,11 @@ class Sorter:
         self._now_ms = now_ms
 
     def place_of(self, place: int) -> tuple[str, int]:
-        """Topic and partition."""
+        """Return the topic and partition of a place."""
         return self.topics[place >> 32], place & 0xFFFFFFFF
 
     def sort(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows with their places, in the same order. Raises BadRows."""
+        """Return the rows with their places, in the same order. Raises BadRows."""
         columns = dict(zip(rows.schema.names, rows.columns, strict=True))
         count = rows.num_rows
         key = _bytes(columns["key"]) if "key" in columns else pa.nulls(count, pa.binary())
@@ -136,7 +136,7 @@ class Sorter:
     def _partitions_of(self, topics: NDArray[np.int64], key: pa.Array, column: pa.Array | None) -> NDArray[np.int64]:
         if column is None or self._by_column is False:
             if self._by_column:
-                raise BadRows("partitionBy=column needs a column 'partition'")
+                raise BadRows("partitionBy=column requires a column 'partition'")
             return self._by_key(topics, key)
         if not column.null_count:
             partitions = column.to_numpy().astype(np.int64)
@@ -154,8 +154,8 @@ class Sorter:
             row = int(wrong[0])
             topic = self.topics[topics[row]]
             count = self._counts[topics[row]]
-            allowed = "0 or more" if count is None else f"of 0 to {count - 1}: the topic has {count}"
-            raise BadRows(f"a row has the partition {partitions[row]} of topic {topic}; use a number {allowed}")
+            allowed = "0 or more" if count is None else f"0 to {count - 1}"
+            raise BadRows(f"partition {partitions[row]} of topic {topic} is out of range; it must be {allowed}")
         return partitions
 
     def _by_key(self, topics: NDArray[np.int64], key: pa.Array) -> NDArray[np.int64]:
@@ -175,7 +175,7 @@ class Sorter:
 
 
 class RowRun(NamedTuple):
-    """Rows of one place, next to each other."""
+    """Consecutive rows with the same place."""
 
     place: int
     start: int
@@ -183,7 +183,7 @@ class RowRun(NamedTuple):
 
 
 def stretches(places: NDArray[np.int64]) -> list[RowRun]:
-    """The runs of equal places, in order."""
+    """Return the runs of equal places, in order."""
     if not len(places):
         return []
     bounds = [0, *(np.flatnonzero(np.diff(places)) + 1).tolist(), len(places)]

@@ -1,17 +1,17 @@
-"""Batches one behind the other, as a broker would have laid them into segments (LogSegment.append, LogConfig).
+"""Write batches into segments as a broker would (LogSegment.append, LogConfig).
 
-A segment ends before the batch that would make it larger than `segment_bytes`, or later than its first batch by more
-than `segment_ms`, or before an index overflows. The offset index gets an entry for the first batch behind each
-`index_interval_bytes`: its last offset and its position. The time index gets one at the same moments, if time has moved
-on, and a last one when the segment ends: the largest timestamp so far, with the last offset of the first batch that
-has it.
+A segment is rolled before a batch that would make it larger than `segment_bytes`, that is more than `segment_ms` later
+than its first batch, or that would make an index overflow. After every `index_interval_bytes`, the offset index gets an
+entry for the next batch: its last offset and position. If the largest timestamp has increased, the time index gets an
+entry at the same time, and a last one when the segment ends: the largest timestamp so far, and the last offset of the
+first batch that has it.
 
-Where there are producers, a snapshot of them at the base of the segment lies beside it, and a transaction index where a
-transaction was aborted.
+If there are producers, a snapshot of their state at the base of the segment is written beside it, and a transaction
+index if a transaction was aborted.
 
-Offsets in both indexes count from the base of the segment, so that they stay right when the segment is moved to other
-offsets as a whole; the batches, the snapshot and the transaction index do not. For that the positions of the batches
-are kept in a file beside (.batches: position and offset of each, 16 bytes).
+Offsets in the first two indexes are relative to the base offset of the segment, so they stay valid if the whole segment
+is moved to other offsets. The batches, the snapshot and the transaction index do not; to move the batches, their
+positions and offsets (16 bytes each) are kept in an extra .batches file.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SNAPSHOT = ".snapshot"
 
 
 class SegmentLimits(NamedTuple):
-    """When segments end and indexes get entries: the topic's segment.bytes, segment.ms, index.interval.bytes and
+    """When to roll segments and write index entries: the topic's segment.bytes, segment.ms, index.interval.bytes and
     segment.index.bytes."""
 
     segment_bytes: int = 1 << 30
@@ -45,31 +45,31 @@ class SegmentLimits(NamedTuple):
 
 
 class SegmentFull(ValueError):
-    """A batch that is larger than a segment may be."""
+    """A batch is larger than the maximum segment size."""
 
 
 class Placed(NamedTuple):
-    """A batch with its place among the offsets."""
+    """A batch with its offsets."""
 
     base_offset: int
     last_offset: int
     max_timestamp: int
     pieces: tuple[bytes | memoryview, ...]
     state: ProducerState | None = None
-    """Of its producer, if it has one, with this batch."""
+    """The state of its producer after this batch; None without a producer."""
     aborted: Aborted | None = None
-    """The transaction that it ends, if it is an abort marker."""
+    """The transaction that this batch aborts, if it is an abort marker."""
 
 
 class WrittenSegment(NamedTuple):
-    """A segment that is there, with all its files."""
+    """A complete segment with all its files."""
 
     base_offset: int
     size_bytes: int
 
 
 class _Segment:
-    """The one that takes batches: what goes into its indexes."""
+    """The active segment, with the entries of its indexes."""
 
     __slots__ = (
         *("base_offset", "first_timestamp", "largest", "largest_at", "offsets", "positions", "since_entry", "size"),
@@ -94,9 +94,9 @@ class _Segment:
 
 
 class SegmentFiles:
-    """The segments of one stretch of a log, written into `directory`, which is made.
+    """Writes segments of consecutive batches to `directory`, which is created.
 
-    Files are opened for each append and closed again: a task may write to any number of partitions.
+    Files are opened for each append and closed again, because a task may write to any number of partitions.
     """
 
     def __init__(self, directory: str, limits: SegmentLimits, *, durable: bool) -> None:
@@ -106,11 +106,11 @@ class SegmentFiles:
         self._current: _Segment | None = None
         self._written: list[WrittenSegment] = []
         self.producers: dict[int, ProducerState] = {}
-        """After the last batch."""
+        """The producer states after the last batch."""
         os.makedirs(directory, exist_ok=True)
 
     def append(self, batches: Sequence[Placed]) -> None:
-        """Write batches that follow what is there. Raises SegmentFull; OSError."""
+        """Append batches. Raises SegmentFull or OSError."""
         waiting: list[bytes | memoryview] = []
         interval = self._limits.index_interval_bytes
         for base_offset, last_offset, max_timestamp, pieces, state, aborted in batches:
@@ -140,7 +140,7 @@ class SegmentFiles:
         self._write(waiting)
 
     def close(self) -> tuple[WrittenSegment, ...]:
-        """End the last segment. Returns all of them."""
+        """Finish the last segment and return all of them."""
         self._finish()
         return tuple(self._written)
 
@@ -156,7 +156,7 @@ class SegmentFiles:
 
     def _begin(self, base_offset: int, first_timestamp: int, size: int) -> _Segment:
         if size > self._limits.segment_bytes:
-            raise SegmentFull(f"a batch of {size} bytes is larger than segmentBytes ({self._limits.segment_bytes})")
+            raise SegmentFull(f"a batch of {size} bytes exceeds segmentBytes ({self._limits.segment_bytes})")
         self._current = _Segment(base_offset, first_timestamp)
         if self.producers:
             self._save(self._current, SNAPSHOT, encode(self.producers))
@@ -194,7 +194,7 @@ class SegmentFiles:
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write all of `data`, in as many steps as the system wants."""
+    """Write all of `data`, in several steps if the operating system requires it."""
     left = memoryview(data)
     while left:
         left = left[os.write(descriptor, left) :]

@@ -1,14 +1,14 @@
-"""Where a load lies until it counts: a directory inside the log directory, so that a rename is enough at the end.
+"""The staging directory of a load. It is inside the log directory, so that files can be renamed into place.
 
     .kafkalog-0.JOB-delete       while tasks write
-        TASK-ATTEMPT/TOPIC-PARTITION/     segments and indexes of one fragment, and where its batches are
-    .kafkalog-JOB.commit         once all of it is there and the load counts (commit.py)
+        TASK-ATTEMPT/TOPIC-PARTITION/     segments and indexes of one fragment, and the positions of its batches
+    .kafkalog-JOB.commit         once the load is complete and committed (commit.py)
 
-Nobody reads either. The first name is one that brokers delete when they find it at their start, Apache Kafka as well
-as kafkalet: what a killed job leaves does no harm, and no broker fails over it. The second name Apache Kafka refuses to
-start with, and rightly: half of the load might be in its place.
+Readers ignore both. Directories with the first name are deleted by brokers at startup, by Apache Kafka as well as
+kafkalet, so the remains of a killed job do no harm. Apache Kafka refuses to start if it finds the second name, which is
+intended: only a part of the load might be in place.
 
-JOB names the process that drives the job, so that the next load can tell what nobody needs any more.
+JOB contains the process that drives the job, so that the next load can tell which directories are abandoned.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _COMMITTED = re.compile(r"\.kafkalog-(\w+)\.commit")
 
 
 def new_job() -> str:
-    """A name for a job that the parent of this process drives: Spark asks for a sink in a process of its own."""
+    """Return a job name that contains the parent process, because Spark creates the sink in a separate process."""
     return f"{_host()}_{os.getppid()}_{os.urandom(8).hex()}"
 
 
@@ -42,29 +42,30 @@ def _host() -> str:
 
 
 def writing(ground: Ground, job: str) -> str:
-    """Where the tasks of a job write."""
+    """Return the directory that the tasks of a job write to."""
     return os.path.join(ground.path, f".kafkalog-0.{job}-delete")
 
 
 def committed(ground: Ground, job: str) -> str:
-    """What `writing` is called once the job counts."""
+    """Return the name of the staging directory after the job is committed."""
     return os.path.join(ground.path, f".kafkalog-{job}.commit")
 
 
 def unfinished(ground: Ground) -> list[str]:
-    """The directories of jobs that count and are not in their places yet."""
+    """Return the directories of committed jobs whose files are not all in place."""
     return sorted(os.path.join(ground.path, name) for name in os.listdir(ground.path) if _COMMITTED.fullmatch(name))
 
 
 def job_of(directory: str) -> str:
-    """The job of one of the `unfinished` directories."""
+    """Return the job of one of the `unfinished` directories."""
     match = _COMMITTED.fullmatch(os.path.basename(directory))
     assert match is not None, directory
     return match[1]
 
 
 def remove_abandoned(ground: Ground) -> None:
-    """Delete what jobs of this machine left that are no more. (What others left, a broker will delete.)"""
+    """Delete the directories of jobs on this machine whose process has exited. (A broker deletes those of other
+    machines.)"""
     for name in os.listdir(ground.path):
         if match := _WRITING.fullmatch(name):
             host, _, rest = match[1].partition("_")
@@ -84,8 +85,7 @@ def _lives(process: int) -> bool:
 
 
 def move_batches(log_path: str, was: Start, now: Start) -> None:
-    """Give the batches of a segment another place in their log, in the file: the fragment begins at `now`, and was
-    written to begin at `was`."""
+    """Shift the batches of a segment, in the file, from a fragment that starts at `was` to one that starts at `now`."""
     if was == now:
         return
     at = np.fromfile(log_path.removesuffix(".log") + BATCHES, "<i8").reshape(-1, 2)
@@ -99,9 +99,10 @@ def move_batches(log_path: str, was: Start, now: Start) -> None:
 
 
 def move_transactions(path: str, offsets: int, known: States) -> None:
-    """Move a transaction index, if there is one, by so many offsets, into a log with producers that are `known`.
+    """Shift a transaction index, if it exists, by `offsets`, for a log with the producers `known`.
 
-    The log is not stable beyond a transaction that is open in it already (UnifiedLog.lastStableOffset).
+    The last stable offset cannot exceed the start of a transaction that is already open in the log
+    (UnifiedLog.lastStableOffset).
     """
     open_since = [state.first_offset for state in known.values() if state.first_offset >= 0]
     if not os.path.exists(path) or (not offsets and not open_since):

@@ -1,9 +1,9 @@
-"""What one task writes: for each partition that it meets a fragment of a log, in a staging directory.
+"""The output of one task: a fragment of each partition that it has rows for, in a staging directory.
 
-Rows are collected until there is enough of them (some CHUNK_BYTES, and as much as was left over from before), sorted by
-place, cut into batches and encoded, all in one go. The last batch of each partition, which more rows may still fill,
-waits for the next round. So what is written does not depend on the pieces in which rows come, and a task needs no more
-memory than some chunks and one batch for each partition.
+Rows are collected until there are enough (about CHUNK_BYTES, or as many bytes as were left over from the previous
+round), then sorted by place, cut into batches and encoded together. The last batch of each partition, which may not be
+full yet, is carried over to the next round. So the output does not depend on how the input is divided into Arrow
+batches, and memory use is limited to a few chunks and one batch per partition.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ CHUNK_BYTES = 8 << 20
 
 
 class FragmentStart(NamedTuple):
-    """Where a fragment begins, and which producers its log knows."""
+    """The start of a fragment, and the highest producer id in its log."""
 
     start: Start
     highest_producer_id: int
 
 
 class _Cut(NamedTuple):
-    """Rows next to each other, and those of them with which batches begin."""
+    """Consecutive rows, and the rows among them at which batches begin."""
 
     rows: RowRun
     firsts: list[int]
 
 
 class TaskLogs:
-    """The fragments of task number `task`, written below `root`/`name`."""
+    """The fragments of task number `task`, written to `root`/`name`."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class TaskLogs:
         self._waiting_bytes = 0
 
     def add_all(self, batches: Iterable[pa.RecordBatch]) -> None:
-        """Take rows in, in their order. Raises BadRows, SegmentFull, OSError."""
+        """Add rows, in order. Raises BadRows, SegmentFull or OSError."""
         for rows in batches:
             for piece in _pieces(rows):
                 placed = self._sorter.sort(piece)
@@ -78,14 +78,14 @@ class TaskLogs:
                     self._write(last=False)
 
     def close(self) -> tuple[Fragment, ...]:
-        """Write what is left. Returns the fragments in the order of their partitions."""
+        """Write the remaining rows. Return the fragments in partition order."""
         self._write(last=True)
         done = [fragment.close() for fragment in self._fragments.values()]
         return tuple(sorted(done, key=lambda fragment: (fragment.topic, fragment.partition)))
 
     @property
     def _enough_bytes(self) -> int:
-        """For a round. Many partitions have much that waits, and little new each: they take larger rounds."""
+        """The bytes needed for a round. With many partitions, much is carried over, so rounds are larger."""
         left = self._rest_bytes
         return max(CHUNK_BYTES, left, min(4 * left, 4 * CHUNK_BYTES))
 
@@ -121,7 +121,8 @@ class TaskLogs:
             self._append(cuts, *_chosen(rows, fields, sizes, cuts), last=last)
 
     def _with_batches_for_all(self, firsts: list[int], stretch: RowRun) -> list[int]:
-        """Each of the transactions that stay open needs a batch, and so a record, of its own."""
+        """Ensure that there are enough batches: each transaction that stays open needs one, and so at least one
+        record."""
         wanted = min(self._open_transactions, stretch.end - stretch.start)
         if len(firsts) >= wanted:
             return firsts
@@ -129,7 +130,7 @@ class TaskLogs:
         return [first for first in firsts if first < split] + list(range(split, stretch.end))
 
     def _append(self, cuts: list[_Cut], fields: EncodedFields, sizes: NDArray[np.int64], *, last: bool) -> None:
-        """Encode the rows of all cuts together, and write each to its fragment."""
+        """Encode the rows of all cuts together, and append them to their fragments."""
         firsts: list[int] = []
         row = 0
         for stretch, starts in cuts:
@@ -169,7 +170,7 @@ class TaskLogs:
 
 
 def _pieces(rows: pa.RecordBatch) -> Iterable[pa.RecordBatch]:
-    """The rows in pieces of not much more than CHUNK_BYTES."""
+    """Split the rows into pieces of about CHUNK_BYTES."""
     count = rows.num_rows
     if not count:
         return
@@ -179,7 +180,7 @@ def _pieces(rows: pa.RecordBatch) -> Iterable[pa.RecordBatch]:
 
 
 def _by_place(table: pa.Table) -> pa.Table:
-    """Sorted by place; rows of one place stay in their order."""
+    """Sort rows by place; rows with the same place keep their order."""
     places = table["place"].chunk(0).to_numpy()
     if (np.diff(places) >= 0).all():
         return table
@@ -190,7 +191,7 @@ def _by_place(table: pa.Table) -> pa.Table:
 def _chosen(
     rows: pa.Table, fields: EncodedFields, sizes: NDArray[np.int64], cuts: list[_Cut]
 ) -> tuple[EncodedFields, NDArray[np.int64]]:
-    """The rows of the cuts, one behind the other; nothing is copied where they lie so."""
+    """Return the rows of the cuts, without copying if they are contiguous."""
     begin, end = cuts[0].rows.start, cuts[-1].rows.end
     if sum(stretch.end - stretch.start for stretch, _ in cuts) == end - begin:
         return fields.slice(begin, end - begin), sizes[begin:end]

@@ -1,24 +1,26 @@
-"""Producers, transactions and their markers in what would be plain batches: hard fixtures, the same for the same seed.
+"""Assign producers, transactions and markers to plain batches, reproducibly from a seed, to create difficult test logs.
 
-    producers              so many producers take turns, batch by batch, each with its id and its sequence
-    transactionalShare     this share of the batches belongs to transactions, the others have no producer (or, where it
-                           is 0, all are of idempotent producers)
-    transactionSize        records after which a transaction ends, at the end of the batch
-    abortedShare           this share of the transactions ends with an abort marker, the others with a commit marker
-    openTransactions       so many transactions have no end: in each partition the last batches, one each, belong to
-                           producers of their own that never said how it ended. Transactions that were under way
-                           before them are ended behind them, so that committed, aborted and open ones cross
-    openShare              of the transactions under way at the end of a partition, this share has no end either;
-                           they are longer, and reach further back
-    producerId             of the first producer; by default far above those that a broker gives away, and above those
-                           that the log knows
-    seed                   which batch is whose, and which transaction is aborted
+    producers              number of producers that take turns, batch by batch, each with its own id and sequence
+    numbers
+    transactionalShare     share of the batches that belong to transactions; the others have no producer. If it is 0,
+                           all batches are written by idempotent producers
+    transactionSize        number of records after which a transaction ends, at the end of the batch
+    abortedShare           share of the transactions that end with an abort marker; the others are committed
+    openTransactions       number of transactions in each partition that never end: the last batches, one each, belong
+    to
+                           additional producers. Transactions that were open before these batches end after them, so
+                           that committed, aborted and open ones overlap
+    openShare              share of the transactions that are open at the end of a partition and stay open; these are
+                           longer, and begin earlier
+    producerId             id of the first producer; by default far above the ids that a broker assigns, and above those
+                           in the log
+    seed                   decides which producer writes a batch, and which transactions are aborted
 
-What belongs together is one partition in one task; a load puts a partition into one task for that.
+This applies to one partition in one task; a load writes each partition in a single task for this purpose.
 
-An aborted transaction leaves an entry in the transaction index of the segment with its marker: its producer, its first
-offset, that of the marker, and the last stable offset the log had with it (ProducerStateManager.lastStableOffset): the
-first offset of the oldest other transaction that is open, else the one behind the marker.
+An aborted transaction adds an entry to the transaction index of the segment that holds its marker: producer id, first
+offset, offset of the marker, and the last stable offset after the marker (ProducerStateManager.lastStableOffset), which
+is the first offset of the oldest other open transaction, or the offset after the marker.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ DEFAULT_PRODUCERS = 3
 
 
 class TransactionShape(NamedTuple):
-    """How many producers do what; the module says it."""
+    """The options for producers and transactions, as described in the module docstring."""
 
     transactional_share: float = 0.0
     aborted_share: float = 0.0
@@ -52,7 +54,7 @@ class TransactionShape(NamedTuple):
 
     @property
     def lanes(self) -> int:
-        """How many producers take turns."""
+        """The number of producers that take turns."""
         return self.producers or DEFAULT_PRODUCERS
 
 
@@ -66,18 +68,18 @@ class Aborted(NamedTuple):
 
 
 class Stamp(NamedTuple):
-    """Whose a batch is, and where it lies."""
+    """The offsets and the producer of a batch."""
 
     base_offset: int
     last_offset: int
     state: ProducerState | None
-    """Of its producer afterwards."""
+    """The state of the producer after the batch; None without a producer."""
     base_sequence: int = -1
     is_transactional: bool = False
 
 
 class Marker(NamedTuple):
-    """The end of a transaction, as a batch."""
+    """A transaction marker, as a batch."""
 
     offset: int
     timestamp: int
@@ -87,7 +89,7 @@ class Marker(NamedTuple):
 
 
 class _Lane:
-    """A producer, and the transaction it is in."""
+    """A producer, and its open transaction."""
 
     __slots__ = ("is_doomed", "records", "sequence", "state")
 
@@ -99,7 +101,7 @@ class _Lane:
 
 
 class Shaping:
-    """Shapes one partition, batch by batch. `highest_known` is the highest producer id that its log knows."""
+    """Shapes one partition, batch by batch. `highest_known` is the highest producer id in its log."""
 
     def __init__(
         self,
@@ -118,16 +120,17 @@ class Shaping:
         self._lanes = [_Lane(first + number) for number in range(shape.lanes)]
         self._next_id = first + shape.lanes
         self._open: dict[int, int] = {}
-        """First offsets by producer id, in the order in which they began."""
+        """First offsets by producer id, oldest first."""
         self._chance = np.random.default_rng([shape.seed, crc32(topic.encode()), partition, task])
         self._latest = -1
 
     def shape(
         self, next_offset: int, batches: Sequence[tuple[int, int]], *, left_open: int = 0
     ) -> list[Stamp | Marker]:
-        """Batches, given as (records, largest timestamp), from `next_offset` on, with the markers between them.
+        """Assign offsets from `next_offset` on and producers to batches, given as (records, largest timestamp), and
+        insert markers.
 
-        The last `left_open` of them are transactions that stay open.
+        The last `left_open` batches are transactions that stay open.
         """
         done: list[Stamp | Marker] = []
         chances = self._chance.random((len(batches) - left_open, 3)).tolist()
@@ -155,7 +158,7 @@ class Shaping:
         return done
 
     def end_all(self, next_offset: int) -> list[Marker]:
-        """The markers of the transactions that are under way, but for those that are to stay open."""
+        """Return the markers of all open transactions, except those that should stay open."""
         begun = [lane for lane in self._lanes if lane.records]
         left = round(len(begun) * self._shape.open_share)
         ended = sorted(self._chance.permutation(len(begun))[left:].tolist())

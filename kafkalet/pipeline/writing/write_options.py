@@ -1,6 +1,6 @@
-"""What is written how: the options of `df.write.format("kafkalog")`, read by the table (option_table.py) and checked.
+"""The options of `df.write.format("kafkalog")`, parsed with the table in option_table.py.
 
-An unknown option is refused, unlike by Spark's sink: a misspelled one would change nothing.
+Unlike in Spark's sink, unknown options are rejected: a misspelled one would have no effect.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
 class WriteOptions(NamedTuple):
-    """The options of a sink, checked. Sizes in bytes, times in milliseconds."""
+    """The parsed options of the sink. Sizes are in bytes, times in milliseconds."""
 
     path: str
     topic: str | None = None
     partitions: int | Mapping[str, int] | None = None
     by_column: bool | None = None
-    """Whether the column `partition` counts; None: where it is there."""
+    """Whether to use the column `partition`; None: if it exists."""
     limits: Limits = Limits()
     codec: Codec = Codec.NONE
     level: int | None = None
@@ -40,18 +40,18 @@ class WriteOptions(NamedTuple):
     shape: TransactionShape | None = None
 
     def partitions_of(self, topic: str) -> int | None:
-        """How many partitions a new topic was said to have."""
+        """Return the requested number of partitions of a topic; None if not set."""
         if isinstance(self.partitions, Mapping):
             return self.partitions.get(topic)
         return self.partitions
 
 
 def write_options(options: Mapping[str, str]) -> WriteOptions:
-    """The options of `df.write`. Raises BadOption."""
+    """Parse the options of `df.write`. Raises BadOption."""
     given = GivenOptions(options, WRITE, _refusal)
     path = given["path"]
     if not path:
-        raise BadOption("say where to write: save(DIR)")
+        raise BadOption("no output directory: use save(DIR)")
     topic = given["topic"]
     if topic is not None:
         topic = topic.strip()
@@ -76,18 +76,18 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
     known = {option.name.lower() for option in WRITE}
     if unknown := [name for name in options if name.lower() not in known]:
         names = ", ".join(option.name for option in WRITE)
-        raise BadOption(f"there is no option {unknown[0]} for writing; there are {names}")
+        raise BadOption(f"unknown write option {unknown[0]}; supported options: {names}")
     return found
 
 
 def _refusal(option: str, wrong: NotAllowed) -> str:
-    return f"{option} is {wrong.allowed}, not {wrong.value}"
+    return f"{option} must be {wrong.allowed}, not {wrong.value}"
 
 
 def check_topic(topic: str) -> None:
-    """Raise BadOption for what Kafka takes for no name of a topic."""
+    """Raise BadOption if Kafka would reject the topic name."""
     if not _TOPIC.fullmatch(topic) or topic in (".", ".."):
-        raise BadOption(f"{topic!r} is no name of a topic: 1 to 249 of the characters a-z, A-Z, 0-9, . _ and -")
+        raise BadOption(f"invalid topic name {topic!r}: use 1 to 249 of the characters a-z, A-Z, 0-9, . _ and -")
 
 
 def _shape(given: GivenOptions) -> TransactionShape | None:
@@ -105,7 +105,7 @@ def _shape(given: GivenOptions) -> TransactionShape | None:
 
 
 def _limits(given: GivenOptions, shape: TransactionShape | None) -> Limits:
-    """A transaction ends with a batch, so batches are no larger than transactions."""
+    """Return the batch limits. A transaction ends with a batch, so batches must not be larger than transactions."""
     records: int = given["batchRecords"] or 1 << 31
     if shape is not None and shape.transactional_share:
         records = min(records, shape.transaction_records)
@@ -121,6 +121,6 @@ def _partitions(text: str | None) -> int | Mapping[str, int] | None:
         found = None
     numbers = found.values() if isinstance(found, dict) else [found]
     if not all(isinstance(number, int) and number > 0 for number in numbers):
-        raise BadOption(f'partitions is a positive number, or of the form {{"topic": 12}}, not {text}')
+        raise BadOption(f'partitions must be a positive number, or a JSON object such as {{"topic": 12}}, not {text}')
     checked: int | Mapping[str, int] = found
     return checked

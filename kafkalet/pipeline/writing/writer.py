@@ -1,7 +1,7 @@
-"""The sink of `df.write.format("kafkalog").save(DIR)`: tasks write fragments, the driver makes them visible.
+"""The sink of `df.write.format("kafkalog").save(DIR)`: tasks write fragments, the driver commits them.
 
-mode("append") lets logs go on where they end; mode("overwrite") replaces the topics that are written, and no others.
-Options: write_options.py. Columns: rows.py.
+mode("append") appends to existing logs; mode("overwrite") replaces the topics that are written, and no others.
+The options are in write_options.py, the columns in rows.py.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ if TYPE_CHECKING:
 
 @dataclass
 class Fragments(WriterCommitMessage):
-    """What one attempt of a task wrote."""
+    """The output of one task attempt."""
 
     task: int
     fragments: tuple[Fragment, ...]
     counts: Mapping[str, int]
-    """How many partitions the topics have that it met."""
+    """The number of partitions of each topic in the output."""
 
 
 class KafkaLogWriter(DataSourceArrowWriter):
-    """Writes rows of `schema` to logs. Raises BadOption, BadRows; DirectoryInUse where a broker runs.
+    """Writes rows of `schema` to logs. Raises BadOption or BadRows, and DirectoryInUse if a broker is running.
 
-    Made on the driver, and sent to the tasks.
+    Created on the driver and sent to the tasks.
     """
 
     def __init__(
@@ -59,16 +59,16 @@ class KafkaLogWriter(DataSourceArrowWriter):
         recover(self.options.path)
         there = Ground(self.options.path).partitions()
         self._counts = {topic: numbers[-1] + 1 for topic, numbers in there.items()}
-        """How many partitions topics have, as all tasks see it."""
+        """The number of partitions of existing topics, which must be the same for all tasks."""
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Fragments:
-        """In a task: write its rows to the staging directory."""
+        """Write the rows of a task to the staging directory."""
         context = TaskContext.get()
         task, attempt = (context.partitionId(), context.taskAttemptId()) if context else (0, 0)
         return self.write_task(iterator, task, attempt)
 
     def write_task(self, batches: Iterator[pa.RecordBatch], task: int, attempt: int) -> Fragments:
-        """Write the rows of a task; `attempt` is another number each time. Raises BadRows, SegmentFull, OSError."""
+        """Write the rows of a task; `attempt` must be unique. Raises BadRows, SegmentFull or OSError."""
         sorter = Sorter(self.options.topic, self.options.by_column, self._count_of, task, self.now_ms)
         name = f"{task}-{attempt}"
         root = staging.writing(Ground(self.options.path), self.job)
@@ -82,12 +82,12 @@ class KafkaLogWriter(DataSourceArrowWriter):
             raise
 
     def _count_of(self, topic: str) -> int | None:
-        """How many partitions the topic is to have; None: as many as the column names."""
+        """Return the number of partitions of a topic; None if the `partition` column may use any."""
         wanted, there = self.options.partitions_of(topic), self._counts.get(topic)
         if wanted is None or there is None:
             return wanted or there
         if wanted < there and not self.overwrite:
-            raise BadOption(f"partitions is {wanted} for topic {topic}, which has {there} already")
+            raise BadOption(f"partitions is {wanted}, but topic {topic} already has {there}")
         return wanted
 
     def _origin_of(self, topic: str, partition: int) -> FragmentStart:
@@ -96,7 +96,7 @@ class KafkaLogWriter(DataSourceArrowWriter):
         return FragmentStart(start_of(log, self.options.leader_epoch), max(known, default=-1))
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """On the driver, when all tasks are done: what they wrote becomes visible."""
+        """Commit the output of all tasks. Called on the driver when they are done."""
         done = [message for message in messages if isinstance(message, Fragments)]
         counts: dict[str, int] = {}
         if self.options.topic is not None:
@@ -115,5 +115,5 @@ class KafkaLogWriter(DataSourceArrowWriter):
         commit(Ground(self.options.path), load)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        """On the driver, when the job failed: nothing stays."""
+        """Delete the output of all tasks. Called on the driver when the job has failed."""
         shutil.rmtree(staging.writing(Ground(self.options.path), self.job), ignore_errors=True)

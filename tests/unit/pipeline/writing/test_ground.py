@@ -27,7 +27,7 @@ def test_partitions_are_found_by_topic(tmp_path: Path) -> None:
 def test_a_running_broker_keeps_the_directory(tmp_path: Path) -> None:
     with (
         kafkalet.Broker(data_dir=tmp_path),
-        pytest.raises(DirectoryInUse, match="is used by a broker; stop it first"),
+        pytest.raises(DirectoryInUse, match="is in use by a broker; stop it first"),
         Ground(str(tmp_path)).locked(),
     ):
         pass
@@ -52,7 +52,7 @@ def test_a_log_goes_on_where_it_ends(tmp_path: Path) -> None:
 def test_a_log_does_not_go_back_to_an_earlier_epoch(tmp_path: Path) -> None:
     load(tmp_path, [numbered(0, 10)], leaderEpoch=5)
     assert start_of(log(tmp_path), None) == Start(10, 5)
-    with pytest.raises(NotAppendable, match="has come to leader epoch 5, past leaderEpoch 4"):
+    with pytest.raises(NotAppendable, match="is at leader epoch 5, above leaderEpoch 4"):
         start_of(log(tmp_path), 4)
 
 
@@ -61,5 +61,5 @@ def test_nothing_is_appended_behind_what_is_no_batch(tmp_path: Path, rest: bytes
     load(tmp_path, [numbered(0, 10)])
     with Path(log(tmp_path).segments[0].path).open("ab") as file:
         file.write(rest)
-    with pytest.raises(NotAppendable, match="has no batch at byte"):
+    with pytest.raises(NotAppendable, match="has no valid batch at byte"):
         start_of(log(tmp_path), None)

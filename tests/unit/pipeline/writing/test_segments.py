@@ -42,7 +42,7 @@ def test_a_segment_ends_when_an_index_is_full(tmp_path: Path) -> None:
 
 
 def test_a_batch_that_no_segment_can_hold_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SegmentFull, match=r"a batch of 2000 bytes is larger than segmentBytes \(1000\)"):
+    with pytest.raises(SegmentFull, match=r"a batch of 2000 bytes exceeds segmentBytes \(1000\)"):
         write(tmp_path, [batch(0, 2000)], segment_bytes=1000)
 
 
