@@ -1,4 +1,4 @@
-"""The job: what is new, Spark's reading and writing, the commit."""
+"""The dump job: determines the offsets, reads and writes with Spark, commits."""
 
 from __future__ import annotations
 
@@ -35,15 +35,16 @@ _REPLACED = frozenset({"path", "paths", "assign", "subscribe", "subscribepattern
     for end in ("starting", "ending")
     for what in ("offsets", "timestamp", "offsetsbytimestamp", "offsetsbytimestampstrategy")
 }
-"""What the plan says instead."""
+"""Source options that are replaced by the offsets of the plan."""
 
 
 class DumpRefused(Exception):
-    """The dump cannot go on as it is told. The text says why."""
+    """The dump cannot continue with these options. The message says why."""
 
 
 class DumpOptions(NamedTuple):
-    """What is dumped where: options of the source `kafkalog` by name, and the folder, format and compression."""
+    """The options of a dump: those of the source `kafkalog` by name, the output directory, and the shape of the
+    files."""
 
     source: Mapping[str, str]
     out: str
@@ -51,7 +52,7 @@ class DumpOptions(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What a run would do: the offsets, what was lost before them, and what the manifest says so far."""
+    """The plan of a run: the offsets to dump, the data losses before them, and the current manifest."""
 
     read: ReadOptions
     covered: Sequence[Covered]
@@ -72,28 +73,29 @@ def dump_options(
     target_file_bytes: str | None = None,
     date_folders: str = "day",
 ) -> DumpOptions:
-    """The options of a dump, checked; `target_file_bytes` is a size as 64m. Raises BadOption."""
+    """Check the options of a dump. `target_file_bytes` is a size such as 64m. Raises BadOption."""
     if file_format not in COMPRESSIONS:
-        raise BadOption(f"the format is one of {', '.join(COMPRESSIONS)}, not {file_format}")
+        raise BadOption(f"format must be one of {', '.join(COMPRESSIONS)}, not {file_format}")
     allowed = COMPRESSIONS[file_format]
     chosen = compression or allowed[0]
     if chosen not in allowed:
-        raise BadOption(f"the compression of {file_format} is one of {', '.join(allowed)}, not {chosen}")
+        raise BadOption(f"compression of {file_format} must be one of {', '.join(allowed)}, not {chosen}")
     if read_options(source).mode == "PERMISSIVE":
-        raise BadOption("a dump has no place for what cannot be read: mode is FAILFAST or DROPMALFORMED")
+        raise BadOption("mode must be FAILFAST or DROPMALFORMED for a dump, not PERMISSIVE")
     folder = local_path(out)
     if "://" in folder:
-        raise BadOption(f"a dump is a folder of a file system, where files can be renamed: not {out}")
+        raise BadOption(f"a dump requires a directory of a file system with rename, not {out}")
     target = TARGET_FILE_BYTES if target_file_bytes is None else size_bytes(target_file_bytes, "g")
     if not target:
-        raise BadOption(f"the target size of files must be a size in bytes, or like 64m, not {target_file_bytes!r}")
+        raise BadOption(f"target file size must be in bytes, or a size such as 64m, not {target_file_bytes!r}")
     if date_folders not in DATE_FOLDERS:
-        raise BadOption(f"folders are by {', '.join(DATE_FOLDERS)}, not {date_folders}")
+        raise BadOption(f"date folders must be one of {', '.join(DATE_FOLDERS)}, not {date_folders}")
     return DumpOptions(source, os.path.abspath(folder), DumpShape(file_format, chosen, target, date_folders))
 
 
 def plan(told: DumpOptions) -> Plan:
-    """What the next run would do; nothing is changed. Raises BadOption, DataLoss, DumpRefused, NoManifest."""
+    """Return the plan of the next run without changing anything. Raises BadOption, DataLoss, DumpRefused or
+    NoManifest."""
     manifest = read_manifest(told.out)
     unfinished = pending(told.out, manifest)
     return _plan(told, unfinished.after(manifest) if unfinished else manifest)
@@ -111,10 +113,10 @@ def dump(
     merging: Callable[[int, int], None] = _no_merging,
     clock: Clock | None = None,
 ) -> DumpRun | None:
-    """Dump what is new; None if nothing is.
+    """Dump the new records and return the run; None if there are none.
 
-    `planned` is called before anything is read, `merging` with a number of tasks and bytes before files are merged.
-    Raises as `plan`, and JobFailed when a task fails.
+    `planned` is called before anything is read; `merging` is called with the number of tasks and bytes before files are
+    merged. Raises the same exceptions as `plan`, and JobFailed if a task fails.
     """
     os.makedirs(told.out, exist_ok=True)
     with _alone(told.out):
@@ -132,8 +134,8 @@ def dump(
             commit(told.out, run)
         except FileNotFoundError as error:
             raise DumpRefused(
-                f"{error.filename} was written by a task and is not here: {told.out} has to be a folder that this "
-                "machine and all that Spark runs on have in common"
+                f"{error.filename} was written by a task but is not found here: {told.out} must be a directory that is "
+                "shared between this machine and all Spark executors"
             ) from error
         finish(told.out, run, found.manifest)
         clear_staging(told.out)
@@ -143,12 +145,12 @@ def dump(
 def _plan(told: DumpOptions, manifest: Manifest) -> Plan:
     read = read_options(told.source)
     settings = _settings(told, read)
-    before = {"dateFolders": "day", **manifest.settings}  # which dumps of before there was a choice do not name
+    before = {"dateFolders": "day", **manifest.settings}  # older manifests lack dateFolders
     if manifest is not EMPTY and before != settings:
         name = min(key for key in settings if settings[key] != before.get(key))
         raise DumpRefused(
-            f"{told.out} is a dump with {name}={before.get(name)}, and {settings[name]} is asked for: "
-            "all runs of a dump are one table"
+            f"{told.out} was dumped with {name}={before.get(name)}, but {settings[name]} was requested: "
+            "all runs of a dump must use the same settings"
         )
     origin = origin_of(read)
     ids = topic_ids(read, {topic for topic, _ in origin.partitions()})
@@ -171,7 +173,7 @@ def _settings(told: DumpOptions, read: ReadOptions) -> dict[str, str]:
 
 
 def records(spark: SparkSession, told: DumpOptions, found: Plan) -> DataFrame:
-    """The records of a plan: what the source is told to read are its offsets and nothing else."""
+    """Return the records of a plan, by setting the source's offset options to exactly its offsets."""
     busy = [part for part in found.covered if part.end > part.start]
     assign: dict[str, list[int]] = {}
     starts: dict[str, dict[str, int]] = {}
@@ -192,7 +194,7 @@ def records(spark: SparkSession, told: DumpOptions, found: Plan) -> DataFrame:
 def _write(
     spark: SparkSession, told: DumpOptions, found: Plan, merging: Callable[[int, int], None]
 ) -> list[WrittenFile]:
-    """Let the tasks write and merge, and return the files of the run."""
+    """Write and merge the files of the run. Return them."""
     if all(part.end == part.start for part in found.covered):
         return []
     table = records(spark, told, found)
@@ -221,7 +223,7 @@ def _file(written: WrittenFile, number: int, shape: DumpShape) -> File:
 
 @contextmanager
 def _alone(out: str) -> Iterator[None]:
-    """Keep other runs out of the folder; the lock goes with the process that holds it, however it ends."""
+    """Lock the directory against other runs. The lock is released when the process exits, even if it is killed."""
     with open(os.path.join(out, LOCK), "w", encoding="utf-8") as file:
         try:
             import fcntl
@@ -231,5 +233,5 @@ def _alone(out: str) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise DumpRefused(f"another dump into {out} is under way") from error
+            raise DumpRefused(f"another dump into {out} is running") from error
         yield

@@ -1,16 +1,16 @@
-"""What a task does: rows into files by topic, partition and date, in a folder of its own.
+"""The work of a task: writes rows to files by topic, partition and date, in its own directory.
 
-The rows of a task come from one split, so they are of one partition and in the order of offsets, and most of the time
-a whole Arrow batch is of one date. The date is that of the timestamp in UTC, or the month or year that it is in. A
-record stays where its timestamp says however late it comes, so a task can have many dates open at once:
+The rows of a task come from one split, so they belong to one partition and are in offset order, and usually a whole
+Arrow batch has the same date. The date is that of the timestamp in UTC, or its month or year. A record is filed by its
+timestamp however late it arrives, so a task may have many files open:
 
-* rows are kept until a file has ROW_GROUP_BYTES of them, or all files together TASK_BYTES, then the one that has most
-  writes them down. Memory is bounded whatever the records are;
-* a file is opened when it first writes, and closed when it has the target size. Beyond OPEN_FILES the one that was used
-  longest ago is closed too. If its date comes again it gets another file.
+* Rows are buffered until a file has ROW_GROUP_BYTES of them, or all files together have TASK_BYTES; then the largest
+  buffer is written. So memory is bounded for any input.
+* A file is opened on its first write, and closed when it has reached the target size. If more than OPEN_FILES are open,
+  the least recently used one is closed. If its date occurs again, another file is started.
 
-What was written is the answer of the task. Only what the driver finds in an answer is ever put in its place: so it does
-not matter how often a task was tried.
+The task returns the list of its files. Only files in a list that reaches the driver are moved into place, so a task may
+be retried any number of times.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ OPEN_FILES = 400
 
 _DAY_US = 86_400_000_000
 LINE = "line"
-"""The one column of a file of JSON Lines: the lines, each with its newline."""
+"""The only column of a JSON Lines file: the lines, each with its newline."""
 
 
 class WrittenFile(NamedTuple):
-    """A file that a task has written, and what is in it; `staged` is its path within the dump."""
+    """A file written by a task, and its content. `staged` is its path relative to the dump directory."""
 
     staged: str
     topic: str
@@ -50,7 +50,7 @@ class WrittenFile(NamedTuple):
 
 
 class Sink(Protocol):
-    """An open file."""
+    """An output file that is open."""
 
     def write(self, batches: list[pa.RecordBatch]) -> None: ...
     def size_bytes(self) -> int:
@@ -61,7 +61,7 @@ class Sink(Protocol):
 
 
 class _Parquet:
-    """Each write is a row group."""
+    """Writes a Parquet file. Each write is a row group."""
 
     def __init__(self, path: str, schema: pa.Schema, compression: str) -> None:
         self._file = pa.OSFile(path, "wb")
@@ -79,7 +79,7 @@ class _Parquet:
 
 
 class _Lines:
-    """The characters of the column are the file."""
+    """Writes the strings of the column LINE to a text file."""
 
     def __init__(self, path: str, compression: str) -> None:
         self._file = pa.OSFile(path, "wb")
@@ -100,7 +100,7 @@ class _Lines:
 
 
 def open_sink(path: str, schema: pa.Schema, shape: DumpShape) -> Sink:
-    """Open a file of the format and compression of a dump."""
+    """Create a file with the format and compression of the dump."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     if shape.format == "jsonl":
         return _Lines(path, shape.compression)
@@ -108,7 +108,7 @@ def open_sink(path: str, schema: pa.Schema, shape: DumpShape) -> Sink:
 
 
 def characters(strings: pa.Array) -> memoryview:
-    """The characters of a column without nulls, one string after the other, as they lie in memory."""
+    """Return the bytes of a string column without nulls, one string after another, without copying."""
     _, offsets, data = strings.buffers()
     if data is None:
         return memoryview(b"")
@@ -118,7 +118,7 @@ def characters(strings: pa.Array) -> memoryview:
 
 
 class _Part:
-    """The rows of one topic, partition and date: those in the file that is open, and those that wait."""
+    """The rows of one topic, partition and date: those in the open file, and those in the buffer."""
 
     def __init__(self, key: tuple[str, int, str]) -> None:
         self.key = key
@@ -140,20 +140,20 @@ class _Part:
 
 
 class Writing:
-    """The files of one attempt of a task."""
+    """The files of one task attempt."""
 
     def __init__(self, out: str, folder: str, shape: DumpShape) -> None:
         self._out = out
         self._folder = folder
         self._shape = shape
-        self._parts: dict[tuple[str, int, str], _Part] = {}  # the one used longest ago first
+        self._parts: dict[tuple[str, int, str], _Part] = {}  # least recently used first
         self._count = 0
         self._waiting_bytes = 0
         self._written: list[WrittenFile] = []
         self._write_bytes = min(ROW_GROUP_BYTES, shape.target_file_bytes // 4)
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Rows with topic, partition, offset and timestamp, and with what goes into the files."""
+        """Add rows with topic, partition, offset and timestamp, and the columns of the files."""
         offsets = batch.column("offset").to_numpy()
         kept = self._kept(batch)
         for key, rows in _groups(batch, self._shape.date_folders):
@@ -170,22 +170,22 @@ class Writing:
             self._close(next(iter(self._parts.values())))
 
     def close(self) -> list[WrittenFile]:
-        """End all files; what was written, as the answer of the task."""
+        """Finish all files and return them."""
         for part in list(self._parts.values()):
             self._close(part)
         return self._written
 
     def _kept(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The columns that go into the files; the others are in the names of the folders."""
+        """Return the columns of the files; topic and partition are in the directory names."""
         if self._shape.format == "jsonl":
             return batch.select([LINE])
         names = [name for name in batch.schema.names if name not in ("topic", "partition")]
         return _in_utc(batch.select(names))
 
     def _write(self, part: _Part) -> None:
-        """Write down what a file has waiting, and close it if it has the target size then."""
+        """Write the buffer of a file, and close the file if it has reached the target size."""
         self._write_waiting(part)
-        assert part.sink is not None, "what waited is written"
+        assert part.sink is not None, "the buffer was written"
         if part.sink.size_bytes() >= self._shape.target_file_bytes:
             self._close(part)
 
@@ -212,7 +212,7 @@ _UNITS: dict[str, Literal["D", "M", "Y"]] = {"day": "D", "month": "M", "year": "
 
 
 def _groups(batch: pa.RecordBatch, period: str) -> Iterator[tuple[tuple[str, int, str], NDArray[np.int64] | None]]:
-    """The topics, partitions and dates of these rows, and which rows are theirs: None for all."""
+    """Group rows by topic, partition and date. Yield each group with the indexes of its rows, or None for all rows."""
     dates = (_microseconds(batch) // _DAY_US).astype("datetime64[D]")
     if period in _UNITS:
         dates = dates.astype(f"datetime64[{_UNITS[period]}]")
@@ -236,14 +236,14 @@ def _microseconds(batch: pa.RecordBatch) -> NDArray[np.int64]:
 
 
 def _in_utc(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Timestamps named as what they are; Spark names them after the zone of the session."""
+    """Set the time zone of the timestamps to UTC; Spark labels them with the session time zone."""
     at = batch.schema.get_field_index("timestamp")
     utc = pa.timestamp("us", tz="UTC")
     return batch.set_column(at, pa.field("timestamp", utc), pc.cast(batch.column(at), utc))
 
 
 def write_files(batches: Iterable[pa.RecordBatch], out: str, staging: str, shape: DumpShape) -> list[WrittenFile]:
-    """The work of one attempt of a task; `staging` is a folder within `out` for all of them."""
+    """Write the rows of one task attempt. `staging` is a directory within `out`, shared by all attempts."""
     writing = Writing(out, os.path.join(staging, os.urandom(8).hex()), shape)
     for batch in batches:
         if batch.num_rows:

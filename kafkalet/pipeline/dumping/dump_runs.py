@@ -1,7 +1,7 @@
-"""What a run wrote: OUT/_runs/000007.json, and how its files come to their place.
+"""The files of a run, in OUT/_runs/000007.json, and how they are moved into place.
 
-The record is written when every file of the run is whole and before the first of them has its name. From then on
-the run counts: whoever comes next finishes it, by `finish`, which can be repeated from anywhere in its middle.
+The record is written when all files of the run are complete, and before the first of them is renamed. From then on the
+run is committed: any later run completes it with `finish`, which can be repeated after an interruption.
 
     {"version": 1, "run": 7, "at": "2026-11-21T20:04:05.678Z",
      "partitions": [{"topic": "flights", "partition": 0, "topicId": null, "from": 0, "to": 842, "lost": 0}],
@@ -9,7 +9,7 @@ the run counts: whoever comes next finishes it, by `finish`, which can be repeat
                 "path": "topic=flights/partition=0/date=2013-01-01/0...0-0...841.000007.parquet",
                 "firstOffset": 0, "lastOffset": 841, "records": 842, "bytes": 20480}]}
 
-`lost` are the offsets before `from` that were gone before they could be dumped (with failOnDataLoss=false).
+`lost` is the number of offsets before `from` that were deleted before they could be dumped (failOnDataLoss=false).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ STAGING = "_staging"
 
 
 class Covered(NamedTuple):
-    """Offsets of a partition that a run dumped, from `start` to before `end`; `lost` ones before them were gone."""
+    """The offsets that a run dumped from a partition, `end` excluded, and the number of offsets lost before `start`."""
 
     topic: str
     partition: int
@@ -42,7 +42,7 @@ class Covered(NamedTuple):
 
 
 class File(NamedTuple):
-    """A file of a run: where a task put it, where it belongs (both within OUT), and what is in it."""
+    """A file of a run: its staged and final paths, both relative to OUT, and its content."""
 
     staged: str
     path: str
@@ -55,7 +55,7 @@ class File(NamedTuple):
 
 
 class DumpRun(NamedTuple):
-    """A run that has dumped all that it was to dump."""
+    """A run whose files are complete."""
 
     number: int
     at: str
@@ -72,7 +72,7 @@ class DumpRun(NamedTuple):
         return sum(file.size_bytes for file in self.files)
 
     def after(self, before: Manifest) -> Manifest:
-        """The manifest once this run is in place."""
+        """Return the manifest after this run."""
         records: dict[TopicPartition, int] = {}
         for file in self.files:
             key = (file.topic, file.partition)
@@ -148,21 +148,21 @@ def run_path(out: str, number: int) -> str:
 
 
 def commit(out: str, run: DumpRun) -> None:
-    """Make the run count: its files are whole, and here. Raises FileNotFoundError if one of them is not here."""
+    """Commit the run, after flushing its files to disk. Raises FileNotFoundError if a file is missing."""
     flush(os.path.join(out, file.staged) for file in run.files)
     os.makedirs(os.path.join(out, RUNS), exist_ok=True)
     write_json(run_path(out, run.number), run.as_json())
 
 
 def finish(out: str, run: DumpRun, before: Manifest) -> Manifest:
-    """Put the files of a run that counts in their places, and say so in the manifest. Can be repeated."""
+    """Move the files of a committed run into place, and update the manifest. Can be repeated."""
     for file in run.files:
         staged, path = os.path.join(out, file.staged), os.path.join(out, file.path)
         if os.path.exists(staged):
             os.makedirs(os.path.dirname(path), exist_ok=True)
             os.replace(staged, path)
         elif not os.path.exists(path):
-            raise NoManifest(f"{run_path(out, run.number)}: {file.path} is neither there nor in {STAGING}")
+            raise NoManifest(f"{run_path(out, run.number)}: {file.path} does not exist and is not in {STAGING}")
     flush({os.path.dirname(os.path.join(out, file.path)) for file in run.files})
     manifest = run.after(before)
     write_manifest(out, manifest)
@@ -170,22 +170,22 @@ def finish(out: str, run: DumpRun, before: Manifest) -> Manifest:
 
 
 def pending(out: str, manifest: Manifest) -> DumpRun | None:
-    """The run that counts though the manifest does not know of it yet; at most one. Raises NoManifest."""
+    """Return the run that is committed but not in the manifest yet; there is at most one. Raises NoManifest."""
     path = run_path(out, manifest.run + 1)
     try:
         return DumpRun.of_json(read_json(path))
     except FileNotFoundError:
         return None
     except (KeyError, TypeError, ValueError) as error:
-        raise NoManifest(f"{path}: not the record of a run: {error!r}") from error
+        raise NoManifest(f"{path}: not a valid run record: {error!r}") from error
 
 
 def recover(out: str, manifest: Manifest) -> Manifest:
-    """End what an earlier run began: finish it if it counts, else remove what it left. Gives the manifest then."""
+    """Finish an interrupted run if it was committed, otherwise delete its files. Return the current manifest."""
     run = pending(out, manifest)
     if run is not None:
         manifest = finish(out, run, manifest)
-        _LOG.info("run %d into %s had been interrupted; it is finished now", run.number, out)
+        _LOG.info("finished interrupted run %d into %s", run.number, out)
     clear_staging(out)
     return manifest
 

@@ -1,14 +1,14 @@
-"""A record as a line of JSON.
+"""Encode a record as a line of JSON.
 
     {"offset":12,"timestamp":"2013-01-01T10:15:00.000Z","timestampType":"CreateTime","key":"UA","value":"{...}",
      "headers":[{"key":"source","value":"AP8=","base64":true}],"base64":["value"]}
 
-Keys and values are text where they are UTF-8, else base64, and then `base64` lists the fields of which that is true; a
-header says it for itself. What is null is not there, and headers are not where a record has none. Topic, partition
-and date are in the names of the folders.
+Keys and values that are valid UTF-8 are written as text, others as base64; `base64` then lists the names of these
+fields, or is a flag in a header. Null fields and empty headers are omitted. Topic, partition and date are in the
+directory names.
 
-Spark makes the lines, row by row but in code that it compiles for the query. It is told to format timestamps in UTC,
-whatever the zone of the session.
+The lines are produced by Spark SQL functions, which Spark compiles. Timestamps are formatted in UTC, regardless of the
+session time zone.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SHOWN = ("topic", "partition", "offset", "timestamp", "timestampType", "key", "
 
 
 def with_lines(records: DataFrame) -> DataFrame:
-    """The records with their lines, in the columns that the writing of files asks for."""
+    """Return the columns that the file writer needs, with each record as a line of JSON."""
     from pyspark.sql import functions
 
     fields = [functions.col("offset"), _timestamp(), _timestamp_type(), _text("key"), _text("value")]
@@ -39,7 +39,8 @@ def with_lines(records: DataFrame) -> DataFrame:
 
 
 def _timestamp() -> Column:
-    """None where the record has none, which the data source shows as Spark's does: a millisecond before 1970."""
+    """Return null if the record has no timestamp, which the source shows as one millisecond before 1970, as Spark
+    does."""
     from pyspark.sql import functions
 
     return functions.when(functions.col("timestampType") >= 0, functions.col("timestamp")).alias("timestamp")
@@ -62,7 +63,7 @@ def _is_text(column: Column) -> Column:
 def _shown(column: Column) -> Column:
     from pyspark.sql import functions
 
-    # Spark breaks base64 into lines of 76 characters, as mail has it, unless the session says otherwise.
+    # Spark breaks base64 into lines of 76 characters (MIME) unless the session disables that.
     coded = functions.translate(functions.base64(column), "\r\n", "")
     return functions.when(_is_text(column), column.cast("string")).otherwise(coded)
 
@@ -88,7 +89,7 @@ def _headers() -> Column:
 
 
 def _in_base64() -> Column:
-    """The names of the fields that are in base64; null when there are none, and then it is not in the line."""
+    """Return the names of the fields in base64; null, and so omitted, if there are none."""
     from pyspark.sql import functions
 
     names = [functions.when(~_is_text(functions.col(name)), name) for name in ("key", "value")]

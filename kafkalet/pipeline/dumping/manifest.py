@@ -1,15 +1,15 @@
-"""Up to which offset each partition has been dumped: OUT/_manifest.json.
+"""The manifest, which holds the next offset of each partition: OUT/_manifest.json.
 
     {"version": 1, "run": 7,
      "settings": {"format": "parquet", "isolationLevel": "read_committed", ...},
      "topics": {"flights": {"topicId": "x3bK...",
                             "partitions": {"0": {"startOffset": 0, "nextOffset": 842, "records": 842}}}}}
 
-`run` is the last one that is in place. `settings` are those that all runs of a dump have in common, for their files
-are one table. `topicId` is null where the origin knows none (a log of before Kafka 2.8). `records` are fewer than
-the offsets where markers, aborted records and compaction take some.
+`run` is the last run in place. `settings` are shared by all runs of a dump, because their files form one table.
+`topicId` is null if the source has no topic ids (before Kafka 2.8). There are fewer `records` than offsets if some
+offsets hold markers or aborted records, or were compacted away.
 
-There is the old one or the new one, never a part.
+The file is replaced atomically.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ THREADS = 16
 
 
 class NoManifest(Exception):
-    """A file of the dump that cannot be understood. The text names it and says why."""
+    """A file of the dump is invalid. The message names the file and the reason."""
 
 
 def read_json(path: str) -> Mapping[str, Any]:
-    """An object of JSON of this version. Raises FileNotFoundError and NoManifest."""
+    """Read a JSON object of this version. Raises FileNotFoundError or NoManifest."""
     with open(path, encoding="utf-8") as file:
         try:
             found = json.load(file)
         except ValueError as error:
-            raise NoManifest(f"{path}: not JSON: {error}") from error
+            raise NoManifest(f"{path}: invalid JSON: {error}") from error
     version = found.get("version") if isinstance(found, dict) else None
     if version != VERSION:
-        raise NoManifest(f"{path}: version {version}, where this kafkalet reads and writes {VERSION}")
+        raise NoManifest(f"{path}: unsupported version {version}; this release of kafkalet supports {VERSION}")
     return dict(found)
 
 
 def write_json(path: str, value: object) -> None:
-    """Put `value` at `path`, whole or not at all, and so that it outlives the machine."""
+    """Write `value` to `path` atomically, and flush it to disk."""
     temporary = path + ".tmp"
     with open(temporary, "w", encoding="utf-8") as file:
         json.dump(value, file, indent=1)
@@ -56,7 +56,7 @@ def write_json(path: str, value: object) -> None:
 
 
 def flush(paths: Iterable[str]) -> None:
-    """Let files, and the names in directories, outlive the machine. Raises FileNotFoundError."""
+    """Flush files and directory entries to disk. Raises FileNotFoundError."""
     with ThreadPoolExecutor(THREADS) as threads:
         for _ in threads.map(_flush, paths):
             pass
@@ -64,7 +64,7 @@ def flush(paths: Iterable[str]) -> None:
 
 def _flush(path: str) -> None:
     if os.name != "posix" and os.path.isdir(path):
-        return  # Windows opens no directories
+        return  # Windows cannot open directories
     number = os.open(path, os.O_RDONLY if os.name == "posix" else os.O_RDWR)
     try:
         os.fsync(number)
@@ -76,7 +76,7 @@ NAME = "_manifest.json"
 
 
 class Dumped(NamedTuple):
-    """Of a partition: the first offset that was asked for, the one to go on at, and how many records lie between."""
+    """The first offset requested from a partition, the next offset to dump, and the number of records in between."""
 
     start_offset: int
     next_offset: int
@@ -84,7 +84,7 @@ class Dumped(NamedTuple):
 
 
 class Manifest(NamedTuple):
-    """What all runs together have dumped."""
+    """The combined result of all runs."""
 
     run: int
     settings: Mapping[str, str]
@@ -121,14 +121,14 @@ EMPTY = Manifest(0, {}, {}, {})
 
 
 def read_manifest(out: str) -> Manifest:
-    """The manifest of the dump in `out`, or EMPTY where there is none yet. Raises NoManifest."""
+    """Read the manifest of the dump in `out`; EMPTY if there is none. Raises NoManifest."""
     path = os.path.join(out, NAME)
     try:
         return Manifest.of_json(read_json(path))
     except FileNotFoundError:
         return EMPTY
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise NoManifest(f"{path}: not a manifest of a dump: {error!r}") from error
+        raise NoManifest(f"{path}: not a valid manifest: {error!r}") from error
 
 
 def write_manifest(out: str, manifest: Manifest) -> None:

@@ -1,13 +1,13 @@
-"""Small files of a run, merged before the run is committed.
+"""Merge the small files of a run before it is committed.
 
-Each task writes at least one file for each date that its records have, however few they are. Where the records of a
-partition are not in the order of time, every task meets every date, and the dump would be files of some kilobytes. So
-the staged files of a run are put together: those of one folder whose offsets follow one another, up to the target size.
-A file of half that size stays as it is, since copying it would cost more than it is worth.
+Each task writes at least one file for each date of its records. If the records of a partition are not ordered by time,
+every task has records of every date, and the dump would consist of files of a few kilobytes. Therefore staged files
+with consecutive offsets in the same directory are merged up to the target size. Files of more than half that size are
+left as they are, because copying them costs too much for the benefit.
 
-A merge writes a file of its own and leaves its sources alone, so it can be tried again; what is not merged into the end
-is removed with the staging folder. Only the driver's list of files, which becomes the record of the run, says which
-files count.
+A merge writes a new file and does not change its sources, so it can be retried; the sources are deleted with the
+staging
+directory. Only the files in the driver's list, which becomes the record of the run, are part of the dump.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PIECE_BYTES = 8 << 20
 
 
 def groups_of(files: Iterable[WrittenFile], target_bytes: int) -> list[list[WrittenFile]]:
-    """Return the files in the order of their offsets, in groups of which each is to become one file."""
+    """Return the files in offset order, grouped into the files to merge."""
     groups: list[list[WrittenFile]] = []
     room = 0
     for file in sorted(files, key=lambda file: (file.topic, file.partition, file.date, file.first_offset)):
@@ -50,9 +50,9 @@ def groups_of(files: Iterable[WrittenFile], target_bytes: int) -> list[list[Writ
 def merged(
     spark: SparkSession, out: str, files: Sequence[WrittenFile], shape: DumpShape, begun: Callable[[int, int], None]
 ) -> list[WrittenFile]:
-    """Let Spark merge the small files of a run. Raises what Spark raises.
+    """Merge the small files of a run with Spark. Raises Spark's exceptions.
 
-    If there are any, `begun` is called first, with the numbers of tasks and of bytes.
+    If there are any, `begun` is called first with the number of tasks and bytes.
     """
     groups = groups_of(files, shape.target_file_bytes)
     small = [group for group in groups if len(group) > 1]
@@ -67,7 +67,7 @@ def merged(
 
 
 def merge(out: str, files: Sequence[WrittenFile], shape: DumpShape) -> WrittenFile:
-    """Write one file of the records of several, which follow one another."""
+    """Write the records of several consecutive files to one file."""
     staged = os.path.join(STAGING, os.urandom(8).hex(), "0" + shape.suffix)
     os.makedirs(os.path.dirname(os.path.join(out, staged)))
     sources = [os.path.join(out, file.staged) for file in files]
@@ -85,7 +85,7 @@ def merge(out: str, files: Sequence[WrittenFile], shape: DumpShape) -> WrittenFi
 
 
 def _merge_parquet(sources: Sequence[str], target: str, shape: DumpShape) -> None:
-    """Rows are kept until they are as many bytes as a task writes at once, so that row groups grow too."""
+    """Merge Parquet files. Rows are buffered up to the size of a row group, so that row groups are merged as well."""
     with pq.ParquetFile(sources[0]) as file:
         sink = open_sink(target, file.schema_arrow, shape)
     waiting: list[pa.RecordBatch] = []

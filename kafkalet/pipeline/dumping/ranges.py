@@ -1,12 +1,12 @@
-"""Which offsets a run dumps: those after the manifest's, for partitions that it knows; all that are asked for, else.
+"""Determine the offsets of a run: for known partitions those after the manifest, for new ones all requested offsets.
 
-A dump is of one log per partition. That it still is that log is checked before anything is read; each of these is a
-loss, an error unless `failOnDataLoss=false`:
+Before anything is read, each partition is checked against the manifest. Each of these cases is a data loss, which is an
+error unless `failOnDataLoss=false`:
 
-    the log begins after the offset to go on at      retention or DeleteRecords took what lies between
-    the log ends before that offset                  it was truncated; go on at its end
-    the topic has another id                         it was deleted and made again; begin at the new beginning
-    the partition is not there                       its topic was deleted; what was dumped of it stays
+    the log starts after the next offset     retention or DeleteRecords deleted the offsets in between
+    the log ends before the next offset      it was truncated; the run continues at its end
+    the topic has another id                 it was deleted and created again; the run starts at its beginning
+    the partition is missing                 its topic was deleted; the files dumped from it are kept
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _NONE = bytes(16)
 
 
 def topic_ids(options: ReadOptions, topics: Collection[str]) -> dict[str, str | None]:
-    """By topic; None where there is no id. Asks the broker or the directories that the options name.
+    """Return the ids of topics, from the broker or the log directories; None for a topic without an id.
 
-    A directory has the id in each partition.metadata, a broker in its Metadata answer; both since Kafka 2.8.
+    A log directory has them in the partition.metadata files, a broker in its Metadata response, both since Kafka 2.8.
     """
     if options.live:
         with LiveBroker(options.client["bootstrap.servers"], properties(options)) as broker:
@@ -43,7 +43,7 @@ def topic_ids(options: ReadOptions, topics: Collection[str]) -> dict[str, str | 
 
 
 def as_text(topic_id: bytes | None) -> str | None:
-    """Of sixteen bytes; None of nothing, and of zeros, which are the absence of an id on the wire."""
+    """Return the text form of a topic id; None for None and for all zeros, which mean "no id" in the protocol."""
     if topic_id is None or topic_id == _NONE:
         return None
     return uuid_text(topic_id)
@@ -53,7 +53,7 @@ SHOWN = 5
 
 
 class KnownOffsets(NamedTuple):
-    """What the origin says of the partitions."""
+    """The offsets and topic ids of the source."""
 
     earliest: Mapping[TopicPartition, int]
     latest: Mapping[TopicPartition, int]
@@ -63,9 +63,9 @@ class KnownOffsets(NamedTuple):
 def new_offsets(
     origin: Origin, options: ReadOptions, manifest: Manifest, topic_ids: Mapping[str, str | None]
 ) -> tuple[list[Covered], list[str]]:
-    """What is to be dumped, and what was lost, in words. Raises DataLoss and BadOption.
+    """Return the offsets to dump, and a message for each data loss. Raises DataLoss and BadOption.
 
-    A partition of which nothing is new is left out; one that is seen for the first time is in, though it be empty.
+    A partition without new offsets is left out, unless it is new itself.
     """
     partitions = origin.partitions()
     warn_of_missing(options.topics, partitions)
@@ -82,10 +82,12 @@ def new_offsets(
         if end > start or loss or key in starts:
             covered.append(Covered(*key, topic_ids.get(key[0]), start, end, lost))
     gone = [key for key in sorted(manifest.partitions.keys() - set(partitions)) if options.topics.contain(*key)]
-    losses += [f"{_name(key)} was dumped to offset {manifest.partitions[key].next_offset} and is gone" for key in gone]
+    losses += [
+        f"{_name(key)} was dumped to offset {manifest.partitions[key].next_offset} and is missing" for key in gone
+    ]
     if losses and options.fail_on_data_loss:
         more = f"; and {len(losses) - SHOWN} more" if len(losses) > SHOWN else ""
-        raise DataLoss(f"{'; '.join(losses[:SHOWN])}{more}; with failOnDataLoss=false what is left is dumped")
+        raise DataLoss(f"{'; '.join(losses[:SHOWN])}{more}; set failOnDataLoss=false to dump what is left")
     return covered, losses
 
 
@@ -96,9 +98,9 @@ def _first_offsets(
     known: KnownOffsets,
     ends: Mapping[TopicPartition, int],
 ) -> dict[TopicPartition, int]:
-    """Where partitions begin that have not been dumped before: as the options say, as far as it is there.
+    """Return the start offsets of new partitions: those of the options, limited to the existing offsets.
 
-    A start after the end is refused, as by the source; only a later run may have passed the end.
+    A start after the end is rejected, as by the source; only for known partitions may it be past the end.
     """
     if not fresh:
         return {}
@@ -112,24 +114,24 @@ def _first_offsets(
         check_order(key, start, ends[key])
         if options.fail_on_data_loss and not known.earliest[key] <= start <= known.latest[key]:
             raise DataLoss(
-                f"{_name(key)} has offsets {known.earliest[key]} to {known.latest[key]}, and is to be dumped from "
-                f"{start}; with failOnDataLoss=false what is left is dumped"
+                f"{_name(key)} has offsets {known.earliest[key]} to {known.latest[key]}, but the dump should start at "
+                f"{start}; set failOnDataLoss=false to dump what is left"
             )
     return {key: min(max(start, known.earliest[key]), known.latest[key]) for key, start in starts.items()}
 
 
 def _go_on(key: TopicPartition, manifest: Manifest, known: KnownOffsets) -> tuple[int, int, str]:
-    """Where to go on with a partition, how many offsets were lost before, and how, in words."""
+    """Return the next offset of a known partition, the number of lost offsets before it, and a message for the loss."""
     next_offset = manifest.partitions[key].next_offset
     earliest, latest = known.earliest[key], known.latest[key]
     before, now = manifest.topic_ids.get(key[0]), known.topic_ids.get(key[0])
     dumped = f"{_name(key)} was dumped to offset {next_offset}"
     if before is not None and now is not None and before != now:
-        return earliest, 0, f"{dumped}, and its topic was made anew (its id was {before} and is {now})"
+        return earliest, 0, f"{dumped}, but its topic was recreated (topic id {before}, now {now})"
     if next_offset > latest:
-        return latest, 0, f"{dumped}, and ends at {latest}: it was truncated, or made anew"
+        return latest, 0, f"{dumped}, but ends at {latest}: it was truncated or recreated"
     if next_offset < earliest:
-        return earliest, earliest - next_offset, f"{dumped}, and begins at {earliest}: what lies between is gone"
+        return earliest, earliest - next_offset, f"{dumped}, but starts at {earliest}: the offsets between are lost"
     return next_offset, 0, ""
 
 

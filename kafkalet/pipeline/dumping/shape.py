@@ -1,4 +1,4 @@
-"""The shape of a dump: the format, compression and size of its files, and the folders they lie in."""
+"""The shape of a dump: the format, compression and size of its files, and the layout of its directories."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ COMPRESSIONS = {
     "parquet": ("zstd", "snappy", "gzip", "lz4", "none"),
     "jsonl": ("none", "gzip", "zstd"),
 }
-"""By format; the first is the default."""
+"""The compressions of each format; the first one is the default."""
 DATE_FOLDERS = {"day": "date", "month": "month", "year": "year", "none": ""}
-"""The column that a folder by the date of records is named after, by the period it is for."""
+"""The column name in date directories, by period."""
 TARGET_FILE_BYTES = 128 << 20
 
 
 class DumpShape(NamedTuple):
-    """A format, a compression that it can have, the size that files grow to, and the period of a folder."""
+    """The format and compression of files, their target size, and the period of a date directory."""
 
     format: str
     compression: str
@@ -29,6 +29,6 @@ class DumpShape(NamedTuple):
         return ".jsonl" + {"gzip": ".gz", "zstd": ".zst"}.get(self.compression, "")
 
     def folder(self, topic: str, partition: int, date: str) -> str:
-        """The folder of the records of a date, which is 2013-01-31, 2013-01, 2013 or nothing."""
+        """Return the directory for records of a date, which is 2013-01-31, 2013-01, 2013 or empty."""
         column = DATE_FOLDERS[self.date_folders]
         return f"topic={topic}/partition={partition}" + (f"/{column}={date}" if column else "")

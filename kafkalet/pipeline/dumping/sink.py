@@ -1,8 +1,8 @@
-"""The files of a dump as a sink of Spark: what tasks answer is gathered, and left for the driver in one file.
+"""The Spark sink that writes the files of a dump, and passes the list of files to the driver.
 
-Spark takes one answer of each task, however often it was tried, and calls `commit` when it has all of them; that is in
-a process of its own, which has nothing but its arguments. So the answers go into a file in OUT/_staging, where the job
-that started the query finds them and makes them count (dump_runs.py). It has chosen the name, which nobody else knows.
+Spark collects one message from each task, however often it was attempted, and calls `commit` with all of them, in a
+separate process that knows only the constructor arguments. So `commit` writes the list to a file in OUT/_staging, whose
+unique name was chosen by the job that started the query; that job reads the file and commits the run (dump_runs.py).
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ FORMAT = "kafkalet-dump"
 
 @dataclass
 class FilesWritten(WriterCommitMessage):
-    """What one attempt of a task has written."""
+    """The files written by one task attempt."""
 
     files: tuple[WrittenFile, ...]
 
 
 class DumpFiles(DataSource):
-    """The sink, by name."""
+    """The data source of the sink."""
 
     @classmethod
     def name(cls) -> str:
@@ -48,7 +48,7 @@ class DumpFiles(DataSource):
 
 
 class FilesWriter(DataSourceArrowWriter):
-    """Writes rows that have topic, partition, offset and timestamp, and what goes into the files."""
+    """Writes rows with topic, partition, offset and timestamp, and the columns of the files."""
 
     def __init__(self, out: str, answers: str, shape: DumpShape) -> None:
         self._out = out
@@ -65,7 +65,7 @@ class FilesWriter(DataSourceArrowWriter):
 
 
 def write(table: DataFrame, out: str, shape: DumpShape) -> list[WrittenFile]:
-    """Let Spark write the rows into files, and give their answers. Raises what Spark raises."""
+    """Write the rows with Spark, and return the files of all tasks. Raises Spark's exceptions."""
     table.sparkSession.dataSource.register(DumpFiles)
     answers = os.path.join(STAGING, f"{os.urandom(8).hex()}.json")
     options = {

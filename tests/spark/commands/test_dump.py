@@ -45,7 +45,7 @@ def test_a_broker_may_be_read() -> None:
         ([], "nothing to read is given"),
         (["/d", "--bootstrap", "h:1"], "both given"),
         (["/d", "--isolation-level", "none"], "isolationLevel must be one of"),
-        (["/d", "--compression", "brotli"], "the compression of parquet is one of"),
+        (["/d", "--compression", "brotli"], "compression of parquet must be one of"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_starts(arguments: list[str], words: str) -> None:

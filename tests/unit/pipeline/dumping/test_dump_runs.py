@@ -131,7 +131,7 @@ def test_a_file_that_is_gone_afterwards_is_named(tmp_path: Path) -> None:
     run = run_of(tmp_path, 1, 0, 5)
     commit(str(tmp_path), run)
     clear_staging(str(tmp_path))
-    with pytest.raises(NoManifest, match=r"1a\.jsonl is neither there nor in _staging"):
+    with pytest.raises(NoManifest, match=r"1a\.jsonl does not exist and is not in _staging"):
         recover(str(tmp_path), EMPTY)
 
 
@@ -149,7 +149,7 @@ def test_a_record_that_cannot_be_understood_is_named(tmp_path: Path, text: str) 
     path = Path(run_path(str(tmp_path), 1))
     path.parent.mkdir()
     path.write_text(text)
-    with pytest.raises(NoManifest, match="not the record of a run"):
+    with pytest.raises(NoManifest, match="not a valid run record"):
         recover(str(tmp_path), EMPTY)
 
 

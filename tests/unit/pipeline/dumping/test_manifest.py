@@ -54,7 +54,7 @@ def test_what_is_not_there_cannot_be_flushed(tmp_path: Path) -> None:
 
 def test_a_file_of_another_version_is_named(tmp_path: Path) -> None:
     (tmp_path / "it.json").write_text('{"version": 2}')
-    with pytest.raises(NoManifest, match=r"it\.json: version 2, where this kafkalet reads and writes 1"):
+    with pytest.raises(NoManifest, match=r"it\.json: unsupported version 2; this release of kafkalet supports 1"):
         read_json(str(tmp_path / "it.json"))
 
 
@@ -87,13 +87,13 @@ def test_it_is_json_by_topic_and_partition(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("{", "not JSON"),
+        ("{", "invalid JSON"),
         ("[]", "version None"),
-        ('{"version": 2}', "version 2, where this kafkalet reads and writes 1"),
-        ('{"version": 1}', "not a manifest of a dump"),
+        ('{"version": 2}', "unsupported version 2; this release of kafkalet supports 1"),
+        ('{"version": 1}', "not a valid manifest"),
         (
             '{"version": 1, "run": 1, "settings": {}, "topics": {"t": {"topicId": null, "partitions": 3}}}',
-            "not a manifest",
+            "not a valid manifest",
         ),
     ],
 )

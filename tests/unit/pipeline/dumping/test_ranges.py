@@ -130,22 +130,22 @@ def test_where_to_start_has_to_be_told_for_every_new_partition() -> None:
 LOSSES = [
     (
         {T0: (6, 9)}, {T0: Dumped(0, 4, 4)}, (None, None),
-        "t-0 was dumped to offset 4, and begins at 6: what lies between is gone",
+        "t-0 was dumped to offset 4, but starts at 6: the offsets between are lost",
         [Covered("t", 0, None, 6, 9, 2)],
     ),
     (
         {T0: (0, 3)}, {T0: Dumped(0, 4, 4)}, (None, None),
-        "t-0 was dumped to offset 4, and ends at 3: it was truncated, or made anew",
+        "t-0 was dumped to offset 4, but ends at 3: it was truncated or recreated",
         [Covered("t", 0, None, 3, 3)],
     ),
     (
         {T0: (0, 9)}, {T0: Dumped(0, 4, 4)}, ("a", "b"),
-        r"t-0 was dumped to offset 4, and its topic was made anew \(its id was a and is b\)",
+        r"t-0 was dumped to offset 4, but its topic was recreated \(topic id a, now b\)",
         [Covered("t", 0, "b", 0, 9)],
     ),
     (
         {T0: (0, 9)}, {T0: Dumped(0, 9, 9), T1: Dumped(0, 4, 4)}, ("a", "a"),
-        "t-1 was dumped to offset 4 and is gone",
+        "t-1 was dumped to offset 4 and is missing",
         [],
     ),
 ]  # fmt: skip
@@ -175,7 +175,7 @@ def test_partitions_that_are_not_asked_for_are_not_missed() -> None:
 
 
 def test_a_start_that_is_not_there_is_a_loss_too() -> None:
-    with pytest.raises(DataLoss, match="t-0 has offsets 3 to 9, and is to be dumped from 1"):
+    with pytest.raises(DataLoss, match="t-0 has offsets 3 to 9, but the dump should start at 1"):
         new({T0: (3, 9)}, startingOffsets='{"t":{"0":1}}')
     assert new({T0: (3, 9)}, startingOffsets='{"t":{"0":1}}', failOnDataLoss="false")[0] == [
         Covered("t", 0, None, 3, 9)
@@ -184,5 +184,5 @@ def test_a_start_that_is_not_there_is_a_loss_too() -> None:
 
 def test_of_many_losses_some_are_told() -> None:
     ends = {("t", number): (6, 9) for number in range(8)}
-    with pytest.raises(DataLoss, match=r"t-4 was.*; and 3 more; with failOnDataLoss=false"):
+    with pytest.raises(DataLoss, match=r"t-4 was.*; and 3 more; set failOnDataLoss=false"):
         new(ends, {key: Dumped(0, 4, 4) for key in ends})
