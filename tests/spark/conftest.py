@@ -1,4 +1,4 @@
-"""One Spark session for all tests that need one: a JVM takes seconds to start."""
+"""A Spark session shared by all tests, because starting a JVM takes seconds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """Two cores, and a task that fails is tried again, as on a cluster."""
+    """A session with two cores that retries failed tasks, as on a cluster."""
     if reason := missing():
         pytest.skip(reason)
     conf = {
@@ -30,7 +30,7 @@ def spark() -> Iterator[SparkSession]:
         "spark.sql.session.timeZone": "UTC",
         "spark.driver.memory": "1g",
     }
-    with contextlib.suppress(connector.Unavailable):  # its own tests say so
+    with contextlib.suppress(connector.Unavailable):  # the connector's own tests report this
         conf["spark.jars"] = ",".join(map(str, connector.jars()))
     session = spark_session("local[2,3]", conf=conf)
     yield session
@@ -39,13 +39,13 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="session")
 def written(tmp_path_factory: pytest.TempPathFactory) -> History:
-    """A log directory that no test changes."""
+    """A log directory that must not be changed by tests."""
     return history(tmp_path_factory.mktemp("history") / "data")
 
 
 @pytest.fixture(scope="session")
 def serving(written: History) -> Iterator[str]:
-    """A broker of a copy of that directory, which no test changes either."""
+    """A broker with a copy of that directory, which must not be changed either."""
     copy = written.directory.with_name("served")
     shutil.copytree(written.directory, copy)
     with kafkalet.Broker(data_dir=copy, kafka_version="3.9") as broker:

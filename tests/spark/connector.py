@@ -1,8 +1,8 @@
-"""Spark's own Kafka connector, fetched by Maven once and kept, for comparisons and as one more client of ours.
+"""Spark's own Kafka connector, downloaded by Maven once, for comparisons and as another client of kafkalet.
 
-It comes as four jars (itself, its token provider, Kafka's clients, a pool of objects) that a session has to be given
-at its start, as `spark.jars`. They lie in `~/.cache/kafkalet/spark-connector` (`KAFKALET_CONNECTOR_CACHE` moves it).
-The connector should be that of the installed Spark; where Maven has it not, the newest that does work is taken.
+It consists of four jars (the connector, its token provider, Kafka's clients, commons-pool), which must be passed to a
+session at startup as `spark.jars`. They are cached in `~/.cache/kafkalet/spark-connector`, or in
+`KAFKALET_CONNECTOR_CACHE`. The version is that of the installed Spark or, if Maven does not have it, the newest one.
 """
 
 import functools
@@ -20,12 +20,12 @@ PATIENCE_S = 240
 CONNECTOR = "spark-sql-kafka-0-10_2.13"
 TOKEN_PROVIDER = "spark-token-provider-kafka-0-10_2.13"
 LEFT_OUT = ("org.scala-lang", "org.scala-lang.modules", "org.apache.hadoop", "org.slf4j", "com.google.code.findbugs")
-"""Groups that Spark has among its own jars, and much of it."""
+"""Groups of artifacts that are largely part of Spark's own jars."""
 WANTED = (CONNECTOR, TOKEN_PROVIDER, "kafka-clients", "commons-pool2")
 
 
 class Release(NamedTuple):
-    """A connector's version, and versions of what it needs that differ from what its own pom says."""
+    """A version of the connector, and the versions of its dependencies that differ from its pom."""
 
     connector: str
     managed: tuple[tuple[str, str, str], ...] = ()
@@ -34,16 +34,17 @@ class Release(NamedTuple):
 NEWEST_PUBLISHED = Release(
     "4.2.0", (("org.apache.spark", TOKEN_PROVIDER, "4.0.0"), ("org.apache.kafka", "kafka-clients", "3.9.2"))
 )
-"""Works with Spark 4.1 to 4.3. Its own token provider has not been published."""
+"""Works with Spark 4.1 to 4.3. Its token provider of the same version was not published."""
 
 
 class Unavailable(Exception):
-    """The connector is not here and cannot be fetched; the message says why, and which command would bring it."""
+    """The connector is not cached and cannot be downloaded. The message gives the reason, and the command to fetch
+    it."""
 
 
 @functools.cache
 def jars() -> tuple[Path, ...]:
-    """The connector's jars for the installed Spark, fetched if need be."""
+    """Return the connector's jars for the installed Spark, downloading them if necessary."""
     installed = version("pyspark")
     releases = list({release.connector: release for release in (Release(installed), NEWEST_PUBLISHED)}.values())
     for release in releases:
@@ -64,7 +65,7 @@ def _kept(release: Release) -> tuple[Path, ...]:
 
 
 def _fetch(release: Release) -> str:
-    """Let Maven copy the jars into the cache; why it could not, or ""."""
+    """Copy the jars into the cache with Maven. Return the error message, or an empty string."""
     CACHE.mkdir(parents=True, exist_ok=True)
     pom = CACHE / f"pom-{release.connector}.xml"
     pom.write_text(_pom(release))
@@ -94,7 +95,7 @@ def _pom(release: Release) -> str:
         f"<exclusion><groupId>{group}</groupId><artifactId>*</artifactId></exclusion>" for group in LEFT_OUT
     )
     wanted = _dependency("org.apache.spark", CONNECTOR, release.connector, f"<exclusions>{without}</exclusions>")
-    # Spark's parent names a mirror besides, which not every network lets through: an empty folder takes its place.
+    # Spark's parent pom also names a mirror, which may be unreachable: replace it by an empty directory.
     mirror = f"<id>gcs-maven-central-mirror</id><url>{(CACHE / 'empty').as_uri()}</url>"
     return (
         "<project><modelVersion>4.0.0</modelVersion><groupId>kafkalet</groupId><artifactId>connector</artifactId>"

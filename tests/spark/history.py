@@ -1,7 +1,8 @@
-"""A log directory with all that readers have to tell apart, written by kafkalet, and what consumers see of it.
+"""A log directory, written by kafkalet, with all cases that readers must handle, and the records that consumers see.
 
-Topic `plain`, three partitions: keyed records with headers and null values, codecs, several segments. Topic `txn`, one
-partition: transactions that were committed, aborted and left open, two of them interleaved, a record without one.
+Topic `plain` has three partitions: keyed records with headers and null values, codecs, several segments. Topic `txn`
+has
+one partition: committed, aborted and open transactions, two of them interleaved, and a record outside of a transaction.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ PARTITIONS = 3
 
 
 class Seen(NamedTuple):
-    """A record as a consumer sees it."""
+    """A record as returned by a consumer."""
 
     topic: str
     partition: int
@@ -63,7 +64,7 @@ def _plain(bootstrap: str) -> None:
 def _transactions(bootstrap: str) -> None:
     producers = {}
     for name in ("one", "two", "open"):
-        # Tests may take a while, and a broker that serves the log later ends what is open for too long.
+        # Tests may take a while, and a broker that serves the log later aborts transactions after their timeout.
         patience = {"transaction.timeout.ms": 900_000}
         producers[name] = Producer({"bootstrap.servers": bootstrap, "transactional.id": name, **patience})
         producers[name].init_transactions()
@@ -88,7 +89,7 @@ def _transactions(bootstrap: str) -> None:
 
 
 def seen(bootstrap: str, topic: str, partitions: int, isolation_level: str) -> list[Seen]:
-    """What a consumer sees, to the end that it is shown."""
+    """Return the records that a consumer reads up to the end offset."""
     consumer = Consumer(
         {"bootstrap.servers": bootstrap, "group.id": "seen", "isolation.level": isolation_level,
          "enable.partition.eof": True, "auto.offset.reset": "earliest", "enable.auto.commit": False}
@@ -113,7 +114,7 @@ def seen(bootstrap: str, topic: str, partitions: int, isolation_level: str) -> l
 
 
 class History(NamedTuple):
-    """The directory, with its broker stopped, and what was seen of it."""
+    """The directory of a stopped broker, and the records read from it before."""
 
     directory: Path
     plain: list[Seen]
@@ -122,7 +123,7 @@ class History(NamedTuple):
 
 
 def history(directory: Path) -> History:
-    """Write it, look at it, stop the broker."""
+    """Write the log, read it, and stop the broker."""
     with kafkalet.Broker(data_dir=directory, kafka_version="3.9") as broker:  # 4.x has no segments below 1 MiB
         write(broker)
         bootstrap = broker.bootstrap_servers

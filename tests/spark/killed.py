@@ -1,7 +1,8 @@
-"""A driver of Spark in a process of its own, which is killed at a moment that it names.
+"""Runs a Spark driver in a separate process, and kills it at a chosen moment.
 
-The process runs a script that calls `wait_to_be_killed()`, which makes a file and waits; then `run_until_killed` sends
-SIGKILL to the process and to the JVM and the Python workers that it has started.
+The process runs a script that calls `wait_to_be_killed()`, which creates a file and waits; then `run_until_killed`
+sends
+SIGKILL to the process and to the JVM and Python workers that it started.
 """
 
 import os
@@ -17,14 +18,14 @@ MOMENT = "KAFKALET_TEST_MOMENT"
 
 
 def wait_to_be_killed() -> None:
-    """Say that the moment has come, and do not go on."""
+    """Signal that the process can be killed now, and wait."""
     Path(os.environ[MOMENT]).touch()
     while True:
         time.sleep(1)
 
 
 def run_until_killed(script: Callable[..., None], moment: Path, *arguments: str) -> None:
-    """Run a function of a module of tests in a new process until it waits to be killed."""
+    """Run a function of a test module in a new process until it waits to be killed."""
     root = Path(__file__).parents[2]
     code = (
         f"import sys; sys.path.insert(0, {str(root)!r}); from {script.__module__} import {script.__name__}; "

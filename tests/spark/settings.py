@@ -1,15 +1,15 @@
-"""Settings of Spark for tests: their jobs have few rows and spend nearly all of their time on starting and compiling.
+"""Spark settings for tests, whose jobs have few rows and spend most of their time on startup and compilation.
 
-They change how fast a query runs and not what it does. What users get is in `kafkalet.pipeline.session`.
+They affect only the speed of queries. The settings for users are in `kafkalet.pipeline.session`.
 """
 
 QUICK = {
-    # C2, the optimizing compiler of the JVM, takes longer to compile than its code saves (37 % of all CPU time), and
-    # there is too little garbage to share it out among threads.
+    # The optimizing compiler of the JVM (C2) takes longer than its code saves (37 % of all CPU time), and there is too
+    # little garbage for parallel collection.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    # To interpret a query of few rows is faster than to generate Java code for it and compile that (6 %).
+    # For queries of few rows, interpreting is faster than generating and compiling Java code (6 %).
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    # Spark's default is 200 tasks for each shuffle.
+    # Spark's default is 200 tasks per shuffle.
     "spark.sql.shuffle.partitions": "4",
 }

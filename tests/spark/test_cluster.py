@@ -1,6 +1,6 @@
-"""The pipeline on a standalone cluster of Spark: a master and two workers, each with a work directory of its own.
+"""The pipeline on a standalone Spark cluster of a master and two workers, each with its own work directory.
 
-It starts six JVMs, so it is left out unless KAFKALET_TEST_CLUSTER=1. test_submit.py runs spark-submit without one.
+It starts six JVMs, so it is skipped unless KAFKALET_TEST_CLUSTER=1. test_submit.py runs spark-submit without a cluster.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def free_port() -> int:
 
 
 class Cluster:
-    """The processes of a cluster, and what they work with."""
+    """The processes of a cluster, and their directories."""
 
     def __init__(self, directory: Path, stack: ExitStack) -> None:
         self.directory = directory
@@ -56,7 +56,7 @@ class Cluster:
         return self.directory / f"worker-{number}"
 
     def start(self, name: str, *arguments: str) -> Path:
-        """Start a daemon; its log."""
+        """Start a daemon and return its log file."""
         log = self.directory / f"{name}.log"
         with open(log, "wb") as output:
             process = subprocess.Popen(
@@ -68,7 +68,7 @@ class Cluster:
         return log
 
     def submit(self, *arguments: str) -> str:
-        """Run a command of the pipeline by spark-submit, and return its last line."""
+        """Run a pipeline command with spark-submit, and return its last line of output."""
         settings = [f"--conf=spark.executor.{each}" for each in ("memory=512m", "cores=1")]
         settings += ["--conf=spark.driver.host=127.0.0.1", "--conf=spark.driver.bindAddress=127.0.0.1"]
         done = subprocess.run(

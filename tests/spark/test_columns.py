@@ -1,4 +1,4 @@
-"""The columns of Arrow are those that Spark expects for its schema, to the letter."""
+"""The Arrow columns match Spark's schema exactly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records, times and numbers of partitions at the ends of what is possible, through load, source and dump."""
+"""Extreme records, timestamps and numbers of partitions, through load, source and dump."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.xdist_group("spark_streams")
 
 PARTITIONS = int(os.environ.get("KAFKALET_TEST_PARTITIONS", "500"))
-"""How many partitions the test of many has; 10000 takes a minute or two."""
+"""The number of partitions in the test of many partitions; 10000 takes a minute or two."""
 GIANT_BYTES = 24_000_000
 LAST_MS = 253_402_300_799_999
-"""The last millisecond of the year 9999, which is the last that Python's datetime knows."""
+"""The last millisecond of the year 9999, the maximum of Python's datetime."""
 
 
 def read(directory: Path, **texts: str) -> list[dict[str, object]]:
-    """The rows of a directory, read without Spark."""
+    """Return the rows of a directory, read without Spark."""
     options = read_options({"path": str(directory), **texts})
     reader = LogReader(("topic", "partition", "offset", "timestamp", "key", "value", "headers"), options)
     return [
@@ -141,7 +141,7 @@ def test_giant_record_is_loaded_read_and_dumped(spark: SparkSession, tmp_path: P
         )
     (dumped,) = spark.read.parquet(str(tmp_path / "parquet")).selectExpr("md5(value) AS md5").collect()
     assert dumped.md5 == row.md5
-    (path,) = (tmp_path / "jsonl").glob("topic=t/*/*/*")  # Spark reads no strings of JSON of more than 20 million
+    (path,) = (tmp_path / "jsonl").glob("topic=t/*/*/*")  # Spark limits JSON strings to 20 million characters
     assert hashlib.md5(json.loads(path.read_text())["value"].encode()).hexdigest() == row.md5
 
 
@@ -171,7 +171,7 @@ def test_many_small_partitions_are_planned_read_and_followed(tmp_path: Path) -> 
 
 
 def test_table_of_a_database_becomes_a_log_and_the_other_way_round(spark: SparkSession, tmp_path: Path) -> None:
-    """Derby is the database that comes with Spark."""
+    """Derby is a database that comes with Spark."""
     driver = "org.apache.derby.jdbc.EmbeddedDriver"
     try:
         spark._jvm.java.lang.Class.forName(driver)  # type: ignore[union-attr]

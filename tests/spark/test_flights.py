@@ -1,4 +1,5 @@
-"""Every flight that left New York City in 2013, by the steps of `examples/pipeline.py`: each finds the same flights."""
+"""All flights that left New York City in 2013, with the steps of `examples/pipeline.py`: each step reads all of
+them."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from kafkalet.embedded import Broker
 from tests.source import ROOT
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # it uses what Python has deprecated
+    warnings.simplefilter("ignore")  # it uses deprecated Python features
     from kafka.partitioner.default import murmur2
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ COMPILED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMo
 
 
 class Example:
-    """The script, with its data in a folder."""
+    """The example script, with its data in a temporary directory."""
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         self._script = runpy.run_path(str(ROOT / "examples" / "pipeline.py"))
@@ -62,7 +63,7 @@ def example(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> It
 
 @pytest.fixture(scope="module")
 def broker(example: Example) -> Iterator[Broker]:
-    """A broker of what was loaded."""
+    """A broker of the loaded directory."""
     with example.step("serve", example.logs) as broker:
         yield broker
 
@@ -94,7 +95,7 @@ def test_kafka_python_reads_every_flight(example: Example, broker: Broker) -> No
 
 @pytest.fixture(scope="module")
 def placed(example: Example) -> pa.Table:
-    """Where each flight is, and its key and its time."""
+    """The partition, key and timestamp of each flight."""
     rows = example.step("from_directory", example.spark, example.logs)
     table: pa.Table = rows.select("key", "partition", "offset", "timestamp").toArrow()
     return table.sort_by([("partition", "ascending"), ("offset", "ascending")])

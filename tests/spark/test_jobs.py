@@ -1,4 +1,4 @@
-"""`kafkalet.pipeline.jobs`: what the commands answer, and with which status."""
+"""`kafkalet.pipeline.jobs`: output and exit status of the commands."""
 
 import io
 import logging
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.xdist_group("spark")
 
 @pytest.fixture(autouse=True)
 def level() -> Iterator[None]:
-    """The level of our log, as it was before."""
+    """Restore the log level of the package."""
     log = logging.getLogger("kafkalet")
     before = log.level
     yield

@@ -1,4 +1,4 @@
-"""Drivers that are killed with SIGKILL in the middle of their work: what they began is ended exactly once."""
+"""Drivers that are killed with SIGKILL in the middle of their work, which is then completed exactly once."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ PARTITIONS = 2
 
 
 class Killed(NamedTuple):
-    """What a driver leaves that is killed in the middle of a batch of a stream, and between two renames of a dump."""
+    """The files of a driver that was killed in the middle of a stream's batch, and between two renames of a dump."""
 
     logs: str
-    """The log directory that both read: a topic `t` of the numbers below RECORDS, in two partitions."""
+    """The input log directory: topic `t` with the numbers below RECORDS, in two partitions."""
     place: str
-    """The files and the checkpoint of the stream."""
+    """The output and checkpoint of the stream."""
     out: str
-    """The folder of the dump."""
+    """The output of the dump."""
 
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory) -> Killed:
-    """One driver for both tests: each has a part of what it left, and the start of a JVM takes long."""
+    """One driver for both tests, because starting a JVM takes long."""
     folder = tmp_path_factory.mktemp("killed")
     left = Killed(fill(folder / "data"), str(folder / "place"), str(folder / "out"))
     run_until_killed(work_until_killed, folder / "moment", *left)
@@ -60,7 +60,7 @@ def fill(directory: Path) -> str:
 
 
 def work_until_killed(logs: str, place: str, out: str) -> None:
-    """Dump to where the first file of a committed run is in its place and no other, then stream."""
+    """Dump until the first file of a committed run is in place, then stream."""
     from kafkalet.pipeline.dumping import dump as module
 
     spark = spark_session("local[2]", conf={**QUICK, "spark.log.level": "OFF"})
@@ -75,7 +75,7 @@ def work_until_killed(logs: str, place: str, out: str) -> None:
 
 
 def start(spark: SparkSession, logs: str, place: str, kills: bool) -> Any:
-    """Start a query that copies the log to Parquet, 20 offsets at a time; one that `kills` stops in the middle."""
+    """Start a query that copies the log to Parquet, 20 offsets at a time; with `kills`, it waits to be killed."""
 
     def copied(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:

@@ -1,4 +1,4 @@
-"""`kafkalet.pipeline.progress`: what is shown of a job, and where it comes from."""
+"""`kafkalet.pipeline.progress`: the progress display of a job, and its data."""
 
 import io
 import logging
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 
 class Terminal(io.StringIO):
-    """A stream that says that it is a terminal."""
+    """A stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True
 
 
 class Told:
-    """A status that answers what it was told, and says when it was asked."""
+    """A status with prepared values, which counts its calls."""
 
     def __init__(self, *seen: Seen | None) -> None:
         self.left = list(seen)

@@ -1,6 +1,6 @@
-"""The code in README and docs that needs Spark, in one session, each document from its beginning to its end.
+"""The code in README and docs that needs Spark, run in one session, each document from beginning to end.
 
-Spark's JVM is shared with other tests, so it does not run in the directory of the snippets: paths are made absolute.
+Spark's JVM is shared with other tests and does not run in the directory of the snippets, so paths are made absolute.
 """
 
 import re
@@ -53,17 +53,17 @@ def test_snippets_with_spark_run_one_after_the_other(
 
 
 def run_line(line: str, opened: Shell, spark: "SparkSession") -> None:
-    """A job of the pipeline runs in the session that is there; anything else in the shell."""
+    """Run a job of the pipeline in the existing session, and anything else in the shell."""
     words = shlex.split(line, comments=True)
     if words[:2] == ["kafkalet", "pipeline"]:
         command, *arguments = [word.replace("9092", str(opened.port)) for word in words[2:]]
         arguments = [str(opened.directory / word) if word in PATHS else word for word in arguments]
         if "--bootstrap" in arguments:
-            arguments += ["--timestamps", "50"]  # fewer questions than 2,000 for each partition
+            arguments += ["--timestamps", "50"]  # instead of 2,000 per partition
         assert jobs.main([command, *arguments, "--progress", "none"], spark=spark) == 0, line
         return
     done = opened.run(line)
     assert done.returncode == 0, f"{line}\n{done.stderr[-3000:]}"
-    if words[:1] == ["unzip"]:  # a year of flights is more than is needed here
+    if words[:1] == ["unzip"]:  # a whole year of flights is not needed here
         path = opened.directory / "flights.csv"
         path.write_text("".join(path.read_text().splitlines(keepends=True)[: FLIGHTS + 1]))

@@ -1,4 +1,4 @@
-"""`kafkalog` shows what consumers see, from the directory and from the broker."""
+"""`kafkalog` returns the records that consumers see, from a directory and from a broker."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def as_seen(row: Any) -> Seen:
 
 
 def planned(path: Path | None = None, **texts: str) -> tuple[LogReader, list[Any]]:
-    """The reader of these options, and its tasks: without Spark."""
+    """Return the reader with these options, and its tasks, without Spark."""
     given = {key.replace("_", "."): text for key, text in texts.items()}
     options = read_options({"path": str(path), **given} if path else given)
     reader = LogReader(default_columns(options), options)

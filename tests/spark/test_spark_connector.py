@@ -1,4 +1,4 @@
-"""Spark's own Kafka connector as a client: batches by offsets and by times, streams, transactions, data that has gone.
+"""Spark's own Kafka connector as a client: batches by offset and by timestamp, streams, transactions, deleted records.
 
 With `-m oracle` the same tests run against Apache Kafka itself.
 """
@@ -42,7 +42,7 @@ _numbers = itertools.count()
 
 @pytest.fixture(scope="module", params=ASKED)
 def servers(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Where a broker listens, if the connector is there to ask it."""
+    """The address of a broker, if the connector is available."""
     try:
         connector.jars()
     except connector.Unavailable as reason:
@@ -58,7 +58,7 @@ def servers(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 class Topic:
-    """A topic and what the tests do with it, by librdkafka and by Spark."""
+    """A topic, and the operations of the tests on it, by librdkafka and by Spark."""
 
     def __init__(self, spark: SparkSession, servers: str, name: str) -> None:
         self.spark, self.servers, self.name = spark, servers, name
@@ -70,7 +70,7 @@ class Topic:
             try:
                 self.admin.create_topics([NewTopic(self.name, partitions, 1)])[self.name].result(PATIENCE_S)
                 return self
-            except KafkaException as refused:  # Kafka with ZooKeeper goes on deleting after it has said that it is done
+            except KafkaException as refused:  # Kafka with ZooKeeper continues deleting after it has responded
                 exists = refused.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS
                 if not exists or time.monotonic() > deadline:
                     raise
@@ -87,7 +87,7 @@ class Topic:
         self.admin.delete_records([where])[where].result(PATIENCE_S)
 
     def send(self, numbers: range, time_ms: int, producer: Producer | None = None, **more: Any) -> None:
-        """One record a number: `k7`, `v7` at `time_ms` + 7, in partition 7 % 3."""
+        """Send one record per number: for 7, key `k7`, value `v7`, timestamp `time_ms` + 7, partition 7 % 3."""
         used = producer or Producer(
             {"bootstrap.servers": self.servers, "queue.buffering.max.messages": 0, "log_level": 0}
         )
@@ -96,7 +96,7 @@ class Topic:
         assert used.flush(PATIENCE_S) == 0
 
     def transaction(self) -> Producer:
-        """A producer in a transaction that has begun."""
+        """Return a producer with an open transaction."""
         producer = Producer(
             {"bootstrap.servers": self.servers, "transactional.id": self.name, "log_level": 0} | LONG_TRANSACTIONS
         )
@@ -105,7 +105,7 @@ class Topic:
         return producer
 
     def options(self, **options: object) -> dict[str, str]:
-        """Those of the connector; `kafka__x` stands for `kafka.x`."""
+        """Return the options of the connector; `kafka__x` stands for `kafka.x`."""
         given = {"kafka.bootstrap.servers": self.servers, "subscribe": self.name, "fetchOffset.retryIntervalMs": "10"}
         given |= {name.replace("__", "."): str(value) for name, value in options.items()}
         if "subscribePattern" in options or "assign" in options:
@@ -119,7 +119,7 @@ class Topic:
         return self.read(**options).count()
 
     def follow(self, to: Path, checkpoint: Path | None = None, **options: object) -> list[int]:
-        """Let a stream write to Parquet what is there until now; the sizes of its batches."""
+        """Stream all current records to Parquet. Return the sizes of the batches."""
         rows = self.spark.readStream.format("kafka").options(**self.options(**options)).load()
         writer = rows.selectExpr("CAST(value AS STRING) AS value", "partition", "offset").writeStream
         writer = writer.format("parquet").option("path", str(to)).trigger(availableNow=True)
@@ -131,7 +131,7 @@ class Topic:
         return [batch.numInputRows for batch in query.recentProgress if batch.numInputRows]
 
     def read_back(self, path: Path) -> list[int]:
-        """The numbers that a stream has written."""
+        """Return the numbers that a stream has written."""
         return sorted(int(row.value[1:]) for row in self.spark.read.parquet(str(path)).collect())
 
 
@@ -150,7 +150,7 @@ def few(topic: Topic) -> Topic:
 
 @pytest.fixture(scope="module", params=["open", "aborted"])
 def many(request: pytest.FixtureRequest, spark: SparkSession, servers: str) -> Topic:
-    """100,000 records, then ten later ones, then five of a transaction that is open, or was aborted."""
+    """100,000 records, then ten later ones, then five of a transaction that is open or was aborted."""
     topic = Topic(spark, servers, f"connector-{next(_numbers)}").make(PARTITIONS)
     topic.send(range(EARLY_COUNT), EARLY_MS)
     topic.send(range(LATER_COUNT), LATER_MS)
@@ -162,7 +162,7 @@ def many(request: pytest.FixtureRequest, spark: SparkSession, servers: str) -> T
 
 
 def by_partition(topic: Topic, *offsets: int) -> str:
-    """One offset or time for each partition, as the options want it."""
+    """Return one offset or timestamp per partition, in the format of the options."""
     return json.dumps({topic.name: {str(partition): offset for partition, offset in enumerate(offsets)}})
 
 
@@ -171,13 +171,13 @@ def numbers(rows: list[Row]) -> list[int]:
 
 
 def refusal(action: Callable[[], object]) -> str:
-    """What Spark says when something fails."""
+    """Return Spark's error message for a failing action."""
     with pytest.raises(Exception, match=r".") as raised:
         action()
     return str(raised.value)
 
 
-# Batches, by offsets
+# Batches by offset
 
 
 def test_every_row_has_what_was_sent(few: Topic) -> None:
@@ -224,7 +224,7 @@ def test_headers_come_when_asked_for(topic: Topic) -> None:
     assert second.headers is None
 
 
-# Batches, by times
+# Batches by timestamp
 
 
 def test_a_batch_begins_at_a_time(many: Topic) -> None:
@@ -367,7 +367,7 @@ def test_a_stream_takes_in_partitions_that_are_added(spark: SparkSession, server
     assert topic.read_back(tmp_path / "rows") == [0, 3, 6, *range(9, 30)]
 
 
-# Data that has gone
+# Deleted records
 
 
 def test_offsets_that_are_gone_fail_a_stream(few: Topic, tmp_path: Path) -> None:

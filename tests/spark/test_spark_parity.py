@@ -1,8 +1,8 @@
-"""The options of `kafkalog` mean what they mean in Spark's own Kafka source: one body, run on both.
+"""The options of `kafkalog` have the same meaning as in Spark's own Kafka source: the same cases run on both.
 
-Each case is a set of options and its outcome: the records that are read, or a refusal. It is run on Spark's connector,
-on kafkalog with a broker, and on kafkalog with the directory of that broker. Where they are meant to differ the case
-says so, as docs/pipeline.md does.
+Each case is a set of options and its outcome, which is either the records that are read or an error. It is run with
+Spark's connector, with kafkalog and a broker, and with kafkalog and the directory of that broker. Intended differences
+are part of the cases, and listed in docs/pipeline.md.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CONFIG = {
 SKEW = (100, 10, 1, 0)
 
 Outcome = str | dict[str, list[int]]
-"""REFUSED, or the offsets that are read of each partition."""
+"""REFUSED, or the offsets that are read from each partition."""
 
 
 def by_partition(topic: str, *numbers: object) -> str:
@@ -49,16 +49,16 @@ def by_partition(topic: str, *numbers: object) -> str:
 
 
 def ten(start: int = 0, end: int = 10) -> dict[str, list[int]]:
-    """Offsets of the topic of ten records."""
+    """Return offsets of the topic of ten records."""
     return {"ten-0": list(range(start, end))} if start < end else {}
 
 
 class Case(NamedTuple):
     options: dict[str, str]
     outcome: Outcome
-    """On kafkalog."""
+    """The outcome with kafkalog."""
     on_spark: Outcome | None = None
-    """On Spark's connector, if that differs."""
+    """The outcome with Spark's connector, if it differs."""
 
 
 def case(outcome: Outcome, *, on_spark: Outcome | None = None, **options: str) -> Case:
@@ -68,7 +68,7 @@ def case(outcome: Outcome, *, on_spark: Outcome | None = None, **options: str) -
 
 
 CASES = {
-    # Which topics
+    # Topics
     "subscribe": case({"five-0": [0, 1, 2, 3, 4]}, subscribe=" five , "),
     "subscribe to nothing": case(REFUSED, subscribe=" , "),
     "subscribe to a missing topic": case(REFUSED, subscribe="ten,missing"),
@@ -89,7 +89,7 @@ CASES = {
     "assign text": case(REFUSED, assign="ten"),
     "assign a number": case(REFUSED, assign='{"ten":0}'),
     "assign numbers as text": case(REFUSED, assign='{"ten":["0"]}'),
-    # Where reading starts
+    # Start
     "from earliest": case(ten(), startingOffsets=" EARLIEST "),
     "from latest": case(REFUSED, startingOffsets="latest"),
     "from an empty text": case(REFUSED, startingOffsets=""),
@@ -109,7 +109,7 @@ CASES = {
     "from before the log start, tolerant": case(
         {"cut-0": [4, 5]}, subscribe="cut", startingOffsets=by_partition("cut", 1), failOnDataLoss="false"
     ),
-    # Where it ends
+    # End
     "to an offset": case(ten(0, 3), endingOffsets=by_partition("ten", 3)),
     "to earliest": case(REFUSED, endingOffsets="earliest"),
     "to -2": case(REFUSED, endingOffsets=by_partition("ten", -2)),
@@ -193,7 +193,8 @@ class Logs(NamedTuple):
 
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Logs]:
-    """Topics of one partition: ten and five records, one that begins at 4, one with an open transaction; and skew."""
+    """Topics with one partition: ten and five records, one that starts at offset 4, one with an open transaction;
+    skew."""
     directory = tmp_path_factory.mktemp("parity")
     with kafkalet.Broker(data_dir=directory, config=CONFIG) as broker:
         servers = broker.bootstrap_servers
@@ -224,7 +225,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Logs]:
 
 
 def wait_for_log_start(directory: Path, line: str) -> None:
-    """Wait until the checkpoint has this line: a reader of the directory knows deleted records only from there."""
+    """Wait until the checkpoint has this line, from which readers of the directory learn about deleted records."""
     checkpoint = directory / "log-start-offset-checkpoint"
     for _ in range(PATIENCE_S * 20):
         if checkpoint.exists() and line in checkpoint.read_text().splitlines():
@@ -234,7 +235,7 @@ def wait_for_log_start(directory: Path, line: str) -> None:
 
 
 def commit(servers: str) -> None:
-    """Make the internal topic of offsets, with one record."""
+    """Create the internal offsets topic with one record."""
     from confluent_kafka import Consumer
 
     consumer = Consumer({"bootstrap.servers": servers, "group.id": "g", "log_level": 0})
@@ -271,7 +272,7 @@ def gathered(records: Iterator[tuple[str, int]]) -> dict[str, list[int]]:
 
 @pytest.fixture(scope="module")
 def sparks(spark: SparkSession) -> SparkSession:
-    """A session that has Spark's Kafka connector."""
+    """A session with Spark's Kafka connector."""
     try:
         connector.jars()
     except connector.Unavailable as reason:
@@ -314,7 +315,7 @@ def test_broker_is_read_by_as_many_tasks_as_spark_makes(
 
 
 def batches_of_spark(spark: SparkSession, logs: Logs, checkpoint: Path, options: dict[str, str]) -> Any:
-    """The sizes of the batches and the end of a stream with Trigger.AvailableNow, or REFUSED."""
+    """Return the batch sizes and end offset of a stream with Trigger.AvailableNow, or REFUSED."""
     given = {"kafka.bootstrap.servers": logs.servers, "startingOffsets": "earliest", **options}
     try:
         frame = spark.readStream.format("kafka").options(**given).load().select("offset")

@@ -1,4 +1,4 @@
-"""A stream takes each record once, across restarts, and notices what is gone."""
+"""A stream reads each record once, across restarts, and reports missing records."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PATIENCE_S = 60
 
 
 class Growing:
-    """A broker with a topic of two partitions, and the directory it writes."""
+    """A broker with a topic of two partitions, and its directory."""
 
     def __init__(self, directory: Path, **broker: Any) -> None:
         self.directory = directory
@@ -36,13 +36,13 @@ class Growing:
         self.all_sent: list[bytes] = []
 
     def delete_before(self, partition: int, offset: int) -> None:
-        """Let DeleteRecords move the log start offset."""
+        """Advance the log start offset with DeleteRecords."""
         admin = AdminClient({"bootstrap.servers": self.broker.bootstrap_servers})
         where = TopicPartition("grows", partition, offset)
         admin.delete_records([where])[where].result()
 
     def delete_segments_before(self, offset: int) -> int:
-        """Let DeleteRecords remove whole segments of grows-0; the offset at which the first that is left begins."""
+        """Delete whole segments of grows-0 with DeleteRecords. Return the base offset of the first remaining one."""
         self.delete_before(0, offset)
         deadline = time.monotonic() + PATIENCE_S
         while len(left := self.segments()) > 1 and left[1] <= offset:
@@ -54,7 +54,7 @@ class Growing:
         return sorted(int(path.stem) for path in (self.directory / "grows-0").glob("*.log"))
 
     def send_one_by_one(self, count: int) -> None:
-        """Send so many batches of one record, which fill segments of few bytes."""
+        """Send `count` batches of one record, to fill small segments."""
         producer = Producer({"bootstrap.servers": self.broker.bootstrap_servers, "linger.ms": 0})
         for number in range(len(self.all_sent), len(self.all_sent) + count):
             producer.produce("grows", b"%d" % number, partition=0)
@@ -66,7 +66,7 @@ class Growing:
         admin.create_partitions([NewPartitions("grows", count)])["grows"].result()
 
     def send(self, count: int, partitions: int = 2) -> list[bytes]:
-        """Send values that were never sent before, to all partitions in turn."""
+        """Send new, unique values to all partitions in turn."""
         producer = Producer({"bootstrap.servers": self.broker.bootstrap_servers})
         values = [b"%d" % number for number in range(len(self.all_sent), len(self.all_sent) + count)]
         for number, value in enumerate(values):
@@ -86,14 +86,14 @@ def growing(tmp_path: Path) -> Iterator[Growing]:
 
 @pytest.fixture(params=["directory", "broker"])
 def texts(request: pytest.FixtureRequest, growing: Growing) -> dict[str, str]:
-    """Where the stream comes from."""
+    """The source options of the stream."""
     if request.param == "directory":
         return {"path": str(growing.directory), "subscribe": "grows"}
     return {"kafka.bootstrap.servers": growing.broker.bootstrap_servers, "subscribe": "grows"}
 
 
 def take(spark: SparkSession, texts: dict[str, str], place: Path, **more: str) -> list[bytes]:
-    """Run a query on all there is now, and say which values it has taken since it was first run with this `place`."""
+    """Run a query on all current records. Return the values read since the first run with this `place`."""
     frame = spark.readStream.format("kafkalog").options(startingOffsets="earliest", **texts, **more).load()
     writing = (
         frame.select("value").writeStream.format("parquet").option("checkpointLocation", str(place / "checkpoint"))
@@ -300,7 +300,7 @@ def test_offsets_survive_json() -> None:
 
 
 class Following:
-    """A query that collects values, and what is sent to the log that it follows."""
+    """A running query that collects values, and the log that it reads."""
 
     def __init__(self, spark: SparkSession, texts: dict[str, str], checkpoint: Path, **more: str) -> None:
         self.taken: list[bytes] = []
@@ -319,7 +319,7 @@ class Following:
         self.query.stop()
 
     def sees(self, values: list[bytes]) -> None:
-        """Wait for all there is, and compare."""
+        """Wait for all records, and compare them."""
         self.query.processAllAvailable()
         assert sorted(self.taken, key=int) == sorted(values, key=int)
 

@@ -42,7 +42,7 @@ def test_spark_submit_runs_a_command(tmp_path: Path) -> None:
         capture_output=True, text=True, timeout=300, env=environment, cwd=tmp_path, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    # spark-submit puts what its program writes to stderr into stdout.
+    # spark-submit copies its program's stderr to stdout.
     assert done.stdout.splitlines()[-1].startswith(f"dumped {RECORDS} records of 1 partitions")
     (journal,) = (tmp_path / "events").iterdir()
     assert '"spark.master":"local[1]"' in journal.read_text()

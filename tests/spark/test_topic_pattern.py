@@ -1,4 +1,4 @@
-"""`subscribePattern` finds the topics that Java's Pattern finds."""
+"""`subscribePattern` matches the same topics as Java's Pattern."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kafkalet.pipeline.dumping.dump`: what consumers see, in files, again and again."""
+"""`kafkalet.pipeline.dumping.dump`: repeated dumps contain the records that consumers see."""
 
 import fcntl
 import json

@@ -1,4 +1,4 @@
-"""`kafkalet.pipeline.dumping.lines`: records as JSON, told apart whatever is in them."""
+"""`kafkalet.pipeline.dumping.lines`: records as unambiguous JSON."""
 
 import json
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ COLUMNS = {
 
 
 def line(spark: "SparkSession", **columns: str) -> dict[str, Any]:
-    """The one line of a record with these columns, in SQL."""
+    """Return the line of a record with these columns, given as SQL."""
     sql = ", ".join(f"{expression} as {name}" for name, expression in {**COLUMNS, **columns}.items())
     (row,) = with_lines(spark.sql(f"select {sql}")).collect()
     assert (row["topic"], row["partition"], row["offset"]) == ("t", 3, 12)

@@ -1,4 +1,4 @@
-"""Loads: rows of a frame in the partitions of their keys, in the order of time."""
+"""Loads: records are assigned to partitions by key, and sorted by time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROWS = 3000
 
 @pytest.fixture(scope="module")
 def frame(spark: SparkSession) -> DataFrame:
-    """Records in no order of time, every one of which has its time in common with another."""
+    """Unsorted records, each of which shares its timestamp with another."""
     return spark.range(0, ROWS, numPartitions=3).selectExpr(
         "if(id % 10 = 0, null, cast(concat('key ', id % 97) as binary)) key",
         "cast(id as string) value",
@@ -74,7 +74,7 @@ def test_the_same_input_gives_the_same_logs(spark: SparkSession, frame: DataFram
 
 def test_a_large_partition_is_written_by_several_tasks(spark: SparkSession, frame: DataFrame, tmp_path: Path) -> None:
     rows = arranged(spark, frame, options(tmp_path))
-    assert rows.rdd.getNumPartitions() == 4  # two for each of two cores
+    assert rows.rdd.getNumPartitions() == 4  # two tasks per core, two cores
 
 
 def test_what_is_sorted_already_is_not_moved(spark: SparkSession, frame: DataFrame, tmp_path: Path) -> None:

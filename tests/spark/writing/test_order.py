@@ -1,4 +1,4 @@
-"""Input that is in the order of time is known by its timestamps; all other input is not."""
+"""Sorted input is recognized by its timestamps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TASKS = 3
 
 
 def rows(spark: SparkSession, milliseconds: str) -> DataFrame:
-    """300 rows in three tasks; `milliseconds` is said of `id`."""
+    """Return 300 rows in three tasks; `milliseconds` is an expression of `id`."""
     time = f"timestamp_millis({milliseconds}) AS timestamp"
     return spark.range(0, 300, 1, TASKS).selectExpr("CAST(id AS STRING) AS value", time)
 

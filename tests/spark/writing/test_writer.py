@@ -1,4 +1,4 @@
-"""The sink: jobs that fail, tasks that are tried again, and Spark itself."""
+"""The sink: failed jobs, retried tasks, and Spark itself."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COLUMNS = ["key", "value", "timestamp"]
 
 def test_only_the_attempts_that_were_reported_count(tmp_path: Path) -> None:
     job = writer(tmp_path, COLUMNS, {"topic": "t"})
-    for attempt in (0, 1):  # the first one ran twice, and both came to their ends
+    for attempt in (0, 1):  # the first task ran twice, and both attempts completed
         message = job.write_task(iter([numbered(0, 100)]), 0, attempt)
     other = job.write_task(iter([numbered(100, 100)]), 1, 2)
     job.commit([message, other])
@@ -54,7 +54,7 @@ def test_what_a_killed_attempt_had_written_does_not_count(tmp_path: Path, monkey
     job = writer(tmp_path, COLUMNS, {"topic": "t"})
     with monkeypatch.context() as patch:
         patch.setattr(task, "CHUNK_BYTES", 1000)
-        patch.setattr(shutil, "rmtree", lambda *_, **__: None)  # a killed process does not tidy up
+        patch.setattr(shutil, "rmtree", lambda *_, **__: None)  # a killed process does not clean up
         with pytest.raises(Killed):
             job.write_task(dying(), 0, 0)
     (left,) = Path(staging.writing(Ground(str(tmp_path)), job.job)).rglob("*.log")

@@ -1,4 +1,4 @@
-"""What the columns say, and what the exact reader of the protocol says of the same bytes, to be compared."""
+"""Decodes bytes to columns and with the protocol's record decoder, for comparison."""
 
 from kafkalet.pipeline.decoding.batches import Batches, walk
 from kafkalet.pipeline.decoding.records import Records, decode
@@ -10,7 +10,7 @@ Seen = tuple[int, int, int, bytes | None, bytes | None, tuple[tuple[str, bytes |
 
 
 def rows_of(records: Records) -> list[Seen]:
-    """(offset, timestamp, timestamp type, key, value, headers, row of the entry) for each record."""
+    """Return (offset, timestamp, timestamp type, key, value, headers, row of the entry) for each record."""
     headers = [tuple((header["key"], header["value"]) for header in some or ()) for some in records.headers.to_pylist()]
     return list(
         zip(
@@ -27,7 +27,7 @@ def rows_of(records: Records) -> list[Seen]:
 
 
 def rows_of_entry(batch: Batch, row: int = 0) -> list[Seen]:
-    """The same of one entry, by the protocol's reader. Raises KafkaError."""
+    """Return the same for one entry, with the protocol's decoder. Raises KafkaError."""
     return [
         (
             wrapped(record.offset),
@@ -43,7 +43,7 @@ def rows_of_entry(batch: Batch, row: int = 0) -> list[Seen]:
 
 
 def as_java(name: str) -> str:
-    """Java puts U+FFFD where the protocol's reader escapes what is no UTF-8."""
+    """Replace invalid UTF-8, which the protocol's decoder escapes, by U+FFFD as Java does."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 

@@ -1,4 +1,4 @@
-"""What aborted transactions wrote is told from the rest, batch by batch."""
+"""Batches of aborted transactions are distinguished from others."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def test_commits_and_changes_of_leaders_abort_nothing() -> None:
 @pytest.mark.parametrize(
     "shape",
     [
-        {"base_timestamp": 1_000_000},  # as after compaction, which puts its horizon there
+        {"base_timestamp": 1_000_000},  # as after compaction, which stores the delete horizon there
         {"codec": Codec.GZIP},
         {"long_key": True},
         {"headers": True},

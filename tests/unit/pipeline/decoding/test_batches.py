@@ -56,7 +56,7 @@ TRANSACTIONAL = build_batch(
 
 
 def assert_alike(data: Buffer, start: int = 0, end: int | None = None) -> None:
-    """The columns say of each entry what `Batch` says of it."""
+    """Assert that the columns equal the fields of `Batch` for each entry."""
     found, _ = walk(data, start, end)
     expected = list(batches(data, start, end))
     assert found.position.size == len(expected)

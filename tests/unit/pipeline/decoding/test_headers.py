@@ -22,7 +22,7 @@ def encoded(row: Row) -> bytes:
 
 
 def laid_out(rows: list[Row]) -> tuple[bytes, np.ndarray, np.ndarray, np.ndarray]:
-    """Bytes, and for the rows that have headers: position, count, end."""
+    """Return the encoded bytes, and for the rows with headers: position, count, end."""
     pieces = [encoded(row) for row in rows]
     ends = np.cumsum([len(piece) for piece in pieces])
     having = np.array([bool(row) for row in rows])

@@ -1,4 +1,4 @@
-"""The columns say of all bytes what the exact reader says, or refuse them as it does."""
+"""For any bytes, columns are decoded to the same records, or rejected in the same way, as by the full decoder."""
 
 import gc
 import io
@@ -40,7 +40,7 @@ SOME = numbered(
 
 @st.composite
 def entries(draw: st.DrawFn, record_count: int = 40) -> bytes:
-    """Some entries of all formats, codecs and timestamp types, one behind the other."""
+    """Draw consecutive entries of all formats, codecs and timestamp types."""
     pieces, offset = [], draw(st.sampled_from([0, 5, 1 << 40]))
     for _ in range(draw(st.integers(1, 5))):
         records = draw(record_lists(max_groups=2))[:record_count]
@@ -148,7 +148,7 @@ def test_the_entry_that_cannot_be_read_is_named() -> None:
 def test_all_readable_entries_come_with_what_is_wrong_between_them(magic: int, codec: Codec) -> None:
     good = build_batch(SOME, codec=codec) if magic == 2 else build_message_set(1, SOME[:1], codec=codec)
     bad = bytearray(good)
-    bad[HEADER_SIZE if magic == 2 else 34 if codec else -4] ^= 2  # a length, or the first byte of what is compressed
+    bad[HEADER_SIZE if magic == 2 else 34 if codec else -4] ^= 2  # a length, or the first compressed byte
     log = bad + good + good + bad + bad + good
     items = list(decode_each(log, walked(log)))
     broken = [item.position // len(good) for item in items if isinstance(item, Unreadable)]

@@ -16,7 +16,8 @@ def payload(lengths: list[int], first: int = 0) -> bytes:
 
 
 def laid_out(batches: list[list[int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, list[int]]:
-    """Payloads with something between them: the buffer, where they start and end, their counts, where records start."""
+    """Return payloads with gaps between them: the buffer, their starts and ends, record counts, and record
+    positions."""
     data, bounds, starts = bytearray(), [], []
     for lengths in batches:
         data += bytes([255]) * 61

@@ -8,7 +8,7 @@ from kafkalet.protocol.records.varint import encode
 
 
 def read(numbers: list[int], longest: int = LENGTH_BYTES) -> tuple[list[int], bool]:
-    """The numbers as they are read from one buffer, and whether each ends where the next begins."""
+    """Read the numbers from one buffer. Return them, and whether each ends where the next begins."""
     pieces = [encode(number) for number in numbers]
     ends = np.cumsum([len(piece) for piece in pieces])
     read_, behind = read_varints(np.frombuffer(b"".join(pieces), np.uint8), np.append(0, ends[:-1]), longest)

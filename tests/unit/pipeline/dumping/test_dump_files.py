@@ -1,4 +1,4 @@
-"""`kafkalet.pipeline.dumping.dump_files`: rows into files by topic, partition and date."""
+"""`kafkalet.pipeline.dumping.dump_files`: rows are written to files by topic, partition and date."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +20,7 @@ PARQUET, LINES = DumpShape("parquet", "zstd"), DumpShape("jsonl", "none")
 
 
 def rows(offsets: Sequence[int], days: Sequence[int], topic: Any = "t", partition: Any = 0) -> pa.RecordBatch:
-    """A row for each offset, at noon of its day since 1970."""
+    """Return a row for each offset, at noon of its day, counted from 1970-01-01."""
     count = len(offsets)
     at = np.array(days, np.int64) * DAY_US + DAY_US // 2
     return pa.RecordBatch.from_pydict(
@@ -41,7 +41,7 @@ def lines(offsets: Sequence[int], days: Sequence[int]) -> pa.RecordBatch:
 
 
 def written(out: Path, batches: Sequence[pa.RecordBatch], shape: DumpShape = PARQUET) -> list[WrittenFile]:
-    """The answer of a task that was given these rows."""
+    """Run a task with these rows and return its files."""
     return write_files(batches, str(out), "_staging", shape)
 
 

@@ -1,4 +1,4 @@
-"""`kafkalet.pipeline.dumping.dump_runs`: a run counts or does not, wherever it was killed."""
+"""`kafkalet.pipeline.dumping.dump_runs`: a run is committed or not, at whatever step it was killed."""
 
 import os
 from collections.abc import Callable
@@ -25,7 +25,7 @@ SETTINGS = {"format": "jsonl"}
 
 
 def run_of(out: Path, number: int, start: int, end: int, names: str = "ab") -> DumpRun:
-    """A run whose files lie in staging, one record in each."""
+    """Return a run with staged files of one record each."""
     files = []
     for offset, name in enumerate(names, start):
         staged = f"{STAGING}/attempt/{name}.jsonl"
@@ -38,7 +38,7 @@ def run_of(out: Path, number: int, start: int, end: int, names: str = "ab") -> D
 
 
 def contents(out: Path) -> list[str]:
-    """The files in their places."""
+    """Return the files that are in place."""
     return sorted(path.name for path in out.glob("topic=*/*/*/*"))
 
 
@@ -73,7 +73,7 @@ def test_a_run_that_did_not_commit_leaves_nothing(tmp_path: Path) -> None:
 
 
 class Killed(BaseException):
-    """The process ends here."""
+    """Simulates that the process was killed."""
 
 
 @pytest.mark.parametrize("renames", range(5))

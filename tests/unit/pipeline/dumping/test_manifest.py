@@ -1,4 +1,4 @@
-"""`kafkalet.pipeline.dumping.manifest`: the file that says up to where a dump goes."""
+"""`kafkalet.pipeline.dumping.manifest`: the file with the next offset of each partition."""
 
 import json
 import os

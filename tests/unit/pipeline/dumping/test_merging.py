@@ -1,4 +1,4 @@
-"""`kafkalet.pipeline.dumping.merging`: small files become one, in the order of offsets, and nothing is lost."""
+"""`kafkalet.pipeline.dumping.merging`: small files are merged in offset order, without losing records."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`kafkalet.pipeline.dumping.ranges`: what is new, and what was lost."""
+"""`kafkalet.pipeline.dumping.ranges`: the offsets of a run, and data loss."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -35,7 +35,7 @@ TopicPartition = tuple[str, int]
 
 
 class Logs:
-    """An origin whose partitions are told."""
+    """A source with the given partitions and offsets."""
 
     def __init__(self, ends: Mapping[TopicPartition, tuple[int, int]]) -> None:
         self._ends = ends
@@ -50,7 +50,7 @@ class Logs:
         return {key: self._ends[key][1] for key in partitions}
 
     def at(self, timestamps_ms: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | None]:
-        """Offsets are milliseconds here."""
+        """Look up timestamps; in this source, the timestamp of a record is its offset."""
         return {key: at if at < self._ends[key][1] else None for key, at in timestamps_ms.items()}
 
     def splits(self, ranges: Sequence[Any], pushed: Any) -> list[Any]:

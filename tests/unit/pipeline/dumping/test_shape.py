@@ -1,4 +1,4 @@
-"""`kafkalet.pipeline.dumping.shape`: formats, compressions, and the ends of names."""
+"""`kafkalet.pipeline.dumping.shape`: formats, compressions and file suffixes."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`kafkalet.pipeline.dumping.sink`: what tasks answer reaches the driver, once."""
+"""`kafkalet.pipeline.dumping.sink`: the files of all tasks are reported to the driver, once."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Logs with transactions for the tests of readers, batch by batch, and what a consumer would see of them."""
+"""Logs with transactions for tests of readers, and the records that a consumer would return from them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ T0 = 1_700_000_000_000
 
 
 class Step(NamedTuple):
-    """What a producer does next; without an end it writes `count` records, in a transaction if it has an id."""
+    """The next action of a producer: end its transaction, or write `count` records, in a transaction if it has an
+    id."""
 
     producer_id: int
     count: int = 1
@@ -22,13 +23,13 @@ class Step(NamedTuple):
 
 
 class Log(NamedTuple):
-    """Batches with the offsets at which they begin, and the aborted transactions (producer, first, last offset)."""
+    """Batches with their base offsets, and the aborted transactions (producer, first offset, last offset)."""
 
     batches: list[bytes]
     offsets: list[int]
     aborted: list[tuple[int, int, int]]
     hidden: list[bool]
-    """Which batches read_committed does not show: markers, and what was aborted."""
+    """The batches that read_committed skips: markers and aborted batches."""
     last_stable_offset: int
 
     @property
@@ -37,7 +38,7 @@ class Log(NamedTuple):
 
 
 def build(steps: Sequence[Step]) -> Log:
-    """Write a log. The ends of transactions that did not begin are left out."""
+    """Write a log. Ends of transactions that were not started are skipped."""
     batches, offsets, aborted, hidden = [], [0], [], []
     begun: dict[int, tuple[int, list[int]]] = {}
     for producer_id, count, end in steps:
@@ -76,7 +77,7 @@ def build(steps: Sequence[Step]) -> Log:
 
 
 def steps(producers: int = 4) -> st.SearchStrategy[list[Step]]:
-    """Any course of events; the producer -1 writes outside of transactions."""
+    """Any sequence of steps; producer -1 writes outside of transactions."""
     ends = st.sampled_from([None, None, ControlType.ABORT, ControlType.COMMIT])
     return st.lists(
         st.builds(

@@ -12,7 +12,7 @@ ABORT, COMMIT = ControlType.ABORT, ControlType.COMMIT
 
 
 def answer(log: Log, first: int, last: int) -> tuple[bytearray, list[tuple[int, int]]]:
-    """What a broker sends of some batches: with the transactions that reach into their offsets, by their ends."""
+    """Return some batches, and the aborted transactions that overlap them, as a broker would send them."""
     start, end = log.offsets[first], log.offsets[last]
     reaching = [(producer_id, begun) for producer_id, begun, ended in log.aborted if ended >= start and begun < end]
     return bytearray(b"".join(log.batches[first:last])), reaching

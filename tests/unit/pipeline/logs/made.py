@@ -1,4 +1,4 @@
-"""Logs for tests, made by kafkalet's storage, which the code under test has no part in."""
+"""Logs for tests, written by kafkalet's storage, which shares no code with the readers under test."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ CONFIG = LogConfig(message_timestamp_after_max_ms=(1 << 63) - 1, index_interval_
 
 
 def records(*times: int, value: bytes = b"value") -> list[Record]:
-    """Times are milliseconds after T0; below zero: a record without a timestamp."""
+    """Return records at times in milliseconds after T0; a negative time gives a record without a timestamp."""
     return [Record(at, T0 + ms if ms >= 0 else -1, b"key", value) for at, ms in enumerate(times)]
 
 
 class Made:
-    """A data directory with one log, of topic `a.b-c`, which its broker has open until `close`."""
+    """A data directory with one log, of topic `a.b-c`, which stays open until `close`."""
 
     def __init__(self, path: Path, config: LogConfig = CONFIG, *, topic: str = "a.b-c", partition: int = 0) -> None:
         self.path = path
@@ -51,31 +51,31 @@ class Made:
         return self.path / f"{self.key[0]}-{self.key[1]}"
 
     def seen(self) -> PartitionLog:
-        """The log as its files are now; what the checkpoints say is brought up to date."""
+        """List the log as its files are now, after updating the checkpoints."""
         self.directory.checkpoint()
-        for segment in self.log.segments:  # the clock of the files is not that of the test
+        for segment in self.log.segments:  # file modification times must be those of the test's clock
             os.utime(segment.path, ns=(segment.modified_ms * 1_000_000,) * 2)
         return open_partition(str(self.place))
 
     def seen_closed(self) -> PartitionLog:
-        """The log as its broker has left it."""
+        """List the log after its broker has shut down."""
         return open_partition(str(self.place))
 
     def flush(self) -> None:
-        """Write the indexes, as a running broker does from time to time."""
+        """Write the indexes, as a running broker does periodically."""
         self.log.flush()
 
     def append(self, *times: int, value: bytes = b"value", codec: Codec = Codec.NONE, **fields: int) -> None:
         self.add(build_batch(records(*times, value=value), codec=codec, **fields))
 
     def append_time(self, *times: int) -> None:
-        """One batch that has the time of its append."""
+        """Append one batch with LogAppendTime."""
         stamp = TimestampType.LOG_APPEND_TIME
         batch = build_batch(records(*times), timestamp_type=stamp, append_time=T0 + max(times), leader_epoch=0)
         self.replicate(batch)
 
     def append_old(self, magic: int, *times: int, codec: Codec = Codec.NONE) -> None:
-        """Messages of format 0 or 1, or a wrapper of them, as a follower gets them."""
+        """Append messages of format 0 or 1, or a wrapper around them, as a follower would."""
         end = self.log.log_end_offset
         numbered = [record._replace(offset=end + at) for at, record in enumerate(records(*times))]
         self.replicate(build_message_set(magic, numbered, codec=codec, base_offset=end), renumber=False)
@@ -98,7 +98,7 @@ class Made:
         self.add(marker, Origin.COORDINATOR)
 
     def replicate(self, batch: bytes, *, renumber: bool = True) -> None:
-        """Append what a leader has numbered already."""
+        """Append a batch whose offsets were assigned by a leader."""
         data = bytearray(batch)
         if renumber:
             data[:8] = self.log.log_end_offset.to_bytes(8, "big")
@@ -119,7 +119,7 @@ class Made:
         self.log.maybe_increment_high_watermark(self.log.log_end_offset)
 
     def records(self) -> list[tuple[int, int]]:
-        """Offset and timestamp of every record that a reader may see."""
+        """Return offset and timestamp of every record that a consumer can read."""
         start = self.log.log_start_offset
         return [
             (record.offset, record.timestamp)
@@ -130,7 +130,7 @@ class Made:
         ]
 
     def aborted(self, start: int, end: int) -> list[AbortedTransaction]:
-        """What the log itself says."""
+        """Return the aborted transactions according to the log itself."""
         if start >= end:
             return []
         first = self.log.segments.floor(start) or self.log.segments.first

@@ -1,9 +1,9 @@
-"""Small log directories of Apache Kafka, as text, with what their broker answered: for tests that need no Java.
+"""Small log directories of Apache Kafka as text, with the answers of their broker, for tests that do not need Java.
 
     python -m tests.unit.pipeline.logs.recording 3.9 > tests/unit/pipeline/logs/data/kafka-3.9.json
 
-A recording holds the directory twice, as a kill would leave it and after a clean stop, file by file: its size, and its
-bytes up to the zeros at its end. Those of releases before 0.11 were made with a client of their time, by `recorded`.
+A recording holds the directory twice, as after a kill and after a clean shutdown. For each file it has the size, and
+the bytes without trailing zeros. Releases before 0.11 were recorded with a client of their time, by `recorded`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ CONFIG = {
 
 
 def packed(directory: Path) -> dict[str, Any]:
-    """The files of the logs in a log directory, and the checkpoints that speak of them."""
+    """Pack the files of the logs in a log directory, and its checkpoints."""
     names = [*CHECKPOINTS]
     for place in sorted(directory.iterdir()):
         if place.is_dir() and topic_partition(place.name) and not place.name.startswith("__"):
@@ -54,7 +54,7 @@ def packed(directory: Path) -> dict[str, Any]:
 
 
 def unpack(files: dict[str, Any], directory: Path) -> None:
-    """Lay the files of a recording down again."""
+    """Write the files of a recording to a directory."""
     for name, (size, text) in files.items():
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -64,20 +64,20 @@ def unpack(files: dict[str, Any], directory: Path) -> None:
 
 
 def recorded(release: str, running: Path, stopped: Path, answers: dict[str, Any]) -> str:
-    """The text of a recording. Answers by topic: earliest, latest, stable, and [timestamp, offset or null, time]."""
+    """Return a recording as text. Answers by topic: earliest, latest, stable, and [timestamp, offset or null, time]."""
     recording = {"release": release, "running": packed(running), "stopped": packed(stopped), "answers": answers}
     return "{\n" + ",\n".join(f" {json.dumps(name)}: {_lines(part)}" for name, part in recording.items()) + "\n}\n"
 
 
 def _lines(part: Any) -> str:
-    """JSON, with a line for each entry of an object."""
+    """Format as JSON, with one line per entry of an object."""
     if not isinstance(part, dict):
         return json.dumps(part)
     return "{\n" + ",\n".join(f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in part.items()) + "\n }"
 
 
 def record(release: str) -> str:
-    """Ask Apache Kafka of that release."""
+    """Record Apache Kafka of that release."""
     with tempfile.TemporaryDirectory() as copies, ApacheKafka(release, config=CONFIG) as kafka:
         data = kafka.directory / "data"
         fill(kafka.bootstrap_servers, data, release)
@@ -92,7 +92,7 @@ def record(release: str) -> str:
 
 
 def fill(bootstrap: str, data: Path, release: str) -> None:
-    """A day of record time is a segment."""
+    """Produce the records. A segment holds a day of record time."""
     admin = AdminClient({"bootstrap.servers": bootstrap})
     config = {"segment.ms": str(DAY_MS), "retention.ms": "-1", "index.interval.bytes": "200"}
     if release != "2.8" and int(release[0]) >= 4:
@@ -132,7 +132,7 @@ def transactions(bootstrap: str) -> None:
                 producer.begin_transaction()
     producers[0].produce(TRANSACTIONAL, b"open", timestamp=now_ms + 1)
     producers[0].flush()
-    _OPEN.extend(producers)  # one that goes away would end its transaction
+    _OPEN.extend(producers)  # a producer that is closed would end its transaction
 
 
 _OPEN: list[Producer] = []
@@ -154,7 +154,7 @@ def ask(client: Client, topic: str) -> dict[str, Any]:
 
 
 def aborted(client: Client, topic: str) -> list[tuple[int, int]]:
-    """Producer id and first offset of all aborted transactions, as a fetch from the start names them."""
+    """Return producer id and first offset of all aborted transactions, from a fetch of the whole log."""
     body = {
         "replica_id": -1, "max_wait_ms": 100, "min_bytes": 0, "max_bytes": 1 << 30, "isolation_level": 1,
         "topics": [{"topic": topic, "partitions": [

@@ -1,4 +1,4 @@
-"""The small text files, as kafkalet's storage and Kafka write them."""
+"""Checkpoint files, compared with those of kafkalet's storage and of Kafka."""
 
 from pathlib import Path
 

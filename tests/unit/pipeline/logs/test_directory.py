@@ -1,4 +1,4 @@
-"""Which logs lie in a directory, and of which segments they are made."""
+"""Listing of partitions and their segments."""
 
 import os
 import pickle
@@ -197,7 +197,7 @@ def test_deleted_and_unfinished_segments_are_none(made: Made) -> None:
 
 
 def swapped(made: Made, base: int) -> Path:
-    """A compaction that has replaced the first two segments by one, and was killed before that had its name."""
+    """Return the log directory of a broker that was killed after a compaction, before renaming the .swap file."""
     first, second = (made.place / file_name(base, ".log") for base in made.log.segments.base_offsets[:2])
     swap = made.place / f"{file_name(base, '.log')}.swap"
     swap.write_bytes(first.read_bytes() + second.read_bytes())
@@ -227,7 +227,7 @@ def test_a_finished_compaction_does_not_count_while_what_it_covers_is_there(made
 def test_a_segment_that_gets_its_name_between_two_looks_is_not_missed(
     made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    listings = iter([1, 2, 4])  # of the names, the first one, one that is not there any more, and so on
+    listings = iter([1, 2, 4])  # the names; the first one; a name that no longer exists; and so on
     everything, listdir = sorted(os.listdir(made.place)), os.listdir
 
     def names(path: str) -> list[str]:

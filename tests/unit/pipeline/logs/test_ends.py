@@ -1,4 +1,4 @@
-"""Log end and last stable offset, beside what the log itself says."""
+"""Log end offset and last stable offset, compared with those of the log itself."""
 
 from pathlib import Path
 
@@ -77,7 +77,7 @@ def test_space_that_was_allocated_ahead_is_none_of_it(rolled: Made) -> None:
 
 
 def test_the_walk_begins_at_the_end_of_the_index(rolled: Made) -> None:
-    """Damage before that is not noticed here."""
+    """Damage before the last index entry is not noticed here."""
     path = Path(rolled.log.segments.active.path)
     path.write_bytes(b"\xff" * 50 + path.read_bytes()[50:])
     assert end(rolled).offset == 90

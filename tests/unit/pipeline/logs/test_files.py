@@ -1,4 +1,4 @@
-"""Files that are not what their names promise."""
+"""Files that are corrupt or cannot be read."""
 
 import os
 import pickle

@@ -1,4 +1,4 @@
-"""Walking through a file by the headers of its entries."""
+"""Iterating over the entry headers of a file."""
 
 from pathlib import Path
 

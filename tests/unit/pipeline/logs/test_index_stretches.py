@@ -1,4 +1,4 @@
-"""What has to be read of a segment, and where that may be cut."""
+"""The byte range to read from a segment, and where it can be cut."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COUNT = 100
 
 @pytest.fixture(scope="module")
 def segment(tmp_path_factory: pytest.TempPathFactory) -> IndexedSegment:
-    """A hundred entries of two records in one segment, whose times rise."""
+    """A hundred entries of two records in one segment, with ascending timestamps."""
     made = Made(tmp_path_factory.mktemp("stretches") / "data", CONFIG._replace(segment_bytes=10**6))
     for at in range(0, 2 * COUNT, 2):
         made.append(at, at + 1)
@@ -29,7 +29,7 @@ def segment(tmp_path_factory: pytest.TempPathFactory) -> IndexedSegment:
 
 
 def entries(segment: IndexedSegment) -> list[int]:
-    """Where they begin, and the end."""
+    """Return the positions of the entries, and the end."""
     size = segment.segment.size
     return [*(head.position for head in heads(segment.segment.path, 0, size)), size]
 

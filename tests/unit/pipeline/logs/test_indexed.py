@@ -1,4 +1,4 @@
-"""A segment with its indexes: which may be missing, and what is done where they are wrong."""
+"""Segments with indexes that are complete, missing or wrong."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .made import CONFIG, T0, Made
 
 @pytest.fixture
 def made(tmp_path: Path) -> Made:
-    """Some forty entries of two records in two segments, the last one with entries too; stopped."""
+    """About forty entries of two records in two segments, after a clean shutdown."""
     made = Made(tmp_path / "data", CONFIG._replace(segment_bytes=2500))
     for at in range(40):
         made.append(at, at)
@@ -164,7 +164,7 @@ def test_a_segment_that_is_gone_or_replaced_is_not_corrupt(made: Made, lenient: 
     for what in ("offsets", "times"):
         with pytest.raises(FileNotFoundError):
             getattr(first(log, lenient=lenient), what)
-        path.write_bytes(b"")  # another one
+        path.write_bytes(b"")  # another file
 
 
 def test_a_damaged_time_index_is_refused_and_walked_around_if_lenient(made: Made) -> None:

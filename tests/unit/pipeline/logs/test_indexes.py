@@ -1,4 +1,4 @@
-"""The indexes of a segment, beside those of kafkalet's storage, and what is refused."""
+"""Index files, compared with those of kafkalet's storage, and invalid ones."""
 
 import struct
 from collections.abc import Callable

@@ -1,7 +1,7 @@
-"""Any history of a log: whatever its own code answers, its files answer, read by code that has no part in it.
+"""Model test: for any history of a log, the readers of its files return the same as the log's own code.
 
-Records, transactions, old formats, deletions and rolls, in any segments and with any indexes; looked at while the
-broker runs with its indexes unwritten, after they were written, and after it has stopped.
+Histories consist of records, transactions, old formats, deletions and rolls, with any segment and index sizes. The
+files are read while the broker runs with unwritten indexes, after the indexes were written, and after a shutdown.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class LogsModel(RuleBasedStateMachine):
             self.without_sync.stop()
             shutil.rmtree(self.root)
 
-    # What happens to a log
+    # Events
 
     @rule(ms=times, codec=codecs)
     def append(self, ms: list[int], codec: Codec) -> None:
@@ -91,7 +91,7 @@ class LogsModel(RuleBasedStateMachine):
 
     @rule(producer_id=producers, commit=st.booleans(), ms=st.integers(0, 60))
     def end_transaction(self, producer_id: int, commit: bool, ms: int) -> None:
-        """Also of one that has no records."""
+        """End a transaction, which may have no records."""
         self.made.end(producer_id, commit=commit, ms=ms)
 
     @rule(part=fraction, files=st.booleans())
@@ -109,7 +109,7 @@ class LogsModel(RuleBasedStateMachine):
         self.made.flush()
 
     def nothing_open_is_deleted(self) -> bool:
-        """What began below the log start can not be read again."""
+        """Whether no open transaction began below the log start offset, where its records cannot be read again."""
         log = self.made.log
         first = log.producers.first_undecided_offset
         return first is None or first >= log.log_start_offset
@@ -124,7 +124,7 @@ class LogsModel(RuleBasedStateMachine):
         self.made.open()
         self.is_open = True
 
-    # What must hold
+    # Invariants
 
     @precondition(lambda self: hasattr(self, "made"))
     @rule()
@@ -171,7 +171,7 @@ class LogsModel(RuleBasedStateMachine):
 
 
 def read(splits: list[Split]) -> list[tuple[int, int]]:
-    """Offset and timestamp of every record that the splits are for, in their order."""
+    """Return offset and timestamp of every record in the splits, in order."""
     found = []
     for each in splits:
         assert pickle.loads(pickle.dumps(each)) == each

@@ -1,4 +1,4 @@
-"""The splits of many logs at once."""
+"""Planning the splits of many logs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LARGE, SMALL = 200, 20
 
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory: pytest.TempPathFactory) -> list[PartitionLog]:
-    """One of two hundred records, each an entry, and one of twenty."""
+    """A log of two hundred records with one entry each, and one of twenty."""
     return [made(tmp_path_factory.mktemp("plan"), partition, count) for partition, count in enumerate((LARGE, SMALL))]
 
 

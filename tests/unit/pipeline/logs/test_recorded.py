@@ -1,6 +1,6 @@
-"""Small directories of Apache Kafka, recorded with what their broker answered (see recording.py).
+"""Small directories of Apache Kafka, compared with the recorded answers of their broker (see recording.py).
 
-Of 0.8.2 and 0.10.0, which knew no time index and no clean stop's mark of today, to 4.4.
+Releases range from 0.8.2 and 0.10.0, which had no time index and no clean shutdown marker, to 4.4.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Snapshots of producers, as kafkalet's storage writes and reads them."""
+"""Producer snapshots, compared with those of kafkalet's storage."""
 
 import struct
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How a stretch of a log is cut into tasks."""
+"""Cutting a range of a log into tasks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ END = 240
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """240 records in 120 entries of about 100 bytes, in several segments of about 2,000, with times that rise."""
+    """240 records in 120 entries of about 100 bytes, in segments of about 2,000 bytes, with ascending timestamps."""
     made = Made(tmp_path_factory.mktemp("splits") / "data")
     for at in range(0, END, 2):
         made.append(at, at + 1)
@@ -37,7 +37,7 @@ def log(made: Made) -> PartitionLog:
 
 
 def seen(splits: list[Split]) -> list[int]:
-    """The offsets that the tasks give, in their order."""
+    """Return the offsets that the tasks read, in order."""
     return [offset for each in splits for offset in offsets(each)]
 
 
@@ -120,7 +120,7 @@ def test_many_ranges_of_a_log_are_cut_by_one(log: PartitionLog) -> None:
         assert seen(cutter.split(start, start + 7, 300)) == list(range(start, min(start + 7, END)))
 
 
-# By time
+# Timestamps
 
 
 def test_segments_and_first_parts_of_segments_with_older_records_are_left_out(log: PartitionLog) -> None:
@@ -155,7 +155,7 @@ def test_records_without_times_are_left_out_with_their_segment(tmp_path: Path) -
     made.close()
 
 
-# Where the index has little to say
+# Sparse indexes
 
 
 def without_entries(log: PartitionLog) -> None:
@@ -236,7 +236,7 @@ def test_what_follows_the_last_whole_entry_is_left_out(own: Made) -> None:
 
 
 def test_damage_in_the_middle_is_left_for_who_reads(own: Made) -> None:
-    """Behind it, splits begin where the index says."""
+    """After the damage, splits begin where the index says."""
     segment = open_partition(str(own.place)).segments[1]
     path = Path(segment.path)
     data = bytearray(path.read_bytes())
@@ -254,7 +254,7 @@ def test_damage_in_the_middle_is_left_for_who_reads(own: Made) -> None:
     assert len(problems) == 1
 
 
-# While the log changes
+# Changes of the log
 
 
 def test_a_piece_knows_when_its_file_was_replaced(own: Made) -> None:
@@ -271,7 +271,7 @@ def test_a_piece_knows_when_its_file_was_replaced(own: Made) -> None:
 
 
 def merged(own: Made, count: int) -> None:
-    """What a compaction makes of the first segments that finds nothing to drop: one, without index entries."""
+    """Merge the first segments into one without index entries, like a compaction that drops no records."""
     first, *others = open_partition(str(own.place)).segments[:count]
     swap = Path(f"{first.path}.swap")
     swap.write_bytes(b"".join(Path(segment.path).read_bytes() for segment in (first, *others)))

@@ -1,4 +1,4 @@
-"""An offset for a time, beside what the log itself finds."""
+"""Offset lookups by timestamp, compared with those of the log itself."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def made(tmp_path: Path) -> Made:
 
 
 def found(made: Made, ms: int) -> tuple[int, int] | None:
-    """Offset, and milliseconds after T0, for so many milliseconds after T0; the log has to agree."""
+    """Look up a time in milliseconds after T0, in the files and in the log. Return the offset and the time found."""
     answer = offset_for(made.seen(), T0 + ms)
     theirs = lookup.find(made.log, T0 + ms)
     assert answer == (theirs and (theirs.offset, theirs.timestamp))
@@ -58,7 +58,7 @@ def test_the_first_segment_that_reaches_the_time_is_the_only_one_tried(made: Mad
     made.log.roll()
     made.append(5)
     made.delete_until(1)
-    assert found(made, 5) is None  # the deleted record at 9 is in the way
+    assert found(made, 5) is None  # because of the deleted record at time 9
     made.close()
 
 
@@ -174,5 +174,5 @@ def test_batches_that_may_hold_a_time(made: Made) -> None:
 
     assert hold(None, None) == [True] * 4
     assert hold(8, None) == [True, False, False, True]
-    assert hold(None, 6) == [True, False, True, True]  # only the time of an append is that of all records
+    assert hold(None, 6) == [True, False, True, True]  # only LogAppendTime gives the time of all records
     assert hold(5, 7) == [True, True, False, True]

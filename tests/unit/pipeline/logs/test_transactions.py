@@ -1,4 +1,4 @@
-"""Open and aborted transactions, beside what the log itself says."""
+"""Open and aborted transactions, compared with those of the log itself."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .made import CONFIG, Made
 
 @pytest.fixture
 def made(tmp_path: Path) -> Made:
-    """Transactions of three producers, two of each three aborted, over several segments; the last ones are open."""
+    """Transactions of three producers, two of every three aborted, over several segments; the last ones are open."""
     made = Made(tmp_path / "data", CONFIG._replace(segment_bytes=1500))
     for at in range(48):
         producer = 10 + at % 3
@@ -109,7 +109,7 @@ def test_a_transaction_index_that_is_missing_is_noticed_by_the_markers(made: Mad
     before = aborted(log, 0, 1 << 40)
     path = index_with_entries(made)
     path.unlink()
-    assert aborted(log, 0, 1 << 40) != before  # nothing tells
+    assert aborted(log, 0, 1 << 40) != before  # the missing file goes unnoticed
     for look in (verify_transactions, lambda log: aborted_transactions(log, 0, 1 << 40, verify=True)):
         with pytest.raises(CorruptFile, match="no entry for producer 1") as caught:
             look(log)
@@ -161,7 +161,7 @@ def test_what_began_in_deleted_segments_is_known_by_the_snapshot(made: Made) -> 
 def test_entry_of_a_transaction_that_began_before_the_oldest_segment_counts_without_its_snapshot(
     tmp_path: Path,
 ) -> None:
-    """A start deletes the snapshots below the log start offset; the entry knows more than what is left of the log."""
+    """At startup, snapshots below the log start offset are deleted; the index entry has more than the remaining log."""
     made = Made(tmp_path / "data", CONFIG)
     made.transactional(12, 0)
     made.log.roll()
@@ -190,7 +190,7 @@ def test_markers_are_asked_only_as_far_as_a_transaction_reaches(made: Made) -> N
 
 
 def test_an_abort_counts_from_its_entry_on(tmp_path: Path) -> None:
-    """A broker that is running, or was killed, has written the marker and is about to write the entry."""
+    """A broker that is running or was killed may have written the marker but not yet the index entry."""
     made = Made(tmp_path / "data")
     made.append(0)
     made.transactional(7, 1, 2)
@@ -213,7 +213,7 @@ def test_an_abort_counts_from_its_entry_on(tmp_path: Path) -> None:
 
 
 def test_a_log_of_which_segments_were_merged_is_listed_anew(made: Made) -> None:
-    """Their transaction indexes are one then."""
+    """Their transaction indexes are merged as well."""
     made.close()
     log = open_partition(str(made.place))
     before = aborted(log, 0, 1 << 40)

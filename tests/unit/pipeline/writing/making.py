@@ -1,4 +1,4 @@
-"""Rows, and loads of them without Spark: what the tasks and the driver of a job do, one after the other."""
+"""Creates rows and loads them without Spark, by calling what the tasks and the driver call, one after another."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ARROW = {
 
 
 def rows(**columns: Sequence[object]) -> pa.RecordBatch:
-    """Rows of the columns of a record; timestamps in milliseconds."""
+    """Return rows with the columns of a record; timestamps are in milliseconds."""
     if "timestamp" in columns:
         columns["timestamp"] = [None if ms is None else ms * 1000 for ms in columns["timestamp"]]  # type: ignore[operator]
     return pa.RecordBatch.from_arrays(
@@ -44,7 +44,7 @@ def rows(**columns: Sequence[object]) -> pa.RecordBatch:
 
 
 def numbered(start: int, count: int, *, keys: bool = True, size: int = 20) -> pa.RecordBatch:
-    """Records with values that say which they are, one a millisecond."""
+    """Return records with numbered values, one per millisecond."""
     numbers = range(start, start + count)
     values = [str(number).encode().ljust(size, b".") for number in numbers]
     times = [T0 + number for number in numbers]
@@ -64,7 +64,7 @@ def writer(
 
 
 def load(path: Path, *tasks: Sequence[pa.RecordBatch], overwrite: bool = False, **options: object) -> list[Fragments]:
-    """A job of these tasks, to its end. To topic `t`, unless there is a column for it."""
+    """Run a job with these tasks. Writes to topic `t` unless there is a topic column."""
     columns = tasks[0][0].schema.names
     if "topic" not in columns:
         options = {"topic": "t", **options}
@@ -79,7 +79,7 @@ def log(path: Path, partition: int = 0, topic: str = "t") -> PartitionLog:
 
 
 def entries(path: Path, partition: int = 0, topic: str = "t") -> list[Batch]:
-    """All batches of a log; their checksums are right, and offsets have no gap."""
+    """Return all batches of a log, after checking that checksums match and offsets have no gaps."""
     found: list[Batch] = []
     for segment in log(path, partition, topic).segments:
         read = list(batches(Path(segment.path).read_bytes()))
@@ -95,5 +95,5 @@ def entries(path: Path, partition: int = 0, topic: str = "t") -> list[Batch]:
 
 
 def records(path: Path, partition: int = 0, topic: str = "t") -> list[Record]:
-    """All records but markers."""
+    """Return all records except markers."""
     return [record for batch in entries(path, partition, topic) if not batch.is_control for record in batch.records()]

@@ -1,4 +1,4 @@
-"""What is made ready: logs as a broker would have left them."""
+"""Prepared logs are like those that a broker would have left."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The fixed part of batches."""
+"""Batch headers and checksums."""
 
 from kafkalet.pipeline.writing.batch_headers import HEAD_BYTES, new_heads, sealed
 from kafkalet.protocol.records.batch import HEADER_SIZE, Batch

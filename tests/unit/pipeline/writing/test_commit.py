@@ -1,4 +1,4 @@
-"""A load is there whole or not at all, wherever it was killed."""
+"""A load is visible as a whole or not at all, at whatever step it was killed."""
 
 import os
 import shutil
@@ -17,16 +17,16 @@ from .making import load, log, numbered, records, writer
 
 COLUMNS = ["key", "value", "timestamp"]
 CHANGES = ("rename", "replace", "fsync")
-"""What a commit does to the disk, besides writing files that nobody knows of yet."""
+"""The operations of a commit that change the directory, except writes to files that are not visible yet."""
 
 
 class Killed(BaseException):
-    """The process is no more."""
+    """Simulates that the process was killed."""
 
 
 @contextmanager
 def killed_after(steps: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """The process dies before it does one step more."""
+    """Let the process die after so many steps."""
     done: list[str] = []
 
     def counted(name: str, change: Callable[..., Any]) -> Callable[..., Any]:
@@ -50,7 +50,7 @@ def values(path: Path) -> list[list[bytes | None]]:
 
 
 def begin(path: Path, **options: Any) -> Callable[[], None]:
-    """A job whose tasks are done; what comes back commits it."""
+    """Run the tasks of a job. Return a function that commits it."""
     overwrite = bool(options.pop("overwrite", False))
     job = writer(path, COLUMNS, {"topic": "t", **options}, overwrite=overwrite)
     messages = [job.write_task(iter([numbered(300 + 100 * task, 100)]), task, task) for task in range(2)]
@@ -60,7 +60,7 @@ def begin(path: Path, **options: Any) -> Callable[[], None]:
 def every_way_to_die(
     before: Path, work: Path, monkeypatch: pytest.MonkeyPatch, **options: Any
 ) -> list[list[list[bytes | None]]]:
-    """What is there after each of the ways, and a recovery; at last, what the whole commit leaves."""
+    """Yield the content of the log after a kill at each step and a recovery, and after a complete commit."""
     left = []
     for steps in range(1000):
         path = work / str(steps)
@@ -97,7 +97,7 @@ def test_a_killed_commit_has_done_nothing_or_is_finished(
 
 
 def killed_as_soon_as_it_counts(path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A load that is to be appended. Returns its staging directory."""
+    """Commit an append, but kill it right after the rename. Return its staging directory."""
     finish = begin(path)
     rename = os.rename
 

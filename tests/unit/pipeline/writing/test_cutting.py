@@ -1,4 +1,4 @@
-"""Which records make a batch."""
+"""Grouping of records into batches."""
 
 import numpy as np
 from hypothesis import given

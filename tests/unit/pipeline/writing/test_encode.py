@@ -1,4 +1,4 @@
-"""Records as bytes: what comes out is, byte for byte, what the broker's own builder makes of the same records."""
+"""Encoded records are identical, byte for byte, to those of the broker's own builder."""
 
 import numpy as np
 import pyarrow as pa

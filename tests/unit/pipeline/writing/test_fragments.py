@@ -1,4 +1,4 @@
-"""Batches of a fragment: their heads, codecs, kinds of time."""
+"""The batches of a fragment: headers, codecs, timestamp types."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What lies in the log directory that is written to."""
+"""The log directory to write to."""
 
 from pathlib import Path
 

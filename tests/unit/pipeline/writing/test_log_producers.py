@@ -1,4 +1,4 @@
-"""What a log knows of its producers."""
+"""The producer state of a log."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Keys come to the partitions where a Java producer puts them."""
+"""Keys are assigned to the same partitions as by the Java producer."""
 
 import numpy as np
 import pyarrow as pa

@@ -1,4 +1,4 @@
-"""The columns of Spark's Kafka sink, checked and made alike."""
+"""The columns of Spark's Kafka sink, checked and normalized."""
 
 import pytest
 

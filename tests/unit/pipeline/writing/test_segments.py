@@ -1,4 +1,4 @@
-"""Segments and their indexes are those that a broker builds from the same batches."""
+"""Segments and their indexes are those that a broker creates from the same batches."""
 
 from pathlib import Path
 
@@ -92,7 +92,7 @@ def test_a_recovering_broker_finds_nothing_to_change(
     load(path, [numbered(0, 300)], [numbered(300, 200)], **options)
     load(path, [numbered(500, 50)], **options)
     before = contents(Path(log(path).path))
-    for name in (".kafka_cleanshutdown", "recovery-point-offset-checkpoint"):  # so that all is built anew
+    for name in (".kafka_cleanshutdown", "recovery-point-offset-checkpoint"):  # forces a full recovery
         (path / name).unlink()
     directory = LogDirectory(str(path), ManualClock(T0), durable=False)
     opened = directory.get_or_create(

@@ -1,4 +1,4 @@
-"""Where a load lies until it counts."""
+"""The staging directory of a load."""
 
 import os
 import re

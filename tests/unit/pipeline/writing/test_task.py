@@ -1,4 +1,4 @@
-"""What a task writes does not depend on how its rows come."""
+"""The output of a task does not depend on how its input is divided."""
 
 from pathlib import Path
 

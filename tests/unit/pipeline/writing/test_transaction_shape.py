@@ -1,4 +1,4 @@
-"""Producers and transactions in a log that had none."""
+"""Generated producers and transactions."""
 
 from collections import Counter
 from pathlib import Path

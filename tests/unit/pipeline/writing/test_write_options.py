@@ -1,4 +1,4 @@
-"""Options as text, made into values and checked."""
+"""Write options, parsed and checked."""
 
 from pathlib import Path
 

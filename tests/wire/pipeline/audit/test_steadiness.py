@@ -1,4 +1,4 @@
-"""What a broker changes while we look is looked at again."""
+"""Logs that a broker changes during the audit are audited again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kafkalet.pipeline.dumping.ranges`, asked over the network."""
+"""`kafkalet.pipeline.dumping.ranges` with a live broker."""
 
 from pathlib import Path
 

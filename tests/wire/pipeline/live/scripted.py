@@ -1,11 +1,11 @@
-"""A broker that says what a test wants: it knows one topic, and every answer may be replaced.
+"""A broker with one topic, whose responses can be replaced by a test.
 
     with ScriptedBroker() as broker:
-        broker.script(Api.FETCH, fetched(error_code=6), fetched(records))     the first, the second, and so on
+        broker.script(Api.FETCH, fetched(error_code=6), fetched(records))     the first response, the second, ...
         LiveBroker(broker.bootstrap_servers)...
 
-An answer is a response, bytes to be sent as they are, a function of the request, SILENT or HANG_UP. What is not
-scripted, or no longer, is answered as a broker that leads everything would; fetches then get nothing.
+A scripted answer is a response, bytes to send as they are, a function of the request, SILENT or HANG_UP. Requests
+without a scripted answer are answered as by a broker that leads all partitions, with empty fetch responses.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ VERSIONS = {
 
 
 class ScriptedBroker:
-    """Listens on a free port while its `with` lasts; each connection has a thread."""
+    """Listens on a free port inside its `with` block; each connection has a thread."""
 
     def __init__(self, versions: dict[Api, tuple[int, int]] | None = None, tls: ssl.SSLContext | None = None) -> None:
         self.versions = VERSIONS | (versions or {})
         self.asked: list[tuple[Request, int]] = []
-        """Every request but ApiVersions, and its version."""
+        """All requests except ApiVersions, with their versions."""
         self.connections = 0
         self._tls = tls
         self.epoch = 5
         self.others: list[ScriptedBroker] = []
-        """Further brokers of the cluster, with the ids 2, 3 ..."""
+        """Further brokers of the cluster, with ids 2, 3, ..."""
         self.leader_id = 1
         self._scripts: dict[Api, deque[Answer]] = {}
         self._sockets: list[socket.socket] = []
@@ -82,19 +82,19 @@ class ScriptedBroker:
             assert not thread.is_alive()
 
     def script(self, api: Api, *answers: Answer) -> None:
-        """What to answer to the next requests of an API."""
+        """Set the answers to the next requests of an API."""
         self._scripts.setdefault(api, deque()).extend(answers)
 
     def forget(self) -> None:
-        """Give none of the answers that were prepared."""
+        """Drop all scripted answers that were not used."""
         self._scripts.clear()
 
     def requests(self, api: Api) -> list[Any]:
-        """The requests that came for an API."""
+        """Return the requests received for an API."""
         return [request for request, _ in self.asked if request.API is api]
 
     def versions_of(self, api: Api) -> set[int]:
-        """The versions in which an API was asked."""
+        """Return the versions of the requests received for an API."""
         return {version for request, version in self.asked if request.API is api}
 
     def _start(self, run: Callable[..., None], *arguments: Any) -> None:
@@ -162,7 +162,7 @@ class ScriptedBroker:
         return answer(request) if callable(answer) else answer
 
     def metadata(self, *, topic_error: int = 0, leader_id: int | None = None, **more: Any) -> MetadataResponse:
-        """What the cluster looks like."""
+        """Return the metadata of the cluster."""
         leader = self.leader_id if leader_id is None else leader_id
         rows = [
             MetadataResponse.Topic.Partition(
@@ -187,7 +187,7 @@ def versions_answer(versions: dict[Api, tuple[int, int]], error_code: int = 0) -
 
 
 def found(request: Any, error_code: int = 0) -> ListOffsetsResponse:
-    """Each partition's records are at the offsets that their timestamps say."""
+    """Return a ListOffsets response in which the offset of each partition is its timestamp."""
     return ListOffsetsResponse(
         topics=[
             ListOffsetsResponse.Topic(
@@ -218,7 +218,7 @@ def fetched(
     whole_error: int = 0,
     preferred: int = -1,
 ) -> FetchResponse:
-    """An answer to Fetch for one partition."""
+    """Return a Fetch response for one partition."""
     row = FetchResponse.Topic.Partition(
         partition_index=partition,
         error_code=error_code,

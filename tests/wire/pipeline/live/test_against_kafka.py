@@ -1,4 +1,4 @@
-"""The client and kafkalet as several releases, and Apache Kafka itself: what it says is what librdkafka sees."""
+"""The live client against kafkalet as several releases and against Apache Kafka, compared with librdkafka."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ QUICK = {"retry.backoff.ms": "10", "default.api.timeout.ms": "300"}
 
 @pytest.fixture(scope="module", params=ASKED)
 def bootstrap(request: pytest.FixtureRequest) -> Iterator[str]:
-    """A broker with `plain` (every codec, three partitions), `txn` (aborted and open ones) and `cut` (deleted)."""
+    """A broker with topics `plain` (all codecs, three partitions), `txn` (aborted and open) and `cut` (records
+    deleted)."""
     kind, release = request.param
     if kind == "kafka" and (reason := missing(release)):
         pytest.skip(reason)
@@ -88,7 +89,7 @@ class Read(NamedTuple):
 
 
 def read(bootstrap: str, split: LiveSplit, **properties: str) -> list[Read]:
-    """The records of a split that a consumer would be shown."""
+    """Return the records of a split that a consumer would return."""
     told = {name.replace("_", "."): text for name, text in properties.items()}
     found = []
     for part in read_live(split, bootstrap, told):
@@ -239,7 +240,7 @@ OLDER = [pytest.param("kafkalet"), pytest.param("kafka", marks=pytest.mark.oracl
 
 @pytest.mark.parametrize("kind", OLDER)
 def test_records_of_older_formats_are_read_wherever_a_split_begins(kind: str) -> None:
-    """Release 2.8 still writes them; what is asked for lies in the middle of wrappers."""
+    """Release 2.8 still writes them; the splits begin inside wrappers."""
     if kind == "kafka" and (reason := missing("2.8")):
         pytest.skip(reason)
     with kafkalet.Broker(kafka_version="2.8") if kind == "kafkalet" else ApacheKafka("2.8") as running:

@@ -111,7 +111,7 @@ def test_a_broker_that_hangs_up_at_the_first_question_is_unreachable(broker: Scr
         connect(broker)
 
 
-# Questions and answers
+# Requests and responses
 
 
 def test_a_question_is_answered(broker: ScriptedBroker) -> None:
@@ -165,7 +165,7 @@ def test_the_client_says_its_name() -> None:
             assert b"\0\2me\0" in accepted.recv(1000)
 
 
-# What goes wrong
+# Errors
 
 
 def test_nobody_listening_is_unreachable() -> None:

@@ -53,7 +53,7 @@ def asked(broker: ScriptedBroker) -> FetchRequest.Topic.Partition:
     return request.topics[0].partitions[0]
 
 
-# What is asked
+# Requests
 
 
 @pytest.mark.parametrize("version", range(4, 19))
@@ -134,7 +134,7 @@ def test_fetches_do_not_stand_in_the_way_of_other_questions(
     assert records(fetcher.answer()) == b""
 
 
-# What goes wrong
+# Errors
 
 PASSING = [
     Code.NOT_LEADER_OR_FOLLOWER,
@@ -219,7 +219,7 @@ def test_an_offset_that_is_gone_is_told_with_what_there_is(broker: ScriptedBroke
 def test_an_offset_that_is_there_after_all_is_asked_for_again(
     broker: ScriptedBroker, fetcher: PartitionFetcher
 ) -> None:
-    """As after a change of leaders, when the new one does not know yet how far it may go."""
+    """As after a change of leader, when the new leader does not know its high watermark yet."""
 
     def bounds(request: object) -> object:
         answer = found(request)

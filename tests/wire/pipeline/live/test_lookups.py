@@ -52,7 +52,7 @@ def test_a_partition_is_never_twice_in_one_request(broker: ScriptedBroker, live:
 
 
 def test_requests_are_sent_ahead_of_the_answers(broker: ScriptedBroker, live: LiveBroker) -> None:
-    """A broker that waits for the next request before it answers one gets it."""
+    """A broker that waits for the next request before it answers one must receive it."""
     waiting: list[ListOffsetsRequest] = []
 
     def hold(request: ListOffsetsRequest) -> bytes:

@@ -38,7 +38,7 @@ def broker() -> Iterator[ScriptedBroker]:
 
 
 def serving(log: Log, *, cut: bool = True) -> Callable[[FetchRequest], FetchResponse]:
-    """Answers as a broker with this log gives them: from the entry of an offset on, cut off at the limit."""
+    """Answer Fetch requests from this log: from the entry with the offset on, truncated at the size limit."""
 
     def answer(request: FetchRequest) -> FetchResponse:
         row = request.topics[0].partitions[0]
@@ -75,7 +75,7 @@ def entries(parts: list[Fetched]) -> list[bytes]:
     ]
 
 
-# What is handed out
+# Contents
 
 
 @given(steps(), st.data())
@@ -116,7 +116,7 @@ def test_what_read_committed_shows_is_what_a_consumer_sees(
 def test_what_compaction_left_is_all_that_comes(
     shared: ScriptedBroker, course: list[Step], gone: set[int], limit: int
 ) -> None:
-    """The last batch stays, so the end is always reached."""
+    """The last batch is kept, so that the end can always be reached."""
     log = build(course)
     last = len(log.batches) - 1
     kept = [index for index in range(last + 1) if index == last or index not in gone]
@@ -156,7 +156,7 @@ def test_nothing_is_asked_for_an_empty_split(broker: ScriptedBroker) -> None:
 
 @pytest.mark.parametrize("magic", [0, 1])
 def test_wrappers_of_older_formats_are_kept_whole_at_both_ends(broker: ScriptedBroker, magic: int) -> None:
-    """They name their last offset only, so one behind the end may still begin before it."""
+    """Their headers have only the last offset, so an entry after the end may still begin before it."""
     rows = [(T0 + number, None, b"v", ()) for number in range(10)]
     sets = [
         build_message_set(magic, numbered(rows, base), codec=Codec.GZIP, base_offset=base) for base in (0, 10, 20, 30)
@@ -179,7 +179,7 @@ def test_splits_can_be_sent_to_tasks() -> None:
     assert pickle.loads(pickle.dumps(split)) == split
 
 
-# On the way
+# Progress
 
 
 def test_the_next_request_is_under_way_while_a_part_is_worked_on(broker: ScriptedBroker) -> None:
@@ -252,7 +252,7 @@ def test_batches_before_the_offset_asked_for_are_left_out(broker: ScriptedBroker
     assert entries(read(broker, 0, 3)) == log.batches
 
 
-# What goes wrong
+# Errors
 
 
 def test_an_end_that_is_not_there_is_waited_for(broker: ScriptedBroker) -> None:
@@ -343,7 +343,7 @@ def test_a_partition_that_does_not_exist_is_named(broker: ScriptedBroker) -> Non
         list(read_live(LiveSplit("t", 9, 0, 1), broker.bootstrap_servers, QUICK))
 
 
-# A cluster that moves
+# Changes of leader
 
 
 def test_leaders_may_change_and_stop_under_a_reader() -> None:

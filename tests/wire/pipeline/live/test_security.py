@@ -144,7 +144,7 @@ def test_the_stores_of_java_are_not_read(store: str) -> None:
 
 
 CERTIFICATE = Path(__file__).parent / "loopback.pem"
-"""Of 127.0.0.1, from 2020 to 2126, with its key; it vouches for itself."""
+"""A self-signed certificate for 127.0.0.1, valid from 2020 to 2126, with its key."""
 TLS = {
     "security.protocol": "SSL",
     "ssl.truststore.type": "PEM",
