@@ -1,8 +1,8 @@
 """A log directory, written by kafkalet, with all cases that readers must handle, and the records that consumers see.
 
 Topic `plain` has three partitions: keyed records with headers and null values, codecs, several segments. Topic `txn`
-has
-one partition: committed, aborted and open transactions, two of them interleaved, and a record outside of a transaction.
+has one partition: committed, aborted and open transactions, two of them interleaved, and a record outside of a
+transaction.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Runs a Spark driver in a separate process, and kills it at a chosen moment.
 
 The process runs a script that calls `wait_to_be_killed()`, which creates a file and waits; then `run_until_killed`
-sends
-SIGKILL to the process and to the JVM and Python workers that it started.
+sends SIGKILL to the process and to the JVM and Python workers that it started.
 """
 
 import os

@@ -1,9 +1,8 @@
 """Find where the records begin. Only the length of a record tells where the next one is.
 
 The records of one batch have to be found one after another, but many batches can be walked in parallel: the first
-record
-of every batch, then the second of every batch that has one, and so on. Each step takes the same few NumPy calls for all
-lanes; if there are too few lanes for that to pay off, a plain loop is used.
+record of every batch, then the second of every batch that has one, and so on. Each step takes the same few NumPy calls
+for all lanes; if there are too few lanes for that to pay off, a plain loop is used.
 
 Nothing is verified here. Callers read all lengths again, column by column, and check that each record ends where the
 next one begins, and the last one at the end of the payload. By induction, this proves all positions.

@@ -6,8 +6,7 @@ with consecutive offsets in the same directory are merged up to the target size.
 left as they are, because copying them costs too much for the benefit.
 
 A merge writes a new file and does not change its sources, so it can be retried; the sources are deleted with the
-staging
-directory. Only the files in the driver's list, which becomes the record of the run, are part of the dump.
+staging directory. Only the files in the driver's list, which becomes the record of the run, are part of the dump.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Assign producers, transactions and markers to plain batches, reproducibly from a seed, to create difficult test logs.
 
-    producers              number of producers that take turns, batch by batch, each with its own id and sequence
-    numbers
+    producers              number of producers that take turns, batch by batch, each with its own id and sequences
     transactionalShare     share of the batches that belong to transactions; the others have no producer. If it is 0,
                            all batches are written by idempotent producers
     transactionSize        number of records after which a transaction ends, at the end of the batch
