@@ -40,7 +40,7 @@ def payloads(
 ) -> Iterator[Payloads | Unreadable]:
     """Yield the payloads of these rows in order, in pieces of about `max_bytes`. Batches without records are left out.
 
-    If a batch cannot be decompressed, or to more than `limit` bytes, an Unreadable takes its place.
+    An Unreadable takes the place of a batch that cannot be decompressed, or that has more than `limit` bytes then.
     """
     rows = rows[batches.count[rows] != 0]
     start, end = batches.position[rows] + HEADER_SIZE, batches.end[rows]

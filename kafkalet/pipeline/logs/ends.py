@@ -25,8 +25,8 @@ class LogEnd(NamedTuple):
     position: int
     """Byte position after the last complete batch."""
     fault: str | None
-    """None if nothing follows, or only preallocated zeros. Otherwise why the bytes that follow are not a batch; starts
-    with "truncated" if the batch extends past the end of the file."""
+    """None if nothing follows, or only preallocated zeros. Otherwise the reason why the bytes that follow are
+    not a batch, which starts with "truncated" if a batch extends past the end of the file."""
 
 
 def log_end(log: PartitionLog, *, lenient: bool = False) -> LogEnd:

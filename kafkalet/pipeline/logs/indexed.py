@@ -191,9 +191,9 @@ class IndexedSegment:
 
 
 class Claim(NamedTuple):
-    """An entry of an offset index: `offset` is the last offset of the entry at `position`.
+    """An entry of an offset index: `offset` is the last offset of the append that begins at `position`.
 
-    All entries before `position` have lower offsets.
+    All records before `position` have lower offsets.
     """
 
     slot: int

@@ -209,8 +209,8 @@ def _refuse(path: str, entry: np.dtype[Any], wrong: NDArray[Any], reason: str, c
 
 
 def offset_index_bytes(base_offset: int, offset: Column, position: Column) -> bytes:
-    """Return the content of an .index. ValueError if an offset is too far from the base, or a position is 2 GiB or
-    more."""
+    """Return the content of an .index. Raises ValueError if an offset is too far from the base, or a
+    position is 2 GiB or more."""
     entries = np.empty(offset.size, OFFSET_ENTRY)
     entries["offset"] = _relative(offset, base_offset)
     entries["position"] = _relative(position, 0)
@@ -218,7 +218,7 @@ def offset_index_bytes(base_offset: int, offset: Column, position: Column) -> by
 
 
 def time_index_bytes(base_offset: int, timestamp_ms: Column, offset: Column) -> bytes:
-    """Return the content of a .timeindex. ValueError if an offset is too far from the base."""
+    """Return the content of a .timeindex. Raises ValueError if an offset is too far from the base."""
     entries = np.empty(offset.size, TIME_ENTRY)
     entries["timestamp"] = timestamp_ms
     entries["offset"] = _relative(offset, base_offset)

@@ -32,8 +32,8 @@ REPLACED = "replaced"
 def commit(ground: Ground, load: Load) -> dict[tuple[str, int], int]:
     """Commit the load. Return the log end offsets of its partitions.
 
-    Raises DirectoryInUse, NotAppendable, CorruptFile or OSError. If one of the first three is raised, nothing has
-    become visible.
+    Raises DirectoryInUse, NotAppendable or CorruptFile if the load cannot be committed; nothing is visible then. After
+    an OSError, the commit may have to be completed by `recover`.
     """
     with ground.locked():
         _finish_others(ground)

@@ -41,7 +41,7 @@ TASKS_PER_CORE = 2
 TASK_BYTES = 256 << 20
 """The amount of data per task, chosen so that it can be sorted in memory."""
 FRAGMENT_BYTES = 16 << 20
-"""Smaller fragments are worth a shuffle."""
+"""Input is repartitioned if its tasks would write smaller fragments than this."""
 SAMPLE_EVERY = 1009
 """One in this many rows is sampled to find the boundaries of the time ranges."""
 _NUMBER = "__number"

@@ -90,7 +90,7 @@ def _mixed(words: Words) -> Words:
 
 
 def _finish(state: int, words: Words) -> int:
-    """Return the hash of one key after the rest of its words."""
+    """Hash the remaining words of one key, starting from `state`."""
     for word in _mixed(words).tolist():
         state = (state * 0x5BD1E995 & 0xFFFFFFFF) ^ word
     return state

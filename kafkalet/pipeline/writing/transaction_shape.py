@@ -126,10 +126,10 @@ class Shaping:
     def shape(
         self, next_offset: int, batches: Sequence[tuple[int, int]], *, left_open: int = 0
     ) -> list[Stamp | Marker]:
-        """Assign offsets from `next_offset` on and producers to batches, given as (records, largest timestamp), and
-        insert markers.
+        """Assign offsets, starting at `next_offset`, and producers to batches, and insert markers between them.
 
-        The last `left_open` batches are transactions that stay open.
+        Each batch is given as (records, largest timestamp). The last `left_open` batches are transactions that stay
+        open.
         """
         done: list[Stamp | Marker] = []
         chances = self._chance.random((len(batches) - left_open, 3)).tolist()
