@@ -93,12 +93,12 @@ def dump_options(
     return DumpOptions(source, os.path.abspath(folder), DumpShape(file_format, chosen, target, date_folders))
 
 
-def plan(told: DumpOptions) -> Plan:
+def plan(options: DumpOptions) -> Plan:
     """Return the plan of the next run without changing anything. Raises BadOption, DataLoss, DumpRefused or
     NoManifest."""
-    manifest = read_manifest(told.out)
-    unfinished = pending(told.out, manifest)
-    return _plan(told, unfinished.after(manifest) if unfinished else manifest)
+    manifest = read_manifest(options.out)
+    unfinished = pending(options.out, manifest)
+    return _plan(options, unfinished.after(manifest) if unfinished else manifest)
 
 
 def _no_merging(tasks: int, size_bytes: int) -> None:
@@ -107,7 +107,7 @@ def _no_merging(tasks: int, size_bytes: int) -> None:
 
 def dump(
     spark: SparkSession,
-    told: DumpOptions,
+    options: DumpOptions,
     planned: Callable[[Plan], None],
     *,
     merging: Callable[[int, int], None] = _no_merging,
@@ -118,38 +118,38 @@ def dump(
     `planned` is called before anything is read; `merging` is called with the number of tasks and bytes before files are
     merged. Raises the same exceptions as `plan`, and JobFailed if a task fails.
     """
-    os.makedirs(told.out, exist_ok=True)
-    with _alone(told.out):
-        found = _plan(told, recover(told.out, read_manifest(told.out)))
+    os.makedirs(options.out, exist_ok=True)
+    with _alone(options.out):
+        found = _plan(options, recover(options.out, read_manifest(options.out)))
         planned(found)
         if not found.covered:
             return None
         with job_failures():
-            answers = _write(spark, told, found, merging)
+            answers = _write(spark, options, found, merging)
         at = datetime.fromtimestamp((clock or SystemClock()).now_ms() / 1000, UTC).isoformat(timespec="milliseconds")
         number = found.manifest.run + 1
-        files = [_file(answer, number, told.shape) for answer in answers]
-        run = DumpRun(number, at.replace("+00:00", "Z"), _settings(told, found.read), found.covered, files)
+        files = [_file(answer, number, options.shape) for answer in answers]
+        run = DumpRun(number, at.replace("+00:00", "Z"), _settings(options, found.read), found.covered, files)
         try:
-            commit(told.out, run)
+            commit(options.out, run)
         except FileNotFoundError as error:
             raise DumpRefused(
-                f"{error.filename} was written by a task but is not found here: {told.out} must be a directory that is "
-                "shared between this machine and all Spark executors"
+                f"{error.filename} was written by a task but is not found here: {options.out} must be a directory "
+                "that is shared between this machine and all Spark executors"
             ) from error
-        finish(told.out, run, found.manifest)
-        clear_staging(told.out)
+        finish(options.out, run, found.manifest)
+        clear_staging(options.out)
         return run
 
 
-def _plan(told: DumpOptions, manifest: Manifest) -> Plan:
-    read = read_options(told.source)
-    settings = _settings(told, read)
+def _plan(options: DumpOptions, manifest: Manifest) -> Plan:
+    read = read_options(options.source)
+    settings = _settings(options, read)
     before = {"dateFolders": "day", **manifest.settings}  # older manifests lack dateFolders
     if manifest is not EMPTY and before != settings:
         name = min(key for key in settings if settings[key] != before.get(key))
         raise DumpRefused(
-            f"{told.out} was dumped with {name}={before.get(name)}, but {settings[name]} was requested: "
+            f"{options.out} was dumped with {name}={before.get(name)}, but {settings[name]} was requested: "
             "all runs of a dump must use the same settings"
         )
     origin = origin_of(read)
@@ -158,21 +158,21 @@ def _plan(told: DumpOptions, manifest: Manifest) -> Plan:
     return Plan(read, covered, losses, manifest)
 
 
-def _settings(told: DumpOptions, read: ReadOptions) -> dict[str, str]:
+def _settings(options: DumpOptions, read: ReadOptions) -> dict[str, str]:
     flags = {
         "includeHeaders": read.include_headers,
         "includeBatch": read.include_batch,
         "includeControl": read.include_control,
     }
     texts = {
-        "format": told.shape.format,
-        "dateFolders": told.shape.date_folders,
+        "format": options.shape.format,
+        "dateFolders": options.shape.date_folders,
         "isolationLevel": read.isolation_level,
     }
     return texts | {name: str(flag).lower() for name, flag in flags.items()}
 
 
-def records(spark: SparkSession, told: DumpOptions, found: Plan) -> DataFrame:
+def records(spark: SparkSession, options: DumpOptions, found: Plan) -> DataFrame:
     """Return the records of a plan, by setting the source's offset options to exactly its offsets."""
     busy = [part for part in found.covered if part.end > part.start]
     assign: dict[str, list[int]] = {}
@@ -183,7 +183,7 @@ def records(spark: SparkSession, told: DumpOptions, found: Plan) -> DataFrame:
         starts.setdefault(part.topic, {})[str(part.partition)] = part.start
         ends.setdefault(part.topic, {})[str(part.partition)] = part.end
     reader = spark.read.format(FORMAT).options(
-        **{name: text for name, text in told.source.items() if name.lower() not in _REPLACED},
+        **{name: text for name, text in options.source.items() if name.lower() not in _REPLACED},
         assign=json.dumps(assign),
         startingOffsets=json.dumps(starts),
         endingOffsets=json.dumps(ends),
@@ -192,17 +192,17 @@ def records(spark: SparkSession, told: DumpOptions, found: Plan) -> DataFrame:
 
 
 def _write(
-    spark: SparkSession, told: DumpOptions, found: Plan, merging: Callable[[int, int], None]
+    spark: SparkSession, options: DumpOptions, found: Plan, merging: Callable[[int, int], None]
 ) -> list[WrittenFile]:
     """Write and merge the files of the run. Return them."""
     if all(part.end == part.start for part in found.covered):
         return []
-    table = records(spark, told, found)
+    table = records(spark, options, found)
     try:
-        files = write(with_lines(table) if told.shape.format == "jsonl" else table, told.out, told.shape)
-        return merged(spark, told.out, files, told.shape, merging)
+        files = write(with_lines(table) if options.shape.format == "jsonl" else table, options.out, options.shape)
+        return merged(spark, options.out, files, options.shape, merging)
     except BaseException:
-        clear_staging(told.out)
+        clear_staging(options.out)
         raise
 
 

@@ -268,7 +268,7 @@ def open_partition(path: str, *, lenient: bool = False, unreadable_too: bool = F
     segments that cannot be read are included instead of raising UnreadableLog.
     """
     path = os.path.realpath(path)
-    log = _open(path, _Surroundings(os.path.dirname(path), lenient))
+    log = _open(path, _LogDirFiles(os.path.dirname(path), lenient))
     if not unreadable_too:
         _check_readable([log])
     return log
@@ -277,7 +277,7 @@ def open_partition(path: str, *, lenient: bool = False, unreadable_too: bool = F
 def _logs_in(
     path: str, lenient: bool, wanted: Callable[[str, int], bool], *, only: str | None = None
 ) -> Iterator[PartitionLog | UnlistedLog]:
-    around = _Surroundings(path, lenient)
+    around = _LogDirFiles(path, lenient)
     for name in [only] if only is not None else sorted(os.listdir(path)):
         named = topic_partition(name)
         if named is None or not wanted(*named):
@@ -293,7 +293,7 @@ def _logs_in(
                 yield UnlistedLog(*named, place, reason_of(error))
 
 
-class _Surroundings:
+class _LogDirFiles:
     """The files of a log directory that describe its logs: two checkpoints and the clean shutdown marker."""
 
     def __init__(self, path: str, lenient: bool) -> None:
@@ -311,7 +311,7 @@ class _Surroundings:
             return {}
 
 
-def _open(path: str, around: _Surroundings) -> PartitionLog:
+def _open(path: str, around: _LogDirFiles) -> PartitionLog:
     named = topic_partition(os.path.basename(path))
     if named is None:
         raise ValueError(f"{path} is not called TOPIC-PARTITION")

@@ -191,9 +191,9 @@ def _aborted(log: PartitionLog, start: int, end: int, lenient: bool, verify: boo
         index = _transaction_index(log, at, lenient)
         stable = index.last_stable_offset[index.aborted.last_offset >= start]
         if expected is not None:
-            told = next(expected)
-            index = _verified(log, at, index, told.entries, lenient)
-            stable = np.append(stable, told.stable_offset)
+            replayed = next(expected)
+            index = _verified(log, at, index, replayed.entries, lenient)
+            stable = np.append(stable, replayed.stable_offset)
         aborted = index.aborted
         found.append(aborted.take((aborted.last_offset >= start) & (aborted.first_offset < end)))
         # Transactions that end later began at or above this last stable offset.
@@ -226,7 +226,7 @@ def _transaction_index(log: PartitionLog, at: int, lenient: bool) -> Transaction
     return index
 
 
-class _Told(NamedTuple):
+class _SegmentTransactions(NamedTuple):
     """The transactions that the entries of a segment aborted."""
 
     entries: TransactionIndex
@@ -234,7 +234,7 @@ class _Told(NamedTuple):
     """The last stable offset at the end of the segment."""
 
 
-def _by_markers(log: PartitionLog, first: int, lenient: bool) -> Iterator[_Told]:
+def _by_markers(log: PartitionLog, first: int, lenient: bool) -> Iterator[_SegmentTransactions]:
     """Derive the .txnindex of segment number `first`, and of each later segment, from the log."""
     if not log.segments:
         return
@@ -245,7 +245,9 @@ def _by_markers(log: PartitionLog, first: int, lenient: bool) -> Iterator[_Told]
         if next_base is None and not log.is_closed:  # see _is_being_aborted
             rows = rows[rows[:, 2] + 1 < log_end(log, lenient=lenient).offset]
         if at >= first:
-            yield _Told(_index_of(rows), replay.stable_until(_BEHIND_ALL if next_base is None else next_base))
+            yield _SegmentTransactions(
+                _index_of(rows), replay.stable_until(_BEHIND_ALL if next_base is None else next_base)
+            )
 
 
 def _index_of(rows: NDArray[np.int64]) -> TransactionIndex:

@@ -27,7 +27,7 @@ from kafkalet.pipeline.logs.directory import PartitionLog, file_name
 
 from . import log_producers, staging
 from .fragments import Fragment
-from .ground import Ground, Start, start_of
+from .target import Start, TargetDirectory, start_of
 
 READY = "ready"
 
@@ -48,18 +48,18 @@ class Load(NamedTuple):
 class Assembly:
     """Prepares the files to be renamed, in `root`/READY."""
 
-    def __init__(self, ground: Ground, root: str, load: Load) -> None:
-        self._ground = ground
+    def __init__(self, target: TargetDirectory, root: str, load: Load) -> None:
+        self._target = target
         self._root = root
         self._load = load
-        self._there = ground.partitions()
+        self._there = target.partitions()
         self._topic_ids: dict[str, bytes | None] = {}
         self._journal: dict[str, Any] = {
             "gone": [],
             "whole": [],
             "appended": {},
             "end_offsets": [],
-            "closed": ground.is_closed,
+            "closed": target.is_closed,
         }
 
     def assemble(self) -> dict[str, Any]:
@@ -77,7 +77,7 @@ class Assembly:
         return self._journal
 
     def _partition(self, topic: str, number: int, fragments: list[Fragment], is_there: bool) -> None:
-        log = self._ground.log(topic, number) if is_there and not self._load.overwrite else None
+        log = self._target.log(topic, number) if is_there and not self._load.overwrite else None
         if log is not None and not fragments:
             return
         name = f"{topic}-{number}"
@@ -151,7 +151,7 @@ class Assembly:
         """Return the id of an existing topic (None before Kafka 2.8), or a new id."""
         if topic not in self._topic_ids:
             there = self._there.get(topic)
-            place = self._ground.directory(topic, there[0]) if there else ""
+            place = self._target.directory(topic, there[0]) if there else ""
             self._topic_ids[topic] = checkpoints.read_topic_id(place) if place else _new_id()
         return self._topic_ids[topic]
 

@@ -23,30 +23,30 @@ from kafkalet.pipeline.logs.directory import open_partition
 
 from . import staging
 from .assembly import READY, Assembly, Load, write
-from .ground import Ground, NotAppendable, start_of
+from .target import NotAppendable, TargetDirectory, start_of
 
 JOURNAL = "commit.json"
 REPLACED = "replaced"
 
 
-def commit(ground: Ground, load: Load) -> dict[tuple[str, int], int]:
+def commit(target: TargetDirectory, load: Load) -> dict[tuple[str, int], int]:
     """Commit the load. Return the log end offsets of its partitions.
 
     Raises DirectoryInUse, NotAppendable or CorruptFile if the load cannot be committed; nothing is visible then. After
     an OSError, the commit may have to be completed by `recover`.
     """
-    with ground.locked():
-        _finish_others(ground)
-        staging.remove_abandoned(ground)
-        root = staging.writing(ground, load.job)
+    with target.locked():
+        _finish_others(target)
+        staging.remove_abandoned(target)
+        root = staging.writing(target, load.job)
         os.makedirs(root, exist_ok=True)
-        journal = Assembly(ground, root, load).assemble()
+        journal = Assembly(target, root, load).assemble()
         write(os.path.join(root, JOURNAL), json.dumps(journal).encode(), durable=load.durable)
-        done = staging.committed(ground, load.job)
+        done = staging.committed(target, load.job)
         os.rename(root, done)
         if load.durable:
-            _sync(ground.path)
-        _put_in_place(ground, done)
+            _sync(target.path)
+        _put_in_place(target, done)
         return {(topic, partition): end for topic, partition, end in journal["end_offsets"]}
 
 
@@ -55,19 +55,19 @@ def recover(path: str) -> None:
 
     Raises DirectoryInUse if a broker or another load uses the directory, even if there is nothing to do.
     """
-    ground = Ground(path)
+    target = TargetDirectory(path)
     if os.path.isdir(path):
-        with ground.locked():
-            _finish_others(ground)
-            staging.remove_abandoned(ground)
+        with target.locked():
+            _finish_others(target)
+            staging.remove_abandoned(target)
 
 
-def _finish_others(ground: Ground) -> None:
-    for directory in staging.unfinished(ground):
-        _put_in_place(ground, directory)
+def _finish_others(target: TargetDirectory) -> None:
+    for directory in staging.unfinished(target):
+        _put_in_place(target, directory)
 
 
-def _put_in_place(ground: Ground, directory: str) -> None:
+def _put_in_place(target: TargetDirectory, directory: str) -> None:
     """Carry out the journal, from whatever state it was left in."""
     with open(os.path.join(directory, JOURNAL), "rb") as file:
         journal = json.load(file)
@@ -75,19 +75,19 @@ def _put_in_place(ground: Ground, directory: str) -> None:
     replaced = os.path.join(directory, REPLACED)
     os.makedirs(replaced, exist_ok=True)
     for name in journal["whole"]:
-        new, place = os.path.join(ready, name), os.path.join(ground.path, name)
+        new, place = os.path.join(ready, name), os.path.join(target.path, name)
         if os.path.exists(new):
             if os.path.exists(place):
                 os.rename(place, os.path.join(replaced, name))
             os.rename(new, place)
     for topic, number in journal["gone"]:
-        place = ground.directory(topic, number)
+        place = target.directory(topic, number)
         if os.path.exists(place):
             os.rename(place, os.path.join(replaced, os.path.basename(place)))
     for name, files in journal["appended"].items():
-        _append(os.path.join(ready, name), os.path.join(ground.path, name), files)
-    _bring_checkpoints_up_to_date(ground, journal)
-    done = staging.writing(ground, staging.job_of(directory))
+        _append(os.path.join(ready, name), os.path.join(target.path, name), files)
+    _bring_checkpoints_up_to_date(target, journal)
+    done = staging.writing(target, staging.job_of(directory))
     os.rename(directory, done)
     shutil.rmtree(done, ignore_errors=True)
 
@@ -107,16 +107,16 @@ def _append(ready: str, place: str, files: Sequence[str]) -> None:
         os.replace(os.path.join(ready, name), os.path.join(place, name))
 
 
-def _bring_checkpoints_up_to_date(ground: Ground, journal: Mapping[str, Any]) -> None:
+def _bring_checkpoints_up_to_date(target: TargetDirectory, journal: Mapping[str, Any]) -> None:
     ends = {(topic, number): end for topic, number, end in journal["end_offsets"]}
     gone = [(topic, number) for topic, number in journal["gone"]]
     whole = set(journal["whole"])
     for name in (formats.RECOVERY_POINTS, formats.HIGH_WATERMARKS):
-        _update(os.path.join(ground.path, name), ends, gone)
+        _update(os.path.join(target.path, name), ends, gone)
     begun = [key for key in ends if f"{key[0]}-{key[1]}" in whole]
-    _update(os.path.join(ground.path, formats.LOG_START_OFFSETS), {}, [*begun, *gone])
+    _update(os.path.join(target.path, formats.LOG_START_OFFSETS), {}, [*begun, *gone])
     if journal["closed"]:
-        _replace(os.path.join(ground.path, formats.CLEAN_SHUTDOWN), b'{"version":0,"brokerEpoch":-1}')
+        _replace(os.path.join(target.path, formats.CLEAN_SHUTDOWN), b'{"version":0,"brokerEpoch":-1}')
 
 
 def _update(path: str, offsets: Mapping[tuple[str, int], int], gone: Iterable[tuple[str, int]]) -> None:

@@ -17,9 +17,9 @@ from kafkalet.protocol.records.batch import LOG_APPEND_TIME, TRANSACTIONAL
 from kafkalet.protocol.records.codecs import Codec, compress
 
 from .batch_headers import new_heads, sealed
-from .ground import Start
 from .log_producers import ProducerState
 from .segments import Placed, SegmentFiles, WrittenSegment
+from .target import Start
 from .transaction_shape import Marker, Shaping, Stamp
 from .write_options import WriteOptions
 

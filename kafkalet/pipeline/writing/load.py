@@ -27,10 +27,10 @@ from pyspark.sql.types import IntegerType
 from kafkalet.pipeline.failures import job_failures
 from kafkalet.pipeline.option_types import BadOption
 
-from .ground import Ground
 from .order import is_in_order
 from .placement import partitions_of
 from .rows import check_columns
+from .target import TargetDirectory
 from .write_options import WriteOptions, write_options
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def arranged(spark: SparkSession, frame: DataFrame, options: LoadOptions) -> Dat
         raise BadOption(f"sort must be time or none, not {options.sort}")
     if options.sort == "none" or "timestamp" not in frame.columns:
         return frame
-    there = Ground(writing.path).partitions()
+    there = TargetDirectory(writing.path).partitions()
     counts = {topic: numbers[-1] + 1 for topic, numbers in there.items()}
     if _may_stay(spark, frame, writing, counts) and is_in_order(frame):
         return frame

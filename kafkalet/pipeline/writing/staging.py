@@ -24,9 +24,9 @@ import numpy as np
 from kafkalet.pipeline.decoding.aborted import AbortedTransactions
 from kafkalet.pipeline.logs.indexes import read_transaction_index, transaction_index_bytes
 
-from .ground import Ground, Start
 from .log_producers import States
 from .segments import BATCHES
+from .target import Start, TargetDirectory
 
 _WRITING = re.compile(r"\.kafkalog-0\.(\w+)-delete")
 _COMMITTED = re.compile(r"\.kafkalog-(\w+)\.commit")
@@ -41,19 +41,19 @@ def _host() -> str:
     return f"{crc32(socket.gethostname().encode()):08x}"
 
 
-def writing(ground: Ground, job: str) -> str:
+def writing(target: TargetDirectory, job: str) -> str:
     """Return the directory that the tasks of a job write to."""
-    return os.path.join(ground.path, f".kafkalog-0.{job}-delete")
+    return os.path.join(target.path, f".kafkalog-0.{job}-delete")
 
 
-def committed(ground: Ground, job: str) -> str:
+def committed(target: TargetDirectory, job: str) -> str:
     """Return the name of the staging directory after the job is committed."""
-    return os.path.join(ground.path, f".kafkalog-{job}.commit")
+    return os.path.join(target.path, f".kafkalog-{job}.commit")
 
 
-def unfinished(ground: Ground) -> list[str]:
+def unfinished(target: TargetDirectory) -> list[str]:
     """Return the directories of committed jobs whose files are not all in place."""
-    return sorted(os.path.join(ground.path, name) for name in os.listdir(ground.path) if _COMMITTED.fullmatch(name))
+    return sorted(os.path.join(target.path, name) for name in os.listdir(target.path) if _COMMITTED.fullmatch(name))
 
 
 def job_of(directory: str) -> str:
@@ -63,15 +63,15 @@ def job_of(directory: str) -> str:
     return match[1]
 
 
-def remove_abandoned(ground: Ground) -> None:
+def remove_abandoned(target: TargetDirectory) -> None:
     """Delete the directories of jobs on this machine whose process has exited. (A broker deletes those of other
     machines.)"""
-    for name in os.listdir(ground.path):
+    for name in os.listdir(target.path):
         if match := _WRITING.fullmatch(name):
             host, _, rest = match[1].partition("_")
             process = rest.partition("_")[0]
             if host == _host() and process.isdecimal() and not _lives(int(process)):
-                shutil.rmtree(os.path.join(ground.path, name), ignore_errors=True)
+                shutil.rmtree(os.path.join(target.path, name), ignore_errors=True)
 
 
 def _lives(process: int) -> bool:

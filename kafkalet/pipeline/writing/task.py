@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from .cutting import BatchCutter
 from .encode import EncodedFields, encode, encode_headers
 from .fragments import BatchRun, Fragment, FragmentLog
-from .ground import Start
 from .rows import SCHEMA, RowRun, Sorter, stretches
 from .segments import SegmentFiles
+from .target import Start
 from .transaction_shape import Shaping
 from .write_options import WriteOptions
 

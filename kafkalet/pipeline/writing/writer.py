@@ -22,8 +22,8 @@ from . import log_producers, staging
 from .assembly import Load
 from .commit import commit, recover
 from .fragments import Fragment
-from .ground import Ground, start_of
 from .rows import Sorter, check_columns
+from .target import TargetDirectory, start_of
 from .task import FragmentStart, TaskLogs
 from .write_options import write_options
 
@@ -57,7 +57,7 @@ class KafkaLogWriter(DataSourceArrowWriter):
         self.now_ms = (clock or SystemClock()).now_ms()
         self.job = staging.new_job()
         recover(self.options.path)
-        there = Ground(self.options.path).partitions()
+        there = TargetDirectory(self.options.path).partitions()
         self._counts = {topic: numbers[-1] + 1 for topic, numbers in there.items()}
         """The number of partitions of existing topics, which must be the same for all tasks."""
 
@@ -71,7 +71,7 @@ class KafkaLogWriter(DataSourceArrowWriter):
         """Write the rows of a task; `attempt` must be unique. Raises BadRows, SegmentFull or OSError."""
         sorter = Sorter(self.options.topic, self.options.by_column, self._count_of, task, self.now_ms)
         name = f"{task}-{attempt}"
-        root = staging.writing(Ground(self.options.path), self.job)
+        root = staging.writing(TargetDirectory(self.options.path), self.job)
         logs = TaskLogs(root, name, task, self.options, sorter, self._origin_of)
         try:
             logs.add_all(batches)
@@ -91,7 +91,7 @@ class KafkaLogWriter(DataSourceArrowWriter):
         return wanted
 
     def _origin_of(self, topic: str, partition: int) -> FragmentStart:
-        log = None if self.overwrite else Ground(self.options.path).log(topic, partition)
+        log = None if self.overwrite else TargetDirectory(self.options.path).log(topic, partition)
         known = log_producers.at_end(log) if log is not None and self.options.shape else {}
         return FragmentStart(start_of(log, self.options.leader_epoch), max(known, default=-1))
 
@@ -112,8 +112,8 @@ class KafkaLogWriter(DataSourceArrowWriter):
             self.options.leader_epoch,
             self.options.durable,
         )
-        commit(Ground(self.options.path), load)
+        commit(TargetDirectory(self.options.path), load)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Delete the output of all tasks. Called on the driver when the job has failed."""
-        shutil.rmtree(staging.writing(Ground(self.options.path), self.job), ignore_errors=True)
+        shutil.rmtree(staging.writing(TargetDirectory(self.options.path), self.job), ignore_errors=True)

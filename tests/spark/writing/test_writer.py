@@ -13,8 +13,8 @@ import pytest
 
 from kafkalet.pipeline.option_types import BadOption
 from kafkalet.pipeline.writing import staging, task
-from kafkalet.pipeline.writing.ground import Ground
 from kafkalet.pipeline.writing.rows import BadRows
+from kafkalet.pipeline.writing.target import TargetDirectory
 from tests.unit.pipeline.writing.making import load, numbered, records, rows, writer
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def test_an_attempt_that_fails_leaves_nothing_of_itself(tmp_path: Path) -> None:
     good = job.write_task(iter([rows(value=[b"x"], partition=[0])]), 0, 0)
     with pytest.raises(BadRows):
         job.write_task(iter([rows(value=[b"x"] * 2, partition=[0, 1])]), 1, 1)
-    assert os.listdir(staging.writing(Ground(str(tmp_path)), job.job)) == ["0-0"]
+    assert os.listdir(staging.writing(TargetDirectory(str(tmp_path)), job.job)) == ["0-0"]
     job.commit([good])
     assert len(records(tmp_path)) == 1
 
@@ -57,7 +57,7 @@ def test_what_a_killed_attempt_had_written_does_not_count(tmp_path: Path, monkey
         patch.setattr(shutil, "rmtree", lambda *_, **__: None)  # a killed process does not clean up
         with pytest.raises(Killed):
             job.write_task(dying(), 0, 0)
-    (left,) = Path(staging.writing(Ground(str(tmp_path)), job.job)).rglob("*.log")
+    (left,) = Path(staging.writing(TargetDirectory(str(tmp_path)), job.job)).rglob("*.log")
     assert left.stat().st_size > 10_000
     job.commit([job.write_task(iter([numbered(0, 5000)]), 0, 1)])
     assert len(records(tmp_path)) == 5000

@@ -11,7 +11,7 @@ import pytest
 
 import kafkalet
 from kafkalet.pipeline.writing.commit import recover
-from kafkalet.pipeline.writing.ground import DirectoryInUse, NotAppendable
+from kafkalet.pipeline.writing.target import DirectoryInUse, NotAppendable
 
 from .making import load, log, numbered, records, writer
 

@@ -10,21 +10,21 @@ import pytest
 import kafkalet
 from kafkalet.pipeline.logs.directory import find
 from kafkalet.pipeline.writing import staging
-from kafkalet.pipeline.writing.ground import Ground, Start
+from kafkalet.pipeline.writing.target import Start, TargetDirectory
 from kafkalet.protocol.records.batch import batches
 
 from .making import load, log, numbered, writer
 
 
 def test_no_reader_sees_either_name(tmp_path: Path) -> None:
-    ground = Ground(str(tmp_path))
-    for name in (staging.writing(ground, "j_1_2"), staging.committed(ground, "j_1_2")):
+    target = TargetDirectory(str(tmp_path))
+    for name in (staging.writing(target, "j_1_2"), staging.committed(target, "j_1_2")):
         os.makedirs(os.path.join(name, "t-0"))
     assert find([str(tmp_path)]) == []
 
 
 def test_the_first_name_is_one_that_a_broker_deletes(tmp_path: Path) -> None:
-    name = staging.writing(Ground(str(tmp_path)), staging.new_job())
+    name = staging.writing(TargetDirectory(str(tmp_path)), staging.new_job())
     os.makedirs(os.path.join(name, "0-0"))
     with kafkalet.Broker(data_dir=tmp_path):
         assert not os.path.exists(name)
@@ -33,23 +33,23 @@ def test_the_first_name_is_one_that_a_broker_deletes(tmp_path: Path) -> None:
 
 
 def test_what_counts_is_found_by_its_second_name(tmp_path: Path) -> None:
-    ground = Ground(str(tmp_path))
-    os.makedirs(staging.writing(ground, "a_1_1"))
-    os.makedirs(done := staging.committed(ground, "b_2_2"))
-    assert staging.unfinished(ground) == [done]
+    target = TargetDirectory(str(tmp_path))
+    os.makedirs(staging.writing(target, "a_1_1"))
+    os.makedirs(done := staging.committed(target, "b_2_2"))
+    assert staging.unfinished(target) == [done]
     assert staging.job_of(done) == "b_2_2"
 
 
 def test_what_a_process_left_that_is_no_more_is_deleted(tmp_path: Path) -> None:
-    ground = Ground(str(tmp_path))
+    target = TargetDirectory(str(tmp_path))
     process = subprocess.Popen(["true"])
     process.wait()
     host = staging.new_job().split("_")[0]
     kept = [staging.new_job(), f"00000000_{process.pid}_1"]  # one of this process's parent, one of another machine
     for job in (*kept, f"{host}_{process.pid}_2"):
-        os.makedirs(staging.writing(ground, job) + "/0-0")
-    staging.remove_abandoned(ground)
-    assert {os.path.basename(staging.writing(ground, job)) for job in kept} == set(os.listdir(tmp_path))
+        os.makedirs(staging.writing(target, job) + "/0-0")
+    staging.remove_abandoned(target)
+    assert {os.path.basename(staging.writing(target, job)) for job in kept} == set(os.listdir(tmp_path))
 
 
 @pytest.mark.parametrize("now", [Start(1000, 0), Start(0, 3), Start(5, 9)])
@@ -59,7 +59,7 @@ def test_batches_are_moved_in_place(tmp_path: Path, now: Start) -> None:
     job = tmp_path / "two"
     sink = writer(job, ["key", "value", "timestamp"], {"topic": "t"})
     fragment = sink.write_task(iter([numbered(0, 2000)]), 0, 0).fragments[0]
-    path = os.path.join(staging.writing(Ground(str(job)), sink.job), fragment.directory, f"{0:020d}.log")
+    path = os.path.join(staging.writing(TargetDirectory(str(job)), sink.job), fragment.directory, f"{0:020d}.log")
     staging.move_batches(path, Start(0, 0), now)
     after = list(batches(Path(path).read_bytes()))
     assert len(after) == len(before) > 3

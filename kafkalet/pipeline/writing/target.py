@@ -30,7 +30,7 @@ class Start(NamedTuple):
     leader_epoch: int
 
 
-class Ground:
+class TargetDirectory:
     """The log directory at `path`, which may not exist yet."""
 
     def __init__(self, path: str) -> None:

@@ -5,37 +5,37 @@ from pathlib import Path
 import pytest
 
 import kafkalet
-from kafkalet.pipeline.writing.ground import DirectoryInUse, Ground, NotAppendable, Start, start_of
+from kafkalet.pipeline.writing.target import DirectoryInUse, NotAppendable, Start, TargetDirectory, start_of
 
 from .making import load, log, numbered
 
 
 def test_a_directory_that_is_not_there_holds_nothing(tmp_path: Path) -> None:
-    ground = Ground(str(tmp_path / "new"))
-    assert ground.partitions() == {}
-    assert ground.log("t", 0) is None
-    assert ground.is_closed
+    target = TargetDirectory(str(tmp_path / "new"))
+    assert target.partitions() == {}
+    assert target.log("t", 0) is None
+    assert target.is_closed
 
 
 def test_partitions_are_found_by_topic(tmp_path: Path) -> None:
     load(tmp_path, [numbered(0, 10)], partitions=3)
     (tmp_path / ".kafkalog-0.x_1_2-delete").mkdir()
     (tmp_path / "a-b-5").mkdir()
-    assert Ground(str(tmp_path)).partitions() == {"t": [0, 1, 2], "a-b": [5]}
+    assert TargetDirectory(str(tmp_path)).partitions() == {"t": [0, 1, 2], "a-b": [5]}
 
 
 def test_a_running_broker_keeps_the_directory(tmp_path: Path) -> None:
     with (
         kafkalet.Broker(data_dir=tmp_path),
         pytest.raises(DirectoryInUse, match="is in use by a broker; stop it first"),
-        Ground(str(tmp_path)).locked(),
+        TargetDirectory(str(tmp_path)).locked(),
     ):
         pass
 
 
 def test_a_broker_is_kept_out_while_the_directory_is_locked(tmp_path: Path) -> None:
     with (
-        Ground(str(tmp_path)).locked(),
+        TargetDirectory(str(tmp_path)).locked(),
         pytest.raises(Exception, match="used by another broker"),
         kafkalet.Broker(data_dir=tmp_path),
     ):
