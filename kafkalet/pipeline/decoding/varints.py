@@ -1,5 +1,4 @@
-"""Decode zig-zag varints at many positions of a buffer in parallel. The encoding is in
-`kafkalet.protocol.records.varint`.
+"""Decode zig-zag varints (`kafkalet.protocol.records.varint`) at many positions of a buffer in parallel.
 
 Nearly all integers in records have one or two bytes, so these are computed in eight and sixteen bits; longer ones are
 corrected afterwards. The end of a varint that is too long is reported as `FAR`, where no field can end, so that the
