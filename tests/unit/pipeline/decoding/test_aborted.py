@@ -16,14 +16,14 @@ ABORT, COMMIT = ControlType.ABORT, ControlType.COMMIT
 
 
 @given(steps())
-def test_batches_of_aborted_transactions_are_those_that_a_consumer_hides(course: list[Step]) -> None:
+def test_aborted_batches_are_those_that_consumers_skip(course: list[Step]) -> None:
     log = build(course)
     batches, _ = walk(b"".join(log.batches))
     aborted = AbortedTransactions(*np.array(log.aborted, np.int64).reshape(-1, 3).T)
     assert (is_aborted(batches, aborted) | batches.is_control).tolist() == log.hidden
 
 
-def test_commits_and_changes_of_leaders_abort_nothing() -> None:
+def test_commit_and_leader_change_markers_abort_nothing() -> None:
     change = Record(9, 0, bytes([0, 0, 0, ControlType.LEADER_CHANGE]), b"\0\0")
     leader = build_batch([change], base_offset=9, leader_epoch=1, is_control=True)
     log = build([Step(1), Step(1, end=COMMIT), Step(2), Step(2, end=ABORT)])
@@ -42,7 +42,7 @@ def test_commits_and_changes_of_leaders_abort_nothing() -> None:
     ],
     ids=lambda shape: next(iter(shape)),
 )
-def test_a_marker_that_is_not_written_as_kafka_does_is_decoded(kind: ControlType, shape: dict[str, object]) -> None:
+def test_marker_with_unusual_layout_is_decoded(kind: ControlType, shape: dict[str, object]) -> None:
     key = bytes([0, 0, 0, kind]) + (b"more" if shape.pop("long_key", False) else b"")
     headers = (("a", b"b"),) if shape.pop("headers", False) else ()
     buffer = bytearray(
@@ -59,7 +59,7 @@ def test_a_marker_that_is_not_written_as_kafka_does_is_decoded(kind: ControlType
     assert abort_markers(buffer, walk(buffer)[0]).size == (kind is ABORT)
 
 
-def test_a_control_batch_without_its_record_is_no_marker() -> None:
+def test_empty_control_batch_is_not_a_marker() -> None:
     empty = build_batch(
         [],
         base_offset=0,
@@ -75,6 +75,6 @@ def test_a_control_batch_without_its_record_is_no_marker() -> None:
 
 
 @pytest.mark.parametrize("key", [None, b"", b"\0"])
-def test_a_control_record_that_is_none_is_no_marker(key: bytes | None) -> None:
+def test_invalid_control_record_is_not_a_marker(key: bytes | None) -> None:
     odd = build_batch([Record(0, 0, key, b"", ())], producer_id=3, producer_epoch=0, is_control=True)
     assert abort_markers(bytearray(odd), walk(odd)[0]).size == 0

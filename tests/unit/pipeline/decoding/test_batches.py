@@ -77,12 +77,12 @@ some_entries = st.lists(
 
 
 @given(some_entries)
-def test_every_field_is_that_of_the_batch(data: bytes) -> None:
+def test_every_field_matches_batch(data: bytes) -> None:
     assert_alike(data)
 
 
 @given(some_entries.filter(bool), st.integers(1, 60), st.sampled_from([bytes, bytearray, memoryview]))
-def test_an_entry_that_is_cut_off_stops_the_walk(data: bytes, missing: int, kind: type) -> None:
+def test_incomplete_entry_stops_the_walk(data: bytes, missing: int, kind: type) -> None:
     cut = kind(data[:-missing])
     assert_alike(cut)
     ends = [entry.end for entry in batches(cut)]
@@ -91,7 +91,7 @@ def test_an_entry_that_is_cut_off_stops_the_walk(data: bytes, missing: int, kind
 
 @given(some_entries, st.data())
 @settings(max_examples=200)
-def test_what_cannot_be_an_entry_is_refused_as_a_consumer_refuses_it(data: bytes, chance: st.DataObject) -> None:
+def test_invalid_entry_is_rejected_as_by_consumer(data: bytes, chance: st.DataObject) -> None:
     damage = chance.draw(damaged(data))
     before: list[Batch] = []
     try:
@@ -107,11 +107,11 @@ def test_what_cannot_be_an_entry_is_refused_as_a_consumer_refuses_it(data: bytes
 
 @pytest.mark.parametrize("count", [1, 2, 8, 9, 10, 11, 100, 300])
 @pytest.mark.parametrize("tail", [b"", batch(2), batch(2) * 20 + batch(1) * 30])
-def test_many_entries_of_the_same_size_are_each_found(count: int, tail: bytes) -> None:
+def test_runs_of_entries_with_equal_size_are_found(count: int, tail: bytes) -> None:
     assert_alike(batch(1) * count + tail)
 
 
-def test_the_walk_keeps_between_start_and_end() -> None:
+def test_walk_keeps_to_its_bounds() -> None:
     data = batch(1) + batch(2) * 20 + batch(3)
     first, last = len(batch(1)), len(data) - len(batch(3))
     assert_alike(data, first, last)
@@ -120,7 +120,7 @@ def test_the_walk_keeps_between_start_and_end() -> None:
 
 
 @pytest.mark.parametrize("length", [-1, 0, 13, -(1 << 31)])
-def test_a_length_that_cannot_be_is_named_with_all_that_follows(length: int) -> None:
+def test_invalid_length_covers_all_remaining_bytes(length: int) -> None:
     data = batch(1) * 3 + bytes(8) + length.to_bytes(4, "big", signed=True) + bytes(100)
     with pytest.raises(Unreadable, match=f"its length is {length}") as caught:
         walk(data)
@@ -128,7 +128,7 @@ def test_a_length_that_cannot_be_is_named_with_all_that_follows(length: int) -> 
 
 
 @pytest.mark.parametrize(("magic", "length"), [(1, 21), (2, 48)])
-def test_a_length_too_small_for_its_format_is_refused(magic: int, length: int) -> None:
+def test_length_too_small_for_format_is_rejected(magic: int, length: int) -> None:
     data = bytearray(batch(1) + bytes(12 + length))
     data[len(batch(1)) + 8 : len(batch(1)) + 12] = length.to_bytes(4, "big")
     data[len(batch(1)) + 16] = magic
@@ -138,27 +138,27 @@ def test_a_length_too_small_for_its_format_is_refused(magic: int, length: int) -
 
 @pytest.mark.parametrize(("byte", "magic"), [(3, 3), (127, 127), (255, -1)])
 @pytest.mark.parametrize("cut", [0, 3])
-def test_an_unknown_magic_is_refused_in_a_cut_off_entry_too(byte: int, magic: int, cut: int) -> None:
+def test_unknown_magic_is_rejected_even_in_incomplete_entry(byte: int, magic: int, cut: int) -> None:
     data = bytearray(batch(1) * 2)
     data[len(batch(1)) + 16] = byte
     with pytest.raises(Unreadable, match=f"its magic is {magic}"):
         walk(data[: len(data) - cut])
 
 
-def test_a_scan_gives_what_lies_before_the_bad_place() -> None:
+def test_scan_returns_entries_before_the_error() -> None:
     found, stop, unreadable = scan(batch(1) * 3 + bytes(99))
     assert (found.position.size, stop) == (3, 3 * len(batch(1)))
     assert unreadable is not None
     assert unreadable.position == stop
 
 
-def test_of_nothing_there_is_nothing() -> None:
+def test_empty_buffer_has_no_entries() -> None:
     found, stop = walk(b"")
     assert (found.position.size, stop, found.crc.dtype) == (0, 0, np.uint32)
     assert wrong_checksums(b"", found).size == 0
 
 
-def test_rows_are_taken_by_mask_number_and_slice() -> None:
+def test_rows_are_selected_by_mask_index_and_slice() -> None:
     data = b"".join(batch(1, offset) for offset in range(4))
     found, _ = walk(data)
     assert found.take(found.base_offset > 1).base_offset.tolist() == [2, 3]
@@ -167,7 +167,7 @@ def test_rows_are_taken_by_mask_number_and_slice() -> None:
 
 
 @pytest.mark.parametrize("entry", [batch(40), TRANSACTIONAL, message(9, 0), message(9), message(9, 1) * 2])
-def test_wrong_checksums_are_found_and_only_those(entry: bytes) -> None:
+def test_only_wrong_checksums_are_found(entry: bytes) -> None:
     data = bytearray(entry * 3)
     found, _ = walk(data)
     assert wrong_checksums(data, found).size == 0
@@ -175,7 +175,7 @@ def test_wrong_checksums_are_found_and_only_those(entry: bytes) -> None:
     assert wrong_checksums(data, found).tolist() == [1]
 
 
-def test_offset_and_leader_epoch_lie_outside_the_checksum() -> None:
+def test_checksum_does_not_cover_offset_and_leader_epoch() -> None:
     data = bytearray(batch())
     data[0:8], data[12:16] = b"\1" * 8, b"\2" * 4
     assert wrong_checksums(data, walk(data)[0]).size == 0

@@ -35,7 +35,7 @@ def offsets(chunks: list[Chunk]) -> list[int]:
 
 
 @pytest.mark.parametrize("chunk_bytes", [1, 12, 16, 17, 61, 100, 200, 1000, 5200, 1 << 20])
-def test_whole_entries_come_whatever_the_size_of_a_chunk(path: str, chunk_bytes: int) -> None:
+def test_all_entries_are_complete_for_any_chunk_size(path: str, chunk_bytes: int) -> None:
     chunks = list(read_chunks(path, 0, len(LOG), chunk_bytes=chunk_bytes))
     assert offsets(chunks) == list(range(len(SIZES)))
     for chunk in chunks:
@@ -45,23 +45,23 @@ def test_whole_entries_come_whatever_the_size_of_a_chunk(path: str, chunk_bytes:
             assert chunk.buffer[at : at + size] == LOG[chunk.position + at : chunk.position + at + size]
 
 
-def test_a_stretch_of_the_file_is_read_alone(path: str) -> None:
+def test_only_the_requested_range_is_read(path: str) -> None:
     start, end = len(ENTRIES[0]), len(LOG) - len(ENTRIES[-1])
     assert offsets(list(read_chunks(path, start, end, chunk_bytes=150))) == [1, 2, 3, 4, 5]
 
 
-def test_a_stretch_that_begins_behind_the_end_of_the_file_is_truncated(path: str) -> None:
+def test_range_past_the_end_of_the_file_is_truncated(path: str) -> None:
     [problem] = problems(path, len(LOG) + 90, start=len(LOG) + 40)
     assert (problem.position, problem.size) == (len(LOG) + 40, 50)
     assert problem.reason == "truncated: the file ends 50 bytes too early"
 
 
-def test_an_empty_stretch_has_no_chunks(path: str) -> None:
+def test_empty_range_has_no_chunks(path: str) -> None:
     assert list(read_chunks(path, 50, 50)) == []
 
 
 @pytest.mark.parametrize("chunk_bytes", [100, 1 << 20])
-def test_an_entry_with_a_wrong_checksum_is_a_problem_and_left_out(path: str, chunk_bytes: int) -> None:
+def test_entry_with_bad_checksum_is_a_problem(path: str, chunk_bytes: int) -> None:
     position = sum(map(len, ENTRIES[:3]))
     damage = bytearray(LOG)
     damage[position + 70] ^= 1
@@ -74,7 +74,7 @@ def test_an_entry_with_a_wrong_checksum_is_a_problem_and_left_out(path: str, chu
     assert "checksum" in problem.reason
 
 
-def test_checksums_are_not_looked_at_unless_asked(path: str) -> None:
+def test_checksums_are_not_verified_if_disabled(path: str) -> None:
     damage = bytearray(LOG)
     damage[-1] ^= 1
     write(path, damage)
@@ -84,7 +84,7 @@ def test_checksums_are_not_looked_at_unless_asked(path: str) -> None:
 
 
 @pytest.mark.parametrize("chunk_bytes", [100, 1 << 20])
-def test_behind_an_impossible_size_everything_is_one_problem(path: str, chunk_bytes: int) -> None:
+def test_everything_after_invalid_size_is_one_problem(path: str, chunk_bytes: int) -> None:
     position = sum(map(len, ENTRIES[:3]))
     damage = bytearray(LOG)
     damage[position + 8 : position + 12] = b"\0\0\0\5"
@@ -99,7 +99,7 @@ def test_behind_an_impossible_size_everything_is_one_problem(path: str, chunk_by
 
 @pytest.mark.parametrize("missing", [1, 20, 5000, 5050])
 @pytest.mark.parametrize("chunk_bytes", [100, 1 << 20])
-def test_an_entry_cut_off_at_the_end_is_truncated(path: str, missing: int, chunk_bytes: int) -> None:
+def test_entry_cut_off_at_the_end_is_truncated(path: str, missing: int, chunk_bytes: int) -> None:
     behind = sum(map(len, ENTRIES[:6]))
     position = behind - len(ENTRIES[5])
     write(path, LOG[: behind - missing])
@@ -109,7 +109,7 @@ def test_an_entry_cut_off_at_the_end_is_truncated(path: str, missing: int, chunk
     assert offsets(list(read_chunks(path, 0, behind - missing, chunk_bytes=chunk_bytes))) == [0, 1, 2, 3, 4]
 
 
-def test_an_entry_that_goes_on_beyond_the_stretch_is_truncated(path: str) -> None:
+def test_entry_that_extends_past_the_range_is_truncated(path: str) -> None:
     (problem,) = problems(path, len(ENTRIES[0]) + 30)
     assert (problem.position, problem.reason) == (
         len(ENTRIES[0]),
@@ -118,7 +118,7 @@ def test_an_entry_that_goes_on_beyond_the_stretch_is_truncated(path: str) -> Non
 
 
 @pytest.mark.parametrize("rest", [8, 11, 12, 16])
-def test_a_few_bytes_are_too_few_for_an_entry(path: str, rest: int) -> None:
+def test_few_remaining_bytes_are_truncated(path: str, rest: int) -> None:
     write(path, LOG + ENTRIES[1][:rest])
     (problem,) = problems(path, len(LOG) + rest)
     assert (problem.position, problem.size) == (len(LOG), rest)
@@ -126,7 +126,7 @@ def test_a_few_bytes_are_too_few_for_an_entry(path: str, rest: int) -> None:
     assert problem.base_offset == 1
 
 
-def test_a_file_that_ends_before_the_stretch_does_is_truncated(path: str) -> None:
+def test_file_that_ends_before_the_range_is_truncated(path: str) -> None:
     (problem,) = problems(path, len(LOG) + 10)
     assert (problem.position, problem.size, problem.base_offset) == (len(LOG), 10, None)
     assert problem.reason.startswith("truncated: the file ends")
@@ -134,24 +134,24 @@ def test_a_file_that_ends_before_the_stretch_does_is_truncated(path: str) -> Non
 
 @pytest.mark.parametrize("zeros", [1, 11, 12, 16, 17, 61, 5000, 3 << 20])
 @pytest.mark.parametrize("chunk_bytes", [100, 1 << 20])
-def test_zeros_to_the_end_are_no_problem(path: str, zeros: int, chunk_bytes: int) -> None:
+def test_trailing_zeros_are_not_a_problem(path: str, zeros: int, chunk_bytes: int) -> None:
     write(path, LOG + bytes(zeros))
     chunks = list(read_chunks(path, 0, len(LOG) + zeros, chunk_bytes=chunk_bytes))
     assert [problem for chunk in chunks for problem in chunk.problems] == []
     assert offsets(chunks) == list(range(len(SIZES)))
 
 
-def test_zeros_with_something_behind_them_are_a_problem(path: str) -> None:
+def test_zeros_followed_by_data_are_a_problem(path: str) -> None:
     write(path, LOG + bytes(2 << 20) + b"x")
     (problem,) = problems(path, len(LOG) + (2 << 20) + 1)
     assert (problem.position, problem.size) == (len(LOG), (2 << 20) + 1)
 
 
-def test_a_file_of_zeros_holds_nothing(path: str) -> None:
+def test_file_of_zeros_has_no_entries(path: str) -> None:
     write(path, bytes(5000))
     assert list(read_chunks(path, 0, 5000, chunk_bytes=100)) == []
 
 
-def test_a_file_that_is_not_there_raises(tmp_path: Path) -> None:
+def test_missing_file_raises(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         list(read_chunks(str(tmp_path / "none.log"), 0, 5))

@@ -9,11 +9,11 @@ from kafkalet.protocol.records.codecs import LIMIT, Codec
 from tests.unit.protocol.records.strategies import NOW
 
 
-def test_it_says_where_and_why() -> None:
+def test_error_names_position_and_reason() -> None:
     assert str(Unreadable(7, 61, "bad")) == "the entry at position 7 (61 bytes): bad"
 
 
-def test_it_travels_between_processes() -> None:
+def test_error_survives_pickling() -> None:
     copy = pickle.loads(pickle.dumps(Unreadable(7, 61, "bad")))
     assert (copy.position, copy.size, copy.reason) == (7, 61, "bad")
 
@@ -21,12 +21,12 @@ def test_it_travels_between_processes() -> None:
 ROWS = numbered([(NOW, b"k", b"v", ())] * 2)
 
 
-def test_the_records_are_those_of_the_protocol() -> None:
+def test_records_match_the_protocol_decoder() -> None:
     data = build_batch(ROWS)
     assert read_exactly(b"xx" + data, 2, len(data), LIMIT) == ROWS
 
 
-def test_what_is_wrong_is_said_with_the_place() -> None:
+def test_error_of_the_decoder_is_reported_with_position() -> None:
     data = bytearray(build_batch(ROWS))
     data[HEADER_SIZE] += 2
     with pytest.raises(Unreadable) as caught:
@@ -35,14 +35,14 @@ def test_what_is_wrong_is_said_with_the_place() -> None:
     assert caught.value.reason.startswith("Invalid record size")
 
 
-def test_a_negative_count_is_refused_as_consumers_refuse_it() -> None:
+def test_negative_record_count_is_rejected_as_by_consumer() -> None:
     data = bytearray(build_batch([], last_offset=1))
     data[57:61] = b"\xff\xff\xff\xff"
     with pytest.raises(Unreadable, match="record count is -1"):
         read_exactly(data, 0, len(data), LIMIT)
 
 
-def test_no_more_is_decompressed_than_may_be() -> None:
+def test_decompression_is_limited() -> None:
     data = build_batch(numbered([(NOW, None, bytes(9999), ())]), codec=Codec.GZIP)
     with pytest.raises(Unreadable, match="limit of 500 bytes"):
         read_exactly(data, 0, len(data), 500)

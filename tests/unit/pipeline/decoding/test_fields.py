@@ -26,7 +26,7 @@ def fields_of(rows: list[Record], damage: dict[int, int] | None = None) -> tuple
     return bytes(data), read_fields(np.frombuffer(bytes(data), np.uint8), np.append(0, ends[:-1]), ends)
 
 
-def test_every_field_is_found() -> None:
+def test_all_fields_are_read() -> None:
     data, fields = fields_of(ROWS)
     assert fields.is_sound.all()
     assert fields.timestamp_delta.tolist() == [0, -9, 70_000, 0]
@@ -39,18 +39,18 @@ def test_every_field_is_found() -> None:
     assert data[fields.headers[2] : fields.end[2]] == b"\x02h\x021"
 
 
-def test_a_record_whose_fields_end_elsewhere_is_not_sound() -> None:
+def test_record_whose_fields_do_not_match_its_length_is_not_sound() -> None:
     data, _ = fields_of(ROWS[:2])
     for position in (0, 4, 8):  # the lengths of the record, of the key, of the value
         assert fields_of(ROWS[:2], {position: data[position] + 2})[1].is_sound.tolist() == [False, True]
 
 
-def test_a_record_that_promises_headers_beyond_its_end_is_not_sound() -> None:
+def test_record_with_negative_header_count_is_not_sound() -> None:
     _, fields = fields_of([Record(0, NOW, None, None)], {6: 1})  # -1 headers
     assert not fields.is_sound.any()
 
 
-def test_bytes_of_any_kind_are_read_without_leaving_the_buffer() -> None:
+def test_arbitrary_bytes_are_read_without_leaving_the_buffer() -> None:
     chance = np.random.default_rng(3)
     data = np.frombuffer(chance.bytes(500) + b"\xff" * 30, np.uint8)
     start = np.arange(data.size)
@@ -63,7 +63,7 @@ MESSAGES = numbered([(NOW, b"key", b"value", ()), (NOW + 1, None, b"", ()), (NOW
 
 
 @pytest.mark.parametrize("magic", [0, 1])
-def test_keys_and_values_are_found(magic: int) -> None:
+def test_keys_and_values_of_messages_are_read(magic: int) -> None:
     data = build_message_set(magic, MESSAGES)
     messages = read_messages(np.frombuffer(data, np.uint8), walked(data))
     assert messages.is_sound.all()
@@ -74,13 +74,13 @@ def test_keys_and_values_are_found(magic: int) -> None:
 
 
 @pytest.mark.parametrize("magic", [0, 1])
-def test_wrappers_are_left_to_the_exact_reader(magic: int) -> None:
+def test_wrappers_are_not_sound(magic: int) -> None:
     data = build_message_set(magic, MESSAGES) + build_message_set(magic, MESSAGES, codec=Codec.GZIP)
     assert read_messages(np.frombuffer(data, np.uint8), walked(data)).is_sound.tolist() == [True, True, True, False]
 
 
 @pytest.mark.parametrize("at", [26, 29, 30, 33, 34])
-def test_fields_that_go_on_beyond_the_message_are_not_sound(at: int) -> None:
+def test_fields_past_the_end_of_the_message_are_not_sound(at: int) -> None:
     data = bytearray(build_message_set(1, MESSAGES[:1]))
     data[at] = 0x7F
     assert read_messages(np.frombuffer(bytes(data), np.uint8), walked(data)).is_sound.all() == (at == 30)
@@ -88,19 +88,19 @@ def test_fields_that_go_on_beyond_the_message_are_not_sound(at: int) -> None:
 
 @pytest.mark.parametrize("magic", [0, 1])
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4])
-def test_messages_in_wrappers_have_their_offsets(magic: int, codec: Codec) -> None:
+def test_messages_in_wrappers_get_their_offsets(magic: int, codec: Codec) -> None:
     data = build_message_set(magic, MESSAGES, codec=codec, base_offset=40) + build_message_set(magic, MESSAGES)
     assert [seen[0] for seen in decoded(data)] == [40, 41, 42] * 2
     assert decoded(data) == expected(data)
 
 
-def test_a_wrapper_at_offset_0_leaves_the_offsets_inside_as_they_are() -> None:
+def test_wrapper_at_offset_0_keeps_inner_offsets() -> None:
     data = bytearray(build_message_set(1, MESSAGES, codec=Codec.GZIP, base_offset=0))
     data[0:8] = bytes(8)
     assert [seen[0] for seen in decoded(data)] == [40, 41, 42]
 
 
-def test_a_wrapper_with_zstd_is_refused() -> None:
+def test_wrapper_with_zstd_is_rejected() -> None:
     from kafkalet.pipeline.decoding.exactly import Unreadable
 
     data = bytearray(build_message_set(1, MESSAGES, codec=Codec.GZIP))

@@ -41,18 +41,18 @@ def column_of(rows: list[Row]) -> list[Row | None]:
 
 
 @given(rows)
-def test_headers_are_those_that_were_written(rows: list[Row]) -> None:
+def test_headers_are_read_as_written(rows: list[Row]) -> None:
     assert column_of(rows) == [row or None for row in rows]
 
 
-def test_a_record_with_very_many_headers_is_read_beside_others() -> None:
+def test_record_with_many_headers_is_read_among_others() -> None:
     rows: list[Row] = [[("a", b"1")] * (500 if i == 7 else 2) for i in range(100)]
     assert column_of(rows) == rows
 
 
 @pytest.mark.parametrize("records", [1, 30])
 @pytest.mark.parametrize("damage", [b"\x01", b"\x02a\x7e", b"\xff\xff\xff\xff\xff\xff", b"\x02a\x01\x02c\x01"])
-def test_headers_that_end_elsewhere_are_not_sound(records: int, damage: bytes) -> None:
+def test_headers_that_do_not_match_the_record_length_are_not_sound(records: int, damage: bytes) -> None:
     good = encoded([("a", b"1"), ("b", b"2")])
     pieces = [good] * records + [damage.ljust(len(good), b"\x7f")] + [good] * records
     end = np.cumsum([len(piece) for piece in pieces])
@@ -61,16 +61,16 @@ def test_headers_that_end_elsewhere_are_not_sound(records: int, damage: bytes) -
     assert are_sound.tolist() == [index != records for index in range(len(pieces))]
 
 
-def test_more_headers_than_there_is_room_for_cost_nothing() -> None:
+def test_impossible_header_count_costs_no_memory() -> None:
     data = np.frombuffer(encoded([("a", b"1")]), np.uint8)
     headers, are_sound = read_headers(data, np.array([0]), np.array([1 << 40]), np.array([4]))
     assert (headers.key.size, are_sound.tolist()) == (0, [False])
 
 
-def test_a_key_that_is_no_text_is_decoded_as_java_does() -> None:
+def test_invalid_utf8_key_is_decoded_as_in_java() -> None:
     names = binary_column(b"ok\xff\xfeok", np.array([0, 2, 4]), np.array([2, 2, 2]))
     assert name_column(names).to_pylist() == ["ok", "\ufffd\ufffd", "ok"]
 
 
-def test_no_headers_are_null() -> None:
+def test_missing_headers_are_null() -> None:
     assert (no_headers(2).to_pylist(), no_headers(0).type) == ([None, None], HEADERS)

@@ -22,7 +22,7 @@ def cut_alone(payload: bytes, count: int) -> tuple[np.ndarray, Lanes]:
 
 @pytest.mark.parametrize("headers", [(), (("a", b"1"), ("b", None))])
 @pytest.mark.parametrize("value", [None, bytes(100), b"{}", b"", b"\x0c" + bytes(60), b"\x10\0\0\0" * 30])
-def test_a_long_batch_is_cut_where_records_begin(value: bytes | None, headers: Headers) -> None:
+def test_long_batch_is_cut_at_records(value: bytes | None, headers: Headers) -> None:
     count = 20 * SHORTEST
     data, lanes = cut_alone(encode_records(records(count, value, headers), 0, NOW), count)
     starts = walk(data.data, 0, data.size, count)
@@ -34,7 +34,7 @@ def test_a_long_batch_is_cut_where_records_begin(value: bytes | None, headers: H
     assert arrived(data, lanes, starts).all()
 
 
-def test_what_looks_like_a_batch_inside_a_value_does_no_harm() -> None:
+def test_records_inside_a_value_do_no_harm() -> None:
     inner = encode_records(records(300), 0, NOW)
     outer = [Record(i, NOW, None, inner if i % 20 == 0 else b"v" * 60) for i in range(4000)]
     data = np.frombuffer(encode_records(outer, 0, NOW), np.uint8)
@@ -42,13 +42,13 @@ def test_what_looks_like_a_batch_inside_a_value_does_no_harm() -> None:
     assert record_starts(data, *where).tolist() == walk(data.data, 0, data.size, 4000).tolist()
 
 
-def test_batches_with_gaps_are_found_whole_all_the_same() -> None:
+def test_batch_with_offset_gaps_is_not_cut() -> None:
     data = np.frombuffer(encode_records(records(4000, step=3), 0, NOW), np.uint8)
     where = np.array([0]), np.array([data.size]), np.array([4000])
     assert record_starts(data, *where).tolist() == walk(data.data, 0, data.size, 4000).tolist()
 
 
-def test_a_short_batch_beside_a_long_one_stays_whole() -> None:
+def test_short_batch_is_not_cut() -> None:
     long, short = encode_records(records(2000), 0, NOW), encode_records(records(3), 0, NOW)
     data = np.frombuffer(short + long + short, np.uint8)
     start = np.array([0, len(short), len(short) + len(long)])
@@ -57,13 +57,13 @@ def test_a_short_batch_beside_a_long_one_stays_whole() -> None:
     assert (lanes.payload == 1).sum() > 20
 
 
-def test_bytes_that_are_no_records_are_not_cut() -> None:
+def test_invalid_records_are_not_cut() -> None:
     chance = np.random.default_rng(1)
     for payload in (bytes(50_000), chance.bytes(50_000), b"\x80" * 50_000):
         assert cut_alone(payload, 1000)[1].count.tolist() == [1000]
 
 
-def test_a_lane_that_ends_elsewhere_has_not_arrived() -> None:
+def test_lane_with_wrong_end_has_not_arrived() -> None:
     data, lanes = cut_alone(encode_records(records(640), 0, NOW), 640)
     starts = walk(data.data, 0, data.size, 640)
     wrong = lanes._replace(end=lanes.end + (np.arange(lanes.end.size) == 2))

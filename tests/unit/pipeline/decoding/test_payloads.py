@@ -29,7 +29,7 @@ def found(data: Buffer, max_bytes: int = 1 << 30, limit: int = LIMIT) -> list[Pa
 @pytest.mark.parametrize(
     "data", [PLAIN * 3, PACKED * 3, PLAIN + PACKED + PLAIN, EMPTY + PLAIN + EMPTY + PACKED + PLAIN]
 )
-def test_every_payload_is_there_decompressed(data: bytes) -> None:
+def test_all_payloads_are_decompressed(data: bytes) -> None:
     (piece,) = pieces(data)
     rows = [row for row, count in enumerate(walked(data).count.tolist()) if count]
     assert piece.row.tolist() == rows
@@ -37,7 +37,7 @@ def test_every_payload_is_there_decompressed(data: bytes) -> None:
         assert bytes(piece.buffer[start:end]) == INSIDE
 
 
-def test_what_is_not_compressed_is_not_copied() -> None:
+def test_uncompressed_payloads_are_not_copied() -> None:
     data = bytearray(PLAIN * 2)
     (piece,) = pieces(data)
     data[HEADER_SIZE] = 77
@@ -45,17 +45,17 @@ def test_what_is_not_compressed_is_not_copied() -> None:
 
 
 @pytest.mark.parametrize("data", [PLAIN * 10, PACKED * 10])
-def test_a_piece_is_closed_when_it_costs_enough(data: bytes) -> None:
+def test_piece_is_closed_when_its_cost_reaches_the_limit(data: bytes) -> None:
     cost = len(INSIDE) + 4 * RECORD_BYTES
     assert [piece.row.tolist() for piece in pieces(data, 2 * cost)] == [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9]]
     assert [piece.row.tolist() for piece in pieces(data, 1)] == [[row] for row in range(10)]
 
 
-def test_batches_without_records_make_no_piece() -> None:
+def test_batches_without_records_are_left_out() -> None:
     assert pieces(EMPTY * 3) == []
 
 
-def test_in_the_place_of_what_cannot_be_decompressed_comes_why() -> None:
+def test_error_takes_the_place_of_corrupt_batch() -> None:
     damage = bytearray(PLAIN + PACKED + PLAIN)
     damage[len(PLAIN) + HEADER_SIZE] ^= 255
     before, error, behind = found(damage)
@@ -65,18 +65,18 @@ def test_in_the_place_of_what_cannot_be_decompressed_comes_why() -> None:
     assert [piece.row.tolist() for piece in (before, behind) if isinstance(piece, Payloads)] == [[0], [2]]
 
 
-def test_what_holds_more_than_the_limit_is_named() -> None:
+def test_batch_over_the_size_limit_is_reported() -> None:
     _, error = found(PLAIN + PACKED, limit=99)
     assert isinstance(error, Unreadable)
     assert "limit of 99 bytes" in error.reason
 
 
-def test_a_part_has_some_of_the_rows() -> None:
+def test_part_is_a_range_of_rows() -> None:
     (piece,) = pieces(PLAIN * 3)
     part = piece.part(1, 2)
     assert (part.row.tolist(), part.start.tolist()) == ([1], [piece.start[1]])
 
 
-def test_slices_hold_about_as_much_as_they_may() -> None:
+def test_slices_have_about_the_maximum_size() -> None:
     assert list(slices(np.array([5, 5, 5, 50, 1, 1]), 10)) == [slice(0, 2), slice(2, 4), slice(4, 6)]
     assert list(slices(np.empty(0, np.int64), 10)) == []

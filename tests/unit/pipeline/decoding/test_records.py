@@ -73,7 +73,7 @@ def entries(draw: st.DrawFn, record_count: int = 40) -> bytes:
 
 @given(entries())
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.large_base_example])
-def test_every_record_is_seen_as_the_exact_reader_sees_it(data: bytes) -> None:
+def test_records_match_the_full_decoder(data: bytes) -> None:
     assert decoded(data) == expected(data)
 
 
@@ -87,7 +87,7 @@ def judged(read: Callable[[], Any]) -> Any:
 @pytest.mark.slow
 @given(record_lists(max_groups=3), st.sampled_from([Codec.NONE, Codec.NONE, Codec.GZIP]), st.data())
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.large_base_example])
-def test_damaged_records_are_read_or_refused_as_the_exact_reader_does(
+def test_damaged_records_are_handled_as_by_the_full_decoder(
     records: list[Record], codec: Codec, data: st.DataObject
 ) -> None:
     payload = data.draw(damaged(encode_records(records, 0, NOW)))
@@ -115,7 +115,7 @@ def test_damaged_records_are_read_or_refused_as_the_exact_reader_does(
 @pytest.mark.slow
 @given(entries(8), st.data())
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.large_base_example])
-def test_whatever_lies_in_a_log_is_read_or_refused(data: bytes, chance: st.DataObject) -> None:
+def test_arbitrary_bytes_are_decoded_or_rejected(data: bytes, chance: st.DataObject) -> None:
     damage = chance.draw(damaged(data))
     seen = judged(lambda: rows_of(decode(damage, walk(damage)[0])))
     truth = judged(lambda: [seen for row, batch in enumerate(batches(damage)) for seen in rows_of_entry(batch, row)])
@@ -126,7 +126,7 @@ def test_whatever_lies_in_a_log_is_read_or_refused(data: bytes, chance: st.DataO
 
 
 @pytest.mark.parametrize("byte", [0, 1, 127, 128, 255])
-def test_a_byte_that_lies_is_found_out(byte: int) -> None:
+def test_changed_byte_is_detected(byte: int) -> None:
     whole = build_batch(SOME)
     for position in range(HEADER_SIZE, len(whole)):
         data = bytearray(whole)
@@ -134,7 +134,7 @@ def test_a_byte_that_lies_is_found_out(byte: int) -> None:
         assert judged(partial(decoded, data)) == judged(partial(expected, data)), position
 
 
-def test_the_entry_that_cannot_be_read_is_named() -> None:
+def test_unreadable_entry_is_named() -> None:
     good, bad = build_batch(SOME), bytearray(build_batch(SOME))
     bad[HEADER_SIZE] += 2
     with pytest.raises(Unreadable) as caught:
@@ -145,7 +145,7 @@ def test_the_entry_that_cannot_be_read_is_named() -> None:
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
 @pytest.mark.parametrize("magic", [1, 2])
-def test_all_readable_entries_come_with_what_is_wrong_between_them(magic: int, codec: Codec) -> None:
+def test_errors_are_returned_between_readable_entries(magic: int, codec: Codec) -> None:
     good = build_batch(SOME, codec=codec) if magic == 2 else build_message_set(1, SOME[:1], codec=codec)
     bad = bytearray(good)
     bad[HEADER_SIZE if magic == 2 else 34 if codec else -4] ^= 2  # a length, or the first compressed byte
@@ -158,7 +158,7 @@ def test_all_readable_entries_come_with_what_is_wrong_between_them(magic: int, c
 
 
 @pytest.mark.parametrize(("count", "reason"), [(-1, "record count is -1"), (9, "premature EOF"), (3, "remaining")])
-def test_a_count_that_lies_is_refused(count: int, reason: str) -> None:
+def test_wrong_record_count_is_rejected(count: int, reason: str) -> None:
     data = frame_batch(
         encode_records(SOME, 0, NOW),
         count,
@@ -173,20 +173,20 @@ def test_a_count_that_lies_is_refused(count: int, reason: str) -> None:
         decoded(data)
 
 
-def test_a_count_of_two_thousand_million_costs_no_memory() -> None:
+def test_huge_record_count_costs_no_memory() -> None:
     data = bytearray(build_batch(SOME))
     data[57:61] = b"\x7f\xff\xff\xff"
     with pytest.raises(Unreadable):
         decoded(data)
 
 
-def test_a_batch_of_which_compaction_left_nothing_has_no_records() -> None:
+def test_batch_emptied_by_compaction_has_no_records() -> None:
     empty = build_batch([], base_offset=4, last_offset=9)
     assert decoded(empty) == []
     assert [seen[0] for seen in decoded(empty + build_batch(SOME) + empty)] == [0, 1, 2, 3]
 
 
-def test_integers_longer_than_they_need_to_be_are_fine() -> None:
+def test_overlong_varints_are_accepted() -> None:
     record = bytes((28, 0, 0x80, 0x80, 0, 0x80, 0, 0x81, 0, 0x82, 0x80, 0)) + b"v" + b"\x80\x80\0"
     data = frame_batch(
         record[:1] + record[1:],
@@ -206,31 +206,31 @@ def test_integers_longer_than_they_need_to_be_are_fine() -> None:
 
 @pytest.mark.parametrize("extra", [0, 1, 62, 63, 64, 8191, 8192, 1 << 20, 1 << 34, 1 << 41, 1 << 62, (1 << 63) - 1])
 @pytest.mark.parametrize("sign", [1, -1])
-def test_timestamps_are_any_way_from_the_base(extra: int, sign: int) -> None:
+def test_timestamp_deltas_may_be_large_and_negative(extra: int, sign: int) -> None:
     data = build_batch(numbered([(sign * extra, None, b"v", ())]), base_timestamp=0)
     assert decoded(data) == [(0, sign * extra, 0, None, b"v", (), 0)]
 
 
-def test_records_without_a_timestamp_show_minus_one() -> None:
+def test_missing_timestamp_is_minus_one() -> None:
     assert [seen[1] for seen in decoded(build_batch(numbered([(-1, None, b"v", ())] * 2)))] == [-1, -1]
 
 
-def test_under_log_append_time_all_records_have_the_max_timestamp() -> None:
+def test_log_append_time_records_have_the_max_timestamp() -> None:
     seen = decoded(build_batch(SOME, timestamp_type=APPEND, append_time=77) + build_batch(SOME))
     assert [row[1:3] for row in seen] == [(77, 1)] * 4 + [(record.timestamp, 0) for record in SOME]
 
 
-def test_messages_of_format_0_have_no_timestamp_and_say_so() -> None:
+def test_messages_of_format_0_have_no_timestamp() -> None:
     seen = decoded(build_message_set(0, SOME, codec=Codec.GZIP) + build_message_set(0, SOME))
     assert {row[1:3] for row in seen} == {(-1, -1)}
 
 
-def test_a_delete_horizon_is_the_base_of_the_timestamps() -> None:
+def test_timestamps_are_relative_to_the_delete_horizon() -> None:
     data = build_batch(SOME, delete_horizon_ms=NOW + 500)
     assert [row[1] for row in decoded(data)] == [record.timestamp for record in SOME]
 
 
-def test_only_what_is_wanted_is_made() -> None:
+def test_only_requested_columns_are_decoded() -> None:
     records = decode(build_batch(SOME), walked(build_batch(SOME)), {"value"})
     assert (records.key, records.headers) == (None, None)
     assert records.value.to_pylist() == [b"a", b"b" * 70, None, b""]
@@ -240,7 +240,7 @@ def test_only_what_is_wanted_is_made() -> None:
 @pytest.mark.parametrize(
     "data", [b"", build_batch(SOME), build_message_set(1, SOME), build_batch(SOME, codec=Codec.LZ4)]
 )
-def test_the_columns_have_the_same_types_whatever_is_in_them(data: bytes) -> None:
+def test_column_types_do_not_depend_on_content(data: bytes) -> None:
     records = decode(data, walked(data))
     assert [column.dtype for column in (records.offset, records.timestamp)] == [np.int64] * 2
     assert [column.dtype for column in (records.timestamp_type, records.row)] == [np.int32] * 2
@@ -249,7 +249,7 @@ def test_the_columns_have_the_same_types_whatever_is_in_them(data: bytes) -> Non
         column.validate(full=True)
 
 
-def test_a_record_without_headers_has_null_as_in_spark() -> None:
+def test_record_without_headers_has_null_as_in_spark() -> None:
     assert [row is None for row in decode(build_batch(SOME), walked(build_batch(SOME))).headers.to_pylist()] == [
         True,
         False,
@@ -258,7 +258,7 @@ def test_a_record_without_headers_has_null_as_in_spark() -> None:
     ]
 
 
-def test_columns_outlive_the_buffer_they_came_from() -> None:
+def test_columns_outlive_their_buffer() -> None:
     data = bytearray(build_batch(numbered([(NOW, b"k%d" % i, b"v%d" % i, ()) for i in range(500)])))
     records = decode(data, walked(data))
     data[:] = bytes(len(data))
@@ -269,7 +269,7 @@ def test_columns_outlive_the_buffer_they_came_from() -> None:
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
 @pytest.mark.parametrize("magic", [1, 2])
-def test_pieces_are_bounded_and_count_rows_through(codec: Codec, magic: int) -> None:
+def test_pieces_are_bounded_and_number_rows_continuously(codec: Codec, magic: int) -> None:
     many = numbered([(NOW, None, bytes(1000), ())] * 50)
     one = build_batch(many, codec=codec) if magic == 2 else build_message_set(1, many, codec=codec)
     log = one * 20
@@ -278,13 +278,13 @@ def test_pieces_are_bounded_and_count_rows_through(codec: Codec, magic: int) -> 
     assert [seen for piece in pieces for seen in rows_of(piece)] == expected(log)
 
 
-def test_an_entry_that_holds_too_much_is_refused() -> None:
+def test_entry_over_the_size_limit_is_rejected() -> None:
     data = build_batch(numbered([(NOW, None, bytes(100_000), ())]), codec=Codec.GZIP)
     with pytest.raises(Unreadable, match="limit of 1000 bytes"):
         list(decode_all(data, walked(data), limit=1000))
 
 
-def test_an_unknown_codec_is_refused() -> None:
+def test_unknown_codec_is_rejected() -> None:
     data = bytearray(build_batch(SOME, codec=Codec.GZIP))
     data[22] = 6
     with pytest.raises(Unreadable, match="Unknown compression type id: 6"):
@@ -294,7 +294,7 @@ def test_an_unknown_codec_is_refused() -> None:
 @pytest.mark.parametrize(
     ("name", "field"), [("produced", "records_hex"), ("rebuilt", "stored"), ("down_converted", "log")]
 )
-def test_what_apache_kafka_and_its_clients_wrote_is_read(name: str, field: str) -> None:
+def test_batches_of_apache_kafka_and_its_clients_are_read(name: str, field: str) -> None:
     for case in recorded(name):
         data = bytes.fromhex(case[field])
         assert decoded(data) == expected(data)
@@ -359,5 +359,5 @@ def test_batches_of_other_builders_are_read(build: Callable[[list[Record], int],
     assert [Record(seen[0], seen[1], *seen[3:6]) for seen in decoded(build(records, codec))] == records
 
 
-def test_records_are_a_plain_row_each() -> None:
+def test_records_are_decoded_to_one_row_each() -> None:
     assert Records._fields == ("offset", "timestamp", "timestamp_type", "key", "value", "headers", "row")

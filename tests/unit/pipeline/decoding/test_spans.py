@@ -8,7 +8,7 @@ from kafkalet.pipeline.decoding.spans import binary_column
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(-2, 9)), max_size=30), st.sampled_from([bytes, bytearray]))
-def test_a_column_has_the_stretches_and_nulls(stretches: list[tuple[int, int]], kind: type) -> None:
+def test_column_has_the_ranges_and_nulls(stretches: list[tuple[int, int]], kind: type) -> None:
     data = kind(range(250)) * 3
     positions, position = [], 0
     for gap, size in stretches:
@@ -24,6 +24,6 @@ def test_a_column_has_the_stretches_and_nulls(stretches: list[tuple[int, int]], 
 
 
 @pytest.mark.parametrize("sizes", [[], [-1, -1], [0, -1], [0, 0]])
-def test_a_column_of_nothing_has_the_type_of_bytes(sizes: list[int]) -> None:
+def test_empty_column_is_binary(sizes: list[int]) -> None:
     column = binary_column(b"", np.zeros(len(sizes), np.int64), np.array(sizes, np.int64))
     assert (column.type, column.to_pylist()) == (pa.binary(), [None if size < 0 else b"" for size in sizes])

@@ -38,18 +38,18 @@ def test_records_are_found_in_many_batches_and_in_few(batches: list[list[int]]) 
 
 
 @pytest.mark.parametrize("count", [1, 9, 10, 11, 200, 300])
-def test_records_are_found_whatever_the_number_of_lanes(count: int) -> None:
+def test_records_are_found_with_any_number_of_lanes(count: int) -> None:
     *where, starts = laid_out([[7 * i % 90] * (1 + i % 13) for i in range(count)])
     assert record_starts(*where).tolist() == starts
 
 
 @pytest.mark.parametrize("lengths", [[100] * 3000, [(i * 37) % 130 for i in range(5000)], [5, 9000] * 1500])
-def test_long_batches_are_cut_and_found_whole(lengths: list[int]) -> None:
+def test_records_of_long_batches_are_found(lengths: list[int]) -> None:
     *where, starts = laid_out([lengths, [1] * 5, lengths])
     assert record_starts(*where).tolist() == starts
 
 
-def test_a_cut_that_leads_nowhere_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_cut_is_undone(monkeypatch: pytest.MonkeyPatch) -> None:
     *where, starts = laid_out([[60] * 2000, [70] * 2000])
     cut = module.cut
 
@@ -64,22 +64,22 @@ def test_a_cut_that_leads_nowhere_is_taken_back(monkeypatch: pytest.MonkeyPatch)
 
 
 @given(st.binary(min_size=8, max_size=400), st.integers(1, 60), st.integers(1, 40))
-def test_nothing_is_read_outside_whatever_the_bytes_say(data: bytes, count: int, batches: int) -> None:
+def test_nothing_outside_the_buffer_is_read(data: bytes, count: int, batches: int) -> None:
     start = np.arange(batches) * (len(data) // (batches + 1))
     found = record_starts(np.frombuffer(data, np.uint8), start, start + 7, np.full(batches, count))
     assert found.size == count * batches
 
 
 @given(st.lists(sizes, min_size=1, max_size=20))
-def test_the_walk_goes_from_length_to_length(lengths: list[int]) -> None:
+def test_walk_follows_the_lengths(lengths: list[int]) -> None:
     data, start, end, _, starts = laid_out([lengths])
     assert walk(data.data, int(start[0]), int(end[0]), len(lengths)).tolist() == starts
 
 
-def test_the_walk_stops_at_the_end_of_the_payload() -> None:
+def test_walk_stops_at_the_end_of_the_payload() -> None:
     data = payload([5, 5])
     assert walk(data + data, 0, len(data), 4).tolist() == [0, len(data) // 2, len(data), len(data)]
 
 
-def test_a_walk_out_of_the_buffer_comes_to_its_end() -> None:
+def test_walk_out_of_the_buffer_ends_there() -> None:
     assert walk(b"\x02\0\xff", 0, 3, 4).tolist() == [0, 2, 3, 3]

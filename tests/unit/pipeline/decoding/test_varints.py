@@ -26,24 +26,24 @@ def test_timestamps_of_up_to_nine_bytes_are_read(numbers: list[int]) -> None:
 
 
 @given(st.lists(st.sampled_from([0, -1, 63, 64, -64, -65, 8191, 8192, -8192, -8193, 1 << 20]), min_size=1))
-def test_the_bounds_of_each_width_are_read(numbers: list[int]) -> None:
+def test_bounds_of_each_width_are_read(numbers: list[int]) -> None:
     assert read(numbers) == (numbers, True)
 
 
 @pytest.mark.parametrize(("longest", "number"), [(LENGTH_BYTES, 1 << 27), (TIMESTAMP_BYTES, 1 << 62)])
-def test_longer_ones_end_where_nothing_does(longest: int, number: int) -> None:
+def test_too_long_varints_end_far_away(longest: int, number: int) -> None:
     data = np.frombuffer(encode(number) + encode(5), np.uint8)
     numbers, ends = read_varints(data, np.array([0, data.size - 1]), longest)
     assert (numbers[1], ends.tolist()) == (5, [FAR, data.size])
 
 
-def test_beyond_the_buffer_its_last_byte_is_read() -> None:
+def test_reads_past_the_buffer_repeat_its_last_byte() -> None:
     data = np.frombuffer(b"\x80\x02", np.uint8)
     numbers, ends = read_varints(data, np.array([0, 1, 2, 1 << 50]))
     assert ends.tolist() == [2, 2, 3, (1 << 50) + 1]
     assert numbers[:2].tolist() == [128, 1]
 
 
-def test_of_no_places_there_are_no_numbers() -> None:
+def test_no_positions_give_no_numbers() -> None:
     numbers, ends = read_varints(np.zeros(1, np.uint8), np.empty(0, np.int64))
     assert (numbers.size, ends.size, numbers.dtype) == (0, 0, np.int64)

@@ -34,7 +34,7 @@ def test_epochs_are_read_with_their_start_offsets(path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "\n", None, "0\n0\n"])
-def test_nothing_is_no_entry(path: Path, text: str | None) -> None:
+def test_missing_or_blank_file_has_no_entries(path: Path, text: str | None) -> None:
     if text is not None:
         path.write_text(text)
     assert checkpoints.read_offsets(str(path)) == {}
@@ -53,14 +53,14 @@ def test_nothing_is_no_entry(path: Path, text: str | None) -> None:
         ("\x00\x00\x00\x00", 0, "it has version '\\x00\\x00\\x00\\x00'"),
     ],
 )
-def test_a_broken_checkpoint_is_refused_by_position(path: Path, text: str, position: int, reason: str) -> None:
+def test_corrupt_checkpoint_is_rejected_with_position(path: Path, text: str, position: int, reason: str) -> None:
     with pytest.raises(CorruptFile) as caught:
         checkpoints.read_offsets(written(path, text))
     assert (caught.value.path, caught.value.position, caught.value.reason) == (str(path), position, reason)
 
 
 @pytest.mark.parametrize("lines", ["3 0\n3 5", "3 5\n2 9", "3 5\n4 4"])
-def test_epochs_that_do_not_rise_are_refused(path: Path, lines: str) -> None:
+def test_descending_epochs_are_rejected(path: Path, lines: str) -> None:
     with pytest.raises(CorruptFile, match="byte 8: epoch"):
         checkpoints.read_epochs(written(path, f"0\n2\n{lines}\n"))
 
@@ -80,7 +80,7 @@ def test_epochs_are_written_as_storage_reads_them(path: Path) -> None:
     assert storage.read_epochs(str(path)) == [(0, 0), (5, 70)]
 
 
-def test_topic_ids_are_those_of_storage(tmp_path: Path) -> None:
+def test_topic_id_is_read_as_storage_writes_it(tmp_path: Path) -> None:
     for byte in (0, 62, 250, 255):
         topic_id = bytes([byte] * 15 + [3])
         storage.write_topic_id(Files(), str(tmp_path), topic_id)
@@ -88,7 +88,7 @@ def test_topic_ids_are_those_of_storage(tmp_path: Path) -> None:
         assert (tmp_path / "partition.metadata").read_bytes() == formats.topic_id_bytes(topic_id)
 
 
-def test_a_log_without_metadata_has_no_topic_id(tmp_path: Path) -> None:
+def test_log_without_partition_metadata_has_no_topic_id(tmp_path: Path) -> None:
     assert checkpoints.read_topic_id(str(tmp_path)) is None
 
 
@@ -101,12 +101,14 @@ def test_a_log_without_metadata_has_no_topic_id(tmp_path: Path) -> None:
         ("garbage", 0, "it has no topic id of version 0: 'garbage'"),
     ],
 )
-def test_broken_metadata_is_refused_by_position(tmp_path: Path, text: str, position: int, reason: str) -> None:
+def test_corrupt_partition_metadata_is_rejected_with_position(
+    tmp_path: Path, text: str, position: int, reason: str
+) -> None:
     (tmp_path / "partition.metadata").write_text(text)
     with pytest.raises(CorruptFile, match=reason.replace("!", "[!]")) as caught:
         checkpoints.read_topic_id(str(tmp_path))
     assert caught.value.position == position
 
 
-def test_id_is_written_as_kafka_writes_it() -> None:
+def test_topic_id_is_written_as_kafka_writes_it() -> None:
     assert formats.uuid_text(bytes(15) + b"\x01") == "AAAAAAAAAAAAAAAAAAAAAQ"

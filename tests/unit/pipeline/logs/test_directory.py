@@ -62,11 +62,11 @@ def partition(directory: Path, name: str, log: bytes = b"") -> Path:
         ("orders-1²", None),
     ],
 )
-def test_names_of_logs_are_topic_and_partition(name: str, parsed: tuple[str, int] | None) -> None:
+def test_directory_name_is_parsed_into_topic_and_partition(name: str, parsed: tuple[str, int] | None) -> None:
     assert topic_partition(name) == parsed
 
 
-def test_a_log_has_its_segments_and_what_was_written_down_of_it(made: Made) -> None:
+def test_log_has_its_segments_and_checkpointed_offsets(made: Made) -> None:
     [log] = find([str(made.path)])
     assert (log.topic, log.partition, log.path) == ("a.b-c", 0, str(made.place))
     assert [segment.base_offset for segment in log.segments] == made.log.segments.base_offsets
@@ -80,7 +80,7 @@ def test_a_log_has_its_segments_and_what_was_written_down_of_it(made: Made) -> N
     ]
 
 
-def test_the_files_of_a_segment_lie_beside_it(made: Made) -> None:
+def test_files_of_a_segment_have_its_base_offset(made: Made) -> None:
     segment = open_partition(str(made.place)).segments[1]
     stem = str(made.place / f"{segment.base_offset:020d}")
     assert segment.path == f"{stem}.log"
@@ -91,7 +91,7 @@ def test_the_files_of_a_segment_lie_beside_it(made: Made) -> None:
     assert Path(segment.index_path).exists()
 
 
-def test_the_log_start_is_what_was_written_down_or_the_first_segment(made: Made) -> None:
+def test_log_start_is_checkpoint_or_first_base_offset(made: Made) -> None:
     made.open()
     made.delete_until(7)
     assert made.seen().log_start_offset == 7
@@ -103,26 +103,26 @@ def test_the_log_start_is_what_was_written_down_or_the_first_segment(made: Made)
     assert log.log_start_offset == log.segments[0].base_offset > 0
 
 
-def test_a_running_broker_is_told_from_one_that_has_stopped(made: Made) -> None:
+def test_clean_shutdown_is_detected(made: Made) -> None:
     assert open_partition(str(made.place)).is_closed
     made.open()
     assert not open_partition(str(made.place)).is_closed
     made.close()
 
 
-def test_without_checkpoints_nothing_is_known(tmp_path: Path) -> None:
+def test_log_without_checkpoints_has_no_high_watermark(tmp_path: Path) -> None:
     partition(tmp_path, "t-0")
     [log] = find([str(tmp_path)])
     assert (log.log_start_offset, log.high_watermark, log.topic_id, log.is_closed) == (0, None, None, False)
 
 
-def test_logs_come_by_topic_and_number_of_the_partition(tmp_path: Path) -> None:
+def test_logs_are_sorted_by_topic_and_partition(tmp_path: Path) -> None:
     for name in ("b-0", "a-10", "a-9", "a.b-1"):
         partition(tmp_path, name)
     assert names(find([str(tmp_path)])) == ["a-9", "a-10", "a.b-1", "b-0"]
 
 
-def test_what_is_no_log_is_left_alone(tmp_path: Path) -> None:
+def test_other_directories_are_ignored(tmp_path: Path) -> None:
     partition(tmp_path, "t-0")
     for name in ("t-1.0f-delete", "t-2.0f-future", "t-3.0f-stray", "__cluster_metadata-0", "other"):
         partition(tmp_path, name)
@@ -132,7 +132,7 @@ def test_what_is_no_log_is_left_alone(tmp_path: Path) -> None:
     assert names(find([str(tmp_path)])) == ["t-0"]
 
 
-def test_several_log_directories_are_one_broker(tmp_path: Path) -> None:
+def test_logs_of_several_directories_are_found(tmp_path: Path) -> None:
     partition(tmp_path / "one", "t-1")
     partition(tmp_path / "two", "t-0")
     (tmp_path / "two" / "log-start-offset-checkpoint").write_text("0\n2\nt 0 5\nt 1 6\n")
@@ -140,32 +140,32 @@ def test_several_log_directories_are_one_broker(tmp_path: Path) -> None:
     assert [(log.name, log.log_start_offset) for log in logs] == [("t-0", 5), ("t-1", 0)]
 
 
-def test_a_partition_in_two_places_is_refused(tmp_path: Path) -> None:
+def test_partition_in_two_places_is_rejected(tmp_path: Path) -> None:
     partition(tmp_path / "one", "t-1")
     partition(tmp_path / "two", "t-1")
     with pytest.raises(ValueError, match=r"t-1 lies both in .*one/t-1 and in .*two/t-1"):
         find([str(tmp_path / "one"), str(tmp_path / "two")])
 
 
-def test_the_directory_of_one_log_may_be_named(made: Made) -> None:
+def test_partition_directory_is_accepted_as_path(made: Made) -> None:
     assert find([str(made.place)]) == find([str(made.path)])
     assert is_partition(str(made.place))
     assert not is_partition(str(made.path))
 
 
-def test_a_log_directory_may_have_the_name_of_a_log(tmp_path: Path) -> None:
+def test_log_directory_may_be_named_like_a_partition(tmp_path: Path) -> None:
     partition(tmp_path / "kafka-1", "t-0")
     assert names(find([str(tmp_path / "kafka-1")])) == ["t-0"]
 
 
-def test_a_log_without_segments_is_one_if_it_has_its_metadata(tmp_path: Path) -> None:
+def test_directory_with_only_partition_metadata_is_a_log(tmp_path: Path) -> None:
     (tmp_path / "t-0").mkdir()
     (tmp_path / "t-0" / "partition.metadata").write_text("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n")
     [log] = find([str(tmp_path)])
     assert (log.segments, log_end(log).offset) == ((), 0)
 
 
-def test_what_is_not_there_is_said(tmp_path: Path) -> None:
+def test_missing_path_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         find([str(tmp_path / "nowhere")])
     with pytest.raises(ValueError, match="is not called TOPIC-PARTITION"):
@@ -173,7 +173,7 @@ def test_what_is_not_there_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["log-start-offset-checkpoint", "replication-offset-checkpoint"])
-def test_a_broken_checkpoint_is_refused_unless_lenient(made: Made, name: str) -> None:
+def test_corrupt_checkpoint_is_rejected_unless_lenient(made: Made, name: str) -> None:
     (made.path / name).write_text("0\n7\n")
     with pytest.raises(CorruptFile, match=f"{name}, byte 2: it declares 7"):
         find([str(made.path)])
@@ -181,14 +181,14 @@ def test_a_broken_checkpoint_is_refused_unless_lenient(made: Made, name: str) ->
     assert log.log_start_offset == 0
 
 
-def test_broken_metadata_is_refused_unless_lenient(made: Made) -> None:
+def test_corrupt_partition_metadata_is_rejected_unless_lenient(made: Made) -> None:
     (made.place / "partition.metadata").write_text("nothing")
     with pytest.raises(CorruptFile, match=r"partition\.metadata, byte 0"):
         find([str(made.path)])
     assert find([str(made.path)], lenient=True)[0].topic_id is None
 
 
-def test_deleted_and_unfinished_segments_are_none(made: Made) -> None:
+def test_deleted_and_cleaned_files_are_ignored(made: Made) -> None:
     bases = made.log.segments.base_offsets
     for base, suffix in ((bases[0], "deleted"), (bases[1], "cleaned")):
         shutil.copy(made.place / file_name(base, ".log"), made.place / f"{file_name(base, '.log')}.{suffix}")
@@ -204,7 +204,7 @@ def swapped(made: Made, base: int) -> Path:
     return swap
 
 
-def test_a_finished_compaction_replaces_what_it_covers(made: Made) -> None:
+def test_swap_file_replaces_segments_that_it_covers(made: Made) -> None:
     bases = made.log.segments.base_offsets
     swap = swapped(made, bases[0])
     for suffix in (".index", ".timeindex"):
@@ -216,7 +216,7 @@ def test_a_finished_compaction_replaces_what_it_covers(made: Made) -> None:
     assert log.segments[0].index_path == str(made.place / f"{file_name(bases[0], '.index')}.swap")
 
 
-def test_a_finished_compaction_does_not_count_while_what_it_covers_is_there(made: Made) -> None:
+def test_swap_file_is_ignored_while_replaced_segments_exist(made: Made) -> None:
     bases = made.log.segments.base_offsets
     swapped(made, bases[0])
     log = open_partition(str(made.place))
@@ -224,9 +224,7 @@ def test_a_finished_compaction_does_not_count_while_what_it_covers_is_there(made
     assert not any(segment.path.endswith(".swap") for segment in log.segments)
 
 
-def test_a_segment_that_gets_its_name_between_two_looks_is_not_missed(
-    made: Made, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_segment_renamed_between_two_listings_is_found(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     listings = iter([1, 2, 4])  # the names; the first one; a name that no longer exists; and so on
     everything, listdir = sorted(os.listdir(made.place)), os.listdir
 
@@ -240,7 +238,7 @@ def test_a_segment_that_gets_its_name_between_two_looks_is_not_missed(
     assert [segment.base_offset for segment in log.segments] == made.log.segments.base_offsets
 
 
-def test_a_log_that_is_deleted_in_this_moment_is_none(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_log_deleted_during_listing_is_left_out(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     def names(path: str) -> set[str]:
         shutil.rmtree(path, ignore_errors=True)
         return {f"{7:020d}.log"}
@@ -268,7 +266,7 @@ UNREADABLE = pytest.mark.parametrize("make", [dangling, directory_of_that_name, 
 
 
 @UNREADABLE
-def test_segment_that_cannot_be_read_is_listed_with_the_reason(made: Made, make: Callable[[Path], str]) -> None:
+def test_unreadable_segment_is_listed_with_reason(made: Made, make: Callable[[Path], str]) -> None:
     path = made.place / file_name(made.log.segments.base_offsets[1], ".log")
     path.unlink()
     reason = make(path)
@@ -280,7 +278,7 @@ def test_segment_that_cannot_be_read_is_listed_with_the_reason(made: Made, make:
 
 
 @UNREADABLE
-def test_find_refuses_partition_with_unreadable_segment_by_name(made: Made, make: Callable[[Path], str]) -> None:
+def test_find_rejects_partition_with_unreadable_segment(made: Made, make: Callable[[Path], str]) -> None:
     path = made.place / file_name(made.log.segments.base_offsets[1], ".log")
     path.unlink()
     reason = make(path)
@@ -297,7 +295,7 @@ def test_find_ignores_unreadable_partition_that_is_not_wanted(made: Made) -> Non
     assert names(find([str(made.path)], wanted=lambda topic, number: topic != "other")) == ["a.b-c-0"]
 
 
-def test_segment_without_permission_is_listed_with_the_reason(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_segment_without_permission_is_listed_with_reason(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda path, mode: not path.endswith(".log"))
     [log] = listing([str(made.path)]).logs
     assert {segment.fault for segment in log.segments} == {"Permission denied"}
@@ -320,13 +318,13 @@ def test_partition_in_two_places_is_listed_twice(tmp_path: Path) -> None:
     assert found.directories == (str(tmp_path / "one"), str(tmp_path / "two"))
 
 
-def test_log_of_the_controllers_is_listed_when_asked_for(tmp_path: Path) -> None:
+def test_metadata_log_is_listed_on_request(tmp_path: Path) -> None:
     partition(tmp_path, "__cluster_metadata-0")
     assert listing([str(tmp_path)]).logs == ()
     assert [log.name for log in listing([str(tmp_path)], with_metadata=True).logs] == ["__cluster_metadata-0"]
 
 
-def test_a_compaction_that_was_not_finished_replaces_nothing(made: Made) -> None:
+def test_unfinished_compaction_replaces_nothing(made: Made) -> None:
     bases = made.log.segments.base_offsets
     swapped(made, bases[1])
     (made.place / f"{file_name(bases[0], '.log')}.cleaned").write_bytes(b"")
@@ -335,14 +333,14 @@ def test_a_compaction_that_was_not_finished_replaces_nothing(made: Made) -> None
     assert not any(segment.path.endswith(".swap") for segment in log.segments)
 
 
-def test_a_log_is_small_and_can_be_pickled(made: Made) -> None:
+def test_log_is_small_and_picklable(made: Made) -> None:
     log = open_partition(str(made.place))
     data = pickle.dumps(log)
     assert pickle.loads(data) == log
     assert len(data) < 200 * len(log.segments) + 500
 
 
-def test_a_segment_knows_which_file_it_was(made: Made) -> None:
+def test_segment_detects_that_its_file_was_replaced(made: Made) -> None:
     first = open_partition(str(made.place)).segments[0]
     assert first == Segment(0, first.path, Path(first.path).stat().st_size, Path(first.path).stat().st_ino)
     assert not first.is_replaced

@@ -25,19 +25,19 @@ def end(rolled: Made) -> LogEnd:
     return log_end(open_partition(str(rolled.place)))
 
 
-def test_the_end_is_behind_the_last_entry(rolled: Made) -> None:
+def test_log_ends_after_the_last_entry(rolled: Made) -> None:
     path = Path(rolled.log.segments.active.path)
     assert end(rolled) == LogEnd(90, str(path), path.stat().st_size, None)
 
 
-def test_an_empty_last_segment_begins_at_the_end(rolled: Made) -> None:
+def test_empty_last_segment_begins_at_the_end(rolled: Made) -> None:
     rolled.open()
     rolled.log.roll()
     rolled.close()
     assert end(rolled)[0::2] == (90, 0)
 
 
-def test_an_empty_log_ends_where_it_starts(tmp_path: Path) -> None:
+def test_empty_log_ends_at_its_start(tmp_path: Path) -> None:
     rolled = Made(tmp_path / "data")
     assert log_end(rolled.seen()).offset == 0
     rolled.log.truncate_fully_and_start_at(77)
@@ -45,13 +45,13 @@ def test_an_empty_log_ends_where_it_starts(tmp_path: Path) -> None:
     rolled.close()
 
 
-def test_a_log_whose_files_are_lost_ends_where_it_starts(rolled: Made) -> None:
+def test_log_without_files_ends_at_its_start(rolled: Made) -> None:
     (rolled.path / "log-start-offset-checkpoint").write_text("0\n1\na.b-c 0 500\n")
     assert end(rolled).offset == 500
 
 
 @pytest.mark.parametrize("kept", [10, 16, 61, 80])
-def test_the_first_part_of_an_entry_is_told(rolled: Made, kept: int) -> None:
+def test_incomplete_entry_is_reported(rolled: Made, kept: int) -> None:
     path = Path(rolled.log.segments.active.path)
     data = path.read_bytes()
     whole = len(data)
@@ -62,28 +62,28 @@ def test_the_first_part_of_an_entry_is_told(rolled: Made, kept: int) -> None:
     assert fault.startswith("truncated: ")
 
 
-def test_what_can_be_no_entry_is_told(rolled: Made) -> None:
+def test_invalid_bytes_after_the_end_are_reported(rolled: Made) -> None:
     path = Path(rolled.log.segments.active.path)
     whole = path.stat().st_size
     path.write_bytes(path.read_bytes() + b"garbage" * 20)
     assert end(rolled)[2:] == (whole, "no entry has magic 114")
 
 
-def test_space_that_was_allocated_ahead_is_none_of_it(rolled: Made) -> None:
+def test_preallocated_zeros_are_not_part_of_the_log(rolled: Made) -> None:
     path = Path(rolled.log.segments.active.path)
     whole = path.stat().st_size
     path.write_bytes(path.read_bytes() + bytes(5000))
     assert end(rolled) == LogEnd(90, str(path), whole, None)
 
 
-def test_the_walk_begins_at_the_end_of_the_index(rolled: Made) -> None:
+def test_walk_begins_at_the_last_index_entry(rolled: Made) -> None:
     """Damage before the last index entry is not noticed here."""
     path = Path(rolled.log.segments.active.path)
     path.write_bytes(b"\xff" * 50 + path.read_bytes()[50:])
     assert end(rolled).offset == 90
 
 
-def test_a_broken_index_is_refused_unless_lenient(rolled: Made) -> None:
+def test_corrupt_index_is_rejected_unless_lenient(rolled: Made) -> None:
     log = open_partition(str(rolled.place))
     Path(log.segments[-1].index_path).write_bytes(b"123")
     with pytest.raises(CorruptFile, match="byte 0: 3 trailing bytes"):
@@ -101,13 +101,13 @@ def ends(made: Made) -> tuple[int, int]:
     return last_stable_offset(seen), log_end_offset(seen)
 
 
-def test_without_transactions_everything_is_stable(made: Made) -> None:
+def test_without_transactions_last_stable_offset_is_log_end(made: Made) -> None:
     made.append(1, 2, 3)
     assert ends(made) == (3, 3)
     made.close()
 
 
-def test_an_open_transaction_holds_the_stable_offset_back(made: Made) -> None:
+def test_open_transaction_limits_last_stable_offset(made: Made) -> None:
     made.append(1)
     made.transactional(7, 2, 3)
     made.transactional(8, 4)
@@ -120,7 +120,7 @@ def test_an_open_transaction_holds_the_stable_offset_back(made: Made) -> None:
     made.close()
 
 
-def test_a_snapshot_remembers_what_began_long_ago(made: Made) -> None:
+def test_snapshot_has_transactions_opened_long_ago(made: Made) -> None:
     made.transactional(7, 2)
     for at in range(60):
         made.append(at)
@@ -132,7 +132,7 @@ def test_a_snapshot_remembers_what_began_long_ago(made: Made) -> None:
 
 
 @pytest.mark.parametrize(("lifts", "stable"), [(True, 2), (False, 1)])
-def test_records_deleted_out_of_an_open_transaction(tmp_path: Path, lifts: bool, stable: int) -> None:
+def test_last_stable_offset_after_open_transaction_was_partly_deleted(tmp_path: Path, lifts: bool, stable: int) -> None:
     made = Made(tmp_path / "data", CONFIG._replace(lifts_unstable_to_log_start=lifts))
     made.append(0)
     made.transactional(7, 1, 2, 3)
@@ -144,7 +144,7 @@ def test_records_deleted_out_of_an_open_transaction(tmp_path: Path, lifts: bool,
     made.close()
 
 
-def test_all_is_stable_once_all_is_deleted(made: Made) -> None:
+def test_last_stable_offset_is_log_end_after_all_records_are_deleted(made: Made) -> None:
     made.transactional(7, 1, 2)
     made.delete_until(2)
     assert last_stable_offset(made.seen()) == made.log.last_stable_offset == 2

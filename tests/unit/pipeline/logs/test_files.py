@@ -9,23 +9,23 @@ import pytest
 from kafkalet.pipeline.logs.files import CorruptFile, UnreadableFile, read_whole, why_unreadable
 
 
-def test_a_corrupt_file_names_file_position_and_reason() -> None:
+def test_corrupt_file_error_names_path_position_and_reason() -> None:
     assert str(CorruptFile("/logs/t-0/00.index", 16, "it is torn")) == "/logs/t-0/00.index, byte 16: it is torn"
 
 
-def test_a_corrupt_file_survives_the_way_from_a_worker() -> None:
+def test_corrupt_file_error_survives_pickling() -> None:
     error = pickle.loads(pickle.dumps(CorruptFile("a", 1, "b")))
     assert (error.path, error.position, error.reason) == ("a", 1, "b")
 
 
-def test_a_file_is_read_whole(tmp_path: Path) -> None:
+def test_whole_file_is_read(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"abc")
     assert read_whole(str(tmp_path / "x")) == b"abc"
     with pytest.raises(FileNotFoundError):
         read_whole(str(tmp_path / "y"))
 
 
-def test_unreadable_file_is_told_from_one_that_does_not_exist(tmp_path: Path) -> None:
+def test_unreadable_file_is_distinguished_from_missing_file(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("/nowhere")
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
@@ -37,6 +37,6 @@ def test_unreadable_file_is_told_from_one_that_does_not_exist(tmp_path: Path) ->
         why_unreadable(str(tmp_path / "nothing"))
 
 
-def test_unreadable_file_survives_pickling() -> None:
+def test_unreadable_file_error_survives_pickling() -> None:
     error = pickle.loads(pickle.dumps(UnreadableFile("a", 0, "Permission denied")))
     assert str(error) == "a: Permission denied"

@@ -36,7 +36,7 @@ sizes = st.lists(st.one_of(st.integers(0, 200), st.integers(3000, 9000), st.inte
 
 
 @given(sizes)
-def test_headers_are_those_of_the_whole_entries(tmp_path_factory: pytest.TempPathFactory, lengths: list[int]) -> None:
+def test_headers_of_all_complete_entries_are_read(tmp_path_factory: pytest.TempPathFactory, lengths: list[int]) -> None:
     data = b"".join(batch(3 * at, size, 2) for at, size in enumerate(lengths))
     path = written(tmp_path_factory.getbasetemp(), data)
     walk = heads(path, 0, len(data))
@@ -46,7 +46,7 @@ def test_headers_are_those_of_the_whole_entries(tmp_path_factory: pytest.TempPat
 
 @pytest.mark.parametrize("magic", [0, 1])
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
-def test_messages_of_old_formats_and_wrappers_show_themselves(tmp_path: Path, magic: int, codec: Codec) -> None:
+def test_messages_and_wrappers_of_old_formats_are_recognized(tmp_path: Path, magic: int, codec: Codec) -> None:
     data = build_message_set(magic, records(3, 9, 6), codec=codec) + batch(3)
     path = written(tmp_path, data)
     found = list(heads(path, 0, len(data)))
@@ -55,7 +55,7 @@ def test_messages_of_old_formats_and_wrappers_show_themselves(tmp_path: Path, ma
     assert not found[-1].is_wrapper
 
 
-def test_what_a_header_says_has_names(tmp_path: Path) -> None:
+def test_header_flags_have_properties(tmp_path: Path) -> None:
     plain = build_batch(records(1), producer_id=5, producer_epoch=0, base_sequence=0)
     control = build_batch(records(1), producer_id=5, producer_epoch=0, is_transactional=True, is_control=True)
     path = written(tmp_path, plain, control)
@@ -64,7 +64,7 @@ def test_what_a_header_says_has_names(tmp_path: Path) -> None:
     assert (second.is_control, second.is_transactional, second.end) == (True, True, len(plain + control))
 
 
-def test_a_walk_begins_and_ends_where_it_is_told(tmp_path: Path) -> None:
+def test_walk_keeps_to_its_bounds(tmp_path: Path) -> None:
     entries = [batch(at) for at in range(4)]
     path = written(tmp_path, *entries)
     walk = heads(path, len(entries[0]), len(b"".join(entries[:3])))
@@ -73,14 +73,14 @@ def test_a_walk_begins_and_ends_where_it_is_told(tmp_path: Path) -> None:
     assert head_at(path, len(entries[0]), 1 << 20) is not None
 
 
-def test_nothing_is_opened_where_there_is_nothing_to_read(tmp_path: Path) -> None:
+def test_no_file_is_opened_for_an_empty_range(tmp_path: Path) -> None:
     assert list(heads(str(tmp_path / "nowhere"), 5, 5)) == []
     with pytest.raises(FileNotFoundError):
         list(heads(str(tmp_path / "nowhere"), 0, 5))
 
 
 @pytest.mark.parametrize("cut", [10, 16, 17, 40, 61, 70])
-def test_an_entry_that_goes_on_behind_the_end_is_truncated(tmp_path: Path, cut: int) -> None:
+def test_entry_that_extends_past_the_end_is_truncated(tmp_path: Path, cut: int) -> None:
     first, second = batch(0), batch(1)
     data = first + second[:cut]
     walk = heads(written(tmp_path, data), 0, len(data))
@@ -90,7 +90,7 @@ def test_an_entry_that_goes_on_behind_the_end_is_truncated(tmp_path: Path, cut: 
     assert walk.fault.startswith("truncated: ")
 
 
-def test_a_file_that_is_shorter_than_it_was_ends_early(tmp_path: Path) -> None:
+def test_file_that_has_shrunk_ends_early(tmp_path: Path) -> None:
     data = batch(0) + batch(1)[:30]
     walk = heads(written(tmp_path, data), 0, len(batch(0) + batch(1)))
     assert [head.base_offset for head in walk] == [0]
@@ -99,7 +99,7 @@ def test_a_file_that_is_shorter_than_it_was_ends_early(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("zeros", [1, 12, 17, 61, 5000, 3 << 20])
-def test_zeros_that_were_allocated_ahead_are_the_end(tmp_path: Path, zeros: int) -> None:
+def test_preallocated_zeros_end_the_walk(tmp_path: Path, zeros: int) -> None:
     data = batch(0) + bytes(zeros)
     walk = heads(written(tmp_path, data), 0, len(data))
     assert [head.base_offset for head in walk] == [0]
@@ -117,9 +117,7 @@ def test_zeros_that_were_allocated_ahead_are_the_end(tmp_path: Path, zeros: int)
         (8, b"\x7f", "truncated: an entry of "),
     ],
 )
-def test_what_can_be_no_entry_ends_the_walk_with_the_reason(
-    tmp_path: Path, at: int, change: bytes, reason: str
-) -> None:
+def test_invalid_entry_ends_the_walk_with_reason(tmp_path: Path, at: int, change: bytes, reason: str) -> None:
     damaged = bytearray(batch(1))
     damaged[at : at + len(change)] = change
     data = batch(0) + damaged + batch(2)
@@ -130,7 +128,7 @@ def test_what_can_be_no_entry_ends_the_walk_with_the_reason(
     assert walk.fault.startswith(reason)
 
 
-def test_zeros_before_more_entries_are_no_end(tmp_path: Path) -> None:
+def test_zeros_followed_by_data_are_a_fault(tmp_path: Path) -> None:
     data = batch(0) + bytes(100) + batch(2)
     walk = heads(written(tmp_path, data), 0, len(data))
     assert [head.base_offset for head in walk] == [0]

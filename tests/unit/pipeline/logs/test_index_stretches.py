@@ -42,24 +42,24 @@ def stretch(
     return found
 
 
-def test_a_whole_segment_is_read_from_end_to_end(segment: IndexedSegment) -> None:
+def test_whole_segment_is_one_stretch(segment: IndexedSegment) -> None:
     found = stretch(segment, 0, None)
     assert (found.start, found.end, found.size_bytes) == (0, segment.segment.size, segment.segment.size)
     assert (found.segment, found.is_last) == (segment.segment, True)
 
 
-def test_it_begins_and_ends_with_the_entries_of_the_range(segment: IndexedSegment) -> None:
+def test_stretch_covers_the_entries_of_the_range(segment: IndexedSegment) -> None:
     begins = entries(segment)
     for first, last in ((0, 0), (1, 2), (7, 7), (50, 121), (199, 199)):
         found = stretch(segment, first, last + 1)
         assert (found.start, found.end) == (begins[first // 2], begins[last // 2 + 1])
 
 
-def test_what_is_not_there_is_none(segment: IndexedSegment) -> None:
+def test_range_outside_the_segment_has_no_stretch(segment: IndexedSegment) -> None:
     assert stretch_of(segment, 2 * COUNT, None, 100, None) is None
 
 
-def test_older_entries_are_left_out_as_far_as_the_time_index_knows(segment: IndexedSegment) -> None:
+def test_older_entries_are_skipped_by_the_time_index(segment: IndexedSegment) -> None:
     begins = entries(segment)
     for ms in range(0, 2 * COUNT, 7):
         found = stretch(segment, 0, None, not_before_ms=T0 + ms)
@@ -67,7 +67,7 @@ def test_older_entries_are_left_out_as_far_as_the_time_index_knows(segment: Inde
         assert needed - 500 <= found.start <= needed
 
 
-def test_places_are_entries_that_the_index_knows(segment: IndexedSegment) -> None:
+def test_places_are_index_entries(segment: IndexedSegment) -> None:
     places = stretch(segment, 20, 180, max_bytes=1000).places
     assert set(places.position.tolist()) <= set(segment.offsets.position.tolist())
     for at in range(places.position.size):
@@ -76,14 +76,14 @@ def test_places_are_entries_that_the_index_knows(segment: IndexedSegment) -> Non
         assert claim.check(segment.segment, lenient=False, is_last=True) is not None
 
 
-def test_places_are_no_more_than_it_takes(segment: IndexedSegment) -> None:
+def test_places_are_thinned_out(segment: IndexedSegment) -> None:
     few = stretch(segment, 0, None, max_bytes=64 * 1000).places
     many = stretch(segment, 0, None, max_bytes=1000).places
     assert few.position.size < many.position.size == segment.offsets.position.size
     assert few.position.size <= segment.segment.size // 1000 + 1
 
 
-def test_large_gaps_are_walked_through(segment: IndexedSegment) -> None:
+def test_large_gaps_of_the_index_are_walked(segment: IndexedSegment) -> None:
     found = stretch(segment, 0, None, max_bytes=100)
     positions = found.places.position.tolist()
     assert positions == entries(segment)[1:-1]
@@ -91,7 +91,7 @@ def test_large_gaps_are_walked_through(segment: IndexedSegment) -> None:
     assert max(later - before for before, later in pairwise([0, *positions, found.end])) <= 110
 
 
-def test_a_stretch_ends_at_the_end_of_what_was_listed(tmp_path: Path) -> None:
+def test_stretch_ends_at_the_listed_size(tmp_path: Path) -> None:
     made = Made(tmp_path / "data")
     made.append(1)
     log = made.seen()

@@ -49,7 +49,7 @@ def test_every_offset_is_found_by_the_index(made: Made) -> None:
     assert all(every_offset_is_found(segment) for segment in segments_of(seen(made)))
 
 
-def test_a_walk_begins_near_to_the_offset(made: Made) -> None:
+def test_walk_begins_close_to_the_offset(made: Made) -> None:
     segment = first(seen(made))
     offset = int(segment.offsets.offset[3])
     assert segment.position_before(offset) == segment.offsets.position[3]
@@ -57,7 +57,7 @@ def test_a_walk_begins_near_to_the_offset(made: Made) -> None:
     assert segment.position_before(0) == 0
 
 
-def test_the_first_entry_behind_a_gap_is_taken(made: Made) -> None:
+def test_first_entry_after_a_gap_is_returned(made: Made) -> None:
     log = seen(made)
     head = last(log).entry_with(log.segments[-1].base_offset - 5)
     assert head is not None
@@ -67,7 +67,7 @@ def test_the_first_entry_behind_a_gap_is_taken(made: Made) -> None:
 
 @pytest.mark.parametrize("suffix", [".index", ".timeindex"])
 @pytest.mark.parametrize("number", [0, -1])
-def test_after_a_clean_stop_an_index_that_is_missing_is_corrupt(made: Made, suffix: str, number: int) -> None:
+def test_missing_index_is_corrupt_after_clean_shutdown(made: Made, suffix: str, number: int) -> None:
     log = seen(made)
     path = Path(log.segments[number].path).with_suffix(suffix)
     path.unlink()
@@ -76,7 +76,7 @@ def test_after_a_clean_stop_an_index_that_is_missing_is_corrupt(made: Made, suff
     assert caught.value.path == str(path)
 
 
-def test_a_running_broker_need_not_have_written_the_indexes_of_its_last_segment(made: Made) -> None:
+def test_active_segment_of_running_broker_may_lack_indexes(made: Made) -> None:
     made.open()
     made.log.roll()
     made.append(90, 91)
@@ -90,7 +90,7 @@ def test_a_running_broker_need_not_have_written_the_indexes_of_its_last_segment(
     made.close()
 
 
-def test_an_empty_segment_needs_no_index(made: Made) -> None:
+def test_empty_segment_needs_no_index(made: Made) -> None:
     made.open()
     made.log.roll()
     made.close()
@@ -101,7 +101,7 @@ def test_an_empty_segment_needs_no_index(made: Made) -> None:
     assert last(log).times.largest == -1
 
 
-def test_a_segment_from_before_there_were_time_indexes_is_walked(tmp_path: Path) -> None:
+def test_old_segment_without_time_index_is_walked(tmp_path: Path) -> None:
     made = Made(tmp_path / "data")
     made.append_old(0, 5)
     made.append_old(1, 7, 3)
@@ -113,13 +113,13 @@ def test_a_segment_from_before_there_were_time_indexes_is_walked(tmp_path: Path)
     assert segment.times.largest == T0 + 7
 
 
-def test_largest_timestamps_are_known_of_segments_that_take_no_more_appends(made: Made) -> None:
+def test_largest_timestamp_is_known_for_inactive_segments(made: Made) -> None:
     log = seen(made)
     assert first(log).largest_timestamp == made.log.segments.first.largest_timestamp
     assert last(log).largest_timestamp is None
 
 
-def test_an_empty_time_index_of_old_messages_says_nothing(tmp_path: Path) -> None:
+def test_empty_time_index_of_old_messages_is_ignored(tmp_path: Path) -> None:
     made = Made(tmp_path / "data")
     made.append_old(1, 7)
     made.log.roll()
@@ -132,7 +132,7 @@ def test_an_empty_time_index_of_old_messages_says_nothing(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("damage", ["missing", "torn", "falls", "outside"])
-def test_a_damaged_index_is_refused_and_walked_around_if_lenient(made: Made, damage: str) -> None:
+def test_damaged_index_is_rejected_or_bypassed_if_lenient(made: Made, damage: str) -> None:
     log = seen(made)
     path = Path(log.segments[0].index_path)
     data = path.read_bytes()
@@ -155,7 +155,7 @@ def test_a_damaged_index_is_refused_and_walked_around_if_lenient(made: Made, dam
 
 
 @pytest.mark.parametrize("lenient", [True, False])
-def test_a_segment_that_is_gone_or_replaced_is_not_corrupt(made: Made, lenient: bool) -> None:
+def test_missing_or_replaced_segment_is_not_corrupt(made: Made, lenient: bool) -> None:
     log = seen(made)
     path = Path(log.segments[0].path)
     path.rename(f"{path}.deleted")
@@ -167,7 +167,7 @@ def test_a_segment_that_is_gone_or_replaced_is_not_corrupt(made: Made, lenient: 
         path.write_bytes(b"")  # another file
 
 
-def test_a_damaged_time_index_is_refused_and_walked_around_if_lenient(made: Made) -> None:
+def test_damaged_time_index_is_rejected_or_bypassed_if_lenient(made: Made) -> None:
     log = seen(made)
     right = first(log).times
     path = Path(log.segments[0].time_index_path)
@@ -178,7 +178,7 @@ def test_a_damaged_time_index_is_refused_and_walked_around_if_lenient(made: Made
 
 
 @pytest.mark.parametrize("shift", [-1, 7])
-def test_an_entry_that_points_to_another_place_is_refused_when_it_is_used(made: Made, shift: int) -> None:
+def test_index_entry_with_wrong_position_is_rejected_on_use(made: Made, shift: int) -> None:
     log = seen(made)
     path = Path(log.segments[0].index_path)
     offset, position = read_offset_index(str(path), 0)
@@ -190,7 +190,7 @@ def test_an_entry_that_points_to_another_place_is_refused_when_it_is_used(made: 
     assert every_offset_is_found(first(log, lenient=True))
 
 
-def test_an_entry_that_points_too_far_is_refused(made: Made) -> None:
+def test_index_entry_that_points_too_far_is_rejected(made: Made) -> None:
     log = seen(made)
     path = Path(log.segments[0].index_path)
     offset, position = read_offset_index(str(path), 0)
@@ -200,7 +200,7 @@ def test_an_entry_that_points_too_far_is_refused(made: Made) -> None:
     assert every_offset_is_found(first(log, lenient=True))
 
 
-def test_an_entry_that_points_to_what_is_before_is_refused(made: Made) -> None:
+def test_index_entry_that_points_to_earlier_entry_is_rejected(made: Made) -> None:
     log = seen(made)
     path = Path(log.segments[0].index_path)
     offset, position = read_offset_index(str(path), 0)
@@ -209,7 +209,7 @@ def test_an_entry_that_points_to_what_is_before_is_refused(made: Made) -> None:
         first(log).entry_with(int(offset[5]))
 
 
-def test_entries_of_what_came_after_the_listing_are_left_out(made: Made) -> None:
+def test_index_entries_after_the_listing_are_ignored(made: Made) -> None:
     before = seen(made)
     made.open()
     while len(made.log.segments) == len(before.segments):
@@ -219,7 +219,7 @@ def test_entries_of_what_came_after_the_listing_are_left_out(made: Made) -> None
     assert every_offset_is_found(last(before))
 
 
-def test_an_entry_of_what_is_truncated_is_passed_over(made: Made) -> None:
+def test_index_entry_of_truncated_data_is_skipped(made: Made) -> None:
     log = seen(made)
     path = Path(log.segments[-1].path)
     position = int(last(log).offsets.position[-1])
@@ -227,7 +227,7 @@ def test_an_entry_of_what_is_truncated_is_passed_over(made: Made) -> None:
     assert last(seen(made)).position_before(1 << 40) == last(log).offsets.position[-2]
 
 
-def test_what_an_index_does_not_reach_is_walked_once(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bytes_after_the_last_index_entry_are_walked_once(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(indexed, "_FAR_BYTES", 300)
     monkeypatch.setattr(indexed, "_INTERVAL_BYTES", 200)
     log = seen(made)
@@ -242,7 +242,7 @@ def test_what_an_index_does_not_reach_is_walked_once(made: Made, monkeypatch: py
     assert every_offset_is_found(segment)
 
 
-def test_a_walk_behind_an_entry_that_is_wrong_does_not_begin_there(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_walk_does_not_begin_at_wrong_index_entry(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(indexed, "_FAR_BYTES", 300)
     log = seen(made)
     path = Path(log.segments[0].index_path)
@@ -254,7 +254,7 @@ def test_a_walk_behind_an_entry_that_is_wrong_does_not_begin_there(made: Made, m
     assert every_offset_is_found(first(log, lenient=True))
 
 
-def test_a_segment_is_found_by_offset(made: Made) -> None:
+def test_segment_is_found_by_offset(made: Made) -> None:
     log = seen(made)
     bases = [segment.base_offset for segment in log.segments]
     assert [floor_segment(log, at) for at in (-5, 0, bases[1] - 1, bases[1], 1 << 40)] == [0, 0, 0, 1, len(bases) - 1]

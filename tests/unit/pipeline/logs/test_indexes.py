@@ -40,7 +40,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "00000000000000001000.index"
 
 
-def test_indexes_are_those_that_storage_has_written(tmp_path: Path) -> None:
+def test_indexes_are_read_as_storage_writes_them(tmp_path: Path) -> None:
     made = Made(tmp_path / "data")
     for at in range(60):
         made.append(at * 3 % 50, at)
@@ -64,13 +64,13 @@ def test_indexes_are_those_that_storage_has_written(tmp_path: Path) -> None:
     assert entries > 10
 
 
-def test_an_offset_is_looked_up_at_or_below(path: Path) -> None:
+def test_offset_lookup_returns_entry_at_or_below(path: Path) -> None:
     path.write_bytes(offset_index_bytes(BASE, column(1010, 1020), column(100, 300)))
     index = read_offset_index(str(path), BASE)
     assert [index.lookup(at) for at in (1000, 1009, 1010, 1019, 1020, 5000)] == [0, 0, 100, 100, 300, 300]
 
 
-def test_a_time_is_looked_up_at_or_below_or_only_below(path: Path) -> None:
+def test_time_lookup_returns_entry_at_or_below_or_strictly_below(path: Path) -> None:
     path.write_bytes(time_index_bytes(BASE, column(5, 9), column(1010, 1020)))
     index = read_time_index(str(path), BASE)
     assert [index.last_offset_until(ms) for ms in (4, 5, 8, 9, 10)] == [-1, 1010, 1010, 1020, 1020]
@@ -81,9 +81,7 @@ def test_a_time_is_looked_up_at_or_below_or_only_below(path: Path) -> None:
 @pytest.mark.parametrize(("read", "entry"), [(read_offset_index, ">ii"), (read_time_index, ">qi")])
 @pytest.mark.parametrize("allocated", [0, 1, 1000, 800_000])
 @pytest.mark.parametrize("is_hole", [True, False])
-def test_space_that_was_allocated_ahead_is_no_entry(
-    path: Path, read: Reader, entry: str, allocated: int, is_hole: bool
-) -> None:
+def test_preallocated_space_has_no_entries(path: Path, read: Reader, entry: str, allocated: int, is_hole: bool) -> None:
     size = struct.calcsize(entry)
     data = b"".join(struct.pack(entry, at * 256, at * 256) for at in range(1, 600))
     with path.open("wb") as file:
@@ -97,7 +95,7 @@ def test_space_that_was_allocated_ahead_is_no_entry(
 
 
 @pytest.mark.parametrize("is_hole", [True, False])
-def test_an_index_of_allocated_space_alone_is_empty(path: Path, is_hole: bool) -> None:
+def test_index_of_preallocated_space_only_is_empty(path: Path, is_hole: bool) -> None:
     with path.open("wb") as file:
         file.truncate(10 << 20)
         if not is_hole:
@@ -105,14 +103,14 @@ def test_an_index_of_allocated_space_alone_is_empty(path: Path, is_hole: bool) -
     assert read_offset_index(str(path), BASE).offset.size == 0
 
 
-def test_a_single_entry_of_zeros_counts(path: Path) -> None:
+def test_single_entry_of_zeros_is_valid(path: Path) -> None:
     path.write_bytes(bytes(12))
     index = read_time_index(str(path), BASE)
     assert (index.timestamp.tolist(), index.offset.tolist()) == ([0], [BASE])
 
 
 @given(st.lists(st.tuples(st.integers(1, 50), st.integers(1, 1 << 20)), max_size=30))
-def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int]]) -> None:
+def test_written_indexes_are_read_back(tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int]]) -> None:
     path = tmp_path_factory.getbasetemp() / "index"
     first, second = (np.cumsum(column(*(step[at] for step in steps))) for at in (0, 1))
     path.write_bytes(offset_index_bytes(BASE, first + BASE, second))
@@ -127,7 +125,7 @@ def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, steps
 
 
 @pytest.mark.parametrize("offset", [BASE - 1, BASE + (1 << 31)])
-def test_offsets_too_far_from_the_base_are_not_written(offset: int) -> None:
+def test_offset_too_far_from_the_base_is_rejected(offset: int) -> None:
     with pytest.raises(ValueError, match="do not fit"):
         offset_index_bytes(BASE, column(offset), column(0))
 
@@ -157,7 +155,7 @@ def txn(producer: int, first: int, last: int, stable: int = 0, version: int = 0)
         (read_transaction_index, txn(1, BASE, BASE + 1, version=1), 0, "version 1 is not supported"),
     ],
 )
-def test_an_entry_that_breaks_a_rule_is_refused_by_position(
+def test_invalid_entry_is_rejected_with_position(
     path: Path, read: Reader, data: bytes, position: int, reason: str
 ) -> None:
     path.write_bytes(data)
@@ -167,7 +165,7 @@ def test_an_entry_that_breaks_a_rule_is_refused_by_position(
     assert reason in caught.value.reason
 
 
-def test_an_entry_that_points_behind_the_log_is_refused(path: Path) -> None:
+def test_entry_past_the_end_of_the_log_is_rejected(path: Path) -> None:
     path.write_bytes(offset_index_bytes(BASE, column(1010, 1020), column(100, 300)))
     index = read_offset_index(str(path), BASE)
     check_positions(str(path), index, 301)
@@ -175,18 +173,18 @@ def test_an_entry_that_points_behind_the_log_is_refused(path: Path) -> None:
         check_positions(str(path), index, 300)
 
 
-def test_an_index_that_is_not_there_is_corrupt_but_a_transaction_index_is_empty(path: Path) -> None:
+def test_missing_index_is_corrupt_but_missing_transaction_index_is_empty(path: Path) -> None:
     for read in (read_offset_index, read_time_index):
         with pytest.raises(CorruptFile, match="byte 0: the file does not exist"):
             read(str(path), BASE)
     assert read_transaction_index(str(path), BASE).aborted.producer_id.size == 0
 
 
-def test_an_index_that_has_not_got_its_name_yet_is_found(path: Path) -> None:
+def test_index_with_swap_suffix_is_found(path: Path) -> None:
     Path(f"{path}.swap").write_bytes(offset_index_bytes(BASE, column(1010), column(100)))
     assert read_offset_index(str(path), BASE).offset.tolist() == [1010]
 
 
-def test_transactions_are_taken_by_row_or_mask() -> None:
+def test_transactions_are_selected_by_row_or_mask() -> None:
     aborted = AbortedTransactions(column(1, 2), column(3, 4), column(5, 6))
     assert [each.tolist() for each in aborted.take(np.array([False, True]))] == [[2], [4], [6]]

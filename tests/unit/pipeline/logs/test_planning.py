@@ -44,20 +44,20 @@ def covered(splits: list[Split]) -> list[tuple[int, int]]:
 ALL = [(0, at) for at in range(LARGE)] + [(1, at) for at in range(SMALL)]
 
 
-def test_without_more_each_log_is_one(logs: list[PartitionLog]) -> None:
+def test_each_log_is_one_split_by_default(logs: list[PartitionLog]) -> None:
     splits = plan(ranges(logs), max_bytes=1 << 30)
     assert counts(splits) == [1, 1]
     assert covered(splits) == ALL
 
 
-def test_tasks_have_no_more_bytes_than_they_may(logs: list[PartitionLog]) -> None:
+def test_splits_respect_max_bytes(logs: list[PartitionLog]) -> None:
     splits = plan(ranges(logs), max_bytes=2000)
     assert max(each.size_bytes for each in splits) <= 2000
     assert covered(splits) == ALL
 
 
 @pytest.mark.parametrize("max_records", [1, 7, 64, 1000])
-def test_tasks_have_no_more_records_than_they_may(logs: list[PartitionLog], max_records: int) -> None:
+def test_splits_respect_max_records(logs: list[PartitionLog], max_records: int) -> None:
     splits = plan(ranges(logs), max_bytes=1 << 30, max_records=max_records)
     assert counts(splits) == [-(-LARGE // max_records), -(-SMALL // max_records)]
     assert max(each.end_offset - each.start_offset for each in splits) <= max_records
@@ -65,18 +65,18 @@ def test_tasks_have_no_more_records_than_they_may(logs: list[PartitionLog], max_
 
 
 @pytest.mark.parametrize("min_splits", [1, 2, 3, 10, 50, 220])
-def test_as_many_tasks_as_are_asked_for(logs: list[PartitionLog], min_splits: int) -> None:
+def test_min_splits_is_reached(logs: list[PartitionLog], min_splits: int) -> None:
     splits = plan(ranges(logs), max_bytes=1 << 30, min_splits=min_splits)
     assert min_splits <= len(splits) <= 2 * min_splits + 2
     assert covered(splits) == ALL
 
 
-def test_the_largest_ranges_are_cut_most(logs: list[PartitionLog]) -> None:
+def test_largest_ranges_are_cut_most(logs: list[PartitionLog]) -> None:
     large, small = counts(plan(ranges(logs), max_bytes=1 << 30, min_splits=22))
     assert 6 <= large / small <= 12
 
 
-def test_entries_are_shared_where_there_are_too_few(tmp_path: Path) -> None:
+def test_entries_are_shared_if_there_are_too_few(tmp_path: Path) -> None:
     log = made(tmp_path, 0, 40, per_batch=40)
     splits = plan([(log, 0, 40)], max_bytes=1 << 30, min_splits=6)
     assert len(splits) == 6
@@ -84,17 +84,17 @@ def test_entries_are_shared_where_there_are_too_few(tmp_path: Path) -> None:
     assert covered(splits) == [(0, at) for at in range(40)]
 
 
-def test_no_more_tasks_than_records(tmp_path: Path) -> None:
+def test_splits_never_outnumber_records(tmp_path: Path) -> None:
     log = made(tmp_path, 0, 6, per_batch=3)
     assert len(plan([(log, 0, 6)], max_bytes=1 << 30, min_splits=100)) == 6
 
 
-def test_nothing_is_planned_for_nothing(logs: list[PartitionLog]) -> None:
+def test_no_ranges_have_no_splits(logs: list[PartitionLog]) -> None:
     assert plan([], max_bytes=1, min_splits=5) == []
     assert plan([(logs[0], 7, 7), (logs[1], 9, 3)], max_bytes=1, min_splits=5, max_records=3) == []
 
 
 @pytest.mark.parametrize("wrong", [{"max_records": 0}, {"min_splits": 0}, {"max_bytes": 0}])
-def test_numbers_below_one_are_refused(logs: list[PartitionLog], wrong: dict[str, int]) -> None:
+def test_limits_below_one_are_rejected(logs: list[PartitionLog], wrong: dict[str, int]) -> None:
     with pytest.raises(ValueError, match="must be at least 1"):
         plan(ranges(logs), **{"max_bytes": 100} | wrong)

@@ -56,33 +56,33 @@ def each(recorded: Recorded) -> Iterator[tuple[PartitionLog, dict[str, Any]]]:
     return ((recorded.logs[topic], answered) for topic, answered in recorded.answers.items())
 
 
-def test_the_recorded_releases_are_there() -> None:
+def test_all_releases_are_recorded() -> None:
     releases = {json.loads(path.read_text())["release"] for path in RECORDINGS}
     assert releases == {"0.8.2.2", "0.10.0.1", "0.10.2.2", "2.8", "3.9", "4.4"}
 
 
-def test_the_logs_are_found(recorded: Recorded) -> None:
+def test_all_logs_are_found(recorded: Recorded) -> None:
     assert recorded.logs.keys() == recorded.answers.keys()
     assert len(recorded.logs[PLAIN].segments) > 2
     for log in recorded.logs.values():
         assert (log.topic_id is not None) == (recorded.release in ("3.9", "4.4"))
 
 
-def test_offsets_are_those_of_the_broker(recorded: Recorded) -> None:
+def test_offsets_match_the_broker(recorded: Recorded) -> None:
     for log, answered in each(recorded):
         told = answered["earliest"], answered["stable"], answered["latest"]
         assert (log.log_start_offset, last_stable_offset(log), log_end(log).offset) == told
         assert log_end(log).fault is None
 
 
-def test_times_are_found_as_the_broker_finds_them(recorded: Recorded) -> None:
+def test_timestamp_lookups_match_the_broker(recorded: Recorded) -> None:
     for log, answered in each(recorded):
         search = TimestampSearch(log)
         found = {at: search.offset_for(at) or (-1, -1) for at, _, _ in answered["times"]}
         assert found == {at: (offset, timestamp) for at, offset, timestamp in answered["times"]}
 
 
-def test_transactions_are_those_that_a_fetch_names(recorded: Recorded) -> None:
+def test_aborted_transactions_match_fetch_responses(recorded: Recorded) -> None:
     for log, answered in each(recorded):
         verify_transactions(log)
         found = aborted_transactions(log, 0, answered["stable"])
@@ -117,7 +117,7 @@ def test_splits_hold_every_record_once(recorded: Recorded) -> None:
     [pytest.param((path, state), id=f"{path.stem}-{state}") for path in WITH_COMPACTION for state in STATES],
     indirect=True,
 )
-def test_what_a_compaction_or_a_deletion_put_aside_is_no_segment(recorded: Recorded) -> None:
+def test_files_of_compaction_and_deletion_are_not_segments(recorded: Recorded) -> None:
     log = recorded.logs[COMPACTED]
     assert len(offsets(plan([(log, 0, 1 << 40)], max_bytes=1 << 30))) < 20
     assert recorded.logs[DELETED].segments[0].base_offset > 0

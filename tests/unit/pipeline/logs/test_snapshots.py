@@ -22,7 +22,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "00000000000000000042.snapshot"
 
 
-def test_a_snapshot_is_read_in_columns(path: Path) -> None:
+def test_snapshot_is_read_as_columns(path: Path) -> None:
     path.write_bytes(encode(ENTRIES))
     found = read_snapshot(str(path))
     assert {name: each.tolist() for name, each in found._asdict().items()} == {
@@ -39,14 +39,14 @@ def test_a_snapshot_is_read_in_columns(path: Path) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
-def test_a_snapshot_is_written_as_storage_writes_it(path: Path, count: int) -> None:
+def test_snapshot_is_written_as_storage_writes_it(path: Path, count: int) -> None:
     path.write_bytes(encode(ENTRIES[:count]))
     data = snapshot_bytes(read_snapshot(str(path)))
     assert data == path.read_bytes()
     assert len(decode(data)) == count
 
 
-def test_snapshots_are_found_by_their_names(tmp_path: Path) -> None:
+def test_snapshots_are_found_by_name(tmp_path: Path) -> None:
     for name in ("00000000000000000042.snapshot", "00000000000000000007.snapshot", "1.snapshot.deleted", "x.snapshot"):
         (tmp_path / name).write_bytes(b"")
     assert snapshot_offsets(str(tmp_path)) == [7, 42]
@@ -64,14 +64,14 @@ WHOLE = encode(ENTRIES)
         (WHOLE[:-1], 2, "the checksum is wrong"),
     ],
 )
-def test_what_is_no_snapshot_is_refused_by_position(path: Path, data: bytes, position: int, reason: str) -> None:
+def test_invalid_snapshot_is_rejected_with_position(path: Path, data: bytes, position: int, reason: str) -> None:
     path.write_bytes(data)
     with pytest.raises(CorruptFile) as caught:
         read_snapshot(str(path))
     assert (caught.value.path, caught.value.position, caught.value.reason) == (str(path), position, reason)
 
 
-def test_entries_that_are_missing_are_refused(path: Path) -> None:
+def test_snapshot_with_missing_entries_is_rejected(path: Path) -> None:
     from kafkalet.protocol.records.crc32c import crc32c
 
     body = struct.pack(">i", 3)

@@ -50,7 +50,7 @@ def offsets(each: Split) -> list[int]:
     return [offset for offset in found if each.start_offset <= offset < each.end_offset]
 
 
-def test_splits_have_at_most_the_bytes_of_a_task_and_are_balanced(log: PartitionLog) -> None:
+def test_splits_respect_max_bytes_and_are_balanced(log: PartitionLog) -> None:
     total = log.size_bytes
     for max_bytes in (700, 1000, 3000, 5000):
         splits = split(log, 0, END, max_bytes=max_bytes)
@@ -61,7 +61,7 @@ def test_splits_have_at_most_the_bytes_of_a_task_and_are_balanced(log: Partition
         assert len(splits) <= 1.5 * total / max_bytes + 1
 
 
-def test_splits_follow_each_other_and_share_nothing(log: PartitionLog) -> None:
+def test_splits_are_consecutive_and_disjoint(log: PartitionLog) -> None:
     splits = split(log, 5, 231, max_bytes=700)
     assert [each.start_offset for each in splits] == [5, *(each.end_offset for each in splits[:-1])]
     assert splits[-1].end_offset == 231
@@ -69,7 +69,7 @@ def test_splits_follow_each_other_and_share_nothing(log: PartitionLog) -> None:
     assert seen(splits) == list(range(5, 231))
 
 
-def test_a_split_may_hold_several_segments(log: PartitionLog) -> None:
+def test_split_may_span_several_segments(log: PartitionLog) -> None:
     [whole] = split(log, 0, END, max_bytes=1 << 30)
     assert [piece.path for piece in whole.pieces] == [segment.path for segment in log.segments]
     assert [(piece.start, piece.end) for piece in whole.pieces] == [(0, segment.size) for segment in log.segments]
@@ -85,36 +85,36 @@ def test_only_the_entries_of_the_range_are_read(log: PartitionLog, start: int, e
     assert sum(each.size_bytes for each in splits) <= entries * 110
 
 
-def test_a_range_is_taken_within_the_log(log: PartitionLog) -> None:
+def test_range_is_limited_to_the_log(log: PartitionLog) -> None:
     splits = split(log, -5, 1 << 60, max_bytes=1 << 30)
     assert [(each.start_offset, each.end_offset) for each in splits] == [(0, END)]
     assert split(log, END, 1 << 60, max_bytes=1000) == []
     assert split(log._replace(log_start_offset=50), 0, 52, max_bytes=1000)[0].start_offset == 50
 
 
-def test_an_empty_log_has_no_splits(log: PartitionLog) -> None:
+def test_empty_log_has_no_splits(log: PartitionLog) -> None:
     assert split(log._replace(segments=()), 0, 50, max_bytes=1000) == []
 
 
-def test_a_task_without_bytes_is_refused(log: PartitionLog) -> None:
+def test_max_bytes_of_zero_is_rejected(log: PartitionLog) -> None:
     with pytest.raises(ValueError, match="max_bytes must be at least 1, not 0"):
         split(log, 0, END, max_bytes=0)
 
 
-def test_splits_are_small_and_can_be_pickled(log: PartitionLog) -> None:
+def test_splits_are_small_and_picklable(log: PartitionLog) -> None:
     splits = split(log, 0, END, max_bytes=700)
     assert pickle.loads(pickle.dumps(splits)) == splits
     assert max(len(pickle.dumps(each)) for each in splits) < 1000
 
 
-def test_many_places_are_thinned_out(log: PartitionLog, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_places_are_thinned_out(log: PartitionLog, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index_stretches, "_PLACES_PER_SPLIT", 3)
     splits = split(log, 0, END, max_bytes=6000)
     assert seen(splits) == list(range(END))
     assert max(each.size_bytes for each in splits) <= 6000
 
 
-def test_many_ranges_of_a_log_are_cut_by_one(log: PartitionLog) -> None:
+def test_one_cutter_handles_many_ranges(log: PartitionLog) -> None:
     cutter = SplitCutter(log)
     for start in range(0, END, 7):
         assert seen(cutter.split(start, start + 7, 300)) == list(range(start, min(start + 7, END)))
@@ -123,7 +123,7 @@ def test_many_ranges_of_a_log_are_cut_by_one(log: PartitionLog) -> None:
 # Timestamps
 
 
-def test_segments_and_first_parts_of_segments_with_older_records_are_left_out(log: PartitionLog) -> None:
+def test_older_segments_and_parts_of_segments_are_skipped(log: PartitionLog) -> None:
     everything = log.size_bytes
     for ms in (0, 1, 50, 119, 200, 239):
         splits = split(log, 0, END, max_bytes=1000, not_before_ms=T0 + ms)
@@ -132,7 +132,7 @@ def test_segments_and_first_parts_of_segments_with_older_records_are_left_out(lo
     assert all(each.end_offset > 230 for each in split(log, 0, END, max_bytes=1000, not_before_ms=T0 + 10**6))
 
 
-def test_late_records_that_came_early_are_not_lost(tmp_path: Path) -> None:
+def test_out_of_order_records_are_not_lost(tmp_path: Path) -> None:
     made = Made(tmp_path / "data")
     times = [(at * 37) % 60 if at % 9 else at for at in range(120)]
     for ms in times:
@@ -144,7 +144,7 @@ def test_late_records_that_came_early_are_not_lost(tmp_path: Path) -> None:
     made.close()
 
 
-def test_records_without_times_are_left_out_with_their_segment(tmp_path: Path) -> None:
+def test_segment_without_timestamps_is_skipped(tmp_path: Path) -> None:
     made = Made(tmp_path / "data")
     made.append(-1)
     made.log.roll()
@@ -172,7 +172,7 @@ def own(tmp_path: Path) -> Made:
     return made
 
 
-def test_what_the_index_says_nothing_of_is_cut_where_entries_begin(own: Made) -> None:
+def test_gap_of_the_index_is_cut_at_entries(own: Made) -> None:
     log = open_partition(str(own.place))
     without_entries(log)
     splits = split(log, 3, END - 3, max_bytes=500)
@@ -180,7 +180,7 @@ def test_what_the_index_says_nothing_of_is_cut_where_entries_begin(own: Made) ->
     assert seen(splits) == list(range(3, END - 3))
 
 
-def test_an_entry_that_is_larger_than_a_task_is_one_split(tmp_path: Path) -> None:
+def test_entry_larger_than_max_bytes_is_one_split(tmp_path: Path) -> None:
     made = Made(tmp_path / "data", CONFIG._replace(segment_bytes=10**6))
     for at in range(3):
         made.append(at, value=b"x" * 5000)
@@ -192,7 +192,7 @@ def test_an_entry_that_is_larger_than_a_task_is_one_split(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("magic", [0, 1])
-def test_wrappers_begin_with_the_first_record_in_them(tmp_path: Path, magic: int) -> None:
+def test_split_at_wrapper_begins_with_its_first_record(tmp_path: Path, magic: int) -> None:
     made = Made(tmp_path / "data")
     for at in range(40):
         made.append_old(magic, at, at, at, codec=Codec.GZIP)
@@ -204,7 +204,7 @@ def test_wrappers_begin_with_the_first_record_in_them(tmp_path: Path, magic: int
 
 
 @pytest.mark.parametrize("suffix", [".index", ".timeindex"])
-def test_a_missing_index_is_refused_and_walked_around_if_lenient(own: Made, suffix: str) -> None:
+def test_missing_index_is_rejected_or_bypassed_if_lenient(own: Made, suffix: str) -> None:
     path = own.place / f"{own.log.segments.base_offsets[1]:020d}{suffix}"
     path.unlink()
     log = open_partition(str(own.place))
@@ -214,7 +214,7 @@ def test_a_missing_index_is_refused_and_walked_around_if_lenient(own: Made, suff
     assert seen(split(log, 0, END, max_bytes=500, not_before_ms=T0, lenient=True)) == list(range(END))
 
 
-def test_a_cut_where_no_entry_begins_is_refused_and_passed_over_if_lenient(own: Made) -> None:
+def test_wrong_index_entry_is_rejected_or_skipped_if_lenient(own: Made) -> None:
     segment = open_partition(str(own.place)).segments[1]
     offset, position = read_offset_index(segment.index_path, segment.base_offset)
     data = offset_index_bytes(segment.base_offset, offset, position + 3)
@@ -226,7 +226,7 @@ def test_a_cut_where_no_entry_begins_is_refused_and_passed_over_if_lenient(own: 
     assert seen(split(log, 0, END, max_bytes=700, lenient=True)) == list(range(END))
 
 
-def test_what_follows_the_last_whole_entry_is_left_out(own: Made) -> None:
+def test_incomplete_last_entry_is_left_out(own: Made) -> None:
     path = Path(own.log.segments.active.path)
     whole = path.stat().st_size
     path.write_bytes(path.read_bytes() + path.read_bytes()[:50])
@@ -235,7 +235,7 @@ def test_what_follows_the_last_whole_entry_is_left_out(own: Made) -> None:
         assert (splits[-1].pieces[-1].end, splits[-1].end_offset) == (whole, END)
 
 
-def test_damage_in_the_middle_is_left_for_who_reads(own: Made) -> None:
+def test_damage_in_the_middle_is_left_to_the_reader(own: Made) -> None:
     """After the damage, splits begin where the index says."""
     segment = open_partition(str(own.place)).segments[1]
     path = Path(segment.path)
@@ -257,7 +257,7 @@ def test_damage_in_the_middle_is_left_for_who_reads(own: Made) -> None:
 # Changes of the log
 
 
-def test_a_piece_knows_when_its_file_was_replaced(own: Made) -> None:
+def test_piece_detects_that_its_file_was_replaced(own: Made) -> None:
     [whole] = split(open_partition(str(own.place)), 0, END, max_bytes=1 << 30)
     assert not any(piece.is_replaced for piece in whole.pieces)
     path = Path(whole.pieces[0].path)
@@ -281,7 +281,7 @@ def merged(own: Made, count: int) -> None:
     swap.replace(first.path)
 
 
-def test_a_split_is_renewed_where_a_compaction_has_replaced_its_files(own: Made) -> None:
+def test_split_is_renewed_after_compaction_replaced_its_files(own: Made) -> None:
     splits = split(open_partition(str(own.place)), 3, END - 3, max_bytes=3000)
     assert [renewed(each) for each in splits] == splits
     merged(own, 3)
@@ -292,7 +292,7 @@ def test_a_split_is_renewed_where_a_compaction_has_replaced_its_files(own: Made)
     assert seen(again) == list(range(3, END - 3))
 
 
-def test_a_log_of_which_segments_were_replaced_is_listed_anew(own: Made) -> None:
+def test_log_is_listed_again_if_segments_were_replaced(own: Made) -> None:
     log = open_partition(str(own.place))
     merged(own, 3)
     splits = split(log, 3, END - 3, max_bytes=700)
@@ -300,7 +300,7 @@ def test_a_log_of_which_segments_were_replaced_is_listed_anew(own: Made) -> None
     assert [renewed(each) for each in splits] == splits
 
 
-def test_a_log_of_which_the_asked_records_were_deleted_is_not_there(own: Made) -> None:
+def test_split_of_deleted_records_is_rejected(own: Made) -> None:
     log = open_partition(str(own.place))
     own.open()
     own.delete_until(100, files=True)
@@ -311,7 +311,7 @@ def test_a_log_of_which_the_asked_records_were_deleted_is_not_there(own: Made) -
         split(log, 3, END, max_bytes=700)
 
 
-def test_a_split_of_which_nothing_is_left_is_empty(own: Made) -> None:
+def test_split_without_remaining_records_is_empty(own: Made) -> None:
     [first, *_] = split(open_partition(str(own.place)), 0, END, max_bytes=500)
     path = Path(first.pieces[0].path)
     other = path.with_suffix(".other")
@@ -321,7 +321,7 @@ def test_a_split_of_which_nothing_is_left_is_empty(own: Made) -> None:
     assert renewed(first) == first._replace(pieces=(), size_bytes=0)
 
 
-def test_records_that_were_deleted_before_they_were_read_are_not_there(own: Made) -> None:
+def test_renewal_after_deletion_is_rejected(own: Made) -> None:
     splits = split(open_partition(str(own.place)), 0, END, max_bytes=3000)
     own.open()
     own.delete_until(100, files=True)
@@ -332,12 +332,12 @@ def test_records_that_were_deleted_before_they_were_read_are_not_there(own: Made
     assert renewed(splits[-1]) == splits[-1]
 
 
-def test_a_piece_of_an_unknown_file_is_never_replaced(own: Made) -> None:
+def test_piece_without_inode_is_never_replaced(own: Made) -> None:
     piece = Piece(own.log.segments.first.path, 0, 10, False)
     assert (piece.is_replaced, piece.size_bytes) == (False, 10)
 
 
-def test_splits_of_a_running_broker_end_where_it_was_listed(own: Made) -> None:
+def test_splits_of_running_broker_end_at_the_listed_size(own: Made) -> None:
     own.open()
     log = own.seen()
     for at in range(50):

@@ -30,7 +30,7 @@ def found(made: Made, ms: int) -> tuple[int, int] | None:
     return answer and (answer[0], answer[1] - T0)
 
 
-def test_the_first_record_at_or_after_the_time(made: Made) -> None:
+def test_lookup_finds_first_record_at_or_after_time(made: Made) -> None:
     made.append(2, 4)
     made.append(6, 8)
     assert [found(made, ms) for ms in range(1, 10)] == [
@@ -39,21 +39,21 @@ def test_the_first_record_at_or_after_the_time(made: Made) -> None:
     made.close()
 
 
-def test_the_first_in_the_order_of_offsets_not_of_times(made: Made) -> None:
+def test_lookup_finds_first_match_in_offset_order(made: Made) -> None:
     made.append(1, 9, 5)
     made.append(3, 7)
     assert (found(made, 4), found(made, 6)) == ((1, 9), (1, 9))
     made.close()
 
 
-def test_records_of_compressed_batches_and_wrappers_are_found(made: Made) -> None:
+def test_lookup_finds_records_in_compressed_batches_and_wrappers(made: Made) -> None:
     made.append_old(1, 3, 9, 6, codec=Codec.GZIP)
     made.append(20, 30, codec=Codec.GZIP)
     assert (found(made, 5), found(made, 21)) == ((1, 9), (4, 30))
     made.close()
 
 
-def test_the_first_segment_that_reaches_the_time_is_the_only_one_tried(made: Made) -> None:
+def test_only_first_segment_that_reaches_the_time_is_searched(made: Made) -> None:
     made.append(9)
     made.log.roll()
     made.append(5)
@@ -62,7 +62,7 @@ def test_the_first_segment_that_reaches_the_time_is_the_only_one_tried(made: Mad
     made.close()
 
 
-def test_records_below_the_log_start_are_passed_over(made: Made) -> None:
+def test_records_below_the_log_start_are_skipped(made: Made) -> None:
     made.append(1, 2, 3)
     made.append(1, 2)
     made.delete_until(1)
@@ -72,7 +72,7 @@ def test_records_below_the_log_start_are_passed_over(made: Made) -> None:
     made.close()
 
 
-def test_a_segment_without_times_counts_as_late_as_its_file(made: Made) -> None:
+def test_segment_without_timestamps_uses_modification_time(made: Made) -> None:
     made.append_old(0, 5)
     made.log.roll()
     made.append(7)
@@ -81,7 +81,7 @@ def test_a_segment_without_times_counts_as_late_as_its_file(made: Made) -> None:
     made.close()
 
 
-def test_times_of_a_log_without_time_indexes_are_found(made: Made) -> None:
+def test_lookup_works_without_time_indexes(made: Made) -> None:
     for at in range(0, 90, 3):
         made.append_old(1, at % 37, at)
         made.append_old(0, at)
@@ -93,7 +93,7 @@ def test_times_of_a_log_without_time_indexes_are_found(made: Made) -> None:
     assert [answer and (answer[0], answer[1] - T0) for answer in map(search.offset_for, range(T0, T0 + 95))] == before
 
 
-def test_special_timestamps_have_names(made: Made) -> None:
+def test_special_timestamps_are_resolved(made: Made) -> None:
     made.append(5, 9)
     made.append(9, 3)
     made.delete_until(1)
@@ -104,13 +104,13 @@ def test_special_timestamps_have_names(made: Made) -> None:
     made.close()
 
 
-def test_the_largest_timestamp_of_records_without_any_is_the_first(made: Made) -> None:
+def test_max_timestamp_without_timestamps_is_first_record(made: Made) -> None:
     made.append(-1, -1)
     assert offset_for(made.seen(), MAX_TIMESTAMP) == (0, -1)
     made.close()
 
 
-def test_an_empty_log_has_no_times(made: Made) -> None:
+def test_empty_log_has_no_match(made: Made) -> None:
     seen = made.seen()
     assert [offset_for(seen, at) for at in (T0, MAX_TIMESTAMP)] == [None, None]
     assert [offset_for(seen, at) for at in (LATEST, EARLIEST)] == [(0, -1), (0, -1)]
@@ -119,7 +119,7 @@ def test_an_empty_log_has_no_times(made: Made) -> None:
     assert [offset_for(nothing, at) for at in (T0, MAX_TIMESTAMP, LATEST)] == [None, None, (0, -1)]
 
 
-def test_an_entry_that_can_not_be_read_is_named(made: Made) -> None:
+def test_unreadable_entry_is_named(made: Made) -> None:
     made.append(1)
     made.append(5, 6, codec=Codec.GZIP)
     made.close()
@@ -133,7 +133,7 @@ def test_an_entry_that_can_not_be_read_is_named(made: Made) -> None:
     assert (caught.value.path, caught.value.position) == (str(path), second)
 
 
-def test_a_broken_time_index_is_refused_unless_lenient(tmp_path: Path) -> None:
+def test_corrupt_time_index_is_rejected_unless_lenient(tmp_path: Path) -> None:
     made = Made(tmp_path / "data", CONFIG._replace(segment_bytes=500))
     for at in range(30):
         made.append(at)
@@ -147,7 +147,7 @@ def test_a_broken_time_index_is_refused_unless_lenient(tmp_path: Path) -> None:
     assert [offset_for(log, T0 + ms, lenient=True) for ms in range(30)] == [(at, T0 + ms) for at, ms in right]
 
 
-def test_a_log_of_which_segments_were_deleted_is_listed_anew(tmp_path: Path) -> None:
+def test_log_is_listed_again_if_segments_were_deleted(tmp_path: Path) -> None:
     made = Made(tmp_path / "data", CONFIG._replace(segment_bytes=500))
     for at in range(30):
         made.append(at)
@@ -159,7 +159,7 @@ def test_a_log_of_which_segments_were_deleted_is_listed_anew(tmp_path: Path) -> 
     made.close()
 
 
-def test_batches_that_may_hold_a_time(made: Made) -> None:
+def test_may_hold_selects_batches_by_time(made: Made) -> None:
     made.append(5, 9)
     made.append_time(7)
     made.append(3, 4)

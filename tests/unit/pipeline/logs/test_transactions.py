@@ -52,7 +52,7 @@ def theirs(made: Made, start: int, end: int) -> list[tuple[int, ...]]:
     return [tuple(each)[:3] for each in made.aborted(start, end)]
 
 
-def test_open_transactions_come_oldest_first(made: Made) -> None:
+def test_open_transactions_are_sorted_oldest_first(made: Made) -> None:
     seen = made.seen()
     made.close()
     for log in (seen, open_partition(str(made.place))):
@@ -63,7 +63,7 @@ def test_open_transactions_come_oldest_first(made: Made) -> None:
         assert found
 
 
-def test_aborted_transactions_are_those_that_reach_into_a_range(made: Made) -> None:
+def test_aborted_transactions_overlap_the_range(made: Made) -> None:
     seen = made.seen()
     end = made.log.log_end_offset
     for start in range(end):
@@ -72,7 +72,7 @@ def test_aborted_transactions_are_those_that_reach_into_a_range(made: Made) -> N
     made.close()
 
 
-def test_a_broken_snapshot_is_passed_over_with_a_warning(made: Made, caplog: pytest.LogCaptureFixture) -> None:
+def test_corrupt_snapshot_is_skipped_with_warning(made: Made, caplog: pytest.LogCaptureFixture) -> None:
     expected = rows(open_transactions(made.seen()))
     snapshots = sorted(made.place.glob("*.snapshot"))
     snapshots[-1].write_bytes(snapshots[-1].read_bytes()[:-1] + b"x")
@@ -82,7 +82,7 @@ def test_a_broken_snapshot_is_passed_over_with_a_warning(made: Made, caplog: pyt
     made.close()
 
 
-def test_without_snapshots_the_log_is_read(made: Made) -> None:
+def test_log_is_replayed_without_snapshots(made: Made) -> None:
     expected = rows(open_transactions(made.seen()))
     for path in made.place.glob("*.snapshot"):
         path.unlink()
@@ -91,7 +91,7 @@ def test_without_snapshots_the_log_is_read(made: Made) -> None:
     made.close()
 
 
-def test_a_snapshot_from_behind_the_end_does_not_count(made: Made) -> None:
+def test_snapshot_past_the_end_is_ignored(made: Made) -> None:
     expected = rows(open_transactions(made.seen()))
     oldest = min(made.place.glob("*.snapshot"))
     (made.place / f"{10**6:020d}.snapshot").write_bytes(oldest.read_bytes())
@@ -103,7 +103,7 @@ def index_with_entries(made: Made) -> Path:
     return min(path for path in made.place.glob("*.txnindex") if path.stat().st_size >= 68)
 
 
-def test_a_transaction_index_that_is_missing_is_noticed_by_the_markers(made: Made) -> None:
+def test_missing_transaction_index_is_detected_by_verify(made: Made) -> None:
     made.close()
     log = open_partition(str(made.place))
     before = aborted(log, 0, 1 << 40)
@@ -117,7 +117,7 @@ def test_a_transaction_index_that_is_missing_is_noticed_by_the_markers(made: Mad
     assert aborted(log, 0, 1 << 40, verify=True, lenient=True) == before
 
 
-def test_a_single_entry_that_is_missing_is_noticed(made: Made) -> None:
+def test_single_missing_entry_is_detected(made: Made) -> None:
     made.close()
     log = open_partition(str(made.place))
     before = aborted(log, 0, 1 << 40)
@@ -129,7 +129,7 @@ def test_a_single_entry_that_is_missing_is_noticed(made: Made) -> None:
     assert aborted(log, 0, 1 << 40, verify=True, lenient=True) == before
 
 
-def test_a_corrupt_transaction_index_is_refused_and_built_from_the_markers_if_lenient(made: Made) -> None:
+def test_corrupt_transaction_index_is_rejected_or_rebuilt_if_lenient(made: Made) -> None:
     made.close()
     log = open_partition(str(made.place))
     before = aborted(log, 0, 1 << 40)
@@ -140,7 +140,7 @@ def test_a_corrupt_transaction_index_is_refused_and_built_from_the_markers_if_le
     assert aborted(log, 0, 1 << 40, lenient=True) == before
 
 
-def test_a_transaction_without_records_is_none(tmp_path: Path) -> None:
+def test_transaction_without_records_is_ignored(tmp_path: Path) -> None:
     made = Made(tmp_path / "data")
     made.append(1)
     made.end(7, commit=False)
@@ -149,7 +149,7 @@ def test_a_transaction_without_records_is_none(tmp_path: Path) -> None:
     made.close()
 
 
-def test_what_began_in_deleted_segments_is_known_by_the_snapshot(made: Made) -> None:
+def test_transaction_from_deleted_segment_is_in_snapshot(made: Made) -> None:
     for start in range(10, 40, 3):
         made.delete_until(start, files=True)
         verify_transactions(made.seen())
@@ -158,7 +158,7 @@ def test_what_began_in_deleted_segments_is_known_by_the_snapshot(made: Made) -> 
     made.close()
 
 
-def test_entry_of_a_transaction_that_began_before_the_oldest_segment_counts_without_its_snapshot(
+def test_index_entry_with_first_offset_before_oldest_segment_is_accepted(
     tmp_path: Path,
 ) -> None:
     """At startup, snapshots below the log start offset are deleted; the index entry has more than the remaining log."""
@@ -178,7 +178,7 @@ def test_entry_of_a_transaction_that_began_before_the_oldest_segment_counts_with
     made.close()
 
 
-def test_markers_are_asked_only_as_far_as_a_transaction_reaches(made: Made) -> None:
+def test_markers_are_read_only_as_far_as_necessary(made: Made) -> None:
     made.end(10, commit=True)
     made.end(11, commit=True)
     made.end(12, commit=True)
@@ -189,7 +189,7 @@ def test_markers_are_asked_only_as_far_as_a_transaction_reaches(made: Made) -> N
     assert aborted(log, 0, first, verify=True) == theirs(made, 0, first)
 
 
-def test_an_abort_counts_from_its_entry_on(tmp_path: Path) -> None:
+def test_abort_counts_once_its_index_entry_is_written(tmp_path: Path) -> None:
     """A broker that is running or was killed may have written the marker but not yet the index entry."""
     made = Made(tmp_path / "data")
     made.append(0)
@@ -212,7 +212,7 @@ def test_an_abort_counts_from_its_entry_on(tmp_path: Path) -> None:
     made.close()
 
 
-def test_a_log_of_which_segments_were_merged_is_listed_anew(made: Made) -> None:
+def test_log_is_listed_again_if_segments_were_merged(made: Made) -> None:
     """Their transaction indexes are merged as well."""
     made.close()
     log = open_partition(str(made.place))
@@ -226,7 +226,7 @@ def test_a_log_of_which_segments_were_merged_is_listed_anew(made: Made) -> None:
     assert aborted(log, 0, 1 << 40) == before
 
 
-def test_an_empty_log_has_no_transactions(tmp_path: Path) -> None:
+def test_empty_log_has_no_transactions(tmp_path: Path) -> None:
     made = Made(tmp_path / "data")
     assert rows(open_transactions(made.seen())) == aborted(made.seen(), 0, 5, verify=True) == []
     made.close()
@@ -246,28 +246,28 @@ def one(path: str) -> Head:
 
 
 @pytest.mark.parametrize("kind", [ControlType.ABORT, ControlType.COMMIT])
-def test_markers_are_told_apart(tmp_path: Path, kind: ControlType) -> None:
+def test_marker_types_are_read(tmp_path: Path, kind: ControlType) -> None:
     marker = build_end_marker(EndMarker(kind, 7), timestamp=5, producer_id=1, producer_epoch=0)
     assert told(tmp_path, marker) is kind
 
 
-def test_a_marker_of_a_compacted_log_counts_its_time_from_the_delete_horizon(tmp_path: Path) -> None:
+def test_marker_timestamp_is_relative_to_delete_horizon(tmp_path: Path) -> None:
     record = Record(0, 5, b"\0\0\0\1", bytes(6))
     kept = build_batch([record], is_control=True, is_transactional=True, delete_horizon_ms=1 << 50)
     assert told(tmp_path, kept) is ControlType.COMMIT
 
 
-def test_a_control_batch_that_was_emptied_says_nothing(tmp_path: Path) -> None:
+def test_emptied_control_batch_has_no_type(tmp_path: Path) -> None:
     assert told(tmp_path, build_batch([], is_control=True, last_offset=0)) is None
 
 
-def test_a_control_batch_without_a_key_is_corrupt(tmp_path: Path) -> None:
+def test_control_record_without_key_is_corrupt(tmp_path: Path) -> None:
     for record in (Record(0, 5, None, None), Record(0, 5, b"", None)):
         with pytest.raises(CorruptFile, match="byte 99: a control record has no key"):
             told(tmp_path, build_batch([record], is_control=True))
 
 
-def test_end_marker_tells_the_epoch_of_its_coordinator(tmp_path: Path) -> None:
+def test_end_marker_has_coordinator_epoch(tmp_path: Path) -> None:
     path = tmp_path / "x.log"
     marker = EndMarker(ControlType.COMMIT, 7)
     path.write_bytes(bytes(99) + build_end_marker(marker, timestamp=5, producer_id=1, producer_epoch=0))
