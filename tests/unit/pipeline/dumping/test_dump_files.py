@@ -50,7 +50,7 @@ def offsets_of(out: Path, file: WrittenFile) -> list[int]:
     return found
 
 
-def test_rows_of_one_date_are_one_file(tmp_path: Path) -> None:
+def test_rows_of_one_date_go_into_one_file(tmp_path: Path) -> None:
     (file,) = written(tmp_path, [rows([3, 4], [0, 0]), rows([7], [0])])
     assert (file.topic, file.partition, file.date) == ("t", 0, "1970-01-01")
     assert (file.first_offset, file.last_offset, file.records) == (3, 7, 3)
@@ -58,7 +58,7 @@ def test_rows_of_one_date_are_one_file(tmp_path: Path) -> None:
     assert offsets_of(tmp_path, file) == [3, 4, 7]
 
 
-def test_each_date_has_a_file_in_the_order_of_offsets(tmp_path: Path) -> None:
+def test_each_date_has_a_file_in_offset_order(tmp_path: Path) -> None:
     found = written(tmp_path, [rows([0, 1, 2, 3], [15706, 15707, 15706, 15707]), rows([4], [15706])])
     assert {file.date: offsets_of(tmp_path, file) for file in found} == {
         "2013-01-01": [0, 2, 4],
@@ -66,12 +66,12 @@ def test_each_date_has_a_file_in_the_order_of_offsets(tmp_path: Path) -> None:
     }
 
 
-def test_the_date_is_that_of_utc_also_before_1970(tmp_path: Path) -> None:
+def test_date_is_in_utc_even_before_1970(tmp_path: Path) -> None:
     found = written(tmp_path, [rows([0], [-1])])
     assert found[0].date == "1969-12-31"
 
 
-def test_topics_and_partitions_are_kept_apart(tmp_path: Path) -> None:
+def test_topics_and_partitions_get_separate_files(tmp_path: Path) -> None:
     found = written(tmp_path, [rows([0, 1, 2, 3, 4], [0] * 5, ["a", "b", "a", "b", "a"], [0, 0, 1, 0, 0])])
     assert {(file.topic, file.partition): offsets_of(tmp_path, file) for file in found} == {
         ("a", 0): [0, 4],
@@ -80,7 +80,7 @@ def test_topics_and_partitions_are_kept_apart(tmp_path: Path) -> None:
     }
 
 
-def test_parquet_has_the_columns_that_are_not_in_the_names_of_folders(tmp_path: Path) -> None:
+def test_parquet_files_omit_partition_columns(tmp_path: Path) -> None:
     batch = rows([1, 2, 3], [0, 0, 0])
     (file,) = written(tmp_path, [batch])
     table = pq.read_table(tmp_path / file.staged)
@@ -90,7 +90,7 @@ def test_parquet_has_the_columns_that_are_not_in_the_names_of_folders(tmp_path: 
 
 
 @pytest.mark.parametrize("compression", ["none", "gzip", "zstd"])
-def test_lines_are_the_file(tmp_path: Path, compression: str) -> None:
+def test_json_lines_file_consists_of_the_lines(tmp_path: Path, compression: str) -> None:
     (file,) = written(tmp_path, [lines([1, 2], [0, 0]), lines([3], [0])], DumpShape("jsonl", compression))
     how = None if compression == "none" else compression
     with pa.input_stream(str(tmp_path / file.staged), compression=how) as stream:
@@ -98,19 +98,19 @@ def test_lines_are_the_file(tmp_path: Path, compression: str) -> None:
     assert file.staged.endswith({"none": ".jsonl", "gzip": ".jsonl.gz", "zstd": ".jsonl.zst"}[compression])
 
 
-def test_no_rows_no_files(tmp_path: Path) -> None:
+def test_no_rows_write_no_files(tmp_path: Path) -> None:
     assert written(tmp_path, []) == []
     assert written(tmp_path, [rows([], [])]) == []
     assert list(tmp_path.iterdir()) == []
 
 
-def test_each_attempt_has_a_folder_of_its_own(tmp_path: Path) -> None:
+def test_each_attempt_has_its_own_directory(tmp_path: Path) -> None:
     first, second = (written(tmp_path, [rows([0], [0])])[0].staged for _ in range(2))
     assert first != second
     assert first.startswith("_staging/")
 
 
-def test_many_rows_become_several_row_groups_of_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_file_has_several_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dump_files, "ROW_GROUP_BYTES", 1000)
     (file,) = written(tmp_path, [rows([offset], [0]) for offset in range(100, 140)])
     assert pq.ParquetFile(tmp_path / file.staged).num_row_groups > 1
@@ -118,7 +118,7 @@ def test_many_rows_become_several_row_groups_of_one_file(tmp_path: Path, monkeyp
 
 
 @pytest.mark.parametrize("file_format", ["parquet", "jsonl"])
-def test_file_of_the_target_size_is_closed_and_another_begun(tmp_path: Path, file_format: str) -> None:
+def test_file_is_closed_at_the_target_size(tmp_path: Path, file_format: str) -> None:
     shape = DumpShape(file_format, "none", target_file_bytes=2000)
     make = rows if file_format == "parquet" else lines
     found = written(tmp_path, [make([offset], [0]) for offset in range(100, 600)], shape)
@@ -138,13 +138,13 @@ def test_file_of_the_target_size_is_closed_and_another_begun(tmp_path: Path, fil
         ("none", {"": [0, 1, 2, 3, 4]}),
     ],
 )
-def test_date_is_the_period_of_a_folder(tmp_path: Path, period: str, dates: dict[str, list[int]]) -> None:
+def test_date_follows_the_folder_period(tmp_path: Path, period: str, dates: dict[str, list[int]]) -> None:
     batch = rows([0, 1, 2, 3, 4], [15706, 15736, 15706, 15737, -1])
     found = written(tmp_path, [batch], DumpShape("parquet", "zstd", date_folders=period))
     assert {file.date: offsets_of(tmp_path, file) for file in found} == dates
 
 
-def test_many_dates_do_not_add_up_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_bounded_with_many_dates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dump_files, "TASK_BYTES", 2000)
     writing = dump_files.Writing(str(tmp_path), "_staging/a", PARQUET)
     for offset in range(100, 200):
@@ -153,9 +153,7 @@ def test_many_dates_do_not_add_up_in_memory(tmp_path: Path, monkeypatch: pytest.
     assert sum(file.records for file in writing.close()) == 100
 
 
-def test_with_too_many_dates_the_one_that_is_used_no_more_is_closed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_least_recently_used_file_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dump_files, "OPEN_FILES", 2)
     found = written(tmp_path, [rows([offset], [day]) for offset, day in enumerate([0, 1, 0, 2, 1])])
     by_date = sorted((file.date, offsets_of(tmp_path, file)) for file in found)
@@ -168,7 +166,7 @@ def test_with_too_many_dates_the_one_that_is_used_no_more_is_closed(
 
 
 @given(st.lists(st.lists(st.integers(-2, 2), max_size=6), max_size=5))
-def test_every_row_is_in_the_file_of_its_date(tmp_path_factory: pytest.TempPathFactory, days: list[list[int]]) -> None:
+def test_rows_are_in_the_files_of_their_dates(tmp_path_factory: pytest.TempPathFactory, days: list[list[int]]) -> None:
     out = tmp_path_factory.mktemp("out")
     offset, batches, expected = 0, [], set()
     for some in days:
@@ -186,7 +184,7 @@ def test_every_row_is_in_the_file_of_its_date(tmp_path_factory: pytest.TempPathF
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
-def test_characters_are_those_of_the_rows_also_of_a_slice(kind: pa.DataType) -> None:
+def test_characters_of_a_slice_match_its_rows(kind: pa.DataType) -> None:
     strings = pa.array(["a", "", "bcd", "e"], kind)
     assert bytes(characters(strings)) == b"abcde"
     assert bytes(characters(strings.slice(1, 2))) == b"bcd"

@@ -42,7 +42,7 @@ def contents(out: Path) -> list[str]:
     return sorted(path.name for path in out.glob("topic=*/*/*/*"))
 
 
-def test_a_run_that_is_finished_has_its_files_in_place_and_is_in_the_manifest(tmp_path: Path) -> None:
+def test_finished_run_is_in_place_and_in_the_manifest(tmp_path: Path) -> None:
     run = run_of(tmp_path, 1, 0, 5)
     commit(str(tmp_path), run)
     manifest = finish(str(tmp_path), run, EMPTY)
@@ -51,13 +51,13 @@ def test_a_run_that_is_finished_has_its_files_in_place_and_is_in_the_manifest(tm
     assert manifest == Manifest(1, SETTINGS, {"t": "id"}, {("t", 0): Dumped(0, 5, 2)})
 
 
-def test_its_record_is_read_as_it_was_written(tmp_path: Path) -> None:
+def test_run_record_is_read_back(tmp_path: Path) -> None:
     run = run_of(tmp_path, 1, 0, 5)
     commit(str(tmp_path), run)
     assert pending(str(tmp_path), EMPTY) == run
 
 
-def test_a_later_run_goes_on_with_the_manifest(tmp_path: Path) -> None:
+def test_later_run_continues_the_manifest(tmp_path: Path) -> None:
     before = Manifest(1, SETTINGS, {"t": "id", "u": None}, {("t", 0): Dumped(3, 5, 2), ("u", 1): Dumped(0, 9, 9)})
     after = run_of(tmp_path, 2, 5, 8).after(before)
     assert after.partitions == {("t", 0): Dumped(3, 8, 4), ("u", 1): Dumped(0, 9, 9)}
@@ -65,7 +65,7 @@ def test_a_later_run_goes_on_with_the_manifest(tmp_path: Path) -> None:
     assert after.run == 2
 
 
-def test_a_run_that_did_not_commit_leaves_nothing(tmp_path: Path) -> None:
+def test_uncommitted_run_is_removed(tmp_path: Path) -> None:
     run_of(tmp_path, 1, 0, 5)
     assert recover(str(tmp_path), EMPTY) == EMPTY
     assert not (tmp_path / STAGING).exists()
@@ -77,7 +77,7 @@ class Killed(BaseException):
 
 
 @pytest.mark.parametrize("renames", range(5))
-def test_a_run_that_was_killed_after_its_commit_is_finished_by_the_next(
+def test_run_killed_after_commit_is_finished_by_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, renames: int
 ) -> None:
     run = run_of(tmp_path, 1, 0, 5, "abc")
@@ -107,9 +107,7 @@ def killed_after(count: int, rename: Callable[[str, str], None]) -> Callable[[st
     return replace
 
 
-def test_a_run_that_was_killed_while_it_committed_does_not_count(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_run_killed_during_commit_is_not_committed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = run_of(tmp_path, 1, 0, 5)
     with monkeypatch.context() as patched:
         patched.setattr(os, "replace", killed_after(0, os.replace))
@@ -119,7 +117,7 @@ def test_a_run_that_was_killed_while_it_committed_does_not_count(
     assert contents(tmp_path) == []
 
 
-def test_a_file_that_no_task_left_here_stops_the_commit(tmp_path: Path) -> None:
+def test_missing_staged_file_prevents_the_commit(tmp_path: Path) -> None:
     run = run_of(tmp_path, 1, 0, 5)
     (tmp_path / run.files[0].staged).unlink()
     with pytest.raises(FileNotFoundError):
@@ -127,7 +125,7 @@ def test_a_file_that_no_task_left_here_stops_the_commit(tmp_path: Path) -> None:
     assert pending(str(tmp_path), EMPTY) is None
 
 
-def test_a_file_that_is_gone_afterwards_is_named(tmp_path: Path) -> None:
+def test_file_missing_after_the_commit_is_named(tmp_path: Path) -> None:
     run = run_of(tmp_path, 1, 0, 5)
     commit(str(tmp_path), run)
     clear_staging(str(tmp_path))
@@ -135,7 +133,7 @@ def test_a_file_that_is_gone_afterwards_is_named(tmp_path: Path) -> None:
         recover(str(tmp_path), EMPTY)
 
 
-def test_the_record_of_a_run_that_the_manifest_knows_is_history(tmp_path: Path) -> None:
+def test_run_in_the_manifest_is_not_pending(tmp_path: Path) -> None:
     run = run_of(tmp_path, 1, 0, 5)
     commit(str(tmp_path), run)
     manifest = finish(str(tmp_path), run, EMPTY)
@@ -144,7 +142,7 @@ def test_the_record_of_a_run_that_the_manifest_knows_is_history(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("text", ['{"version": 1}', '{"version": 1, "run": 1, "files": [{}]}'])
-def test_a_record_that_cannot_be_understood_is_named(tmp_path: Path, text: str) -> None:
+def test_invalid_run_record_is_named(tmp_path: Path, text: str) -> None:
     write_manifest(str(tmp_path), EMPTY)
     path = Path(run_path(str(tmp_path), 1))
     path.parent.mkdir()
@@ -153,7 +151,7 @@ def test_a_record_that_cannot_be_understood_is_named(tmp_path: Path, text: str) 
         recover(str(tmp_path), EMPTY)
 
 
-def test_the_sums_of_a_run_are_those_of_its_files(tmp_path: Path) -> None:
+def test_totals_of_a_run_are_sums_over_its_files(tmp_path: Path) -> None:
     run = run_of(tmp_path, 1, 0, 5)
     assert (run.records, run.size_bytes) == (2, 4)
     assert dump_runs.RUNS == "_runs"

@@ -20,7 +20,7 @@ from kafkalet.pipeline.dumping.manifest import (
 )
 
 
-def test_a_file_is_replaced_whole_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
+def test_file_is_replaced_atomically(tmp_path: Path) -> None:
     path = str(tmp_path / "it.json")
     write_json(path, {"version": 1, "a": 1})
     write_json(path, {"version": 1, "a": 2})
@@ -28,7 +28,7 @@ def test_a_file_is_replaced_whole_and_nothing_is_left_beside_it(tmp_path: Path) 
     assert [entry.name for entry in tmp_path.iterdir()] == ["it.json"]
 
 
-def test_what_was_there_stays_when_writing_fails(tmp_path: Path) -> None:
+def test_failed_write_keeps_the_old_file(tmp_path: Path) -> None:
     path = str(tmp_path / "it.json")
     write_json(path, {"version": 1})
     with pytest.raises(TypeError):
@@ -36,7 +36,7 @@ def test_what_was_there_stays_when_writing_fails(tmp_path: Path) -> None:
     assert read_json(path) == {"version": 1}
 
 
-def test_files_and_directories_are_flushed_each_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_and_directories_are_flushed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = [tmp_path / f"{number}" for number in range(50)]
     for path in paths:
         path.touch()
@@ -46,13 +46,13 @@ def test_files_and_directories_are_flushed_each_once(tmp_path: Path, monkeypatch
     assert sorted(flushed) == sorted(path.stat().st_ino for path in [*paths, tmp_path])
 
 
-def test_what_is_not_there_cannot_be_flushed(tmp_path: Path) -> None:
+def test_flushing_a_missing_file_raises(tmp_path: Path) -> None:
     flush([])
     with pytest.raises(FileNotFoundError):
         flush([str(tmp_path), str(tmp_path / "nothing")])
 
 
-def test_a_file_of_another_version_is_named(tmp_path: Path) -> None:
+def test_file_of_another_version_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "it.json").write_text('{"version": 2}')
     with pytest.raises(NoManifest, match=r"it\.json: unsupported version 2; this release of kafkalet supports 1"):
         read_json(str(tmp_path / "it.json"))
@@ -66,16 +66,16 @@ MANIFEST = Manifest(
 )
 
 
-def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+def test_written_manifest_is_read_back(tmp_path: Path) -> None:
     write_manifest(str(tmp_path), MANIFEST)
     assert read_manifest(str(tmp_path)) == MANIFEST
 
 
-def test_a_folder_without_one_has_dumped_nothing(tmp_path: Path) -> None:
+def test_directory_without_manifest_is_empty(tmp_path: Path) -> None:
     assert read_manifest(str(tmp_path)) is EMPTY
 
 
-def test_it_is_json_by_topic_and_partition(tmp_path: Path) -> None:
+def test_manifest_is_json_by_topic_and_partition(tmp_path: Path) -> None:
     write_manifest(str(tmp_path), MANIFEST)
     found = json.loads((tmp_path / NAME).read_text())
     assert found["version"] == 1
@@ -97,7 +97,7 @@ def test_it_is_json_by_topic_and_partition(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_one_that_cannot_be_understood_is_named(tmp_path: Path, text: str, reason: str) -> None:
+def test_invalid_manifest_is_named(tmp_path: Path, text: str, reason: str) -> None:
     (tmp_path / NAME).write_text(text)
     with pytest.raises(NoManifest, match=reason) as refused:
         read_manifest(str(tmp_path))

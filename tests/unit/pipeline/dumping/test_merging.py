@@ -24,7 +24,7 @@ def sizes(files: list[WrittenFile], target: int = 100) -> list[list[int]]:
     return [[each.size_bytes for each in group] for group in groups_of(files, target)]
 
 
-def test_files_that_follow_one_another_are_grouped_up_to_the_target() -> None:
+def test_consecutive_files_are_grouped_up_to_the_target() -> None:
     assert sizes([file(n, 30) for n in range(7)]) == [[30, 30, 30], [30, 30, 30], [30]]
 
 
@@ -32,7 +32,7 @@ def test_file_of_more_than_half_the_target_stays_alone() -> None:
     assert sizes([file(0, 10), file(1, 10), file(2, 60), file(3, 10), file(4, 10)]) == [[10, 10], [60], [10, 10]]
 
 
-def test_files_are_grouped_in_the_order_of_offsets_within_their_folder() -> None:
+def test_files_are_grouped_in_offset_order_by_directory() -> None:
     files = [file(5, 10), file(0, 10), file(3, 10, "2013-01-02"), file(2, 10, partition=1)]
     found = [[(each.partition, each.date, each.first_offset) for each in group] for group in groups_of(files, 100)]
     assert found == [
@@ -43,7 +43,7 @@ def test_files_are_grouped_in_the_order_of_offsets_within_their_folder() -> None
 
 
 @given(st.lists(st.tuples(st.integers(1, 200), st.sampled_from("ab"), st.integers(0, 1))), st.integers(1, 150))
-def test_every_file_is_in_one_group_that_is_not_too_large(made: list[tuple[int, str, int]], target: int) -> None:
+def test_groups_are_disjoint_and_not_too_large(made: list[tuple[int, str, int]], target: int) -> None:
     files = [file(n, size, date, partition) for n, (size, date, partition) in enumerate(made)]
     groups = groups_of(files, target)
     assert sorted(each for group in groups for each in group) == sorted(files)

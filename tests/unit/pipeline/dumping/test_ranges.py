@@ -15,16 +15,16 @@ from kafkalet.pipeline.options import read_options
 from kafkalet.pipeline.positions import DataLoss
 
 
-def test_an_id_is_shown_as_kafka_shows_it() -> None:
+def test_topic_id_is_formatted_as_in_kafka() -> None:
     assert as_text(bytes.fromhex("000102030405060708090a0b0c0d0eff")) == "AAECAwQFBgcICQoLDA0O_w"
 
 
-def test_zeros_and_nothing_are_no_id() -> None:
+def test_zeros_and_none_are_no_topic_id() -> None:
     assert as_text(bytes(16)) is None
     assert as_text(None) is None
 
 
-def test_a_topic_without_an_id_has_none(tmp_path: Path) -> None:
+def test_topic_without_id_has_none(tmp_path: Path) -> None:
     with kafkalet.Broker(data_dir=tmp_path, topics=["old"]):
         pass
     (tmp_path / "old-0" / "partition.metadata").unlink()
@@ -70,23 +70,23 @@ def new(
     return new_offsets(Logs(ends), read_options({"path": "/logs", **options}), manifest, {"t": ids[1]})
 
 
-def test_a_first_run_dumps_all_that_is_there() -> None:
+def test_first_run_dumps_everything() -> None:
     assert new({T0: (2, 9), T1: (0, 4)}) == ([Covered("t", 0, None, 2, 9), Covered("t", 1, None, 0, 4)], [])
 
 
-def test_a_partition_seen_for_the_first_time_is_remembered_though_it_is_empty() -> None:
+def test_new_empty_partition_is_recorded() -> None:
     assert new({T0: (3, 3)})[0] == [Covered("t", 0, None, 3, 3)]
 
 
-def test_a_later_run_begins_where_the_last_one_ended() -> None:
+def test_later_run_continues_after_the_last_one() -> None:
     assert new({T0: (0, 9)}, {T0: Dumped(0, 4, 4)})[0] == [Covered("t", 0, None, 4, 9)]
 
 
-def test_a_partition_with_nothing_new_is_left_out() -> None:
+def test_partition_without_new_offsets_is_left_out() -> None:
     assert new({T0: (0, 9), T1: (0, 4)}, {T0: Dumped(0, 9, 9), T1: Dumped(0, 3, 3)})[0] == [Covered("t", 1, None, 3, 4)]
 
 
-def test_first_run_that_would_end_before_it_starts_is_refused() -> None:
+def test_first_run_with_end_before_start_is_rejected() -> None:
     for options in (
         {"startingOffsets": '{"t":{"0":10}}'},
         {"endingOffsets": '{"t":{"0":1}}'},
@@ -101,28 +101,28 @@ def test_missing_partition_of_assign_is_logged(caplog: pytest.LogCaptureFixture)
     assert "assign names partitions that do not exist: t-7" in caplog.text
 
 
-def test_a_partition_that_was_added_begins_as_the_options_say() -> None:
+def test_added_partition_starts_as_in_the_options() -> None:
     covered, _ = new({T0: (0, 9), T1: (0, 8)}, {T0: Dumped(0, 9, 9)}, startingOffsets='{"t":{"0":1,"1":5}}')
     assert covered == [Covered("t", 1, None, 5, 8)]
 
 
-def test_where_to_start_is_only_asked_for_partitions_that_are_new() -> None:
+def test_starting_offsets_apply_only_to_new_partitions() -> None:
     covered, losses = new({T0: (0, 9)}, {T0: Dumped(0, 4, 4)}, startingOffsets='{"t":{"0":7}}')
     assert (covered, losses) == ([Covered("t", 0, None, 4, 9)], [])
 
 
-def test_starting_by_time() -> None:
+def test_new_partition_starts_at_timestamp() -> None:
     assert new({T0: (0, 9)}, startingTimestamp="5")[0] == [Covered("t", 0, None, 5, 9)]
     assert new({T0: (0, 9)}, startingOffsetsByTimestamp='{"t":{"0":6}}')[0] == [Covered("t", 0, None, 6, 9)]
 
 
-def test_the_end_may_be_told() -> None:
+def test_ending_offsets_are_used() -> None:
     assert new({T0: (0, 9)}, endingOffsets='{"t":{"0":6}}')[0] == [Covered("t", 0, None, 0, 6)]
     assert new({T0: (0, 9)}, {T0: Dumped(0, 7, 7)}, endingOffsets='{"t":{"0":6}}') == ([], [])
     assert new({T0: (0, 9)}, endingOffsets='{"t":{"0":60}}')[0] == [Covered("t", 0, None, 0, 9)]
 
 
-def test_where_to_start_has_to_be_told_for_every_new_partition() -> None:
+def test_starting_offset_is_required_for_every_new_partition() -> None:
     with pytest.raises(BadOption, match="offsets have to be given for every partition"):
         new({T0: (0, 9), T1: (0, 9)}, startingOffsets='{"t":{"0":1}}')
 
@@ -152,7 +152,7 @@ LOSSES = [
 
 
 @pytest.mark.parametrize(("ends", "dumped", "ids", "words", "left"), LOSSES)
-def test_a_loss_is_an_error_unless_it_is_put_up_with(
+def test_data_loss_is_an_error_unless_tolerated(
     ends: Mapping[TopicPartition, tuple[int, int]],
     dumped: Mapping[TopicPartition, Dumped],
     ids: tuple[str | None, str | None],
@@ -166,15 +166,15 @@ def test_a_loss_is_an_error_unless_it_is_put_up_with(
     assert len(losses) == 1
 
 
-def test_an_id_that_nobody_knew_before_is_no_loss() -> None:
+def test_topic_id_unknown_before_is_no_loss() -> None:
     assert new({T0: (0, 9)}, {T0: Dumped(0, 4, 4)}, (None, "b")) == ([Covered("t", 0, "b", 4, 9)], [])
 
 
-def test_partitions_that_are_not_asked_for_are_not_missed() -> None:
+def test_unselected_partitions_are_not_missed() -> None:
     assert new({T0: (0, 9)}, {T0: Dumped(0, 9, 9), ("u", 0): Dumped(0, 4, 4)}, subscribe="t") == ([], [])
 
 
-def test_a_start_that_is_not_there_is_a_loss_too() -> None:
+def test_missing_starting_offset_is_a_loss() -> None:
     with pytest.raises(DataLoss, match="t-0 has offsets 3 to 9, but the dump should start at 1"):
         new({T0: (3, 9)}, startingOffsets='{"t":{"0":1}}')
     assert new({T0: (3, 9)}, startingOffsets='{"t":{"0":1}}', failOnDataLoss="false")[0] == [
@@ -182,7 +182,7 @@ def test_a_start_that_is_not_there_is_a_loss_too() -> None:
     ]
 
 
-def test_of_many_losses_some_are_told() -> None:
+def test_only_some_of_many_losses_are_listed() -> None:
     ends = {("t", number): (6, 9) for number in range(8)}
     with pytest.raises(DataLoss, match=r"t-4 was.*; and 3 more; set failOnDataLoss=false"):
         new(ends, {key: Dumped(0, 4, 4) for key in ends})

@@ -15,11 +15,11 @@ from kafkalet.pipeline.dumping.shape import COMPRESSIONS, DumpShape
         (DumpShape("jsonl", "zstd"), ".jsonl.zst"),
     ],
 )
-def test_a_name_ends_as_readers_expect(shape: DumpShape, suffix: str) -> None:
+def test_suffix_is_what_readers_expect(shape: DumpShape, suffix: str) -> None:
     assert shape.suffix == suffix
 
 
-def test_text_is_not_compressed_unless_it_is_asked_for() -> None:
+def test_json_lines_are_uncompressed_by_default() -> None:
     assert COMPRESSIONS["jsonl"][0] == "none"
 
 
@@ -32,5 +32,5 @@ def test_text_is_not_compressed_unless_it_is_asked_for() -> None:
         ("none", "", "topic=t/partition=7"),
     ],
 )
-def test_folder_is_named_after_its_period(period: str, date: str, folder: str) -> None:
+def test_directory_is_named_after_its_period(period: str, date: str, folder: str) -> None:
     assert DumpShape("parquet", "zstd", date_folders=period).folder("t", 7, date) == folder

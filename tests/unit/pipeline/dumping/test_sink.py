@@ -15,7 +15,7 @@ ANSWERS = "_staging/answers.json"
 SHAPE = DumpShape("parquet", "zstd")
 
 
-def test_the_answers_of_tasks_are_gathered_in_one_file(tmp_path: Path) -> None:
+def test_files_of_all_tasks_are_listed_in_one_file(tmp_path: Path) -> None:
     writer = FilesWriter(str(tmp_path), ANSWERS, SHAPE)
     one, two = writer.write(iter([rows([0, 1], [0, 1])])), writer.write(iter([rows([5], [0])]))
     writer.commit([one, None, two, FilesWritten(())])
@@ -24,7 +24,7 @@ def test_the_answers_of_tasks_are_gathered_in_one_file(tmp_path: Path) -> None:
     assert [(file.first_offset, file.last_offset) for file in found] == [(0, 0), (1, 1), (5, 5)]
 
 
-def test_an_attempt_that_nobody_heard_of_is_in_no_answer(tmp_path: Path) -> None:
+def test_files_of_unreported_attempts_are_not_listed(tmp_path: Path) -> None:
     writer = FilesWriter(str(tmp_path), ANSWERS, SHAPE)
     lost, kept = (writer.write(iter([rows([0], [0])])) for _ in range(2))
     writer.commit([kept])
@@ -32,13 +32,13 @@ def test_an_attempt_that_nobody_heard_of_is_in_no_answer(tmp_path: Path) -> None
     assert lost.files[0].staged != kept.files[0].staged
 
 
-def test_nothing_read_is_nothing_written(tmp_path: Path) -> None:
+def test_empty_input_writes_no_files(tmp_path: Path) -> None:
     writer = FilesWriter(str(tmp_path), ANSWERS, SHAPE)
     writer.commit([])
     assert read_json(str(tmp_path / ANSWERS))["files"] == []
 
 
-def test_the_format_is_told_what_files_to_write(tmp_path: Path) -> None:
+def test_options_determine_the_shape_of_files(tmp_path: Path) -> None:
     shape = {"files": "parquet", "compression": "none", "target": "1000", "dates": "day"}
     source = DumpFiles({"path": str(tmp_path), "answers": ANSWERS, **shape})
     (file,) = source.writer(None, False).write(iter([rows([0], [0])])).files  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ def answer(log: Log, first: int, last: int) -> tuple[bytearray, list[tuple[int, 
 
 
 @given(steps(), st.data())
-def test_what_was_aborted_is_told_as_a_consumer_tells_it(course: list[Step], data: st.DataObject) -> None:
+def test_aborted_batches_match_those_of_a_consumer(course: list[Step], data: st.DataObject) -> None:
     log = build(course)
     first = data.draw(st.integers(0, len(log.batches)), label="first")
     last = data.draw(st.integers(first, len(log.batches)), label="last")
@@ -33,7 +33,7 @@ def test_what_was_aborted_is_told_as_a_consumer_tells_it(course: list[Step], dat
 
 
 @given(steps(), st.data())
-def test_the_end_of_a_transaction_is_its_marker_or_the_end_of_time(course: list[Step], data: st.DataObject) -> None:
+def test_transaction_ends_at_its_marker_or_is_open_ended(course: list[Step], data: st.DataObject) -> None:
     log = build(course)
     last = data.draw(st.integers(0, len(log.batches)), label="last")
     buffer, begun = answer(log, 0, last)
@@ -47,14 +47,14 @@ def test_the_end_of_a_transaction_is_its_marker_or_the_end_of_time(course: list[
     assert list(zip(aborted.first_offset, aborted.producer_id, aborted.last_offset, strict=True)) == sorted(expected)
 
 
-def test_without_transactions_there_are_none() -> None:
+def test_no_transactions_are_found_in_plain_logs() -> None:
     buffer = bytearray(build([Step(-1)]).batches[0])
     aborted = aborted_in(buffer, walk(buffer)[0], [])
     assert [column.size for column in aborted] == [0, 0, 0]
     assert [column.size for column in aborted_in(bytearray(), walk(b"")[0], [])] == [0, 0, 0]
 
 
-def test_thousands_of_transactions_are_told_apart() -> None:
+def test_thousands_of_transactions_are_distinguished() -> None:
     course = [step for number in range(5000) for step in (Step(number % 7), Step(number % 7, end=ABORT))]
     log = build(course)
     buffer, begun = answer(log, 0, len(log.batches))
@@ -62,7 +62,7 @@ def test_thousands_of_transactions_are_told_apart() -> None:
     assert np.array_equal(aborted.last_offset, aborted.first_offset + 1)
 
 
-def test_a_marker_begins_where_its_record_is() -> None:
+def test_marker_offset_is_that_of_its_record() -> None:
     marker = build_end_marker(EndMarker(ABORT, 0), timestamp=0, producer_id=5, producer_epoch=0, base_offset=9)
     buffer = bytearray(b"?" * 100 + marker)
     batches, _ = walk(buffer, 100)

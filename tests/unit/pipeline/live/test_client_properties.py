@@ -4,7 +4,7 @@ from kafkalet.pipeline.live.client_properties import Settings
 from kafkalet.properties import InvalidProperty
 
 
-def test_what_is_not_given_has_a_default() -> None:
+def test_missing_properties_have_defaults() -> None:
     settings = Settings.of({})
     assert settings.client_id == "kafkalet-pipeline"
     assert settings.max_partition_fetch_bytes == settings.fetch_max_bytes == 8 << 20
@@ -17,17 +17,17 @@ def test_what_is_not_given_has_a_default() -> None:
     assert settings.security_protocol == "PLAINTEXT"
 
 
-def test_values_are_read_as_kafka_reads_them() -> None:
+def test_values_are_parsed_as_in_kafka() -> None:
     settings = Settings.of({"client.id": " me ", "check.crcs": "FALSE", "fetch.max.wait.ms": "+7"})
     assert (settings.client_id, settings.check_crcs, settings.fetch_max_wait_ms) == ("me", False, 7)
 
 
-def test_the_limit_of_an_answer_follows_that_of_a_partition_unless_given() -> None:
+def test_fetch_max_bytes_defaults_to_partition_limit() -> None:
     assert Settings.of({"max.partition.fetch.bytes": "1000"}).fetch_max_bytes == 1000
     assert Settings.of({"max.partition.fetch.bytes": "1000", "fetch.max.bytes": "50"}).fetch_max_bytes == 50
 
 
-def test_the_addresses_may_be_among_the_properties() -> None:
+def test_bootstrap_servers_may_be_among_the_properties() -> None:
     assert Settings.of({"bootstrap.servers": "a:1"}) == Settings.of({})
 
 
@@ -37,7 +37,7 @@ def test_property_without_effect_is_accepted(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["ssl.provider", "sasl.login.class", "nonsense"])
-def test_property_that_is_not_implemented_is_refused_by_name(name: str) -> None:
+def test_unsupported_property_is_rejected_by_name(name: str) -> None:
     with pytest.raises(InvalidProperty, match=name):
         Settings.of({name: "x"})
 
@@ -53,6 +53,6 @@ def test_property_that_is_not_implemented_is_refused_by_name(name: str) -> None:
         ("max.partition.fetch.bytes", "2147483648"),
     ],
 )
-def test_values_that_kafka_would_refuse_are_refused(name: str, text: str) -> None:
+def test_values_that_kafka_rejects_are_rejected(name: str, text: str) -> None:
     with pytest.raises(InvalidProperty, match=name):
         Settings.of({name: text})

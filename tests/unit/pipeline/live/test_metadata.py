@@ -21,7 +21,7 @@ def answer(*topics: MetadataResponse.Topic) -> MetadataResponse:
     return MetadataResponse(brokers=BROKERS, topics=list(topics))
 
 
-def test_what_an_answer_says_is_known() -> None:
+def test_response_is_stored() -> None:
     metadata = Metadata()
     assert metadata.take(answer(topic("t", 1, 2, topic_id=b"x" * 16)), ["t"]) == {}
     assert metadata.brokers == {1: Address("a", 1), 2: Address("b", 2)}
@@ -30,20 +30,20 @@ def test_what_an_answer_says_is_known() -> None:
     assert metadata.topic_id("t") == b"x" * 16
 
 
-def test_a_partition_without_a_leader_has_none_and_counts() -> None:
+def test_partition_without_leader_is_counted() -> None:
     metadata = Metadata()
     metadata.take(answer(topic("t", -1, 2)), None)
     assert metadata.leaders == {("t", 1): Leader(2, 7)}
     assert metadata.partitions == {"t": 2}
 
 
-def test_a_leader_that_is_no_broker_of_the_cluster_is_none() -> None:
+def test_leader_that_is_not_in_the_cluster_is_ignored() -> None:
     metadata = Metadata()
     metadata.take(answer(topic("t", 9)), None)
     assert metadata.leaders == {}
 
 
-def test_topics_with_an_error_are_given_back_and_forgotten() -> None:
+def test_topics_with_errors_are_returned_and_forgotten() -> None:
     metadata = Metadata()
     metadata.take(answer(topic("t", 1)), ["t"])
     failed = metadata.take(answer(topic("t", error_code=Code.UNKNOWN_TOPIC_OR_PARTITION)), ["t"])
@@ -53,25 +53,25 @@ def test_topics_with_an_error_are_given_back_and_forgotten() -> None:
     assert metadata.topic_id("t") == ZERO_UUID
 
 
-def test_a_topic_that_is_not_spoken_of_does_not_exist() -> None:
+def test_topic_missing_from_response_does_not_exist() -> None:
     assert Metadata().take(answer(), ["t"]) == {"t": Code.UNKNOWN_TOPIC_OR_PARTITION}
 
 
-def test_what_was_not_asked_about_stays_known() -> None:
+def test_other_topics_stay_cached() -> None:
     metadata = Metadata()
     metadata.take(answer(topic("t", 1)), ["t"])
     metadata.take(answer(topic("u", 1)), ["u"])
     assert metadata.partitions == {"t": 1, "u": 1}
 
 
-def test_a_topic_that_shrank_was_made_anew() -> None:
+def test_topic_with_fewer_partitions_was_recreated() -> None:
     metadata = Metadata()
     metadata.take(answer(topic("t", 1, 1)), ["t"])
     metadata.take(answer(topic("t", 2)), ["t"])
     assert metadata.leaders == {("t", 0): Leader(2, 7)}
 
 
-def test_one_leader_may_be_forgotten() -> None:
+def test_single_leader_is_forgotten() -> None:
     metadata = Metadata()
     metadata.take(answer(topic("t", 1, 2)), ["t"])
     metadata.forget_leader("t", 0)
@@ -79,20 +79,20 @@ def test_one_leader_may_be_forgotten() -> None:
     assert metadata.leaders == {("t", 1): Leader(2, 7)}
 
 
-def test_no_topic_is_made_by_asking_for_it() -> None:
+def test_request_does_not_create_topics() -> None:
     request = Metadata.request(["t"])
     assert not request.allow_auto_topic_creation
     assert [row.name for row in request.topics or ()] == ["t"]
     assert Metadata.request(None).topics is None
 
 
-def test_internal_topics_are_told_apart() -> None:
+def test_internal_topics_are_marked() -> None:
     metadata = Metadata()
     metadata.take(answer(topic("t", 1), topic("__consumer_offsets", 1, is_internal=True)), None)
     assert metadata.internal == {"__consumer_offsets"}
 
 
-def test_cluster_is_the_one_of_the_last_answer() -> None:
+def test_cluster_id_is_that_of_the_last_response() -> None:
     metadata = Metadata()
     assert metadata.cluster_id is None
     metadata.take(MetadataResponse(brokers=BROKERS, cluster_id="c", topics=[]), None)

@@ -13,24 +13,24 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize("refusal", REFUSALS, ids=lambda refusal: type(refusal).__name__)
-def test_refusals_survive_the_way_from_a_task_to_the_driver(refusal: Exception) -> None:
+def test_errors_survive_pickling(refusal: Exception) -> None:
     copy = pickle.loads(pickle.dumps(refusal))
     assert type(copy) is type(refusal)
     assert (str(copy), vars(copy)) == (str(refusal), vars(refusal))
 
 
-def test_what_is_out_of_range_says_what_there_is() -> None:
+def test_offset_out_of_range_names_the_offsets_of_the_log() -> None:
     refusal = OffsetOutOfRange("t", 3, 10, 20, 30)
     assert str(refusal) == "OFFSET_OUT_OF_RANGE: offset 10 is not in t-3, which has offsets 20 to 30"
     assert (refusal.log_start_offset, refusal.log_end_offset, refusal.offset) == (20, 30, 10)
     assert isinstance(refusal, KafkaError)
 
 
-def test_what_is_refused_names_the_partition() -> None:
+def test_partition_error_names_the_partition() -> None:
     refusal = PartitionRefused(Code.TOPIC_AUTHORIZATION_FAILED, "t", 3, "ListOffsets of")
     assert str(refusal) == "TOPIC_AUTHORIZATION_FAILED: ListOffsets of t-3"
 
 
-def test_errors_that_only_newer_brokers_know_are_unknown() -> None:
+def test_codes_of_newer_brokers_become_unknown_server_error() -> None:
     assert code_of(1) is Code.OFFSET_OUT_OF_RANGE
     assert code_of(999) is Code.UNKNOWN_SERVER_ERROR

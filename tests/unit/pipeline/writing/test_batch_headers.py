@@ -4,11 +4,11 @@ from kafkalet.pipeline.writing.batch_headers import HEAD_BYTES, new_heads, seale
 from kafkalet.protocol.records.batch import HEADER_SIZE, Batch
 
 
-def test_a_head_is_as_long_as_kafkas() -> None:
+def test_header_has_kafkas_size() -> None:
     assert HEAD_BYTES == HEADER_SIZE
 
 
-def test_a_sealed_head_has_length_and_checksum_of_itself_and_the_records() -> None:
+def test_sealed_header_has_length_and_checksum() -> None:
     heads = new_heads(2, leader_epoch=4)
     heads["count"] = [1, 2]
     heads["max_timestamp"] = [10, 20]
@@ -20,7 +20,7 @@ def test_a_sealed_head_has_length_and_checksum_of_itself_and_the_records() -> No
         assert (batch.count, batch.max_timestamp, batch.leader_epoch) == (count, count * 10, 4)
 
 
-def test_a_head_without_a_producer_says_so() -> None:
+def test_header_without_producer_has_minus_one() -> None:
     (head,) = sealed(new_heads(1, 0), [b""])
     batch = Batch(bytes(head))
     assert (batch.producer_id, batch.producer_epoch, batch.base_sequence) == (-1, -1, -1)

@@ -85,7 +85,7 @@ def every_way_to_die(
     [{}, {"partitions": 5}, {"overwrite": True}, {"overwrite": True, "partitions": 2}],
     ids=["append", "append and add partitions", "overwrite", "overwrite with fewer partitions"],
 )
-def test_a_killed_commit_has_done_nothing_or_is_finished(
+def test_killed_commit_has_no_effect_or_is_completed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
 ) -> None:
     load(tmp_path / "before", [numbered(0, 300)], partitions=3)
@@ -114,7 +114,7 @@ def killed_as_soon_as_it_counts(path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return staged
 
 
-def test_what_was_killed_is_finished_by_the_next_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killed_commit_is_completed_by_the_next_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     load(tmp_path, [numbered(0, 300)])
     killed_as_soon_as_it_counts(tmp_path, monkeypatch)
     assert len(records(tmp_path)) == 300
@@ -123,7 +123,7 @@ def test_what_was_killed_is_finished_by_the_next_load(tmp_path: Path, monkeypatc
     assert not list(tmp_path.glob(".kafkalog-*"))
 
 
-def test_nothing_is_left_of_a_load_that_is_done(tmp_path: Path) -> None:
+def test_completed_load_leaves_no_staging_files(tmp_path: Path) -> None:
     load(tmp_path, [numbered(0, 300)], partitions=2)
     load(tmp_path, [numbered(0, 300)], overwrite=True)
     names = {path.name for path in tmp_path.iterdir()}
@@ -131,7 +131,7 @@ def test_nothing_is_left_of_a_load_that_is_done(tmp_path: Path) -> None:
     assert names == {"t-0", "t-1", ".lock", ".kafka_cleanshutdown", *checkpoints}
 
 
-def test_a_broker_that_came_up_meanwhile_keeps_the_load_out(tmp_path: Path) -> None:
+def test_commit_is_rejected_if_a_broker_has_started(tmp_path: Path) -> None:
     load(tmp_path, [numbered(0, 300)])
     finish = begin(tmp_path)
     with kafkalet.Broker(data_dir=tmp_path), pytest.raises(DirectoryInUse):
@@ -139,12 +139,12 @@ def test_a_broker_that_came_up_meanwhile_keeps_the_load_out(tmp_path: Path) -> N
     assert len(records(tmp_path)) == 300
 
 
-def test_a_job_is_not_begun_where_a_broker_runs(tmp_path: Path) -> None:
+def test_job_is_rejected_while_a_broker_runs(tmp_path: Path) -> None:
     with kafkalet.Broker(data_dir=tmp_path), pytest.raises(DirectoryInUse):
         writer(tmp_path, COLUMNS, {"topic": "t"})
 
 
-def test_two_loads_at_the_same_time_follow_one_another(tmp_path: Path) -> None:
+def test_concurrent_loads_are_appended_in_turn(tmp_path: Path) -> None:
     one, two = begin(tmp_path), begin(tmp_path)
     two()
     one()
@@ -152,7 +152,7 @@ def test_two_loads_at_the_same_time_follow_one_another(tmp_path: Path) -> None:
     assert [record.value for record in records(tmp_path)] == each + each
 
 
-def test_a_log_that_has_gone_on_is_not_appended_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_append_to_a_log_that_has_grown_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     load(tmp_path, [numbered(0, 300)])
     waiting = killed_as_soon_as_it_counts(tmp_path, monkeypatch)
     hidden = waiting.rename(tmp_path.with_name("hidden"))
@@ -163,7 +163,7 @@ def test_a_log_that_has_gone_on_is_not_appended_to(tmp_path: Path, monkeypatch: 
     assert len(records(tmp_path)) == 305
 
 
-def test_recovering_where_nothing_is_does_nothing(tmp_path: Path) -> None:
+def test_recover_without_a_directory_does_nothing(tmp_path: Path) -> None:
     recover(str(tmp_path / "none"))
     assert not (tmp_path / "none").exists()
     load(tmp_path, [numbered(0, 3)])

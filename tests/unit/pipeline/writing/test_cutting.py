@@ -23,7 +23,7 @@ def cut(rows: list[tuple[int, int]], limits: Limits) -> list[int]:
 
 
 @given(records, st.integers(100, 2000))
-def test_a_batch_is_as_full_as_it_may_be(rows: list[tuple[int, int]], batch_size: int) -> None:
+def test_batches_are_filled_up_to_the_limit(rows: list[tuple[int, int]], batch_size: int) -> None:
     firsts = cut(rows, Limits(batch_size))
     assert firsts[0] == 0
     for start, end in zip(firsts, [*firsts[1:], len(rows)], strict=True):
@@ -38,7 +38,7 @@ steady = st.lists(
 
 
 @given(steady | st.lists(st.tuples(st.integers(0, 40), st.integers(0, 60)), min_size=1, max_size=300))
-def test_the_quick_way_cuts_where_the_exact_one_does(rows: list[tuple[int, int]]) -> None:
+def test_fast_method_cuts_like_the_general_one(rows: list[tuple[int, int]]) -> None:
     sizes = np.array([size for size, _ in rows], np.int64)
     times = np.cumsum(np.array([wait for _, wait in rows], np.int64))
     quick = BatchCutter(sizes, times, Limits(2000))
@@ -48,19 +48,19 @@ def test_the_quick_way_cuts_where_the_exact_one_does(rows: list[tuple[int, int]]
     assert quick.cut(0, len(rows)) == exact.cut(0, len(rows))
 
 
-def test_a_record_that_is_too_large_is_a_batch_alone() -> None:
+def test_oversized_record_gets_its_own_batch() -> None:
     assert cut([(10, 0), (5000, 0), (10, 0), (10, 0)], Limits(200)) == [0, 1, 2]
 
 
-def test_a_batch_may_be_bounded_by_its_records() -> None:
+def test_records_per_batch_are_limited() -> None:
     assert cut([(1, 0)] * 10, Limits(batch_records=4)) == [0, 4, 8]
 
 
-def test_no_rows_are_no_batch() -> None:
+def test_no_rows_have_no_batch() -> None:
     assert BatchCutter(np.empty(0, np.int64), np.empty(0, np.int64), Limits()).cut(0, 0) == []
 
 
-def test_times_may_fall_where_another_run_begins() -> None:
+def test_timestamps_may_decrease_between_runs() -> None:
     cutter = BatchCutter(np.full(9, 100, np.int64), np.array([5, 6, 7, 1, 2, 3, 3, 2, 4], np.int64), Limits())
     assert [cutter.is_steady(start, start + 3) for start in (0, 3, 6)] == [True, True, False]
     assert not cutter.is_steady(0, 6)

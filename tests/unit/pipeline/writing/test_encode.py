@@ -15,20 +15,20 @@ longs = st.integers(-(1 << 63), (1 << 63) - 1) | st.integers(-70, 70) | st.integ
 
 
 @given(st.lists(longs, min_size=1))
-def test_numbers_are_spelled_as_kafka_spells_them(numbers: list[int]) -> None:
+def test_varints_are_encoded_as_in_kafka(numbers: list[int]) -> None:
     column = np.array(numbers, np.int64)
     assert spell((column,), len(numbers)).to_pylist() == [encode_varint(number) for number in numbers]
     assert size(column).tolist() == [len(encode_varint(number)) for number in numbers]
 
 
 @given(st.lists(st.tuples(longs, longs), min_size=1))
-def test_a_row_has_the_numbers_of_all_columns_one_after_the_other(pairs: list[tuple[int, int]]) -> None:
+def test_row_has_the_varints_of_all_columns(pairs: list[tuple[int, int]]) -> None:
     first, second = np.array(pairs, np.int64).T
     spelled = spell((first, 0, second, -1), len(pairs)).to_pylist()
     assert spelled == [encode_varint(a) + b"\0" + encode_varint(b) + b"\1" for a, b in pairs]
 
 
-def test_no_rows_are_spelled_as_none() -> None:
+def test_no_rows_are_encoded_as_empty() -> None:
     assert spell((np.empty(0, np.int64), -1), 0).to_pylist() == []
 
 
@@ -57,7 +57,7 @@ def expected(rows: list[tuple[int, bytes | None, bytes | None, list[Header] | No
 
 @settings(deadline=None)
 @given(rows, st.lists(st.integers(1, 20)))
-def test_records_are_encoded_as_the_brokers_builder_does(
+def test_records_are_encoded_as_by_the_broker(
     rows: list[tuple[int, bytes | None, bytes | None, list[Header] | None]], cuts: list[int]
 ) -> None:
     firsts = [0, *sorted({cut for cut in cuts if cut < len(rows)})]
@@ -67,18 +67,18 @@ def test_records_are_encoded_as_the_brokers_builder_does(
         assert bytes(encoded.payload(batch)) == expected(rows[start:end])
 
 
-def test_a_slice_is_encoded_like_the_rows_in_it() -> None:
+def test_slice_is_encoded_like_its_rows() -> None:
     rows = [(time, b"k%d" % time, None, [("h", b"%d" % time)]) for time in range(100)]
     made = fields(rows)  # type: ignore[arg-type]
     encoded = encode(made.slice(30, 50), np.array([0], np.int64), made.sizes()[30:80])
     assert bytes(encoded.payload(0)) == expected(rows[30:80])  # type: ignore[arg-type]
 
 
-def test_a_header_without_a_key_is_refused() -> None:
+def test_header_without_key_is_rejected() -> None:
     with pytest.raises(ValueError, match="a header without a key"):
         encode_headers(pa.array([[{"key": None, "value": b"x"}]], HEADERS))
 
 
-def test_headers_of_a_slice_are_those_of_its_rows() -> None:
+def test_headers_of_a_slice_match_its_rows() -> None:
     column = pa.array([[{"key": str(at), "value": None}] * at for at in range(6)], HEADERS)
     assert encode_headers(column.slice(2, 3)).to_pylist() == encode_headers(column).to_pylist()[2:5]

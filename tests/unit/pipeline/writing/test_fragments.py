@@ -13,19 +13,19 @@ from .making import T0, entries, load, log, numbered, records, rows
 
 
 @pytest.mark.parametrize("codec", list(Codec))
-def test_batches_are_compressed_as_told(tmp_path: Path, codec: Codec) -> None:
+def test_batches_are_compressed_with_the_codec(tmp_path: Path, codec: Codec) -> None:
     load(tmp_path, [numbered(0, 1000)], compression=codec.name.lower())
     assert {batch.codec for batch in entries(tmp_path)} == {codec}
     assert [int((record.value or b"").strip(b".")) for record in records(tmp_path)] == list(range(1000))
 
 
-def test_a_level_makes_a_difference(tmp_path: Path) -> None:
+def test_compression_level_is_used(tmp_path: Path) -> None:
     for level in (1, 9):
         load(tmp_path / str(level), [numbered(0, 5000, size=40)], compression="gzip", compressionLevel=level)
     assert log(tmp_path / "9").size_bytes < log(tmp_path / "1").size_bytes
 
 
-def test_a_batch_is_what_the_brokers_builder_makes_of_its_records(tmp_path: Path) -> None:
+def test_batch_matches_the_brokers_builder(tmp_path: Path) -> None:
     headers = [[{"key": "h", "value": b"1"}, {"key": "", "value": None}], None, []]
     load(tmp_path, [rows(key=[b"k", None, b""], value=[b"v", None, b""], timestamp=[9, 3, 12], headers=headers)])
     (batch,) = entries(tmp_path)
@@ -37,14 +37,14 @@ def test_a_batch_is_what_the_brokers_builder_makes_of_its_records(tmp_path: Path
     assert batch.to_bytes() == build_batch(expected, leader_epoch=0)
 
 
-def test_under_log_append_time_a_batch_has_the_time_of_its_latest_record(tmp_path: Path) -> None:
+def test_log_append_time_batch_has_its_largest_timestamp(tmp_path: Path) -> None:
     load(tmp_path, [rows(value=[b"a", b"b", b"c"], timestamp=[5, 9, None])], timestampType="LogAppendTime")
     (batch,) = entries(tmp_path)
     assert batch.timestamp_type is TimestampType.LOG_APPEND_TIME
     assert {record.timestamp for record in batch.records()} == {T0}
 
 
-def test_a_fragment_says_what_is_in_it(tmp_path: Path) -> None:
+def test_fragment_describes_its_content(tmp_path: Path) -> None:
     (message,) = load(tmp_path, [numbered(7, 100)], transactionalShare=1, transactionSize=10)
     (fragment,) = message.fragments
     assert (fragment.topic, fragment.partition, fragment.records) == ("t", 0, 100)

@@ -12,26 +12,26 @@ from .making import load, log, numbered
 SHAPE = {"transactionalShare": "0.5", "abortedShare": "0.4", "transactionSize": 10, "segmentBytes": 4000}
 
 
-def test_a_snapshot_comes_back_as_it_was_written(tmp_path: Path) -> None:
+def test_written_snapshot_is_read_back(tmp_path: Path) -> None:
     states = {3: ProducerState(3, 1, 9, 100, 4, 1000, 2, 96), 5: ProducerState(5, 0)}
     path = tmp_path / "x.snapshot"
     path.write_bytes(encode(states))
     assert read(str(path)) == states
 
 
-def test_no_snapshot_is_one_of_no_producers(tmp_path: Path) -> None:
+def test_missing_snapshot_has_no_producers(tmp_path: Path) -> None:
     assert read(str(tmp_path / "none.snapshot")) == {}
     (tmp_path / "empty.snapshot").write_bytes(encode({}))
     assert read(str(tmp_path / "empty.snapshot")) == {}
 
 
-def test_a_state_moves_with_its_log_but_for_what_it_lacks() -> None:
+def test_moved_state_keeps_unset_offsets() -> None:
     assert moved([ProducerState(3, 0, last_offset=7, first_offset=5)], 10)[3][3:] == (17, 0, -1, -1, 15)
     assert ProducerState(3, 0).moved(10) == ProducerState(3, 0)
 
 
 @pytest.mark.parametrize("lost", ["none", "the last", "all"])
-def test_the_state_at_the_end_is_the_same_with_fewer_snapshots(tmp_path: Path, lost: str) -> None:
+def test_end_state_does_not_depend_on_snapshots(tmp_path: Path, lost: str) -> None:
     load(tmp_path, [numbered(0, 500)], **SHAPE, openTransactions=2)
     before = at_end(log(tmp_path))
     assert len(before) == 5
@@ -42,7 +42,7 @@ def test_the_state_at_the_end_is_the_same_with_fewer_snapshots(tmp_path: Path, l
     assert at_end(log(tmp_path)) == before
 
 
-def test_a_damaged_snapshot_is_passed_over(tmp_path: Path) -> None:
+def test_damaged_snapshot_is_skipped(tmp_path: Path) -> None:
     load(tmp_path, [numbered(0, 500)], **SHAPE)
     before = at_end(log(tmp_path))
     *_, last = sorted(Path(log(tmp_path).path).glob("*.snapshot"))

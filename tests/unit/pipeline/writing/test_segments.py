@@ -24,29 +24,29 @@ def write(path: Path, batches: list[Placed], **limits: int) -> tuple[WrittenSegm
     return files.close()
 
 
-def test_a_segment_ends_before_it_is_too_large(tmp_path: Path) -> None:
+def test_segment_is_rolled_by_size(tmp_path: Path) -> None:
     segments = write(tmp_path, [batch(at, 400) for at in range(5)], segment_bytes=1000)
     assert segments == (WrittenSegment(0, 800), WrittenSegment(2, 800), WrittenSegment(4, 400))
     assert (tmp_path / f"{2:020d}.log").stat().st_size == 800
 
 
-def test_a_segment_ends_when_it_would_hold_too_much_time(tmp_path: Path) -> None:
+def test_segment_is_rolled_by_time(tmp_path: Path) -> None:
     batches = [batch(0, 10, T0), batch(1, 10, T0 + 100), batch(2, 10, T0 + 101), batch(3, 10, T0 + 150)]
     assert write(tmp_path, batches, segment_ms=100) == (WrittenSegment(0, 20), WrittenSegment(2, 20))
 
 
-def test_a_segment_ends_when_an_index_is_full(tmp_path: Path) -> None:
+def test_segment_is_rolled_when_an_index_is_full(tmp_path: Path) -> None:
     batches = [batch(at, 10, T0 + at) for at in range(9)]
     segments = write(tmp_path, batches, index_interval_bytes=0, index_bytes=48)
     assert [segment.base_offset for segment in segments] == [0, 4, 8]
 
 
-def test_a_batch_that_no_segment_can_hold_is_refused(tmp_path: Path) -> None:
+def test_batch_larger_than_a_segment_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(SegmentFull, match=r"a batch of 2000 bytes exceeds segmentBytes \(1000\)"):
         write(tmp_path, [batch(0, 2000)], segment_bytes=1000)
 
 
-def test_appends_may_come_in_any_pieces(tmp_path: Path) -> None:
+def test_segments_do_not_depend_on_append_sizes(tmp_path: Path) -> None:
     batches = [batch(at, 300, T0 + at % 7) for at in range(30)]
     whole = write(tmp_path / "whole", batches, segment_bytes=2000, index_interval_bytes=500)
     files = SegmentFiles(str(tmp_path / "pieces"), SegmentLimits(2000, 1000, 500), durable=True)
@@ -68,7 +68,7 @@ def test_appends_may_come_in_any_pieces(tmp_path: Path) -> None:
     st.integers(0, 9),
     st.sampled_from(["none", "gzip"]),
 )
-def test_a_recovering_broker_finds_nothing_to_change(
+def test_recovering_broker_changes_nothing(
     tmp_path_factory: pytest.TempPathFactory,
     segment_bytes: int,
     interval: int,

@@ -16,14 +16,14 @@ from kafkalet.protocol.records.batch import batches
 from .making import load, log, numbered, writer
 
 
-def test_no_reader_sees_either_name(tmp_path: Path) -> None:
+def test_staging_directories_are_not_listed_as_logs(tmp_path: Path) -> None:
     target = TargetDirectory(str(tmp_path))
     for name in (staging.writing(target, "j_1_2"), staging.committed(target, "j_1_2")):
         os.makedirs(os.path.join(name, "t-0"))
     assert find([str(tmp_path)]) == []
 
 
-def test_the_first_name_is_one_that_a_broker_deletes(tmp_path: Path) -> None:
+def test_uncommitted_directory_is_deleted_by_a_broker(tmp_path: Path) -> None:
     name = staging.writing(TargetDirectory(str(tmp_path)), staging.new_job())
     os.makedirs(os.path.join(name, "0-0"))
     with kafkalet.Broker(data_dir=tmp_path):
@@ -32,7 +32,7 @@ def test_the_first_name_is_one_that_a_broker_deletes(tmp_path: Path) -> None:
     assert re.fullmatch(r"\.kafkalog-0\.[0-9a-z_]+-delete", os.path.basename(name))
 
 
-def test_what_counts_is_found_by_its_second_name(tmp_path: Path) -> None:
+def test_committed_directories_are_found(tmp_path: Path) -> None:
     target = TargetDirectory(str(tmp_path))
     os.makedirs(staging.writing(target, "a_1_1"))
     os.makedirs(done := staging.committed(target, "b_2_2"))
@@ -40,7 +40,7 @@ def test_what_counts_is_found_by_its_second_name(tmp_path: Path) -> None:
     assert staging.job_of(done) == "b_2_2"
 
 
-def test_what_a_process_left_that_is_no_more_is_deleted(tmp_path: Path) -> None:
+def test_directories_of_exited_processes_are_deleted(tmp_path: Path) -> None:
     target = TargetDirectory(str(tmp_path))
     process = subprocess.Popen(["true"])
     process.wait()

@@ -22,7 +22,7 @@ SHAPE = {"transactionalShare": 0.5, "transactionSize": 20, "openTransactions": 2
     partitions=st.integers(1, 4),
     shaped=st.booleans(),
 )
-def test_the_same_rows_in_other_pieces_are_the_same_log(
+def test_log_does_not_depend_on_batch_sizes_of_the_input(
     tmp_path_factory: pytest.TempPathFactory, pieces: list[int], chunk: int, partitions: int, shaped: bool
 ) -> None:
     path = tmp_path_factory.mktemp("data")
@@ -40,7 +40,7 @@ def test_the_same_rows_in_other_pieces_are_the_same_log(
         assert whole == pieced
 
 
-def test_rows_come_to_the_partitions_of_their_keys_in_their_order(tmp_path: Path) -> None:
+def test_rows_keep_their_order_within_partitions(tmp_path: Path) -> None:
     load(tmp_path, [numbered(0, 1000)], partitions=7)
     expected: dict[int, list[int]] = {partition: [] for partition in range(7)}
     for number in range(1000):
@@ -49,7 +49,7 @@ def test_rows_come_to_the_partitions_of_their_keys_in_their_order(tmp_path: Path
         assert [int((record.value or b"").strip(b".")) for record in records(tmp_path, partition)] == numbers
 
 
-def test_many_topics_may_be_written_at_once(tmp_path: Path) -> None:
+def test_one_task_may_write_many_topics(tmp_path: Path) -> None:
     names = [f"topic-{number % 50}" for number in range(1000)]
     load(tmp_path, [rows(value=[b"%d" % at for at in range(1000)], topic=names)], partitions='{"topic-3": 2}')
     for number in range(50):
@@ -59,14 +59,14 @@ def test_many_topics_may_be_written_at_once(tmp_path: Path) -> None:
         assert found == list(range(number, 1000, 50))
 
 
-def test_one_record_may_be_larger_than_a_batch_and_a_chunk(tmp_path: Path) -> None:
+def test_record_may_be_larger_than_a_batch_and_a_chunk(tmp_path: Path) -> None:
     large = bytes(task.CHUNK_BYTES + 5)
     load(tmp_path, [rows(value=[b"a", large, b"b"], timestamp=[T0, T0, T0])])
     assert [batch.count for batch in entries(tmp_path)] == [1, 1, 1]
     assert records(tmp_path)[1].value == large
 
 
-def test_a_task_without_rows_leaves_nothing(tmp_path: Path) -> None:
+def test_task_without_rows_writes_nothing(tmp_path: Path) -> None:
     messages = load(tmp_path, [numbered(0, 0)], [numbered(0, 5)])
     assert [len(message.fragments) for message in messages] == [0, 1]
     assert len(records(tmp_path)) == 5

@@ -31,7 +31,7 @@ def shaping(**fields: object) -> Shaping:
     return Shaping(TransactionShape(**fields), "t", 0, 0, leader_epoch=0)  # type: ignore[arg-type]
 
 
-def test_a_transaction_ends_with_a_marker_when_it_is_large_enough() -> None:
+def test_transaction_ends_with_marker_at_its_size() -> None:
     steps = shaping(transactional_share=1.0, producers=1, transaction_records=10).shape(5, [(6, T0), (6, T0 + 1)])
     first, second, marker = steps
     assert isinstance(first, Stamp)
@@ -45,7 +45,7 @@ def test_a_transaction_ends_with_a_marker_when_it_is_large_enough() -> None:
     assert marker.state.first_offset == -1
 
 
-def test_an_aborted_transaction_is_stable_up_to_the_next_open_one() -> None:
+def test_index_entry_of_abort_has_last_stable_offset() -> None:
     both = shaping(transactional_share=1.0, aborted_share=1.0, producers=2, transaction_records=2, seed=1)
     steps = both.shape(0, [(1, T0)] * 12)
     open_since: dict[int, int] = {}
@@ -60,7 +60,7 @@ def test_an_aborted_transaction_is_stable_up_to_the_next_open_one() -> None:
     assert any(not isinstance(step, Stamp) for step in steps)
 
 
-def test_without_a_share_of_transactions_producers_are_idempotent(tmp_path: Path) -> None:
+def test_producers_without_transactions_are_idempotent(tmp_path: Path) -> None:
     load(tmp_path, [numbered(0, 500)], producers=3, batchRecords=10)
     sequences: Counter[int] = Counter()
     for batch in entries(tmp_path):
@@ -70,18 +70,18 @@ def test_without_a_share_of_transactions_producers_are_idempotent(tmp_path: Path
     assert set(sequences) == {FIRST_PRODUCER_ID, FIRST_PRODUCER_ID + 1, FIRST_PRODUCER_ID + 2}
 
 
-def test_all_records_are_there_in_their_order(tmp_path: Path) -> None:
+def test_records_keep_their_order(tmp_path: Path) -> None:
     load(tmp_path, [numbered(0, 1000)], **HALF)
     assert [int(record.value.strip(b".")) for record in records(tmp_path)] == list(range(1000))  # type: ignore[union-attr]
 
 
-def test_about_as_many_batches_are_in_transactions_as_was_asked_for(tmp_path: Path) -> None:
+def test_share_of_transactional_batches_is_approximate(tmp_path: Path) -> None:
     load(tmp_path, [numbered(0, 4000)], **HALF)
     data = [batch for batch in entries(tmp_path) if not batch.is_control]
     assert 0.4 < sum(batch.is_transactional for batch in data) / len(data) < 0.6
 
 
-def test_about_as_many_transactions_are_aborted_as_was_asked_for(tmp_path: Path) -> None:
+def test_share_of_aborted_transactions_is_approximate(tmp_path: Path) -> None:
     load(tmp_path, [numbered(0, 4000)], **HALF)
     ends = Counter(control_type(batch.records()[0]) for batch in entries(tmp_path) if batch.is_control)
     assert 0.3 < ends[ControlType.ABORT] / ends.total() < 0.5
@@ -90,7 +90,7 @@ def test_about_as_many_transactions_are_aborted_as_was_asked_for(tmp_path: Path)
 
 
 @pytest.mark.parametrize("count", [1, 5])
-def test_transactions_stay_open_at_the_end(tmp_path: Path, count: int) -> None:
+def test_requested_transactions_stay_open(tmp_path: Path, count: int) -> None:
     load(tmp_path, [numbered(0, 1000)], **HALF, openTransactions=count)
     found = open_transactions(log(tmp_path))
     assert len(found.first_offset) == count
@@ -100,25 +100,25 @@ def test_transactions_stay_open_at_the_end(tmp_path: Path, count: int) -> None:
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0, 0), (0.5, 4), (1, 8)])
-def test_a_share_of_what_is_under_way_stays_open(tmp_path: Path, share: float, expected: int) -> None:
+def test_share_of_open_transactions_stays_open(tmp_path: Path, share: float, expected: int) -> None:
     shape = {"transactionalShare": 1, "producers": 8, "transactionSize": 1000, "batchRecords": 10}
     load(tmp_path, [numbered(0, 1000)], **shape, openShare=share)
     assert len(open_transactions(log(tmp_path)).first_offset) == expected
     verify_transactions(log(tmp_path))
 
 
-def test_no_more_transactions_stay_open_than_there_are_records(tmp_path: Path) -> None:
+def test_open_transactions_never_outnumber_records(tmp_path: Path) -> None:
     load(tmp_path, [numbered(0, 3)], openTransactions=5)
     assert open_transactions(log(tmp_path)).first_offset.tolist() == [0, 1, 2]
     assert last_stable_offset(log(tmp_path)) == 0
 
 
-def test_without_open_transactions_all_is_stable(tmp_path: Path) -> None:
+def test_last_stable_offset_is_log_end_without_open_transactions(tmp_path: Path) -> None:
     load(tmp_path, [numbered(0, 1000)], **HALF)
     assert last_stable_offset(log(tmp_path)) == log_end_offset(log(tmp_path))
 
 
-def test_the_same_seed_gives_the_same_log_and_another_one_another(tmp_path: Path) -> None:
+def test_log_is_determined_by_the_seed(tmp_path: Path) -> None:
     logs = []
     for name, seed in (("one", 1), ("same", 1), ("other", 2)):
         load(tmp_path / name, [numbered(0, 500)], **{**HALF, "seed": seed})
@@ -126,7 +126,7 @@ def test_the_same_seed_gives_the_same_log_and_another_one_another(tmp_path: Path
     assert logs[0] == logs[1] != logs[2]
 
 
-def test_a_second_load_has_producers_of_its_own(tmp_path: Path) -> None:
+def test_second_load_uses_new_producer_ids(tmp_path: Path) -> None:
     load(tmp_path, [numbered(0, 100)], **HALF)
     first = {batch.producer_id for batch in entries(tmp_path)} - {-1}
     load(tmp_path, [numbered(0, 100)], **HALF)
@@ -134,7 +134,7 @@ def test_a_second_load_has_producers_of_its_own(tmp_path: Path) -> None:
     assert min(second) > max(first)
 
 
-def test_two_tasks_have_producers_of_their_own(tmp_path: Path) -> None:
+def test_tasks_use_different_producer_ids(tmp_path: Path) -> None:
     one, two = load(tmp_path, [numbered(0, 100)], [numbered(100, 100)], **HALF, openTransactions=1)
     ids = [{state.producer_id for state in task.fragments[0].producers} for task in (one, two)]
     assert not ids[0] & ids[1]

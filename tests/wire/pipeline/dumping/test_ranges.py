@@ -7,7 +7,7 @@ from kafkalet.pipeline.dumping.ranges import topic_ids
 from kafkalet.pipeline.options import read_options
 
 
-def test_a_broker_and_its_directory_tell_the_same_id(tmp_path: Path) -> None:
+def test_broker_and_its_directory_have_the_same_topic_id(tmp_path: Path) -> None:
     with kafkalet.Broker(data_dir=tmp_path, topics=["a", "b"]) as broker:
         live = read_options({"subscribe": "a,b", "kafka.bootstrap.servers": broker.bootstrap_servers})
         told = topic_ids(live, {"a", "b"})

@@ -119,7 +119,7 @@ def test_topics_are_found(bootstrap: str) -> None:
         assert live.topics(["plain", "__transaction_state"])["__transaction_state"] == 50
 
 
-def test_unknown_topics_and_partitions_are_named(bootstrap: str) -> None:
+def test_unknown_topic_or_partition_is_named(bootstrap: str) -> None:
     with LiveBroker(bootstrap, QUICK) as live:
         with pytest.raises(KafkaError, match="UNKNOWN_TOPIC_OR_PARTITION: topic nothing"):
             live.list_offsets({("nothing", 0): LATEST})
@@ -131,7 +131,7 @@ def test_unknown_topics_and_partitions_are_named(bootstrap: str) -> None:
 
 
 @pytest.mark.parametrize("limit", ["1", "1000", "1000000"])
-def test_the_records_are_those_that_another_client_reads(bootstrap: str, limit: str) -> None:
+def test_records_match_those_of_librdkafka(bootstrap: str, limit: str) -> None:
     expected = seen(bootstrap, "plain", 3, "read_uncommitted")
     last = ends(bootstrap, "read_uncommitted")
     for partition in range(3):
@@ -144,7 +144,7 @@ def test_the_records_are_those_that_another_client_reads(bootstrap: str, limit: 
 
 @pytest.mark.parametrize("isolation_level", ["read_uncommitted", "read_committed"])
 @pytest.mark.parametrize("limit", ["1", "1000000"])
-def test_transactions_are_shown_as_another_client_shows_them(bootstrap: str, isolation_level: str, limit: str) -> None:
+def test_transactions_are_read_as_by_librdkafka(bootstrap: str, isolation_level: str, limit: str) -> None:
     last = ends(bootstrap, isolation_level)["txn", 0]
     properties = {"isolation_level": isolation_level, "max_partition_fetch_bytes": limit}
     found = read(bootstrap, LiveSplit("txn", 0, 0, last), **properties)
@@ -154,7 +154,7 @@ def test_transactions_are_shown_as_another_client_shows_them(bootstrap: str, iso
     assert len(found) > 50
 
 
-def test_any_cut_of_a_partition_gives_the_same_records(bootstrap: str) -> None:
+def test_splits_at_any_offset_have_the_same_records(bootstrap: str) -> None:
     last = ends(bootstrap, "read_committed")["txn", 0]
     whole = read(bootstrap, LiveSplit("txn", 0, 0, last), isolation_level="read_committed")
     cuts = [0, 1, 2, 3, 7, 50, 51, last - 1, last]
@@ -166,7 +166,7 @@ def test_any_cut_of_a_partition_gives_the_same_records(bootstrap: str) -> None:
     assert parts == whole
 
 
-def test_an_open_transaction_holds_back_who_reads_committed(bootstrap: str) -> None:
+def test_open_transaction_limits_read_committed(bootstrap: str) -> None:
     stable = ends(bootstrap, "read_committed")["txn", 0]
     assert stable < ends(bootstrap, "read_uncommitted")["txn", 0]
     with pytest.raises(OffsetOutOfRange) as refused:
@@ -179,7 +179,7 @@ def test_an_open_transaction_holds_back_who_reads_committed(bootstrap: str) -> N
 
 
 @pytest.mark.parametrize("isolation_level", ["read_uncommitted", "read_committed"])
-def test_times_are_looked_up_as_another_client_looks_them_up(bootstrap: str, isolation_level: str) -> None:
+def test_timestamp_lookups_match_librdkafka(bootstrap: str, isolation_level: str) -> None:
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "g", "isolation.level": isolation_level})
     times = [T0 - 1, T0, T0 + 7, T0 + 1500, T0 + 1005, T0 + 5000]
     with LiveBroker(bootstrap) as live:
@@ -191,7 +191,7 @@ def test_times_are_looked_up_as_another_client_looks_them_up(bootstrap: str, iso
     consumer.close()
 
 
-def test_places_in_a_log(bootstrap: str) -> None:
+def test_special_timestamps_are_resolved(bootstrap: str) -> None:
     with LiveBroker(bootstrap) as live:
         assert live.list_offsets({("cut", 0): EARLIEST, ("empty", 0): LATEST, ("plain", 0): EARLIEST}) == {
             ("cut", 0): Found(777, -1, 0),
@@ -201,9 +201,7 @@ def test_places_in_a_log(bootstrap: str) -> None:
         assert live.list_offsets({("cut", 0): LATEST})["cut", 0].offset == PLAIN_RECORDS
 
 
-def test_the_largest_timestamp_is_found_where_the_release_knows_it(
-    bootstrap: str, request: pytest.FixtureRequest
-) -> None:
+def test_max_timestamp_is_found_if_the_release_supports_it(bootstrap: str, request: pytest.FixtureRequest) -> None:
     with LiveBroker(bootstrap) as live:
         if "-2.8" not in request.node.callspec.id:
             assert live.list_offsets({("plain", 1): MAX_TIMESTAMP})["plain", 1].timestamp == T0 + PLAIN_RECORDS - 1
@@ -213,7 +211,7 @@ def test_the_largest_timestamp_is_found_where_the_release_knows_it(
             assert refused.value.code is Code.UNSUPPORTED_VERSION
 
 
-def test_thousands_of_lookups_are_answered_each_for_itself(bootstrap: str) -> None:
+def test_thousands_of_lookups_are_answered(bootstrap: str) -> None:
     times = [T0 + number * 7 % PLAIN_RECORDS for number in range(3000)]
     with LiveBroker(bootstrap) as live:
         answers = live.look_up([Lookup("plain", number % 3, time) for number, time in enumerate(times)])
@@ -222,14 +220,14 @@ def test_thousands_of_lookups_are_answered_each_for_itself(bootstrap: str) -> No
     assert all(isinstance(found, Found) for found in answers)
 
 
-def test_what_was_deleted_is_told_with_what_is_left(bootstrap: str) -> None:
+def test_deleted_offsets_are_reported_with_remaining_range(bootstrap: str) -> None:
     with pytest.raises(OffsetOutOfRange) as refused:
         list(read_live(LiveSplit("cut", 0, 100, 900), bootstrap, QUICK))
     assert refused.value.args == ("cut", 0, 100, 777, PLAIN_RECORDS)
     assert [each.offset for each in read(bootstrap, LiveSplit("cut", 0, 777, 900))] == list(range(777, 900))
 
 
-def test_what_is_not_there_yet_is_told_with_what_is(bootstrap: str) -> None:
+def test_future_offsets_are_reported_with_existing_range(bootstrap: str) -> None:
     with pytest.raises(OffsetOutOfRange) as refused:
         list(read_live(LiveSplit("cut", 0, 5000, 5001), bootstrap, QUICK))
     assert refused.value.args == ("cut", 0, 5000, 777, PLAIN_RECORDS)
@@ -239,7 +237,7 @@ OLDER = [pytest.param("kafkalet"), pytest.param("kafka", marks=pytest.mark.oracl
 
 
 @pytest.mark.parametrize("kind", OLDER)
-def test_records_of_older_formats_are_read_wherever_a_split_begins(kind: str) -> None:
+def test_old_formats_are_read_from_any_offset(kind: str) -> None:
     """Release 2.8 still writes them; the splits begin inside wrappers."""
     if kind == "kafka" and (reason := missing("2.8")):
         pytest.skip(reason)

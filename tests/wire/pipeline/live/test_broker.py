@@ -18,7 +18,7 @@ from .scripted import HANG_UP, ScriptedBroker, found
 SETTINGS = Settings.of({"retry.backoff.ms": "1", "retry.backoff.max.ms": "4", "default.api.timeout.ms": "1000"})
 
 
-def test_there_is_patience_until_the_time_is_over() -> None:
+def test_retries_end_with_the_timeout() -> None:
     clock = ManualClock()
     patience = Patience(SETTINGS, clock)
     assert patience.pause()
@@ -30,7 +30,7 @@ def test_there_is_patience_until_the_time_is_over() -> None:
     assert not patience.pause()
 
 
-def test_progress_gives_all_the_time_back() -> None:
+def test_progress_resets_the_timeout() -> None:
     clock = ManualClock()
     patience = Patience(SETTINGS, clock)
     clock.advance(1000)
@@ -40,14 +40,14 @@ def test_progress_gives_all_the_time_back() -> None:
     assert patience.pause()
 
 
-def test_another_time_may_be_given() -> None:
+def test_timeout_can_be_set() -> None:
     clock = ManualClock()
     patience = Patience(SETTINGS, clock, 10)
     clock.advance(10)
     assert patience.is_over
 
 
-def test_pauses_grow_up_to_a_limit() -> None:
+def test_backoff_grows_up_to_a_limit() -> None:
     patience = Patience(SETTINGS, ManualClock())
     pauses = []
     for _ in range(5):
@@ -88,24 +88,24 @@ def batch(timestamp: int, count: int) -> bytes:
 
 
 @pytest.mark.parametrize("servers", ["", ",", "nowhere", "a:1,b"])
-def test_addresses_that_are_none_are_refused_at_once(servers: str) -> None:
+def test_invalid_addresses_are_rejected_immediately(servers: str) -> None:
     with pytest.raises(ValueError, match=r"bootstrap\.servers"):
         LiveBroker(servers)
 
 
-def test_properties_that_are_not_served_are_refused_at_once() -> None:
+def test_unsupported_properties_are_rejected_immediately() -> None:
     with pytest.raises(ValueError, match=r"ssl\.provider"):
         LiveBroker("a:1", {"ssl.provider": "x"})
 
 
-def test_one_address_that_answers_is_enough(broker: ScriptedBroker) -> None:
+def test_one_reachable_address_is_enough(broker: ScriptedBroker) -> None:
     with ScriptedBroker() as gone:
         nobody = gone.bootstrap_servers
     with LiveBroker(f"{nobody},{broker.bootstrap_servers}", QUICK) as live:
         assert live.topics() == {"t": 3}
 
 
-def test_when_nobody_answers_the_time_is_used_up(broker: ScriptedBroker) -> None:
+def test_unreachable_cluster_is_retried_until_the_timeout(broker: ScriptedBroker) -> None:
     with ScriptedBroker() as gone:
         nobody = gone.bootstrap_servers
     with LiveBroker(nobody, QUICK) as live, pytest.raises(Unreachable, match=f"cannot connect to broker {nobody}"):
@@ -115,12 +115,12 @@ def test_when_nobody_answers_the_time_is_used_up(broker: ScriptedBroker) -> None
 # Topics
 
 
-def test_topics_have_their_partitions_counted(live: LiveBroker) -> None:
+def test_topics_have_partition_counts(live: LiveBroker) -> None:
     assert live.topics() == live.topics(["t"]) == {"t": 3}
     assert live.topics([]) == {}
 
 
-def test_a_topic_that_nobody_knows_is_named(cluster: kafkalet.Cluster) -> None:
+def test_unknown_topic_is_named(cluster: kafkalet.Cluster) -> None:
     with (
         LiveBroker(cluster.bootstrap_servers, QUICK) as live,
         pytest.raises(KafkaError, match="UNKNOWN_TOPIC_OR_PARTITION: topic nothing") as refused,
@@ -130,7 +130,7 @@ def test_a_topic_that_nobody_knows_is_named(cluster: kafkalet.Cluster) -> None:
     assert "nothing" not in cluster.server.metadata.topics
 
 
-def test_a_topic_that_was_just_made_is_waited_for(broker: ScriptedBroker, live: LiveBroker) -> None:
+def test_new_topic_is_waited_for(broker: ScriptedBroker, live: LiveBroker) -> None:
     broker.script(
         Api.METADATA,
         broker.metadata(topic_error=Code.UNKNOWN_TOPIC_OR_PARTITION),
@@ -139,13 +139,13 @@ def test_a_topic_that_was_just_made_is_waited_for(broker: ScriptedBroker, live: 
     assert live.topics(["t"]) == {"t": 3}
 
 
-def test_a_topic_that_may_not_be_seen_is_not_asked_for_again(broker: ScriptedBroker, live: LiveBroker) -> None:
+def test_unauthorized_topic_is_not_retried(broker: ScriptedBroker, live: LiveBroker) -> None:
     broker.script(Api.METADATA, broker.metadata(topic_error=Code.TOPIC_AUTHORIZATION_FAILED))
     with pytest.raises(KafkaError, match="TOPIC_AUTHORIZATION_FAILED: topic t"):
         live.topics(["t"])
 
 
-def test_internal_topics_are_given_on_request(broker: ScriptedBroker, live: LiveBroker) -> None:
+def test_internal_topics_are_returned_on_request(broker: ScriptedBroker, live: LiveBroker) -> None:
     def internal(request: MetadataRequest) -> MetadataResponse:
         answer = broker.metadata()
         answer.topics[0].is_internal = True
@@ -157,14 +157,14 @@ def test_internal_topics_are_given_on_request(broker: ScriptedBroker, live: Live
     assert live.topics(["t"]) == {"t": 3}
 
 
-def test_a_topic_that_is_gone_is_no_longer_listed() -> None:
+def test_deleted_topic_is_no_longer_listed() -> None:
     with kafkalet.Broker(topics=["a", "b"]) as running, LiveBroker(running.bootstrap_servers) as live:
         assert live.topics() == {"a": 1, "b": 1}
         running.delete_topic("a")
         assert live.topics() == {"b": 1}
 
 
-def test_a_broker_that_cannot_answer_for_the_cluster_is_asked_again(broker: ScriptedBroker, live: LiveBroker) -> None:
+def test_broker_without_cluster_metadata_is_retried(broker: ScriptedBroker, live: LiveBroker) -> None:
     broker.script(Api.METADATA, broker.metadata(error_code=Code.REBOOTSTRAP_REQUIRED), HANG_UP)
     assert live.topics() == {"t": 3}
 
@@ -172,7 +172,7 @@ def test_a_broker_that_cannot_answer_for_the_cluster_is_asked_again(broker: Scri
 # Several brokers
 
 
-def test_every_partition_is_asked_of_its_leader_at_its_address(cluster: kafkalet.Cluster) -> None:
+def test_requests_go_to_the_leaders_advertised_address(cluster: kafkalet.Cluster) -> None:
     with LiveBroker(cluster.bootstrap_servers.split(",")[1]) as live:
         ends = live.list_offsets({("wide", index): LATEST for index in range(3)})
         assert [ends["wide", index].offset for index in range(3)] == [1, 2, 3]
@@ -181,7 +181,7 @@ def test_every_partition_is_asked_of_its_leader_at_its_address(cluster: kafkalet
     assert found == {("wide", 0): Found(0, -1, 0), ("wide", 1): Found(1, 1002, 0), ("wide", 2): Found(-1, -1, -1)}
 
 
-def test_a_leader_that_stops_is_replaced(cluster: kafkalet.Cluster) -> None:
+def test_stopped_leader_is_replaced(cluster: kafkalet.Cluster) -> None:
     with LiveBroker(cluster.bootstrap_servers) as live:
         wanted = {("wide", index): LATEST for index in range(3)}
         live.list_offsets(wanted)
@@ -194,7 +194,7 @@ def test_a_leader_that_stops_is_replaced(cluster: kafkalet.Cluster) -> None:
             cluster.start_broker(stopped)
 
 
-def test_a_leader_that_gave_up_its_place_is_not_asked_twice(cluster: kafkalet.Cluster) -> None:
+def test_former_leader_is_not_asked_twice(cluster: kafkalet.Cluster) -> None:
     with LiveBroker(cluster.bootstrap_servers) as live:
         live.list_offsets({("wide", 2): LATEST})
         leader = live.metadata.leaders["wide", 2]
@@ -206,33 +206,31 @@ def test_a_leader_that_gave_up_its_place_is_not_asked_twice(cluster: kafkalet.Cl
         assert live.metadata.leaders["wide", 2].node_id == other
 
 
-def test_a_partition_that_does_not_exist_is_refused(live: LiveBroker) -> None:
+def test_missing_partition_is_rejected(live: LiveBroker) -> None:
     with pytest.raises(PartitionRefused, match="UNKNOWN_TOPIC_OR_PARTITION: Metadata of t-3"):
         live.list_offsets({("t", 3): LATEST})
 
 
-def test_a_partition_without_a_leader_is_waited_for(broker: ScriptedBroker, live: LiveBroker) -> None:
+def test_partition_without_leader_is_waited_for(broker: ScriptedBroker, live: LiveBroker) -> None:
     broker.script(Api.METADATA, broker.metadata(leader_id=-1), broker.metadata(leader_id=9))
     assert live.list_offsets({("t", 0): 4})["t", 0].offset == 4
     assert len(broker.requests(Api.METADATA)) == 3
 
 
-def test_a_partition_that_gets_no_leader_is_refused_in_the_end(broker: ScriptedBroker, live: LiveBroker) -> None:
+def test_partition_without_leader_fails_after_the_timeout(broker: ScriptedBroker, live: LiveBroker) -> None:
     broker.leader_id = -1
     with pytest.raises(PartitionRefused, match="LEADER_NOT_AVAILABLE: ListOffsets of t-0"):
         live.list_offsets({("t", 0): LATEST})
 
 
-def test_a_leader_that_cannot_be_reached_is_asked_for_until_another_leads(
-    broker: ScriptedBroker, live: LiveBroker
-) -> None:
+def test_unreachable_leader_is_retried_until_another_leads(broker: ScriptedBroker, live: LiveBroker) -> None:
     with ScriptedBroker() as gone:
         broker.others.append(gone)
     broker.script(Api.METADATA, broker.metadata(leader_id=2), broker.metadata(leader_id=2))
     assert live.list_offsets({("t", 0): 4})["t", 0].offset == 4
 
 
-def test_connections_are_kept_and_closed_in_the_end(broker: ScriptedBroker) -> None:
+def test_connections_are_reused_and_closed(broker: ScriptedBroker) -> None:
     with LiveBroker(broker.bootstrap_servers) as live:
         for _ in range(5):
             live.list_offsets({("t", 0): LATEST})
@@ -240,7 +238,7 @@ def test_connections_are_kept_and_closed_in_the_end(broker: ScriptedBroker) -> N
         assert broker.connections == 1
 
 
-def test_a_connection_that_the_broker_closed_meanwhile_is_replaced(broker: ScriptedBroker, live: LiveBroker) -> None:
+def test_connection_closed_by_broker_is_replaced(broker: ScriptedBroker, live: LiveBroker) -> None:
     broker.script(Api.LIST_OFFSETS, found, HANG_UP)
     assert live.list_offsets({("t", 0): 4})["t", 0].offset == 4
     assert live.list_offsets({("t", 0): 5})["t", 0].offset == 5

@@ -51,7 +51,7 @@ def test_addresses_are_host_and_port(text: str, address: Address) -> None:
 
 
 @pytest.mark.parametrize("text", ["localhost", "localhost:", ":9092", "a:0", "a:65536", "a:x"])
-def test_anything_else_is_no_address(text: str) -> None:
+def test_invalid_addresses_are_rejected(text: str) -> None:
     with pytest.raises(ValueError, match="bootstrap"):
         Address.parse(text)
 
@@ -59,7 +59,7 @@ def test_anything_else_is_no_address(text: str) -> None:
 # Versions
 
 
-def test_the_newest_version_that_both_sides_have_is_spoken(broker: ScriptedBroker) -> None:
+def test_newest_common_version_is_used(broker: ScriptedBroker) -> None:
     broker.versions = {Api.FETCH: (4, 12), Api.METADATA: (0, 99)}
     with connect(broker) as connection:
         assert connection.version(Api.FETCH, 4) == 12
@@ -67,7 +67,7 @@ def test_the_newest_version_that_both_sides_have_is_spoken(broker: ScriptedBroke
         assert connection.version(Api.METADATA, 4) == 13
 
 
-def test_a_version_that_is_needed_and_not_there_is_refused_with_the_broker_named(broker: ScriptedBroker) -> None:
+def test_missing_version_is_reported_with_broker(broker: ScriptedBroker) -> None:
     broker.versions = {Api.FETCH: (0, 3)}
     with connect(broker) as connection:
         with pytest.raises(
@@ -79,14 +79,14 @@ def test_a_version_that_is_needed_and_not_there_is_refused_with_the_broker_named
     assert fetch.value.code is Code.UNSUPPORTED_VERSION
 
 
-def test_a_broker_that_refuses_the_version_of_the_question_says_what_it_has_instead(broker: ScriptedBroker) -> None:
+def test_unsupported_api_versions_request_returns_versions(broker: ScriptedBroker) -> None:
     refusal = frame_of_version_0({Api.FETCH: (0, 11)}, Code.UNSUPPORTED_VERSION)
     broker.script(Api.API_VERSIONS, refusal)
     with connect(broker) as connection:
         assert connection.version(Api.FETCH, 4) == 11
 
 
-def test_a_broker_that_refuses_and_says_nothing_is_asked_in_version_0(broker: ScriptedBroker) -> None:
+def test_old_broker_is_asked_in_version_0(broker: ScriptedBroker) -> None:
     broker.script(
         Api.API_VERSIONS, frame_of_version_0({}, Code.UNSUPPORTED_VERSION), versions_answer({Api.FETCH: (0, 7)})
     )
@@ -99,13 +99,13 @@ def frame_of_version_0(versions: dict[Api, tuple[int, int]], error_code: Code) -
     return len(body).to_bytes(4, "big") + body
 
 
-def test_a_refusal_for_another_reason_is_raised(broker: ScriptedBroker) -> None:
+def test_other_error_of_api_versions_is_raised(broker: ScriptedBroker) -> None:
     broker.script(Api.API_VERSIONS, versions_answer({}, Code.INVALID_REQUEST))
     with pytest.raises(KafkaError, match="INVALID_REQUEST"):
         connect(broker)
 
 
-def test_a_broker_that_hangs_up_at_the_first_question_is_unreachable(broker: ScriptedBroker) -> None:
+def test_broker_that_closes_the_first_connection_is_unreachable(broker: ScriptedBroker) -> None:
     broker.script(Api.API_VERSIONS, HANG_UP)
     with pytest.raises(Unreachable, match=f"lost the connection to broker 127.0.0.1:{broker.port}"):
         connect(broker)
@@ -114,14 +114,14 @@ def test_a_broker_that_hangs_up_at_the_first_question_is_unreachable(broker: Scr
 # Requests and responses
 
 
-def test_a_question_is_answered(broker: ScriptedBroker) -> None:
+def test_request_is_answered(broker: ScriptedBroker) -> None:
     with connect(broker) as connection:
         answer = connection.ask(METADATA, 9)
     assert isinstance(answer, MetadataResponse)
     assert answer.topics[0].name == "t"
 
 
-def test_many_requests_may_be_under_way_and_are_answered_in_their_order(broker: ScriptedBroker) -> None:
+def test_pipelined_requests_are_answered_in_order(broker: ScriptedBroker) -> None:
     broker.script(Api.FETCH, *[fetched(high_watermark=number) for number in range(100)])
     with connect(broker) as connection:
         connection.send_frame(b"".join(connection.encode(fetch(number), 12) for number in range(100)))
@@ -133,7 +133,7 @@ def test_many_requests_may_be_under_way_and_are_answered_in_their_order(broker: 
 
 
 @pytest.mark.parametrize("size", [0, 1, 65_400, 65_536, 65_600, 3_000_000])
-def test_answers_of_any_size_come_whole(broker: ScriptedBroker, size: int) -> None:
+def test_responses_of_any_size_are_received(broker: ScriptedBroker, size: int) -> None:
     records = bytes(range(256)) * (size // 256 + 1)
     broker.script(Api.FETCH, fetched(records[:size]), fetched(records[:size], high_watermark=7), fetched(b"end"))
     with connect(broker) as connection:
@@ -144,7 +144,7 @@ def test_answers_of_any_size_come_whole(broker: ScriptedBroker, size: int) -> No
     assert rows[1].high_watermark == 7
 
 
-def test_each_answer_has_a_buffer_of_its_own(broker: ScriptedBroker) -> None:
+def test_each_response_has_its_own_buffer(broker: ScriptedBroker) -> None:
     broker.script(Api.FETCH, fetched(b"a" * 100_000), fetched(b"b" * 100_000))
     with connect(broker) as connection:
         connection.send(fetch(0), 12)
@@ -156,7 +156,7 @@ def test_each_answer_has_a_buffer_of_its_own(broker: ScriptedBroker) -> None:
     assert b"b" not in frame
 
 
-def test_the_client_says_its_name() -> None:
+def test_client_sends_its_name() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         settings = Settings.of({"client.id": "me", "request.timeout.ms": "100"})
         with pytest.raises(Unreachable):
@@ -168,14 +168,14 @@ def test_the_client_says_its_name() -> None:
 # Errors
 
 
-def test_nobody_listening_is_unreachable() -> None:
+def test_closed_port_is_unreachable() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     with pytest.raises(Unreachable, match=f"cannot connect to broker 127.0.0.1:{port}"):
         Connection(Address("127.0.0.1", port), SETTINGS)
 
 
-def test_a_broker_that_is_silent_is_unreachable_after_the_timeout(broker: ScriptedBroker) -> None:
+def test_silent_broker_is_unreachable_after_the_timeout(broker: ScriptedBroker) -> None:
     broker.script(Api.METADATA, SILENT)
     with connect(broker, HASTY) as connection:
         with pytest.raises(Unreachable, match=f"no response from broker 127.0.0.1:{broker.port} in 100 ms"):
@@ -183,7 +183,7 @@ def test_a_broker_that_is_silent_is_unreachable_after_the_timeout(broker: Script
         assert not connection.is_open
 
 
-def test_a_connection_that_is_closed_in_the_middle_of_an_answer_is_lost(broker: ScriptedBroker) -> None:
+def test_connection_closed_within_a_response_is_lost(broker: ScriptedBroker) -> None:
     broker.script(Api.METADATA, b"\0\0\1\0half", HANG_UP)
     with connect(broker) as connection:
         connection.send(METADATA, 9)
@@ -193,7 +193,7 @@ def test_a_connection_that_is_closed_in_the_middle_of_an_answer_is_lost(broker: 
         assert not connection.is_open
 
 
-def test_what_fails_once_stays_closed(broker: ScriptedBroker) -> None:
+def test_failed_connection_stays_closed(broker: ScriptedBroker) -> None:
     broker.script(Api.METADATA, HANG_UP)
     with connect(broker) as connection:
         for _ in range(2):
@@ -201,7 +201,7 @@ def test_what_fails_once_stays_closed(broker: ScriptedBroker) -> None:
                 connection.ask(METADATA, 9)
 
 
-def test_an_answer_to_another_request_ends_the_connection(broker: ScriptedBroker) -> None:
+def test_wrong_correlation_id_closes_the_connection(broker: ScriptedBroker) -> None:
     broker.script(Api.LIST_OFFSETS, b"\0\0\0\x08\0\0\0\x63\0\0\0\0")
     request = ListOffsetsRequest(replica_id=-1, topics=[])
     with connect(broker) as connection:
@@ -210,7 +210,7 @@ def test_an_answer_to_another_request_ends_the_connection(broker: ScriptedBroker
         assert not connection.is_open
 
 
-def test_an_answer_that_is_not_what_it_claims_ends_the_connection(broker: ScriptedBroker) -> None:
+def test_malformed_response_closes_the_connection(broker: ScriptedBroker) -> None:
     broker.script(Api.LIST_OFFSETS, b"\0\0\0\x06\0\0\0\2\0\0")
     with connect(broker) as connection:
         with pytest.raises(DecodeError, match=f"127.0.0.1:{broker.port}: ListOffsetsResponse"):
@@ -220,7 +220,7 @@ def test_an_answer_that_is_not_what_it_claims_ends_the_connection(broker: Script
 
 
 @pytest.mark.parametrize("size", [0, 3, 0xFFFFFFFF])
-def test_a_frame_of_an_impossible_size_ends_the_connection(broker: ScriptedBroker, size: int) -> None:
+def test_invalid_frame_size_closes_the_connection(broker: ScriptedBroker, size: int) -> None:
     broker.script(Api.METADATA, size.to_bytes(4, "big"))
     with connect(broker) as connection:
         with pytest.raises(DecodeError, match=f"invalid frame size {size}"):

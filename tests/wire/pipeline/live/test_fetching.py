@@ -57,7 +57,7 @@ def asked(broker: ScriptedBroker) -> FetchRequest.Topic.Partition:
 
 
 @pytest.mark.parametrize("version", range(4, 19))
-def test_every_version_gives_the_same_records(version: int) -> None:
+def test_all_versions_return_the_same_records(version: int) -> None:
     with (
         ScriptedBroker({Api.FETCH: (0, version)}) as broker,
         LiveBroker(broker.bootstrap_servers) as live,
@@ -72,7 +72,7 @@ def test_every_version_gives_the_same_records(version: int) -> None:
         assert broker.versions_of(Api.FETCH) == {version}
 
 
-def test_brokers_before_record_batches_are_refused() -> None:
+def test_brokers_before_record_batches_are_rejected() -> None:
     with (
         ScriptedBroker({Api.FETCH: (0, 3)}) as broker,
         LiveBroker(broker.bootstrap_servers) as live,
@@ -83,7 +83,7 @@ def test_brokers_before_record_batches_are_refused() -> None:
             fetcher.answer()
 
 
-def test_the_request_says_what_the_properties_say(broker: ScriptedBroker) -> None:
+def test_request_has_the_values_of_the_properties(broker: ScriptedBroker) -> None:
     told = {
         "max.partition.fetch.bytes": "11",
         "fetch.max.bytes": "12",
@@ -103,7 +103,7 @@ def test_the_request_says_what_the_properties_say(broker: ScriptedBroker) -> Non
     assert (row.partition, row.fetch_offset, row.partition_max_bytes, row.current_leader_epoch) == (2, 99, 11, 5)
 
 
-def test_a_topic_without_an_id_goes_by_its_name(broker: ScriptedBroker, fetcher: PartitionFetcher) -> None:
+def test_topic_without_id_is_requested_by_name(broker: ScriptedBroker, fetcher: PartitionFetcher) -> None:
     def nameless(request: MetadataRequest) -> MetadataResponse:
         answer = broker.metadata()
         answer.topics[0].topic_id = ZERO_UUID
@@ -114,9 +114,7 @@ def test_a_topic_without_an_id_goes_by_its_name(broker: ScriptedBroker, fetcher:
     assert broker.versions_of(Api.FETCH) == {12}
 
 
-def test_the_next_request_is_sent_before_its_answer_is_asked_for(
-    broker: ScriptedBroker, fetcher: PartitionFetcher
-) -> None:
+def test_request_is_sent_before_its_response_is_awaited(broker: ScriptedBroker, fetcher: PartitionFetcher) -> None:
     fetch(fetcher)
     broker.script(Api.FETCH, SILENT)
     fetcher.ask(5)
@@ -125,7 +123,7 @@ def test_the_next_request_is_sent_before_its_answer_is_asked_for(
     assert asked(broker).fetch_offset == 5
 
 
-def test_fetches_do_not_stand_in_the_way_of_other_questions(
+def test_pending_fetch_does_not_block_other_requests(
     broker: ScriptedBroker, live: LiveBroker, fetcher: PartitionFetcher
 ) -> None:
     fetch(fetcher)
@@ -160,7 +158,7 @@ PASSING = [
         pytest.param(HANG_UP, id="hang up"),
     ],
 )
-def test_what_may_pass_is_asked_again_after_new_metadata(
+def test_retriable_error_is_retried_after_metadata_refresh(
     broker: ScriptedBroker, fetcher: PartitionFetcher, trouble: Scripted
 ) -> None:
     broker.script(Api.FETCH, fetched(RECORDS), trouble, trouble, fetched(RECORDS * 2))
@@ -174,20 +172,20 @@ def test_what_may_pass_is_asked_again_after_new_metadata(
 @pytest.mark.parametrize(
     "code", [Code.TOPIC_AUTHORIZATION_FAILED, Code.CORRUPT_MESSAGE, Code.UNSUPPORTED_COMPRESSION_TYPE]
 )
-def test_what_stays_is_raised_at_once(broker: ScriptedBroker, fetcher: PartitionFetcher, code: Code) -> None:
+def test_permanent_error_is_raised_immediately(broker: ScriptedBroker, fetcher: PartitionFetcher, code: Code) -> None:
     broker.script(Api.FETCH, fetched(None, error_code=code))
     with pytest.raises(PartitionRefused, match=f"{code.name}: Fetch at offset 3 of t-0"):
         fetch(fetcher, 3)
     assert len(broker.requests(Api.FETCH)) == 1
 
 
-def test_what_does_not_pass_in_time_is_raised(broker: ScriptedBroker, fetcher: PartitionFetcher) -> None:
+def test_retriable_error_is_raised_after_the_timeout(broker: ScriptedBroker, fetcher: PartitionFetcher) -> None:
     broker.script(Api.FETCH, *[fetched(None, error_code=Code.FENCED_LEADER_EPOCH)] * 1000)
     with pytest.raises(PartitionRefused, match="FENCED_LEADER_EPOCH"):
         fetch(fetcher)
 
 
-def test_a_broker_that_says_nothing_is_given_up_in_the_end(broker: ScriptedBroker) -> None:
+def test_silent_broker_fails_after_the_timeout(broker: ScriptedBroker) -> None:
     broker.script(Api.FETCH, *[SILENT] * 1000)
     hasty = {**QUICK, "request.timeout.ms": "50"}
     with LiveBroker(broker.bootstrap_servers, hasty) as live, closing(PartitionFetcher(live, "t", 0)) as fetcher:
@@ -197,13 +195,13 @@ def test_a_broker_that_says_nothing_is_given_up_in_the_end(broker: ScriptedBroke
     assert len(broker.requests(Api.FETCH)) > 1
 
 
-def test_a_broker_that_talks_nonsense_is_not_asked_again(broker: ScriptedBroker, fetcher: PartitionFetcher) -> None:
+def test_malformed_response_is_not_retried(broker: ScriptedBroker, fetcher: PartitionFetcher) -> None:
     broker.script(Api.FETCH, b"\0\0\0\x05\0\0\0\2\0")
     with pytest.raises(DecodeError):
         fetch(fetcher)
 
 
-def test_an_offset_that_is_gone_is_told_with_what_there_is(broker: ScriptedBroker, fetcher: PartitionFetcher) -> None:
+def test_deleted_offset_is_reported_with_existing_range(broker: ScriptedBroker, fetcher: PartitionFetcher) -> None:
     def bounds(request: object) -> FetchResponse | object:
         answer = found(request)
         answer.topics[0].partitions[0].offset = 20 if len(broker.requests(Api.LIST_OFFSETS)) % 2 else 30
@@ -216,9 +214,7 @@ def test_an_offset_that_is_gone_is_told_with_what_there_is(broker: ScriptedBroke
     assert refused.value.args == ("t", 0, 10, 20, 30)
 
 
-def test_an_offset_that_is_there_after_all_is_asked_for_again(
-    broker: ScriptedBroker, fetcher: PartitionFetcher
-) -> None:
+def test_out_of_range_offset_that_exists_is_retried(broker: ScriptedBroker, fetcher: PartitionFetcher) -> None:
     """As after a change of leader, when the new leader does not know its high watermark yet."""
 
     def bounds(request: object) -> object:
@@ -245,7 +241,7 @@ def test_fetches_follow_the_leader(broker: ScriptedBroker, fetcher: PartitionFet
         assert asked(second).fetch_offset == 1
 
 
-def test_a_consumer_with_a_rack_goes_where_it_is_sent(broker: ScriptedBroker, fetcher: PartitionFetcher) -> None:
+def test_consumer_with_rack_reads_from_preferred_replica(broker: ScriptedBroker, fetcher: PartitionFetcher) -> None:
     with ScriptedBroker() as second:
         broker.others.append(second)
         second.script(Api.FETCH, fetched(RECORDS), fetched(RECORDS * 2))
@@ -255,9 +251,7 @@ def test_a_consumer_with_a_rack_goes_where_it_is_sent(broker: ScriptedBroker, fe
         assert len(broker.requests(Api.FETCH)) == 1
 
 
-def test_a_replica_that_does_not_have_it_is_left_for_the_leader(
-    broker: ScriptedBroker, fetcher: PartitionFetcher
-) -> None:
+def test_replica_without_the_offset_falls_back_to_leader(broker: ScriptedBroker, fetcher: PartitionFetcher) -> None:
     with ScriptedBroker() as second:
         broker.others.append(second)
         second.script(Api.FETCH, fetched(None, error_code=Code.OFFSET_OUT_OF_RANGE))
@@ -265,14 +259,14 @@ def test_a_replica_that_does_not_have_it_is_left_for_the_leader(
         assert fetch(fetcher) == RECORDS
 
 
-def test_a_replica_that_is_gone_is_left_for_the_leader(broker: ScriptedBroker, fetcher: PartitionFetcher) -> None:
+def test_stopped_replica_falls_back_to_leader(broker: ScriptedBroker, fetcher: PartitionFetcher) -> None:
     with ScriptedBroker() as second:
         broker.others.append(second)
     broker.script(Api.FETCH, fetched(preferred=2), fetched(RECORDS))
     assert fetch(fetcher) == RECORDS
 
 
-def test_the_rack_decides_where_kafkalet_sends_a_consumer() -> None:
+def test_kafkalet_selects_replica_by_rack() -> None:
     config = {"replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector"}
     with kafkalet.Cluster(brokers=2, racks=["a", "b"], config=config) as cluster:
         cluster.create_topic("t", assignments=[[1, 2]])

@@ -39,19 +39,19 @@ def partitions(request: ListOffsetsRequest) -> list[tuple[str, int]]:
     return [(topic.name, row.partition_index) for topic in request.topics for row in topic.partitions]
 
 
-def test_answers_come_in_the_order_of_the_lookups(live: LiveBroker) -> None:
+def test_answers_are_in_the_order_of_the_lookups(live: LiveBroker) -> None:
     lookups = [Lookup("t", number * 7 % 3, number) for number in range(5000)]
     assert live.look_up(lookups) == [Found(number, number, 5) for number in range(5000)]
 
 
-def test_a_partition_is_never_twice_in_one_request(broker: ScriptedBroker, live: LiveBroker) -> None:
+def test_partition_is_never_twice_in_one_request(broker: ScriptedBroker, live: LiveBroker) -> None:
     live.look_up([Lookup("t", number // 10 % 3, number) for number in range(60)])
     requests = broker.requests(Api.LIST_OFFSETS)
     assert all(len(set(partitions(request))) == len(partitions(request)) for request in requests)
     assert len(requests) == 20
 
 
-def test_requests_are_sent_ahead_of_the_answers(broker: ScriptedBroker, live: LiveBroker) -> None:
+def test_requests_are_pipelined(broker: ScriptedBroker, live: LiveBroker) -> None:
     """A broker that waits for the next request before it answers one must receive it."""
     waiting: list[ListOffsetsRequest] = []
 
@@ -64,19 +64,19 @@ def test_requests_are_sent_ahead_of_the_answers(broker: ScriptedBroker, live: Li
     assert len(waiting) == 9
 
 
-def test_both_isolation_levels_may_be_asked_for(broker: ScriptedBroker, live: LiveBroker) -> None:
+def test_both_isolation_levels_are_supported(broker: ScriptedBroker, live: LiveBroker) -> None:
     live.list_offsets({("t", 0): LATEST})
     live.list_offsets({("t", 0): LATEST}, "read_committed")
     assert [request.isolation_level for request in broker.requests(Api.LIST_OFFSETS)] == [0, 1]
 
 
-def test_the_isolation_level_of_the_properties_is_taken_if_none_is_given(broker: ScriptedBroker) -> None:
+def test_isolation_level_defaults_to_the_property(broker: ScriptedBroker) -> None:
     with LiveBroker(broker.bootstrap_servers, {"isolation.level": "read_committed"}) as live:
         live.list_offsets({("t", 0): LATEST})
     assert broker.requests(Api.LIST_OFFSETS)[0].isolation_level == 1
 
 
-def test_the_request_names_the_epoch_of_the_leader(broker: ScriptedBroker, live: LiveBroker) -> None:
+def test_request_has_the_leader_epoch(broker: ScriptedBroker, live: LiveBroker) -> None:
     live.list_offsets({("t", 0): LATEST})
     assert broker.requests(Api.LIST_OFFSETS)[0].topics[0].partitions[0].current_leader_epoch == 5
     assert broker.versions_of(Api.LIST_OFFSETS) == {11}
@@ -93,7 +93,7 @@ def test_the_request_names_the_epoch_of_the_leader(broker: ScriptedBroker, live:
         (EARLIEST_PENDING_UPLOAD, 11),
     ],
 )
-def test_a_place_is_asked_for_only_where_it_is_known(timestamp: int, since: int) -> None:
+def test_special_timestamp_requires_its_version(timestamp: int, since: int) -> None:
     with (
         ScriptedBroker({Api.LIST_OFFSETS: (0, since)}) as broker,
         ScriptedBroker({Api.LIST_OFFSETS: (0, since - 1)}) as older,
@@ -119,15 +119,13 @@ def test_a_place_is_asked_for_only_where_it_is_known(timestamp: int, since: int)
         999,
     ],
 )
-def test_what_may_pass_is_asked_again_of_whoever_leads_then(
-    broker: ScriptedBroker, live: LiveBroker, code: int
-) -> None:
+def test_retriable_error_is_retried_with_the_new_leader(broker: ScriptedBroker, live: LiveBroker, code: int) -> None:
     broker.script(Api.LIST_OFFSETS, lambda request: found(request, code))
     assert live.list_offsets({("t", 1): 77}) == {("t", 1): Found(77, 77, 5)}
     assert len(broker.requests(Api.METADATA)) == 2
 
 
-def test_only_what_was_refused_is_asked_again(broker: ScriptedBroker, live: LiveBroker) -> None:
+def test_only_failed_lookups_are_retried(broker: ScriptedBroker, live: LiveBroker) -> None:
     def some(request: ListOffsetsRequest) -> ListOffsetsResponse:
         answer = found(request)
         answer.topics[0].partitions[1].error_code = Code.NOT_LEADER_OR_FOLLOWER
@@ -139,13 +137,13 @@ def test_only_what_was_refused_is_asked_again(broker: ScriptedBroker, live: Live
     assert [partitions(request) for request in broker.requests(Api.LIST_OFFSETS)][1:] == [[("t", 1)]]
 
 
-def test_a_connection_that_breaks_in_the_middle_costs_no_answer(broker: ScriptedBroker, live: LiveBroker) -> None:
+def test_broken_connection_loses_no_answer(broker: ScriptedBroker, live: LiveBroker) -> None:
     broker.script(Api.LIST_OFFSETS, *[found] * 500, HANG_UP)
     lookups = [Lookup("t", 0, number) for number in range(2000)]
     assert live.look_up(lookups) == [Found(number, number, 5) for number in range(2000)]
 
 
-def test_a_refusal_that_stays_is_given_for_its_lookup(broker: ScriptedBroker, live: LiveBroker) -> None:
+def test_permanent_error_is_returned_for_its_lookup(broker: ScriptedBroker, live: LiveBroker) -> None:
     broker.script(Api.LIST_OFFSETS, lambda request: found(request, Code.UNSUPPORTED_FOR_MESSAGE_FORMAT))
     first, second = live.look_up([Lookup("t", 0, 5), Lookup("t", 0, 6)])
     assert isinstance(first, PartitionRefused)
@@ -153,19 +151,19 @@ def test_a_refusal_that_stays_is_given_for_its_lookup(broker: ScriptedBroker, li
     assert second == Found(6, 6, 5)
 
 
-def test_list_offsets_raises_what_stays(broker: ScriptedBroker, live: LiveBroker) -> None:
+def test_list_offsets_raises_permanent_error(broker: ScriptedBroker, live: LiveBroker) -> None:
     broker.script(Api.LIST_OFFSETS, lambda request: found(request, Code.TOPIC_AUTHORIZATION_FAILED))
     with pytest.raises(PartitionRefused, match="TOPIC_AUTHORIZATION_FAILED: ListOffsets for -1 of t-2"):
         live.list_offsets({("t", 2): LATEST})
 
 
-def test_what_never_passes_is_raised_when_the_time_is_over(broker: ScriptedBroker, live: LiveBroker) -> None:
+def test_retriable_error_is_raised_after_the_timeout(broker: ScriptedBroker, live: LiveBroker) -> None:
     broker.script(Api.LIST_OFFSETS, *[lambda request: found(request, Code.OFFSET_NOT_AVAILABLE)] * 1000)
     with pytest.raises(PartitionRefused, match="OFFSET_NOT_AVAILABLE"):
         live.list_offsets({("t", 2): LATEST})
 
 
-def test_an_answer_for_what_was_not_asked_is_none(broker: ScriptedBroker, live: LiveBroker) -> None:
+def test_response_for_another_partition_is_rejected(broker: ScriptedBroker, live: LiveBroker) -> None:
     def other(request: ListOffsetsRequest) -> ListOffsetsResponse:
         request.topics[0].partitions[0].partition_index = 2
         return found(request)
@@ -176,6 +174,6 @@ def test_an_answer_for_what_was_not_asked_is_none(broker: ScriptedBroker, live: 
     assert live.list_offsets({("t", 0): 4})["t", 0].offset == 4
 
 
-def test_nothing_is_asked_for_nothing(broker: ScriptedBroker, live: LiveBroker) -> None:
+def test_no_lookups_send_no_request(broker: ScriptedBroker, live: LiveBroker) -> None:
     assert live.list_offsets({}) == {}
     assert not broker.asked

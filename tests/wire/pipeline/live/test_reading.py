@@ -79,7 +79,7 @@ def entries(parts: list[Fetched]) -> list[bytes]:
 
 
 @given(steps(), st.data())
-def test_every_entry_of_a_split_comes_once_and_in_order(
+def test_every_entry_of_a_split_is_read_once_in_order(
     shared: ScriptedBroker, course: list[Step], data: st.DataObject
 ) -> None:
     log = build(course)
@@ -95,7 +95,7 @@ def test_every_entry_of_a_split_comes_once_and_in_order(
 
 
 @given(steps(), st.data())
-def test_what_read_committed_shows_is_what_a_consumer_sees(
+def test_read_committed_returns_what_a_consumer_sees(
     shared: ScriptedBroker, course: list[Step], data: st.DataObject
 ) -> None:
     log = build(course)
@@ -113,7 +113,7 @@ def test_what_read_committed_shows_is_what_a_consumer_sees(
 
 
 @given(steps(), st.sets(st.integers(0, 40)), st.integers(0, 300))
-def test_what_compaction_left_is_all_that_comes(
+def test_compacted_log_is_read_to_its_end(
     shared: ScriptedBroker, course: list[Step], gone: set[int], limit: int
 ) -> None:
     """The last batch is kept, so that the end can always be reached."""
@@ -127,7 +127,7 @@ def test_what_compaction_left_is_all_that_comes(
     assert entries(read(shared, 0, log.end_offset, {**QUICK, "max.partition.fetch.bytes": str(limit)})) == rest.batches
 
 
-def test_a_split_that_ends_in_a_gap_is_at_its_end() -> None:
+def test_split_that_ends_in_a_gap_is_complete() -> None:
     log = build([Step(-1, 5), Step(-1, 5), Step(-1, 5)])
     rest = log._replace(batches=[log.batches[0], log.batches[2]], offsets=[0, 10, 15])
     with ScriptedBroker() as broker:
@@ -136,26 +136,26 @@ def test_a_split_that_ends_in_a_gap_is_at_its_end() -> None:
         assert read(broker, 6, 8) == []
 
 
-def test_a_split_that_ends_with_a_marker_is_at_its_end(broker: ScriptedBroker) -> None:
+def test_split_that_ends_with_a_marker_is_complete(broker: ScriptedBroker) -> None:
     log = build([Step(1, 5), Step(1, end=ControlType.COMMIT)])
     serve(broker, log)
     assert entries(read(broker, 0, 6, COMMITTED)) == log.batches
 
 
-def test_a_batch_whose_last_records_were_compacted_away_keeps_its_end(broker: ScriptedBroker) -> None:
+def test_batch_with_compacted_last_records_keeps_its_end(broker: ScriptedBroker) -> None:
     short = build_batch(numbered([(T0, None, b"v", ())]), last_offset=99)
     serve(broker, Log([short], [0, 100], [], [False], 100))
     assert entries(read(broker, 0, 100)) == [short]
     assert len(broker.requests(Api.FETCH)) == 1
 
 
-def test_nothing_is_asked_for_an_empty_split(broker: ScriptedBroker) -> None:
+def test_empty_split_sends_no_request(broker: ScriptedBroker) -> None:
     assert read(broker, 5, 5) == read(broker, 7, 5) == []
     assert broker.connections == 0
 
 
 @pytest.mark.parametrize("magic", [0, 1])
-def test_wrappers_of_older_formats_are_kept_whole_at_both_ends(broker: ScriptedBroker, magic: int) -> None:
+def test_wrappers_are_complete_at_both_ends(broker: ScriptedBroker, magic: int) -> None:
     """Their headers have only the last offset, so an entry after the end may still begin before it."""
     rows = [(T0 + number, None, b"v", ()) for number in range(10)]
     sets = [
@@ -168,13 +168,13 @@ def test_wrappers_of_older_formats_are_kept_whole_at_both_ends(broker: ScriptedB
     assert entries(read(broker, 0, 40, {**QUICK, "max.partition.fetch.bytes": "1"})) == sets
 
 
-def test_what_the_broker_says_of_the_log_is_handed_on(broker: ScriptedBroker) -> None:
+def test_offsets_of_the_response_are_returned(broker: ScriptedBroker) -> None:
     broker.script(Api.FETCH, fetched(build([Step(-1)]).batches[0], high_watermark=77))
     [part] = read(broker, 0, 1)
     assert (part.high_watermark, part.last_stable_offset, part.log_start_offset) == (77, 77, 0)
 
 
-def test_splits_can_be_sent_to_tasks() -> None:
+def test_splits_are_picklable() -> None:
     split = LiveSplit("t", 3, 5, 7)
     assert pickle.loads(pickle.dumps(split)) == split
 
@@ -182,7 +182,7 @@ def test_splits_can_be_sent_to_tasks() -> None:
 # Progress
 
 
-def test_the_next_request_is_under_way_while_a_part_is_worked_on(broker: ScriptedBroker) -> None:
+def test_next_request_is_sent_before_a_part_is_returned(broker: ScriptedBroker) -> None:
     log = build([Step(-1)] * 3)
     serve(broker, log)
     parts = read_live(LiveSplit("t", 0, 0, 3), broker.bootstrap_servers, {"max.partition.fetch.bytes": "1"})
@@ -193,14 +193,14 @@ def test_the_next_request_is_under_way_while_a_part_is_worked_on(broker: Scripte
     assert len(list(parts)) == 2
 
 
-def test_reading_may_be_given_up(broker: ScriptedBroker) -> None:
+def test_reading_can_be_stopped_early(broker: ScriptedBroker) -> None:
     serve(broker, build([Step(-1)] * 3))
     parts = read_live(LiveSplit("t", 0, 0, 3), broker.bootstrap_servers, {"max.partition.fetch.bytes": "1"})
     next(parts)
     parts.close()  # type: ignore[attr-defined]
 
 
-def test_parts_may_be_kept_while_others_come(broker: ScriptedBroker) -> None:
+def test_parts_stay_valid_while_others_are_read(broker: ScriptedBroker) -> None:
     log = build([Step(-1)] * 20)
     serve(broker, log)
     parts = read(broker, 0, 20, {**QUICK, "max.partition.fetch.bytes": "1"})
@@ -208,7 +208,7 @@ def test_parts_may_be_kept_while_others_come(broker: ScriptedBroker) -> None:
     assert entries(parts) == log.batches
 
 
-def test_a_connection_that_breaks_loses_and_doubles_nothing(broker: ScriptedBroker) -> None:
+def test_broken_connection_loses_and_repeats_nothing(broker: ScriptedBroker) -> None:
     log = build([Step(-1)] * 30)
     answers = [serving(log), HANG_UP, serving(log), fetched(None, error_code=Code.NOT_LEADER_OR_FOLLOWER)] * 30
     broker.script(Api.FETCH, *answers)
@@ -229,7 +229,7 @@ TROUBLES = [
 
 
 @given(steps(), st.lists(st.sampled_from(TROUBLES), max_size=12), st.randoms(use_true_random=False))
-def test_no_trouble_on_the_way_loses_or_doubles_anything(
+def test_errors_lose_and_repeat_nothing(
     shared: ScriptedBroker, course: list[Step], troubles: list[Answer], chance: random.Random
 ) -> None:
     log = build(course)
@@ -246,7 +246,7 @@ def test_no_trouble_on_the_way_loses_or_doubles_anything(
     assert entries(read(shared, 0, log.end_offset, told)) == log.batches
 
 
-def test_batches_before_the_offset_asked_for_are_left_out(broker: ScriptedBroker) -> None:
+def test_batches_before_the_offset_are_left_out(broker: ScriptedBroker) -> None:
     log = build([Step(-1)] * 3)
     broker.script(Api.FETCH, fetched(b"".join(log.batches[:2])), fetched(b"".join(log.batches)))
     assert entries(read(broker, 0, 3)) == log.batches
@@ -255,13 +255,13 @@ def test_batches_before_the_offset_asked_for_are_left_out(broker: ScriptedBroker
 # Errors
 
 
-def test_an_end_that_is_not_there_is_waited_for(broker: ScriptedBroker) -> None:
+def test_missing_end_is_waited_for(broker: ScriptedBroker) -> None:
     log = build([Step(-1)] * 2)
     broker.script(Api.FETCH, fetched(log.batches[0]), fetched(), fetched(), fetched(log.batches[1]))
     assert entries(read(broker, 0, 2)) == log.batches
 
 
-def test_an_end_that_does_not_come_is_out_of_range(broker: ScriptedBroker) -> None:
+def test_missing_end_is_out_of_range_after_the_timeout(broker: ScriptedBroker) -> None:
     def at_one(request: object) -> object:
         answer = found(request)
         answer.topics[0].partitions[0].offset = len(broker.requests(Api.LIST_OFFSETS)) - 1
@@ -275,7 +275,7 @@ def test_an_end_that_does_not_come_is_out_of_range(broker: ScriptedBroker) -> No
         next(parts)
 
 
-def test_a_start_that_was_deleted_is_out_of_range() -> None:
+def test_deleted_start_is_out_of_range() -> None:
     with kafkalet.Broker(topics=["t"]) as running:
         running.produce("t", 0, build_batch(numbered([(T0, None, b"v", ())] * 10)))
         running.server.call(lambda: running.server.leadership.leader_of("t", 0).delete_records(4))
@@ -291,7 +291,7 @@ def corrupt(batch: bytes, at: int) -> bytes:
     return batch[:at] + bytes([batch[at] ^ 1]) + batch[at + 1 :]
 
 
-def test_a_wrong_checksum_is_a_problem_and_no_batch(broker: ScriptedBroker) -> None:
+def test_batch_with_bad_checksum_is_a_problem(broker: ScriptedBroker) -> None:
     log = build([Step(-1), Step(-1, 2), Step(-1)])
     damaged = log._replace(batches=[log.batches[0], corrupt(log.batches[1], 70), log.batches[2]])
     serve(broker, damaged)
@@ -304,7 +304,7 @@ def test_a_wrong_checksum_is_a_problem_and_no_batch(broker: ScriptedBroker) -> N
     assert "checksum" in problem.reason
 
 
-def test_checksums_are_not_looked_at_when_told_so(broker: ScriptedBroker) -> None:
+def test_checksums_are_not_verified_if_disabled(broker: ScriptedBroker) -> None:
     log = build([Step(-1)])
     damaged = log._replace(batches=[corrupt(log.batches[0], 70)])
     serve(broker, damaged)
@@ -313,7 +313,7 @@ def test_checksums_are_not_looked_at_when_told_so(broker: ScriptedBroker) -> Non
     assert not parts[0].problems
 
 
-def test_nothing_comes_behind_an_entry_of_an_impossible_size(broker: ScriptedBroker) -> None:
+def test_nothing_is_returned_after_invalid_size(broker: ScriptedBroker) -> None:
     log = build([Step(-1)] * 3)
     broken = log.batches[1][:8] + bytes(4) + log.batches[1][12:]
     broker.script(Api.FETCH, fetched(log.batches[0] + broken), fetched(broken + log.batches[2]))
@@ -325,20 +325,20 @@ def test_nothing_comes_behind_an_entry_of_an_impossible_size(broker: ScriptedBro
     assert problem.base_offset == 1
 
 
-def test_an_answer_with_nothing_new_is_not_asked_for_forever(broker: ScriptedBroker) -> None:
+def test_response_without_new_records_is_rejected(broker: ScriptedBroker) -> None:
     log = build([Step(-1)] * 2)
     broker.script(Api.FETCH, fetched(log.batches[0]), fetched(log.batches[0]))
     with pytest.raises(Unreadable, match="it has no record at or after offset 1"):
         read(broker, 0, 2)
 
 
-def test_a_topic_that_does_not_exist_is_named(broker: ScriptedBroker) -> None:
+def test_missing_topic_is_named(broker: ScriptedBroker) -> None:
     broker.script(Api.METADATA, *[broker.metadata(topic_error=Code.UNKNOWN_TOPIC_OR_PARTITION)] * 1000)
     with pytest.raises(KafkaError, match="UNKNOWN_TOPIC_OR_PARTITION: topic t"):
         read(broker, 0, 1)
 
 
-def test_a_partition_that_does_not_exist_is_named(broker: ScriptedBroker) -> None:
+def test_missing_partition_is_named(broker: ScriptedBroker) -> None:
     with pytest.raises(PartitionRefused, match="UNKNOWN_TOPIC_OR_PARTITION: Metadata of t-9"):
         list(read_live(LiveSplit("t", 9, 0, 1), broker.bootstrap_servers, QUICK))
 
@@ -346,7 +346,7 @@ def test_a_partition_that_does_not_exist_is_named(broker: ScriptedBroker) -> Non
 # Changes of leader
 
 
-def test_leaders_may_change_and_stop_under_a_reader() -> None:
+def test_reader_survives_leader_changes() -> None:
     with kafkalet.Cluster(brokers=3) as cluster:
         cluster.create_topic("t", 1, 3)
         for number in range(60):

@@ -33,7 +33,7 @@ def known_as(jaas: str) -> Credentials | None:
 # SASL
 
 
-def test_without_sasl_nobody_is_anybody() -> None:
+def test_no_credentials_without_sasl() -> None:
     assert credentials(Settings.of({})) is None
     assert credentials(Settings.of({"security.protocol": "SSL"})) is None
 
@@ -48,7 +48,7 @@ def test_without_sasl_nobody_is_anybody() -> None:
         (JAAS.format("", ""), "", ""),
     ],
 )
-def test_name_and_password_stand_in_the_property_of_java(jaas: str, username: str, password: str) -> None:
+def test_credentials_are_read_from_jaas_config(jaas: str, username: str, password: str) -> None:
     assert known_as(jaas) == Credentials(username, password)
 
 
@@ -61,18 +61,18 @@ def test_name_and_password_stand_in_the_property_of_java(jaas: str, username: st
         'x.PlainLoginModule required username="alice;',
     ],
 )
-def test_what_is_not_understood_is_refused_and_not_shown(jaas: str) -> None:
+def test_invalid_jaas_config_is_rejected_without_showing_it(jaas: str) -> None:
     with pytest.raises(InvalidProperty, match=r"\[hidden\] for configuration sasl.jaas.config: it must have the form"):
         known_as(jaas)
 
 
 @pytest.mark.parametrize(("jaas", "missing"), [("username=a", "password"), ("password=a", "username")])
-def test_what_is_missing_is_named(jaas: str, missing: str) -> None:
+def test_missing_jaas_option_is_named(jaas: str, missing: str) -> None:
     with pytest.raises(InvalidProperty, match=f"{missing} is missing"):
         known_as(f"x.PlainLoginModule required {jaas};")
 
 
-def test_another_mechanism_is_refused_at_once() -> None:
+def test_other_mechanisms_are_rejected_immediately() -> None:
     with pytest.raises(InvalidProperty, match=r"SCRAM-SHA-256 for configuration sasl.mechanism: only PLAIN"):
         LiveBroker("a:1", PLAIN | {"sasl.mechanism": "SCRAM-SHA-256"})
     with pytest.raises(InvalidProperty, match="GSSAPI"):
@@ -83,7 +83,7 @@ def test_passwords_are_not_shown() -> None:
     assert "secret" not in repr(Credentials("alice", "secret"))
 
 
-def test_the_client_authenticates_before_it_asks() -> None:
+def test_client_authenticates_before_other_requests() -> None:
     with ScriptedBroker() as broker, LiveBroker(broker.bootstrap_servers, PLAIN) as live:
         broker.script(Api.SASL_HANDSHAKE, HANDSHAKE)
         broker.script(Api.SASL_AUTHENTICATE, SaslAuthenticateResponse(auth_bytes=b""))
@@ -97,7 +97,7 @@ def test_the_client_authenticates_before_it_asks() -> None:
         assert broker.requests(Api.SASL_AUTHENTICATE)[0].auth_bytes == b"\0alice\0secret"
 
 
-def test_a_wrong_password_is_not_tried_twice() -> None:
+def test_wrong_password_is_not_retried() -> None:
     refusal = SaslAuthenticateResponse(
         error_code=Code.SASL_AUTHENTICATION_FAILED, error_message="Invalid username or password", auth_bytes=b""
     )
@@ -110,7 +110,7 @@ def test_a_wrong_password_is_not_tried_twice() -> None:
         assert broker.connections == 1
 
 
-def test_a_broker_without_the_mechanism_says_which_it_has() -> None:
+def test_broker_without_the_mechanism_lists_its_own() -> None:
     answer = SaslHandshakeResponse(error_code=Code.UNSUPPORTED_SASL_MECHANISM, mechanisms=["GSSAPI", "SCRAM-SHA-512"])
     with ScriptedBroker() as broker, LiveBroker(broker.bootstrap_servers, PLAIN) as live:
         broker.script(Api.SASL_HANDSHAKE, answer)
@@ -126,7 +126,7 @@ def test_without_ssl_nothing_is_encrypted() -> None:
     assert tls(Settings.of(PLAIN)) is None
 
 
-def test_certificates_and_names_are_checked_unless_told_otherwise() -> None:
+def test_certificates_and_host_names_are_verified_by_default() -> None:
     context = tls(Settings.of({"security.protocol": "SSL"}))
     assert context is not None
     assert context.verify_mode is ssl.CERT_REQUIRED
@@ -137,7 +137,7 @@ def test_certificates_and_names_are_checked_unless_told_otherwise() -> None:
 
 
 @pytest.mark.parametrize("store", ["truststore", "keystore"])
-def test_the_stores_of_java_are_not_read(store: str) -> None:
+def test_java_keystores_are_rejected(store: str) -> None:
     settings = Settings.of({"security.protocol": "SSL", f"ssl.{store}.location": "x.jks"})
     with pytest.raises(InvalidProperty, match=rf"JKS for configuration ssl.{store}.type: only PEM"):
         tls(settings)
@@ -162,26 +162,26 @@ def encrypted() -> Iterator[ScriptedBroker]:
         yield broker
 
 
-def test_a_broker_that_shows_a_certificate_we_trust_is_asked(encrypted: ScriptedBroker) -> None:
+def test_broker_with_trusted_certificate_is_accepted(encrypted: ScriptedBroker) -> None:
     with LiveBroker(encrypted.bootstrap_servers, TLS) as live:
         assert live.topics() == {"t": 3}
 
 
-def test_certificates_may_stand_in_the_property(encrypted: ScriptedBroker) -> None:
+def test_certificates_may_be_inline(encrypted: ScriptedBroker) -> None:
     text = CERTIFICATE.read_text().partition("-----BEGIN PRIVATE")[0]
     inline = {"security.protocol": "SSL", "ssl.truststore.certificates": text}
     with LiveBroker(encrypted.bootstrap_servers, inline) as live:
         assert live.topics() == {"t": 3}
 
 
-def test_a_broker_that_we_have_no_reason_to_trust_is_not_asked(encrypted: ScriptedBroker) -> None:
+def test_broker_with_untrusted_certificate_is_rejected(encrypted: ScriptedBroker) -> None:
     told = {name: text for name, text in TLS.items() if "truststore" not in name}
     with LiveBroker(encrypted.bootstrap_servers, told) as live, pytest.raises(Unreachable, match="CERTIFICATE_VERIFY"):
         live.topics()
     assert not encrypted.asked
 
 
-def test_a_broker_may_ask_who_the_client_is() -> None:
+def test_client_certificate_is_sent_on_request() -> None:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(CERTIFICATE))
     context.load_cert_chain(CERTIFICATE)
     context.verify_mode = ssl.CERT_REQUIRED
@@ -193,13 +193,13 @@ def test_a_broker_may_ask_who_the_client_is() -> None:
             stranger.topics()
 
 
-def test_who_is_asked_without_encryption_and_has_it_is_unreachable(encrypted: ScriptedBroker) -> None:
+def test_plaintext_client_cannot_reach_tls_listener(encrypted: ScriptedBroker) -> None:
     told = {"retry.backoff.ms": "1", "default.api.timeout.ms": "200"}
     with LiveBroker(encrypted.bootstrap_servers, told) as live, pytest.raises((Unreachable, DecodeError)):
         live.topics()
 
 
-def test_a_certificate_that_is_not_there_is_named() -> None:
+def test_missing_certificate_file_is_named() -> None:
     with (
         LiveBroker("127.0.0.1:1", TLS | {"ssl.truststore.location": "/nowhere.pem"}) as live,
         pytest.raises(FileNotFoundError),
@@ -212,7 +212,7 @@ def test_a_certificate_that_is_not_there_is_named() -> None:
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("release", ["3.9", "4.4"])
-def test_apache_kafka_lets_in_who_knows_the_password(release: str) -> None:
+def test_apache_kafka_accepts_the_password(release: str) -> None:
     if reason := missing(release):
         pytest.skip(reason)
     with ApacheKafka(release, acl=True) as kafka:
