@@ -32,7 +32,7 @@ def rows(columns: list[str]) -> list[dict[str, object]]:
 
 
 @pytest.mark.xdist_group("spark")
-def test_spark_makes_the_same_schema_of_ours(spark: SparkSession) -> None:
+def test_arrow_schema_matches_sparks_schema(spark: SparkSession) -> None:
     from pyspark.sql.pandas.types import to_arrow_schema
 
     every = names(headers=True, batch=True, corrupt=True)
@@ -62,16 +62,16 @@ def test_timestamp_that_does_not_fit_into_microseconds_is_refused(timestamp: int
 
 
 @pytest.mark.parametrize("column", ALL)
-def test_each_column_may_be_the_only_one(column: str) -> None:
+def test_each_column_can_be_read_alone(column: str) -> None:
     assert [list(row) for row in rows([column])] == [[column]] * 2
 
 
-def test_only_what_is_shown_is_decoded() -> None:
+def test_only_requested_columns_are_decoded() -> None:
     assert needed(["topic"]) == {"offset"}
     assert needed(["value", "timestampType"]) == {"offset", "value", "timestamp"}
 
 
-def test_what_is_corrupt_has_its_place_and_nothing_else() -> None:
+def test_corrupt_entry_has_only_its_position() -> None:
     what = {"file": "f", "position": 1, "size": 2, "reason": "r", "bytes": b"xy"}
     found = Filling("t", 7, list(ALL)).corrupt(4, what)
     (row,) = found.to_pylist()

@@ -73,14 +73,14 @@ def test_times_to_the_end_of_the_year_9999_are_loaded_read_and_dumped(spark: Spa
     assert [row["offset"] for row in by_time] == [1]
 
 
-def test_time_before_1970_is_refused_by_load_with_the_value(spark: SparkSession, tmp_path: Path) -> None:
+def test_time_before_1970_is_rejected_by_load_with_the_value(spark: SparkSession, tmp_path: Path) -> None:
     frame = spark.sql("SELECT timestamp'1969-12-31 23:59:59' AS timestamp, 'v' AS value")
     with pytest.raises(JobFailed, match=r"^Invalid timestamp: -1000\. Timestamp should always be non-negative"):
         load(spark, frame, LoadOptions(str(tmp_path / "data"), {"topic": "t"}))
     assert list((tmp_path / "data").glob("t-*")) == []
 
 
-def test_time_before_1970_that_a_log_has_is_read(tmp_path: Path) -> None:
+def test_time_before_1970_in_a_log_is_read(tmp_path: Path) -> None:
     with kafkalet.Broker(data_dir=tmp_path / "data", topics=["t"]) as broker:
         broker.produce("t", 0, build_batch(numbered([(-86_400_000, b"k", b"v", ())])))
     (row,) = read(tmp_path / "data")
@@ -109,9 +109,7 @@ def test_keys_values_and_headers_of_any_script_survive_load_and_dump(spark: Spar
 
 
 @pytest.mark.parametrize("topic", ["flüge", "航班", "a b", "a/b", "..", "x" * 250])
-def test_topic_name_that_kafka_does_not_allow_is_refused_by_name(
-    spark: SparkSession, tmp_path: Path, topic: str
-) -> None:
+def test_invalid_topic_name_is_rejected_by_name(spark: SparkSession, tmp_path: Path, topic: str) -> None:
     with pytest.raises(BadOption, match="invalid topic name"):
         load(spark, spark.sql("SELECT 'v' AS value"), LoadOptions(str(tmp_path), {"topic": topic}))
     with pytest.raises(BadOption, match="has no topic"):
@@ -170,7 +168,7 @@ def test_many_small_partitions_are_planned_read_and_followed(tmp_path: Path) -> 
 # JDBC
 
 
-def test_table_of_a_database_becomes_a_log_and_the_other_way_round(spark: SparkSession, tmp_path: Path) -> None:
+def test_database_table_is_copied_to_a_log_and_back(spark: SparkSession, tmp_path: Path) -> None:
     """Derby is a database that comes with Spark."""
     driver = "org.apache.derby.jdbc.EmbeddedDriver"
     try:

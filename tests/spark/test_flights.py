@@ -50,7 +50,7 @@ class Example:
 
 @pytest.fixture(scope="module")
 def example(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Example]:
-    """The flights, loaded. They are many, so Spark compiles its queries, as it does by default."""
+    """The example, loaded. There are many flights, so Spark compiles its queries, as it does by default."""
     before = {name: str(spark.conf.get(name)) for name in COMPILED}
     for name, value in COMPILED.items():
         spark.conf.set(name, value)
@@ -101,14 +101,14 @@ def placed(example: Example) -> pa.Table:
     return table.sort_by([("partition", "ascending"), ("offset", "ascending")])
 
 
-def test_planes_are_where_a_java_producer_would_have_put_them(example: Example, placed: pa.Table) -> None:
+def test_planes_are_in_the_partitions_of_the_java_producer(example: Example, placed: pa.Table) -> None:
     keyed = placed.select(["key", "partition"]).filter(pc.is_valid(placed["key"]))
     found = keyed.group_by(["key", "partition"]).aggregate([]).to_pylist()
     assert len(found) == PLANES
     assert all((murmur2(row["key"]) & 0x7FFFFFFF) % example.partitions == row["partition"] for row in found)
 
 
-def test_flights_lie_in_the_order_of_their_time(example: Example, placed: pa.Table) -> None:
+def test_flights_are_sorted_by_time(example: Example, placed: pa.Table) -> None:
     for partition in range(example.partitions):
         times = placed["timestamp"].filter(pc.equal(placed["partition"], partition)).to_numpy()
         assert len(times)

@@ -40,7 +40,7 @@ def dry(tmp_path: Path) -> list[str]:
     return ["dump", str(tmp_path), "--out", str(tmp_path / "out"), "--dry-run"]
 
 
-def test_from_a_log_to_files_and_back(spark: "SparkSession", tmp_path: Path) -> None:
+def test_log_is_dumped_and_loaded_again(spark: "SparkSession", tmp_path: Path) -> None:
     logs, out, output = fill(tmp_path / "data"), str(tmp_path / "out"), io.StringIO()
     assert main(["dump", str(logs), "--out", out], spark=spark, output=output) == 0
     again = str(tmp_path / "again")
@@ -55,7 +55,9 @@ def test_from_a_log_to_files_and_back(spark: "SparkSession", tmp_path: Path) -> 
     assert spark.range(3).count() == 3
 
 
-def test_a_failed_task_is_one_line(spark: "SparkSession", tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_failed_task_is_reported_in_one_line(
+    spark: "SparkSession", tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     log = fill(tmp_path / "data") / "a-0" / "00000000000000000000.log"
     content = bytearray(log.read_bytes())
     content[-1] ^= 0xFF
@@ -70,7 +72,7 @@ def test_a_failed_task_is_one_line(spark: "SparkSession", tmp_path: Path, capsys
     "arguments",
     [["load", "x", "--data-dir", "d"], ["dump", "d", "--out", "o"], ["audit", "d"], ["audit", "d", "--dry-run"]],
 )
-def test_without_spark_each_command_says_so_in_one_sentence(
+def test_commands_without_spark_report_it_in_one_sentence(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(jobs, "missing", lambda: "Spark needs Java 17 or newer, and there is no `java` on the path.")
@@ -78,7 +80,7 @@ def test_without_spark_each_command_says_so_in_one_sentence(
     assert capsys.readouterr().err == "kafkalet: Spark needs Java 17 or newer, and there is no `java` on the path.\n"
 
 
-def test_without_pyspark_nothing_is_imported_that_needs_it(
+def test_nothing_that_needs_pyspark_is_imported_without_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in list(sys.modules):
@@ -107,7 +109,7 @@ def test_without_pyspark_nothing_is_imported_that_needs_it(
         (["audit", "d", "--option", "a=b"], "--option a: an audit takes only"),
     ],
 )
-def test_a_wrong_command_line_is_status_2(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_command_line_exits_with_2(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2
     shown = capsys.readouterr().err
     assert shown.startswith("kafkalet: ")
@@ -116,7 +118,7 @@ def test_a_wrong_command_line_is_status_2(arguments: list[str], words: str, caps
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["load", "--help"]])
-def test_help_is_status_0(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_exits_with_0(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 0
     assert capsys.readouterr().out.startswith("usage: kafkalet pipeline ")
 
@@ -132,7 +134,7 @@ def test_help_is_status_0(arguments: list[str], capsys: pytest.CaptureFixture[st
         (KeyError("that"), 1),
     ],
 )
-def test_what_a_job_raises_becomes_a_line_and_a_status(
+def test_exception_of_a_job_becomes_a_line_and_an_exit_status(
     error: Exception, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fails(_: Namespace) -> Any:
@@ -143,7 +145,7 @@ def test_what_a_job_raises_becomes_a_line_and_a_status(
     assert capsys.readouterr().err == f"kafkalet: {error}\n"
 
 
-def test_an_interrupted_job_says_so(
+def test_interrupted_job_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fails(_: Namespace) -> Any:
@@ -160,7 +162,7 @@ def test_missing_input_is_named(spark: "SparkSession", tmp_path: Path, capsys: p
     assert "Path does not exist" in capsys.readouterr().err
 
 
-def test_failure_in_java_is_its_reason_and_not_the_call(
+def test_java_failure_is_reported_by_its_reason(
     spark: "SparkSession", tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "a.parquet").write_bytes(b"PAR1 this is no Parquet file")

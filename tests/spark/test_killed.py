@@ -95,9 +95,7 @@ def values(table: DataFrame) -> Counter[int]:
 
 
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
-def test_stream_whose_driver_is_killed_in_the_middle_of_a_batch_takes_each_record_once(
-    spark: SparkSession, killed: Killed
-) -> None:
+def test_stream_with_killed_driver_reads_each_record_once(spark: SparkSession, killed: Killed) -> None:
     place = Path(killed.place)
     before = values(spark.read.parquet(str(place / "rows")))
     assert 0 < before.total() < RECORDS
@@ -108,7 +106,7 @@ def test_stream_whose_driver_is_killed_in_the_middle_of_a_batch_takes_each_recor
     assert values(spark.read.parquet(str(place / "rows"))) == Counter(range(RECORDS))
 
 
-def test_dump_that_is_killed_between_two_renames_is_finished_by_the_next(spark: SparkSession, killed: Killed) -> None:
+def test_dump_killed_between_renames_is_finished_by_the_next(spark: SparkSession, killed: Killed) -> None:
     out = Path(killed.out)
     assert len(list(out.glob("topic=t/*/*/*.parquet"))) == 1
     assert (out / dump_runs.STAGING).exists()

@@ -63,18 +63,18 @@ def paced(*seen: tuple[int, Seen], expected: ExpectedWork = ExpectedWork()) -> P
     return pace
 
 
-def test_rates_are_those_of_the_last_seconds() -> None:
+def test_rates_cover_the_last_seconds() -> None:
     pace = paced((1_000, Seen(0, 4, 1_000)), (11_000, Seen(1, 4, 2_000)), (21_000, Seen(2, 4, 102_000)))
     assert pace.records_per_second == 10_000
 
 
-def test_part_is_by_records_if_their_total_is_known_else_by_tasks() -> None:
+def test_fraction_is_by_records_if_total_is_known_else_by_tasks() -> None:
     assert paced((1, Seen(1, 4, 300)), expected=ExpectedWork(records=1000, tasks=4)).part == 0.3
     assert paced((1, Seen(1, 4, 300)), expected=ExpectedWork(tasks=4)).part == 0.25
     assert paced((1, Seen(0, 0, 0)), expected=ExpectedWork(records=1000)).part == 0
 
 
-def test_part_is_unknown_without_a_total() -> None:
+def test_fraction_is_unknown_without_total() -> None:
     pace = paced((1000, Seen(1, 2, 300)), (2000, Seen(3, 13, 600)), expected=ExpectedWork(size_bytes=1 << 30))
     assert pace.part is None
     assert pace.left_ms is None
@@ -83,7 +83,7 @@ def test_part_is_unknown_without_a_total() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40))), st.integers(0, 20))
-def test_total_of_tasks_never_changes_while_a_job_runs(seen: list[tuple[int, int]], tasks: int) -> None:
+def test_total_of_tasks_is_constant_during_a_job(seen: list[tuple[int, int]], tasks: int) -> None:
     pace = Pace(ExpectedWork(tasks=tasks), 0)
     for at_ms, (done, known) in enumerate(seen):
         pace.add(Seen(done, known, 0), at_ms)
@@ -91,32 +91,32 @@ def test_total_of_tasks_never_changes_while_a_job_runs(seen: list[tuple[int, int
         assert shown == (f"{min(done, tasks)}/{tasks}" if tasks else str(done))
 
 
-def test_compaction_may_leave_fewer_records_than_expected_and_transactions_never_more() -> None:
+def test_fraction_is_one_if_records_exceed_expectation() -> None:
     assert paced((1, Seen(1, 4, 3000)), expected=ExpectedWork(records=1000)).part == 1
 
 
-def test_bytes_are_the_part_of_what_the_planning_found() -> None:
+def test_bytes_are_a_fraction_of_the_planned_bytes() -> None:
     pace = paced((10_000, Seen(1, 4, 0)), expected=ExpectedWork(size_bytes=400_000_000, tasks=4))
     assert pace.size_bytes == 100_000_000
     assert pace.bytes_per_second == 10_000_000
 
 
-def test_what_is_left_takes_as_long_as_what_is_done() -> None:
+def test_remaining_time_is_extrapolated() -> None:
     assert paced((30_000, Seen(1, 4, 0)), expected=ExpectedWork(tasks=4)).left_ms == 90_000
     assert paced((30_000, Seen(0, 4, 0)), expected=ExpectedWork(tasks=4)).left_ms is None
 
 
-def test_a_query_that_begins_again_has_no_negative_rate() -> None:
+def test_restarted_query_has_no_negative_rate() -> None:
     assert paced((1_000, Seen(0, 4, 900)), (2_000, Seen(0, 4, 10))).records_per_second == 5
 
 
-def test_a_line_tells_tasks_records_bytes_and_what_is_left() -> None:
+def test_line_has_tasks_records_bytes_and_remaining_time() -> None:
     pace = paced((10_000, Seen(1, 4, 2_500_000)), expected=ExpectedWork(10_000_000, 4_000_000_000, 4))
     text = "dump: 1/4 tasks, 2,500,000 records, 250,000/s, 100.0 MB/s, 0:30 left"
     assert line("dump", pace) == text
 
 
-def test_a_bar_is_as_full_as_the_job_is_done() -> None:
+def test_bar_is_filled_by_fraction_done() -> None:
     two = ExpectedWork(tasks=2)
     half = paced((1000, Seen(1, 2, 0)), expected=two)
     assert bar("dump", half, 120) == "dump [############------------] 1/2 tasks  0:01 left"
@@ -124,7 +124,7 @@ def test_a_bar_is_as_full_as_the_job_is_done() -> None:
 
 
 @pytest.mark.parametrize("columns", [0, 1, 20, 79, 200])
-def test_a_bar_never_is_as_wide_as_the_terminal(columns: int) -> None:
+def test_bar_is_narrower_than_the_terminal(columns: int) -> None:
     pace = paced((1000, Seen(1, 2, 5_000_000)), expected=ExpectedWork(10_000_000, 1 << 40))
     assert len(bar("dump", pace, columns)) <= max(columns - 1, 0)
 
@@ -136,13 +136,13 @@ def test_durations(time_ms: int, text: str) -> None:
     assert duration(time_ms) == text
 
 
-def test_auto_is_a_bar_on_a_terminal_and_lines_elsewhere() -> None:
+def test_auto_shows_bar_on_terminal_and_lines_elsewhere() -> None:
     assert style_of("auto", Terminal()) == "bar"
     assert style_of("auto", io.StringIO()) == "lines"
     assert [style_of(choice, io.StringIO()) for choice in ("bar", "lines", "none")] == ["bar", "lines", "none"]
 
 
-def test_a_bar_is_drawn_over_itself_and_taken_away_at_the_end() -> None:
+def test_bar_is_redrawn_and_removed_at_the_end() -> None:
     terminal = Terminal()
     status, clock = Told(Seen(1, 2, 0)), ManualClock()
     with Progress(status, "dump", "bar", ExpectedWork(tasks=2), stream=terminal, clock=clock) as progress:
@@ -154,7 +154,7 @@ def test_a_bar_is_drawn_over_itself_and_taken_away_at_the_end() -> None:
     assert shown.endswith("\r\x1b[K")
 
 
-def test_lines_go_to_the_log(caplog: pytest.LogCaptureFixture) -> None:
+def test_lines_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "kafkalet.pipeline")
     clock = ManualClock()
     status = Told(Seen(1, 2, 50))
@@ -183,7 +183,7 @@ def test_nothing_is_shown_before_there_are_tasks() -> None:
     assert terminal.getvalue() == ""
 
 
-def test_with_none_no_thread_is_started() -> None:
+def test_no_thread_is_started_with_none() -> None:
     before, status = threading.active_count(), Told(Seen(1, 2, 0))
     with Progress(status, "dump", "none"):
         assert threading.active_count() == before
@@ -191,9 +191,7 @@ def test_with_none_no_thread_is_started() -> None:
 
 
 @pytest.mark.parametrize("answer", [Seen(1, 2, 0), None])
-def test_the_thread_looks_by_itself_and_is_gone_afterwards(
-    monkeypatch: pytest.MonkeyPatch, answer: Seen | None
-) -> None:
+def test_thread_polls_and_ends(monkeypatch: pytest.MonkeyPatch, answer: Seen | None) -> None:
     monkeypatch.setitem(LOOK_EVERY_MS, "bar", 1)
     status, before = Told(answer), threading.active_count()
     with Progress(status, "dump", "bar", stream=Terminal()):
@@ -201,7 +199,7 @@ def test_the_thread_looks_by_itself_and_is_gone_afterwards(
     assert threading.active_count() == before
 
 
-def test_a_terminal_that_is_gone_does_not_end_the_job() -> None:
+def test_closed_terminal_does_not_end_the_job() -> None:
     terminal = Terminal()
     with Progress(Told(Seen(1, 2, 0)), "dump", "bar", stream=terminal) as progress:
         terminal.close()
@@ -216,12 +214,12 @@ def test_a_terminal_that_is_gone_does_not_end_the_job() -> None:
         ("total (min, med, max (stageId: taskId))\n1,200 (1, 2, 3 (stage 0.0: task 1))", 1200),
     ],
 )
-def test_a_metric_is_read_as_spark_shows_it(text: str, number: int) -> None:
+def test_metric_text_is_parsed(text: str, number: int) -> None:
     assert _number(text) == number
 
 
 @pytest.mark.xdist_group("spark")
-def test_spark_tells_the_tasks_and_the_records_of_a_job(spark: "SparkSession") -> None:
+def test_spark_reports_tasks_and_records_of_a_job(spark: "SparkSession") -> None:
     status = SparkStatus(spark, "counting")
     assert status.seen() == Seen(0, 0, 0)
     spark.range(0, 1000, 1, 4).selectExpr("id * 2 as twice").where("twice % 3 = 0").collect()
@@ -235,7 +233,7 @@ def test_spark_tells_the_tasks_and_the_records_of_a_job(spark: "SparkSession") -
 
 
 @pytest.mark.xdist_group("spark")
-def test_a_thread_is_in_no_group_afterwards(spark: "SparkSession") -> None:
+def test_job_group_is_reset_afterwards(spark: "SparkSession") -> None:
     status = SparkStatus(spark, "counting")
     assert spark.sparkContext.getLocalProperty("spark.jobGroup.id") == status._group
     status.close()

@@ -28,12 +28,12 @@ BY_DOCUMENT = {
 }
 
 
-def test_the_documents_are_those_that_speak_of_spark() -> None:
+def test_all_documents_about_spark_are_covered() -> None:
     assert list(BY_DOCUMENT) == ["pipeline.md"]
 
 
 @pytest.mark.parametrize("document", BY_DOCUMENT)
-def test_snippets_with_spark_run_one_after_the_other(
+def test_snippets_with_spark_run_in_order(
     document: str, spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names: dict[str, Any] = {}

@@ -56,20 +56,20 @@ def format_of(spark: SparkSession) -> DataFrameReader:
 # -- with Spark
 
 
-def test_spark_shows_every_record_as_a_consumer_sees_it(spark: SparkSession, written: History) -> None:
+def test_spark_reads_every_record_like_a_consumer(spark: SparkSession, written: History) -> None:
     frame = format_of(spark).option("subscribe", "plain").load(str(written.directory))
     found = frame.orderBy("partition", "offset").collect()
     assert [as_seen(row) for row in found] == written.plain
 
 
-def test_spark_shows_what_is_committed(spark: SparkSession, written: History) -> None:
+def test_spark_reads_committed_records(spark: SparkSession, written: History) -> None:
     reading = format_of(spark).option("subscribe", "txn").option("isolationLevel", "read_committed")
     assert [
         as_seen(row) for row in reading.load(str(written.directory)).orderBy("offset").collect()
     ] == written.committed
 
 
-def test_workers_run_in_the_python_of_the_caller(spark: SparkSession) -> None:
+def test_workers_use_the_callers_python(spark: SparkSession) -> None:
     assert spark.sparkContext.pythonExec == sys.executable
 
 
@@ -79,20 +79,20 @@ def test_spark_reads_a_live_broker(spark: SparkSession, written: History, servin
     assert [as_seen(row) for row in found] == written.plain
 
 
-def test_the_schema_is_that_of_sparks_kafka_source_with_headers(spark: SparkSession, written: History) -> None:
+def test_schema_is_that_of_sparks_kafka_source_with_headers(spark: SparkSession, written: History) -> None:
     assert format_of(spark).load(str(written.directory)).schema.simpleString() == (
         "struct<key:binary,value:binary,topic:string,partition:int,offset:bigint,timestamp:timestamp,"
         "timestampType:int,headers:array<struct<key:string,value:binary>>>"
     )
 
 
-def test_a_schema_chooses_among_the_columns(spark: SparkSession, written: History) -> None:
+def test_schema_selects_columns(spark: SparkSession, written: History) -> None:
     reading = format_of(spark).schema("`offset` bigint, `partition` int").option("subscribe", "txn")
     found = reading.load(str(written.directory)).orderBy("offset").collect()
     assert [(row.offset, row.partition) for row in found] == [(record.offset, 0) for record in written.uncommitted]
 
 
-def test_a_schema_with_a_column_that_is_not_there_is_refused(spark: SparkSession, written: History) -> None:
+def test_schema_with_unknown_column_is_rejected(spark: SparkSession, written: History) -> None:
     with pytest.raises(Exception, match="there is no column colour"):
         format_of(spark).schema("colour string").load(str(written.directory)).collect()
 
@@ -101,7 +101,7 @@ def partitions_of(frame: DataFrame) -> int:
     return int(frame._jdf.queryExecution().toRdd().getNumPartitions())
 
 
-def test_conditions_of_a_query_narrow_the_tasks_and_not_the_result(spark: SparkSession, written: History) -> None:
+def test_pushed_filters_reduce_tasks_but_not_results(spark: SparkSession, written: History) -> None:
     reading = format_of(spark).option("maxBytesPerTask", "10k").option("pushFilters", "true")
     narrowed = reading.load(str(written.directory)).where(
         "topic = 'plain' and partition = 1 and offset >= 500 and offset < 510"
@@ -111,7 +111,7 @@ def test_conditions_of_a_query_narrow_the_tasks_and_not_the_result(spark: SparkS
 
 
 @pytest.mark.parametrize("sign", [">=", "="])
-def test_a_condition_on_time_loses_no_record(spark: SparkSession, written: History, sign: str) -> None:
+def test_timestamp_filter_loses_no_record(spark: SparkSession, written: History, sign: str) -> None:
     at = T0 + 12340
     reading = format_of(spark).option("subscribe", "plain").option("pushFilters", "true")
     frame = reading.load(str(written.directory)).where(f"timestamp {sign} timestamp_millis({at})")
@@ -119,13 +119,13 @@ def test_a_condition_on_time_loses_no_record(spark: SparkSession, written: Histo
     assert sorted((row.partition, row.offset) for row in frame.collect()) == [each[1:3] for each in expected]
 
 
-def test_one_dataframe_serves_queries_with_other_conditions(spark: SparkSession, written: History) -> None:
+def test_dataframe_can_be_filtered_repeatedly(spark: SparkSession, written: History) -> None:
     frame = format_of(spark).load(str(written.directory))
     assert frame.where("topic = 'plain' and offset < 3").count() == 3 * PARTITIONS
     assert frame.count() == len(written.plain) + len(written.uncommitted)
 
 
-def test_an_option_that_is_wrong_is_named(spark: SparkSession, written: History) -> None:
+def test_invalid_option_is_named(spark: SparkSession, written: History) -> None:
     with pytest.raises(Exception, match="isolationLevel must be one of"):
         format_of(spark).option("isolationLevel", "some").load(str(written.directory))
 
@@ -135,9 +135,7 @@ def test_an_option_that_is_wrong_is_named(spark: SparkSession, written: History)
 
 @pytest.mark.parametrize("live", [False, True], ids=["directory", "broker"])
 @pytest.mark.parametrize("level", ["read_uncommitted", "read_committed"])
-def test_each_isolation_level_shows_what_a_consumer_sees(
-    written: History, serving: str, live: bool, level: str
-) -> None:
+def test_isolation_levels_match_a_consumer(written: History, serving: str, live: bool, level: str) -> None:
     where = {"kafka_bootstrap_servers": serving} if live else {"path": written.directory}
     found = rows(**where, subscribe="txn", isolationLevel=level)  # type: ignore[arg-type]
     assert [as_seen(row) for row in found] == (written.committed if level == "read_committed" else written.uncommitted)
@@ -145,7 +143,7 @@ def test_each_isolation_level_shows_what_a_consumer_sees(
 
 @pytest.mark.parametrize("size", ["100", "1k", "30k"])
 @pytest.mark.parametrize("level", ["read_uncommitted", "read_committed"])
-def test_however_the_log_is_split_each_record_comes_once(written: History, size: str, level: str) -> None:
+def test_each_record_is_read_once_for_any_split(written: History, size: str, level: str) -> None:
     plain = rows(written.directory, subscribe="plain", maxBytesPerTask=size)
     assert [as_seen(row) for row in plain] == written.plain
     txn = rows(written.directory, subscribe="txn", maxBytesPerTask=size, isolationLevel=level)
@@ -153,21 +151,21 @@ def test_however_the_log_is_split_each_record_comes_once(written: History, size:
 
 
 @pytest.mark.parametrize("live", [False, True], ids=["directory", "broker"])
-def test_there_are_as_many_tasks_as_min_partitions_asks_for(written: History, serving: str, live: bool) -> None:
+def test_min_partitions_is_reached(written: History, serving: str, live: bool) -> None:
     where = {"kafka_bootstrap_servers": serving} if live else {"path": written.directory}
     _, tasks = planned(**where, subscribe="plain", minPartitions="12")  # type: ignore[arg-type]
     assert 12 <= len(tasks) <= 12 + PARTITIONS
 
 
 @pytest.mark.parametrize("live", [False, True], ids=["directory", "broker"])
-def test_no_task_has_more_offsets_than_it_may(written: History, serving: str, live: bool) -> None:
+def test_tasks_respect_max_records_per_partition(written: History, serving: str, live: bool) -> None:
     where = {"kafka_bootstrap_servers": serving} if live else {"path": written.directory}
     _, tasks = planned(**where, subscribe="plain", maxRecordsPerPartition="300")  # type: ignore[arg-type]
     assert max(task.want.end - task.want.start for task in tasks) <= 300
 
 
 @pytest.mark.parametrize("live", [False, True], ids=["directory", "broker"])
-def test_offsets_inside_of_batches_are_exact(written: History, serving: str, live: bool) -> None:
+def test_offsets_inside_batches_are_exact(written: History, serving: str, live: bool) -> None:
     where = {"kafka_bootstrap_servers": serving} if live else {"path": written.directory}
     starts, ends = {"0": 17, "1": 501, "2": 999}, {"0": 400, "1": 502, "2": -1}
     found = rows(
@@ -181,7 +179,7 @@ def test_offsets_inside_of_batches_are_exact(written: History, serving: str, liv
 
 
 @pytest.mark.parametrize("live", [False, True], ids=["directory", "broker"])
-def test_timestamps_are_found_as_a_broker_finds_them(written: History, serving: str, live: bool) -> None:
+def test_timestamp_lookups_match_a_broker(written: History, serving: str, live: bool) -> None:
     where = {"kafka_bootstrap_servers": serving} if live else {"path": written.directory}
     found = rows(**where, subscribe="txn", startingTimestamp=str(T0 + 15), endingTimestamp=str(T0 + 19))  # type: ignore[arg-type]
     first = next(record.offset for record in written.uncommitted if record.timestamp >= T0 + 15)
@@ -191,7 +189,7 @@ def test_timestamps_are_found_as_a_broker_finds_them(written: History, serving: 
     ]
 
 
-def test_columns_of_the_batch_come_on_request(written: History) -> None:
+def test_batch_columns_are_read_on_request(written: History) -> None:
     found = rows(written.directory, subscribe="txn", includeBatch="true", includeControl="true")
     control = [row for row in found if row["control"]]
     assert len(control) == 12
@@ -202,23 +200,23 @@ def test_columns_of_the_batch_come_on_request(written: History) -> None:
     assert {row["producerEpoch"] for row in found if row["producerId"] == -1} == {-1}
 
 
-def test_every_codec_is_named(written: History) -> None:
+def test_all_codecs_are_named(written: History) -> None:
     found = rows(written.directory, subscribe="plain", includeBatch="true")
     assert {row["codec"] for row in found} == {"none", "gzip", "snappy", "lz4", "zstd"}
 
 
-def test_internal_topics_are_read_when_they_are_named(written: History) -> None:
+def test_internal_topics_are_read_by_name(written: History) -> None:
     assert {row["topic"] for row in rows(written.directory)} == {"plain", "txn"}
     assert rows(written.directory, subscribe="__transaction_state")
 
 
-def test_a_topic_that_is_not_there_is_named(written: History) -> None:
+def test_missing_topic_is_named(written: History) -> None:
     with pytest.raises(BadOption, match="has no topic nothing"):
         rows(written.directory, subscribe="plain,nothing")
 
 
 @pytest.mark.parametrize("mode", ["FAILFAST", "PERMISSIVE"])
-def test_a_transaction_index_that_is_missing_is_noticed(written: History, tmp_path: Path, mode: str) -> None:
+def test_missing_transaction_index_is_detected(written: History, tmp_path: Path, mode: str) -> None:
     copy = Path(shutil.copytree(written.directory, tmp_path / "data"))
     for index in (copy / "txn-0").glob("*.txnindex"):
         index.unlink()

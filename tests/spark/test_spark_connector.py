@@ -180,7 +180,7 @@ def refusal(action: Callable[[], object]) -> str:
 # Batches by offset
 
 
-def test_every_row_has_what_was_sent(few: Topic) -> None:
+def test_rows_have_the_sent_fields(few: Topic) -> None:
     rows = few.read().orderBy("timestamp").collect()
     assert [(bytes(row.key), bytes(row.value)) for row in rows] == [(b"k%d" % n, b"v%d" % n) for n in range(30)]
     assert [(row.topic, row.partition, row.offset) for row in rows] == [
@@ -191,12 +191,12 @@ def test_every_row_has_what_was_sent(few: Topic) -> None:
     assert sorted(row.ms for row in times) == [EARLY_MS + n for n in range(30)]
 
 
-def test_offsets_of_each_partition_bound_a_batch(few: Topic) -> None:
+def test_batch_is_limited_by_offsets_of_each_partition(few: Topic) -> None:
     rows = few.read(startingOffsets=by_partition(few, 2, -2, 9), endingOffsets=by_partition(few, 4, 3, -1)).collect()
     assert sorted((row.partition, row.offset) for row in rows) == [(0, 2), (0, 3), (1, 0), (1, 1), (1, 2), (2, 9)]
 
 
-def test_a_batch_from_earliest_to_an_offset(many: Topic) -> None:
+def test_batch_from_earliest_to_an_offset(many: Topic) -> None:
     assert many.count(endingOffsets=by_partition(many, 1234, 0, 0)) == 1234
 
 
@@ -210,13 +210,13 @@ def test_topics_can_be_matched_by_a_pattern(few: Topic) -> None:
     assert few.count(subscribePattern=f"connector.{few.name.removeprefix('connector-')}") == 30
 
 
-def test_a_batch_is_cut_into_as_many_tasks_as_asked(few: Topic) -> None:
+def test_batch_has_min_partitions_tasks(few: Topic) -> None:
     rows = few.read(minPartitions=9)
     assert rows.rdd.getNumPartitions() >= 9
     assert numbers(rows.collect()) == list(range(30))
 
 
-def test_headers_come_when_asked_for(topic: Topic) -> None:
+def test_headers_are_read_on_request(topic: Topic) -> None:
     topic.send(range(1), EARLY_MS, headers=[("a", b"1"), ("a", None), ("b", b"")])
     topic.send(range(1, 2), EARLY_MS)
     first, second = topic.read(includeHeaders=True).orderBy("timestamp").collect()
@@ -227,28 +227,28 @@ def test_headers_come_when_asked_for(topic: Topic) -> None:
 # Batches by timestamp
 
 
-def test_a_batch_begins_at_a_time(many: Topic) -> None:
+def test_batch_starts_at_a_timestamp(many: Topic) -> None:
     options = {"kafka.isolation.level": "read_committed"}
     assert many.count(startingTimestamp=LATER_MS, **options) == LATER_COUNT
 
 
-def test_a_batch_ends_before_a_time(many: Topic) -> None:
+def test_batch_ends_before_a_timestamp(many: Topic) -> None:
     assert many.count(endingTimestamp=LATER_MS) == EARLY_COUNT
 
 
-def test_each_partition_begins_and_ends_at_a_time_of_its_own(few: Topic) -> None:
+def test_timestamps_may_differ_by_partition(few: Topic) -> None:
     starting = by_partition(few, EARLY_MS + 6, EARLY_MS, EARLY_MS + 29)
     ending = by_partition(few, EARLY_MS + 7, EARLY_MS + 4, NEVER_MS)
     rows = few.read(startingOffsetsByTimestamp=starting, endingOffsetsByTimestamp=ending).collect()
     assert numbers(rows) == [1, 6, 29]
 
 
-def test_a_time_after_the_last_record_is_refused(many: Topic) -> None:
+def test_timestamp_after_the_last_record_is_rejected(many: Topic) -> None:
     said = refusal(lambda: many.count(startingTimestamp=NEVER_MS))
     assert "No offset matched from request" in said
 
 
-def test_a_time_after_the_last_record_is_the_end_if_so_wanted(many: Topic) -> None:
+def test_timestamp_after_the_last_record_is_latest_if_requested(many: Topic) -> None:
     assert many.count(startingTimestamp=NEVER_MS, startingOffsetsByTimestampStrategy="latest") == 0
 
 
@@ -262,11 +262,11 @@ def test_a_time_after_the_last_record_is_the_end_if_so_wanted(many: Topic) -> No
         ("read_uncommitted", EARLY_COUNT + LATER_COUNT + UNCERTAIN_COUNT),
     ],
 )
-def test_an_isolation_level_decides_on_transactions(many: Topic, level: str, count: int) -> None:
+def test_isolation_level_is_applied(many: Topic, level: str, count: int) -> None:
     assert many.count(kafka__isolation__level=level) == count
 
 
-def test_a_stream_of_what_is_committed_waits_for_a_transaction(few: Topic, tmp_path: Path) -> None:
+def test_read_committed_stream_waits_for_open_transaction(few: Topic, tmp_path: Path) -> None:
     producer = few.transaction()
     few.send(range(30, 33), EARLY_MS, producer)
     few.send(range(33, 36), EARLY_MS)
@@ -281,7 +281,7 @@ def test_a_stream_of_what_is_committed_waits_for_a_transaction(few: Topic, tmp_p
 # Writing
 
 
-def test_a_frame_is_written_with_keys_headers_and_partitions(topic: Topic) -> None:
+def test_frame_is_written_with_keys_headers_and_partitions(topic: Topic) -> None:
     frame = topic.spark.range(1000).selectExpr(
         "CAST(concat('k', id) AS BINARY) AS key",
         "CAST(concat('v', id) AS BINARY) AS value",
@@ -304,7 +304,7 @@ def test_a_frame_is_written_with_keys_headers_and_partitions(topic: Topic) -> No
         assert [(header.key, bytes(header.value)) for header in row.headers] == [("h", b"%d" % number)]
 
 
-def test_rows_name_the_topic_they_go_to(few: Topic, servers: str) -> None:
+def test_rows_are_written_to_the_topic_column(few: Topic, servers: str) -> None:
     copies = [Topic(few.spark, servers, f"{few.name}-copy-{number}").make(1) for number in range(2)]
     rows = few.read().selectExpr(f"concat('{few.name}-copy-', partition % 2) AS topic", "value")
     rows.write.format("kafka").options(**few.options()).save()
@@ -312,7 +312,7 @@ def test_rows_name_the_topic_they_go_to(few: Topic, servers: str) -> None:
     assert numbers(copies[1].read().collect()) == [n for n in range(30) if n % PARTITIONS % 2 == 1]
 
 
-def test_a_stream_is_written(few: Topic, servers: str, tmp_path: Path) -> None:
+def test_stream_is_written(few: Topic, servers: str, tmp_path: Path) -> None:
     to = Topic(few.spark, servers, f"{few.name}-copy").make(1)
     rows = few.spark.readStream.format("kafka").options(**few.options(startingOffsets="earliest")).load()
     writer = rows.select("key", "value").writeStream.format("kafka").options(**to.options(topic=to.name))
@@ -327,25 +327,25 @@ def test_a_stream_is_written(few: Topic, servers: str, tmp_path: Path) -> None:
 # Streams
 
 
-def test_a_stream_takes_as_much_at_a_time_as_told(few: Topic, tmp_path: Path) -> None:
+def test_stream_respects_max_offsets_per_trigger(few: Topic, tmp_path: Path) -> None:
     batches = few.follow(tmp_path / "rows", startingOffsets="earliest", maxOffsetsPerTrigger=12)
     assert batches == [12, 12, 6]
     assert few.read_back(tmp_path / "rows") == list(range(30))
 
 
-def test_a_stream_that_is_started_again_reads_the_rest(few: Topic, tmp_path: Path) -> None:
+def test_restarted_stream_reads_the_rest(few: Topic, tmp_path: Path) -> None:
     assert few.follow(tmp_path / "rows", startingOffsets="earliest") == [30]
     few.send(range(30, 47), EARLY_MS)
     assert few.follow(tmp_path / "rows", startingOffsets="earliest") == [17]
     assert few.read_back(tmp_path / "rows") == list(range(47))
 
 
-def test_a_stream_begins_at_a_time(few: Topic, tmp_path: Path) -> None:
+def test_stream_starts_at_a_timestamp(few: Topic, tmp_path: Path) -> None:
     few.follow(tmp_path / "rows", startingTimestamp=EARLY_MS + 20)
     assert few.read_back(tmp_path / "rows") == list(range(20, 30))
 
 
-def test_a_stream_that_runs_gets_what_is_sent_meanwhile(few: Topic) -> None:
+def test_running_stream_reads_new_records(few: Topic) -> None:
     rows = few.spark.readStream.format("kafka").options(**few.options(startingOffsets="earliest")).load()
     query = rows.writeStream.format("memory").queryName("meanwhile").start()
     try:
@@ -357,7 +357,7 @@ def test_a_stream_that_runs_gets_what_is_sent_meanwhile(few: Topic) -> None:
         query.stop()
 
 
-def test_a_stream_takes_in_partitions_that_are_added(spark: SparkSession, servers: str, tmp_path: Path) -> None:
+def test_stream_reads_added_partitions(spark: SparkSession, servers: str, tmp_path: Path) -> None:
     topic = Topic(spark, servers, f"connector-{next(_numbers)}").make(1)
     topic.send(range(0, 9, PARTITIONS), EARLY_MS)
     topic.follow(tmp_path / "rows", startingOffsets="earliest")
@@ -370,7 +370,7 @@ def test_a_stream_takes_in_partitions_that_are_added(spark: SparkSession, server
 # Deleted records
 
 
-def test_offsets_that_are_gone_fail_a_stream(few: Topic, tmp_path: Path) -> None:
+def test_deleted_offsets_fail_a_stream(few: Topic, tmp_path: Path) -> None:
     few.follow(tmp_path / "rows", startingOffsets="earliest", assign=json.dumps({few.name: [0]}))
     few.send(range(30, 60), EARLY_MS)
     few.delete_records(0, 15)
@@ -379,7 +379,7 @@ def test_offsets_that_are_gone_fail_a_stream(few: Topic, tmp_path: Path) -> None
     assert f"{few.name}-0" in said
 
 
-def test_offsets_that_are_gone_are_passed_over_if_so_wanted(few: Topic, tmp_path: Path) -> None:
+def test_deleted_offsets_are_skipped_if_requested(few: Topic, tmp_path: Path) -> None:
     few.follow(tmp_path / "rows", startingOffsets="earliest")
     few.send(range(30, 60), EARLY_MS)
     few.delete_records(0, 15)
@@ -388,20 +388,20 @@ def test_offsets_that_are_gone_are_passed_over_if_so_wanted(few: Topic, tmp_path
     assert few.read_back(tmp_path / "rows") == [n for n in range(60) if n not in gone]
 
 
-def test_a_topic_that_was_made_anew_fails_a_stream(few: Topic, tmp_path: Path) -> None:
+def test_recreated_topic_fails_a_stream(few: Topic, tmp_path: Path) -> None:
     few.follow(tmp_path / "rows", startingOffsets="earliest")
     few.delete()
     few.make(PARTITIONS).send(range(3), EARLY_MS)
     assert "failOnDataLoss" in refusal(lambda: few.follow(tmp_path / "rows"))
 
 
-def test_a_batch_of_offsets_that_are_gone_is_refused(few: Topic) -> None:
+def test_batch_of_deleted_offsets_is_rejected(few: Topic) -> None:
     few.delete_records(0, 5)
     said = refusal(lambda: few.count(startingOffsets=by_partition(few, 2, -2, -2)))
     assert "failOnDataLoss" in said
 
 
-def test_a_batch_begins_at_the_first_offset_left_if_so_wanted(few: Topic) -> None:
+def test_batch_starts_at_first_remaining_offset_if_requested(few: Topic) -> None:
     few.delete_records(0, 5)
     rows = few.read(startingOffsets=by_partition(few, 2, -2, -2), failOnDataLoss=False).collect()
     assert numbers(rows) == [n for n in range(30) if n % PARTITIONS or n >= 15]

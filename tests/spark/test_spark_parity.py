@@ -281,14 +281,14 @@ def sparks(spark: SparkSession) -> SparkSession:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_spark_reads_what_the_case_says(sparks: SparkSession, logs: Logs, name: str) -> None:
+def test_spark_has_the_expected_outcome(sparks: SparkSession, logs: Logs, name: str) -> None:
     options, outcome, differs = CASES[name]
     assert on_spark(sparks, logs, options) == (outcome if differs is None else differs)
 
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("place", ["broker", "directory"])
-def test_kafkalog_reads_what_the_case_says(logs: Logs, name: str, place: str) -> None:
+def test_kafkalog_has_the_expected_outcome(logs: Logs, name: str, place: str) -> None:
     where = {"kafka.bootstrap.servers": logs.servers} if place == "broker" else {"path": logs.directory}
     assert on_kafkalog(where, CASES[name].options) == CASES[name].outcome
 
@@ -302,9 +302,7 @@ def tasks_of_spark(spark: SparkSession, logs: Logs, options: dict[str, str]) -> 
 
 
 @pytest.mark.parametrize(("least", "count"), [(5, 5), (12, 12), (200, 111)])
-def test_broker_is_read_by_as_many_tasks_as_spark_makes(
-    sparks: SparkSession, logs: Logs, least: int, count: int
-) -> None:
+def test_broker_is_read_by_as_many_tasks_as_in_spark(sparks: SparkSession, logs: Logs, least: int, count: int) -> None:
     options = {"subscribe": "skew", "minPartitions": str(least)}
     assert tasks_of_spark(sparks, logs, options) == count
     reader = LogReader(("offset",), read_options({"kafka.bootstrap.servers": logs.servers, **options}))
@@ -359,7 +357,7 @@ END = as_json({("skew", number): size for number, size in enumerate(SKEW)})
     ],
     ids=["shares of a limit", "from past the end", "from past the end, tolerant", "with an end"],
 )
-def test_streams_take_the_same_batches(
+def test_streams_read_the_same_batches(
     sparks: SparkSession, logs: Logs, tmp_path: Path, options: dict[str, str], outcome: Any
 ) -> None:
     chosen = {"subscribe": "skew", **options}

@@ -103,7 +103,7 @@ def take(spark: SparkSession, texts: dict[str, str], place: Path, **more: str) -
     return sorted((bytes(row.value) for row in spark.read.parquet(str(place / "taken")).collect()), key=int)
 
 
-def test_a_restarted_query_goes_on_where_it_stopped(
+def test_restarted_query_continues_where_it_stopped(
     spark: SparkSession, growing: Growing, texts: dict[str, str], tmp_path: Path
 ) -> None:
     values = growing.send(100)
@@ -131,13 +131,13 @@ def read_all() -> Any:
     return ReadAllAvailable()
 
 
-def test_a_stream_starts_at_the_end_unless_told_otherwise(growing: Growing, texts: dict[str, str]) -> None:
+def test_stream_starts_at_latest_by_default(growing: Growing, texts: dict[str, str]) -> None:
     growing.send(10)
     assert stream(texts).initialOffset() == {"grows": {"0": 5, "1": 5}}
     assert stream(texts, startingOffsets="earliest").initialOffset() == {"grows": {"0": 0, "1": 0}}
 
 
-def test_a_range_of_offsets_is_read_the_same_way_twice(growing: Growing, texts: dict[str, str], read_all: Any) -> None:
+def test_offset_range_is_read_repeatably(growing: Growing, texts: dict[str, str], read_all: Any) -> None:
     growing.send(10)
     start = {"grows": {"0": 1, "1": 0}}
     end = stream(texts).latestOffset(start, read_all)
@@ -145,16 +145,14 @@ def test_a_range_of_offsets_is_read_the_same_way_twice(growing: Growing, texts: 
     assert planned(stream(texts), start, end) == [(0, 1, 5), (1, 0, 5)]
 
 
-def test_nothing_new_is_the_same_offset(growing: Growing, texts: dict[str, str], read_all: Any) -> None:
+def test_offset_is_unchanged_without_new_records(growing: Growing, texts: dict[str, str], read_all: Any) -> None:
     growing.send(4)
     end = stream(texts).latestOffset({}, read_all)
     assert stream(texts).latestOffset(end, read_all) == end
     assert planned(stream(texts), end, end) == []
 
 
-def test_a_partition_that_turns_up_is_read_from_its_beginning(
-    growing: Growing, texts: dict[str, str], read_all: Any
-) -> None:
+def test_new_partition_is_read_from_its_beginning(growing: Growing, texts: dict[str, str], read_all: Any) -> None:
     growing.send(4)
     start = {"grows": {"0": 2}}
     end = stream(texts).latestOffset(start, read_all)
@@ -162,9 +160,7 @@ def test_a_partition_that_turns_up_is_read_from_its_beginning(
     assert planned(stream(texts), start, end) == [(1, 0, 2)]
 
 
-def test_a_query_that_takes_what_is_there_does_not_take_more(
-    growing: Growing, texts: dict[str, str], read_all: Any
-) -> None:
+def test_available_now_query_ignores_later_records(growing: Growing, texts: dict[str, str], read_all: Any) -> None:
     growing.send(4)
     of = stream(texts)
     of.prepareForTriggerAvailableNow()
@@ -206,7 +202,7 @@ def test_no_batch_waits_longer_than_max_trigger_delay(growing: Growing, texts: d
         ({"grows": {"0": 4}}, {"grows": {"0": 2}}, "grows-0 went back from offset 4 to 2", []),
     ],
 )
-def test_loss_of_data_fails_the_query_unless_it_is_tolerated(
+def test_data_loss_fails_the_query_unless_tolerated(
     growing: Growing, texts: dict[str, str], start: Any, end: Any, reason: str, left: list[tuple[int, int, int]]
 ) -> None:
     growing.send(10)
@@ -215,18 +211,18 @@ def test_loss_of_data_fails_the_query_unless_it_is_tolerated(
     assert planned(stream(texts, failOnDataLoss="false"), start, end) == left
 
 
-def test_end_follows_a_log_that_was_cut_back(growing: Growing, texts: dict[str, str], read_all: Any) -> None:
+def test_end_follows_a_truncated_log(growing: Growing, texts: dict[str, str], read_all: Any) -> None:
     growing.send(10)
     assert stream(texts).latestOffset({"grows": {"0": 17, "1": 5}}, read_all) == {"grows": {"0": 5, "1": 5}}
 
 
-def test_partition_that_is_gone_is_not_in_the_next_offset(growing: Growing, read_all: Any) -> None:
+def test_deleted_partition_is_not_in_the_next_offset(growing: Growing, read_all: Any) -> None:
     growing.send(10)
     pattern = {"path": str(growing.directory), "subscribePattern": "grows|gone"}
     assert stream(pattern).latestOffset({"gone": {"0": 3}}, read_all) == {"grows": {"0": 5, "1": 5}}
 
 
-def test_new_partition_that_does_not_begin_at_0_is_a_loss(growing: Growing) -> None:
+def test_new_partition_that_does_not_start_at_0_is_a_loss(growing: Growing) -> None:
     growing.send(10)
     growing.delete_before(0, 3)
     live = {"kafka.bootstrap.servers": growing.broker.bootstrap_servers, "subscribe": "grows"}
@@ -236,7 +232,7 @@ def test_new_partition_that_does_not_begin_at_0_is_a_loss(growing: Growing) -> N
     assert planned(stream(live, failOnDataLoss="false"), {"grows": {"1": 5}}, end) == [(0, 3, 5)]
 
 
-def test_records_that_were_deleted_before_they_were_read_are_a_loss(growing: Growing) -> None:
+def test_unread_deleted_records_are_a_loss(growing: Growing) -> None:
     growing.send(10)
     growing.delete_before(0, 3)
     live = {"kafka.bootstrap.servers": growing.broker.bootstrap_servers, "subscribe": "grows"}
@@ -245,7 +241,7 @@ def test_records_that_were_deleted_before_they_were_read_are_a_loss(growing: Gro
     assert planned(stream(live, failOnDataLoss="false"), {"grows": {"0": 1}}, {"grows": {"0": 5}}) == [(0, 3, 5)]
 
 
-def test_limit_is_shared_out_in_proportion_to_what_is_unread() -> None:
+def test_limit_is_divided_in_proportion_to_unread_offsets() -> None:
     begun, ends = {("t", 0): 0, ("t", 1): 100, ("t", 2): 5}, {("t", 0): 300, ("t", 1): 200, ("t", 2): 5}
     assert limited(begun, ends, 100) == {("t", 0): 75, ("t", 1): 125, ("t", 2): 5}
     assert limited(begun, ends, 1000) == ends
@@ -353,9 +349,7 @@ def test_running_query_fails_when_unread_records_are_deleted(
         following.sees([value for value in unread if int(value) % 2 or int(value) >= 60])
 
 
-def test_segments_deleted_under_a_running_query_are_a_loss_if_they_were_unread(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_unread_segments_deleted_during_a_query_are_a_loss(spark: SparkSession, tmp_path: Path) -> None:
     values = [b"%d" % number for number in range(120)]
     texts = {"path": str(tmp_path / "data"), "subscribe": "grows"}
     growing = Growing(tmp_path / "data", kafka_version="3.9", config={"log.retention.check.interval.ms": "10"})

@@ -29,25 +29,25 @@ ILLEGAL = ("(", "[", "[a", "a{", "a{,3}", "*", "a**", r"\y", "[b-a]", "(?P<n>a)"
 
 
 @pytest.mark.parametrize("pattern", ILLEGAL)
-def test_illegal_pattern_is_refused(pattern: str) -> None:
+def test_illegal_pattern_is_rejected(pattern: str) -> None:
     with pytest.raises(BadPattern):
         compiled(pattern)
 
 
 @pytest.mark.parametrize("pattern", ["a(?i)b", "(?x) a", r"\b{g}", r"\G", "(?i-s:a)", "(?<=a+)b"])
-def test_pattern_that_python_cannot_search_for_is_refused(pattern: str) -> None:
+def test_pattern_unsupported_in_python_is_rejected(pattern: str) -> None:
     with pytest.raises(BadPattern):
         compiled(pattern)
 
 
-def test_patterns_find_the_topics_that_java_finds(spark: SparkSession) -> None:
+def test_patterns_match_the_same_topics_as_in_java(spark: SparkSession) -> None:
     java = spark._jvm.java.util.regex.Pattern  # type: ignore[union-attr]
     for pattern in PATTERNS:
         finds = [name for name in NAMES if java.compile(pattern).matcher(name).find()]
         assert [name for name in NAMES if compiled(pattern).search(name)] == finds, pattern
 
 
-def test_java_refuses_the_illegal_patterns_too(spark: SparkSession) -> None:
+def test_java_rejects_the_illegal_patterns_too(spark: SparkSession) -> None:
     for pattern in ILLEGAL:
         with pytest.raises(Exception, match=r"."):
             spark._jvm.java.util.regex.Pattern.compile(pattern)  # type: ignore[union-attr]

@@ -45,7 +45,7 @@ def _bytes(value: Any) -> bytes | None:
     return None if value is None else bytes(value)
 
 
-def test_the_dump_is_what_a_consumer_sees(spark: "SparkSession", written: History, tmp_path: Path) -> None:
+def test_dump_has_the_records_that_a_consumer_sees(spark: "SparkSession", written: History, tmp_path: Path) -> None:
     done = run(spark, tmp_path, {"path": str(written.directory), "isolationLevel": "read_committed"})
     assert done is not None
     assert seen(spark.read.parquet(str(tmp_path))) == written.plain + written.committed
@@ -54,13 +54,15 @@ def test_the_dump_is_what_a_consumer_sees(spark: "SparkSession", written: Histor
     assert run(spark, tmp_path, {"path": str(written.directory), "isolationLevel": "read_committed"}) is None
 
 
-def test_a_broker_gives_the_same(spark: "SparkSession", written: History, serving: str, tmp_path: Path) -> None:
+def test_dump_from_broker_equals_dump_from_directory(
+    spark: "SparkSession", written: History, serving: str, tmp_path: Path
+) -> None:
     source = {"kafka.bootstrap.servers": serving, "subscribe": "plain,txn", "isolationLevel": "read_committed"}
     run(spark, tmp_path, source)
     assert seen(spark.read.parquet(str(tmp_path))) == written.plain + written.committed
 
 
-def test_a_second_run_adds_what_is_new(spark: "SparkSession", written: History, tmp_path: Path) -> None:
+def test_second_run_adds_new_records(spark: "SparkSession", written: History, tmp_path: Path) -> None:
     source = {"path": str(written.directory), "subscribe": "plain"}
     first = {**source, "endingOffsets": '{"plain":{"0":100,"1":0,"2":250}}'}
     one = run(spark, tmp_path, first)
@@ -74,9 +76,7 @@ def test_a_second_run_adds_what_is_new(spark: "SparkSession", written: History, 
     assert seen(spark.read.parquet(str(tmp_path))) == written.plain
 
 
-def test_the_name_of_a_file_says_which_offsets_are_in_it(
-    spark: "SparkSession", written: History, tmp_path: Path
-) -> None:
+def test_file_name_has_its_offsets(spark: "SparkSession", written: History, tmp_path: Path) -> None:
     done = run(spark, tmp_path, {"path": str(written.directory), "subscribe": "plain"})
     assert done is not None
     assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.glob("topic=*/*/*/*")) == sorted(
@@ -88,7 +88,7 @@ def test_the_name_of_a_file_says_which_offsets_are_in_it(
         assert file.path.startswith(f"topic=plain/partition={file.partition}/date=2023-11-1")
 
 
-def test_lines_have_the_same_records(spark: "SparkSession", written: History, tmp_path: Path) -> None:
+def test_json_lines_have_the_same_records(spark: "SparkSession", written: History, tmp_path: Path) -> None:
     source = {"path": str(written.directory), "subscribe": "txn", "includeBatch": "true"}
     run(spark, tmp_path, source, "jsonl")
     lines = [json.loads(line) for path in tmp_path.glob("topic=*/*/*/*") for line in path.read_text().splitlines()]
@@ -100,7 +100,7 @@ def test_lines_have_the_same_records(spark: "SparkSession", written: History, tm
     assert spark.read.json(str(tmp_path)).count() == len(lines)
 
 
-def test_nothing_is_left_of_a_run_whose_task_fails(spark: "SparkSession", written: History, tmp_path: Path) -> None:
+def test_failed_run_leaves_no_files(spark: "SparkSession", written: History, tmp_path: Path) -> None:
     broken = tmp_path / "data"
     shutil.copytree(written.directory, broken)
     log = max((broken / "plain-1").glob("*.log"), key=lambda path: path.stat().st_size)
@@ -118,7 +118,7 @@ def test_nothing_is_left_of_a_run_whose_task_fails(spark: "SparkSession", writte
     assert 0 < done.records < len(written.plain)
 
 
-def test_what_a_plan_says_is_what_a_run_does(spark: "SparkSession", written: History, tmp_path: Path) -> None:
+def test_run_follows_its_plan(spark: "SparkSession", written: History, tmp_path: Path) -> None:
     told = dump_options({"path": str(written.directory), "subscribe": "txn"}, str(tmp_path / "out"), "parquet")
     planned = plan(told)
     assert [(each.topic, each.partition, each.start) for each in planned.ranges] == [("txn", 0, 0)]
@@ -131,7 +131,7 @@ def test_what_a_plan_says_is_what_a_run_does(spark: "SparkSession", written: His
     assert plan(told).covered == []
 
 
-def test_a_plan_knows_of_a_run_that_is_not_finished(
+def test_plan_includes_unfinished_run(
     spark: "SparkSession", written: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Killed(BaseException):
@@ -174,7 +174,7 @@ def test_small_files_of_many_tasks_are_merged(
         assert seen(spark.read.parquet(str(tmp_path / "merged"))) == written.plain
 
 
-def test_files_are_about_as_large_as_asked_for(spark: "SparkSession", written: History, tmp_path: Path) -> None:
+def test_files_have_about_the_target_size(spark: "SparkSession", written: History, tmp_path: Path) -> None:
     source = {"path": str(written.directory), "subscribe": "plain", "maxBytesPerTask": "10k"}
     told = dump_options(source, str(tmp_path), "parquet", "none", target_file_bytes="20k", date_folders="none")
     done = dump(spark, told, lambda _: None, clock=ManualClock())
@@ -185,9 +185,7 @@ def test_files_are_about_as_large_as_asked_for(spark: "SparkSession", written: H
     assert seen(spark.read.parquet(str(tmp_path))) == written.plain
 
 
-def test_one_folder_holds_all_dates_of_a_partition_if_asked_for(
-    spark: "SparkSession", written: History, tmp_path: Path
-) -> None:
+def test_date_folders_can_be_disabled(spark: "SparkSession", written: History, tmp_path: Path) -> None:
     source = {"path": str(written.directory), "subscribe": "plain", "maxBytesPerTask": "10k"}
     told = dump_options(source, str(tmp_path), "parquet", date_folders="none")
     first = dump_options(
@@ -206,7 +204,7 @@ def test_one_folder_holds_all_dates_of_a_partition_if_asked_for(
 # Without Spark
 
 
-def test_dump_of_before_date_folders_goes_on_by_day(written: History, tmp_path: Path) -> None:
+def test_dump_without_date_folders_setting_continues_by_day(written: History, tmp_path: Path) -> None:
     told = dump_options({"path": str(written.directory)}, str(tmp_path), "parquet")
     found = plan(told)
     settings = {name: text for name, text in module._settings(told, found.read).items() if name != "dateFolders"}
@@ -217,12 +215,12 @@ def test_dump_of_before_date_folders_goes_on_by_day(written: History, tmp_path: 
 
 
 @pytest.mark.parametrize("size", ["many", "0", "-5"])
-def test_bad_target_size_is_refused(size: str) -> None:
+def test_invalid_target_size_is_rejected(size: str) -> None:
     with pytest.raises(BadOption, match="target file size must be in bytes"):
         dump_options({"path": "/d"}, "/o", "parquet", target_file_bytes=size)
 
 
-def test_a_topic_that_was_made_anew_is_a_loss(written: History, tmp_path: Path) -> None:
+def test_recreated_topic_is_a_loss(written: History, tmp_path: Path) -> None:
     told = dump_options({"path": str(written.directory), "subscribe": "txn"}, str(tmp_path), "parquet")
     found = plan(told)
     done = DumpRun(1, "", module._settings(told, found.read), found.covered, [])
@@ -238,7 +236,7 @@ def module_write(out: Path, manifest: Any) -> None:
     write_manifest(str(out), manifest)
 
 
-def test_all_runs_of_a_dump_are_one_table(written: History, tmp_path: Path) -> None:
+def test_run_with_other_settings_is_rejected(written: History, tmp_path: Path) -> None:
     told = dump_options({"path": str(written.directory)}, str(tmp_path), "parquet")
     found = plan(told)
     module_write(tmp_path, DumpRun(1, "", module._settings(told, found.read), [], []).after(found.manifest))
@@ -260,23 +258,23 @@ def test_all_runs_of_a_dump_are_one_table(written: History, tmp_path: Path) -> N
         (("jsonl", "snappy"), "compression of jsonl must be one of none, gzip, zstd, not snappy"),
     ],
 )
-def test_what_cannot_be_is_refused(arguments: tuple[str, ...], words: str) -> None:
+def test_invalid_format_or_compression_is_rejected(arguments: tuple[str, ...], words: str) -> None:
     with pytest.raises(BadOption, match=words):
         dump_options({"path": "/d"}, "/o", *arguments)
 
 
-def test_a_folder_may_be_written_as_an_address_of_a_file_and_is_no_object_store() -> None:
+def test_file_url_is_accepted_and_object_store_is_rejected() -> None:
     assert dump_options({"path": "/d"}, "file:///o", "parquet").out == "/o"
     with pytest.raises(BadOption, match="not s3a://bucket/o"):
         dump_options({"path": "/d"}, "s3a://bucket/o", "parquet")
 
 
-def test_rows_that_are_no_records_have_no_place_in_a_dump() -> None:
+def test_permissive_mode_is_rejected() -> None:
     with pytest.raises(BadOption, match="mode must be FAILFAST or DROPMALFORMED"):
         dump_options({"path": "/d", "mode": "permissive"}, "/o", "parquet")
 
 
-def test_two_runs_at_once_are_one_too_many(written: History, tmp_path: Path) -> None:
+def test_concurrent_run_is_rejected(written: History, tmp_path: Path) -> None:
     told = dump_options({"path": str(written.directory)}, str(tmp_path), "parquet")
     with open(tmp_path / LOCK, "w") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
@@ -286,7 +284,7 @@ def test_two_runs_at_once_are_one_too_many(written: History, tmp_path: Path) -> 
         pass
 
 
-def test_files_that_this_machine_does_not_see_are_told_of(
+def test_files_on_another_machine_are_reported(
     spark: "SparkSession", written: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def elsewhere(*_: Any) -> list[WrittenFile]:

@@ -35,7 +35,7 @@ def line(spark: "SparkSession", **columns: str) -> dict[str, Any]:
     return found
 
 
-def test_text_is_text(spark: "SparkSession") -> None:
+def test_utf8_is_written_as_text(spark: "SparkSession") -> None:
     assert line(spark) == {
         "offset": 12,
         "timestamp": "2013-01-01T10:15:00.000Z",
@@ -45,7 +45,7 @@ def test_text_is_text(spark: "SparkSession") -> None:
     }
 
 
-def test_what_is_not_text_is_base64_and_says_so(spark: "SparkSession") -> None:
+def test_other_bytes_are_base64_and_marked(spark: "SparkSession") -> None:
     long = "ff" * 100
     found = line(spark, key=f"X'{long}'", value="X'c3a90a22'")
     assert found["key"] == "/" * 133 + "w=="
@@ -54,32 +54,32 @@ def test_what_is_not_text_is_base64_and_says_so(spark: "SparkSession") -> None:
     assert line(spark, key="X'80'", value="X'feff'")["base64"] == ["key", "value"]
 
 
-def test_what_is_null_is_not_there(spark: "SparkSession") -> None:
+def test_null_is_omitted(spark: "SparkSession") -> None:
     found = line(spark, key="cast(null as binary)", value="cast(null as binary)", timestampType="-1")
     assert found == {"offset": 12}
 
 
-def test_what_is_empty_is_there(spark: "SparkSession") -> None:
+def test_empty_value_is_written(spark: "SparkSession") -> None:
     found = line(spark, key="X''", value="X''")
     assert (found["key"], found["value"]) == ("", "")
 
 
-def test_headers_keep_their_order_and_say_what_is_base64(spark: "SparkSession") -> None:
+def test_headers_keep_their_order_and_mark_base64(spark: "SparkSession") -> None:
     headers = "array(('b', X'00ff'), ('a', X'78'), ('b', cast(null as binary)))"
     found = line(spark, headers=f"cast({headers} as array<struct<key:string,value:binary>>)")
     assert found["headers"] == [{"key": "b", "value": "AP8=", "base64": True}, {"key": "a", "value": "x"}, {"key": "b"}]
 
 
-def test_the_time_of_append_is_named(spark: "SparkSession") -> None:
+def test_log_append_time_is_named(spark: "SparkSession") -> None:
     assert line(spark, timestampType="1")["timestampType"] == "LogAppendTime"
 
 
-def test_columns_of_the_batch_are_beside_the_record(spark: "SparkSession") -> None:
+def test_batch_columns_are_written(spark: "SparkSession") -> None:
     found = line(spark, codec="'zstd'", producerId="-1L", transactional="false")
     assert (found["codec"], found["producerId"], found["transactional"]) == ("zstd", -1, False)
 
 
-def test_times_are_utc_whatever_the_zone_of_the_session(spark: "SparkSession") -> None:
+def test_timestamps_are_utc_in_any_session_time_zone(spark: "SparkSession") -> None:
     spark.conf.set("spark.sql.session.timeZone", "Asia/Kolkata")
     try:
         assert line(spark)["timestamp"] == "2013-01-01T10:15:00.000Z"
@@ -87,7 +87,7 @@ def test_times_are_utc_whatever_the_zone_of_the_session(spark: "SparkSession") -
         spark.conf.set("spark.sql.session.timeZone", "UTC")
 
 
-def test_without_the_column_of_headers_there_are_none(spark: "SparkSession") -> None:
+def test_lines_without_headers_column_have_no_headers(spark: "SparkSession") -> None:
     sql = ", ".join(f"{expression} as {name}" for name, expression in COLUMNS.items() if name != "headers")
     (row,) = with_lines(spark.sql(f"select {sql}")).collect()
     assert "headers" not in json.loads(row["line"])

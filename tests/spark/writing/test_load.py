@@ -44,7 +44,7 @@ def options(path: Path, *, sort: str = "time", **of_the_sink: object) -> LoadOpt
 
 
 @pytest.mark.parametrize("partitions", [1, 3, 20])
-def test_records_come_to_the_partitions_of_their_keys_in_the_order_of_time(
+def test_records_are_partitioned_by_key_and_sorted_by_time(
     spark: SparkSession, frame: DataFrame, tmp_path: Path, partitions: int
 ) -> None:
     load(spark, frame, options(tmp_path, partitions=partitions))
@@ -59,12 +59,12 @@ def test_records_come_to_the_partitions_of_their_keys_in_the_order_of_time(
     assert all(time == T0 + (value * 7919 % ROWS) // 2 for time, value in found)
 
 
-def test_records_without_a_key_are_spread(spark: SparkSession, frame: DataFrame, tmp_path: Path) -> None:
+def test_records_without_key_are_spread(spark: SparkSession, frame: DataFrame, tmp_path: Path) -> None:
     load(spark, frame.drop("key"), options(tmp_path, partitions=4))
     assert [len(records(tmp_path, partition)) for partition in range(4)] == [ROWS // 4] * 4
 
 
-def test_the_same_input_gives_the_same_logs(spark: SparkSession, frame: DataFrame, tmp_path: Path) -> None:
+def test_same_input_gives_same_logs(spark: SparkSession, frame: DataFrame, tmp_path: Path) -> None:
     for name in ("one", "two"):
         load(spark, frame, options(tmp_path / name, partitions=3, compression="zstd"))
     for partition in range(3):
@@ -72,17 +72,17 @@ def test_the_same_input_gives_the_same_logs(spark: SparkSession, frame: DataFram
         assert one == two
 
 
-def test_a_large_partition_is_written_by_several_tasks(spark: SparkSession, frame: DataFrame, tmp_path: Path) -> None:
+def test_large_partition_is_written_by_several_tasks(spark: SparkSession, frame: DataFrame, tmp_path: Path) -> None:
     rows = arranged(spark, frame, options(tmp_path))
     assert rows.rdd.getNumPartitions() == 4  # two tasks per core, two cores
 
 
-def test_what_is_sorted_already_is_not_moved(spark: SparkSession, frame: DataFrame, tmp_path: Path) -> None:
+def test_sorted_input_is_not_shuffled(spark: SparkSession, frame: DataFrame, tmp_path: Path) -> None:
     assert arranged(spark, frame, options(tmp_path, sort="none")) is frame
     assert arranged(spark, frame.drop("timestamp"), options(tmp_path)).columns == ["key", "value"]
 
 
-def test_topics_may_come_in_a_column(spark: SparkSession, frame: DataFrame, tmp_path: Path) -> None:
+def test_topic_column_is_used(spark: SparkSession, frame: DataFrame, tmp_path: Path) -> None:
     several = frame.selectExpr("*", "concat('topic-', cast(value as int) % 3) topic")
     load(spark, several, LoadOptions(str(tmp_path), {"partitions": '{"topic-1": 2}'}))
     found = {
@@ -94,7 +94,7 @@ def test_topics_may_come_in_a_column(spark: SparkSession, frame: DataFrame, tmp_
     assert all(value % 3 == topic for (topic, _), ordered in found.items() for _, value in ordered)
 
 
-def test_the_column_says_the_partition(spark: SparkSession, frame: DataFrame, tmp_path: Path) -> None:
+def test_partition_column_is_used(spark: SparkSession, frame: DataFrame, tmp_path: Path) -> None:
     load(spark, frame.selectExpr("*", "cast(value as int) % 5 partition"), options(tmp_path))
     for partition in range(5):
         ordered = order(tmp_path, partition)
@@ -102,7 +102,7 @@ def test_the_column_says_the_partition(spark: SparkSession, frame: DataFrame, tm
         assert {value % 5 for _, value in ordered} == {partition}
 
 
-def test_records_without_a_time_come_last_and_have_that_of_the_load(
+def test_records_without_timestamp_are_last_with_time_of_the_load(
     spark: SparkSession, frame: DataFrame, tmp_path: Path
 ) -> None:
     some = frame.selectExpr("value", "if(cast(value as int) < 5, null, timestamp) timestamp")
@@ -113,7 +113,7 @@ def test_records_without_a_time_come_last_and_have_that_of_the_load(
     assert last[0] > T0 + ROWS
 
 
-def test_each_partition_has_its_transactions_in_one_piece(
+def test_transactions_of_a_partition_are_written_by_one_task(
     spark: SparkSession, frame: DataFrame, tmp_path: Path
 ) -> None:
     shape = {"transactionalShare": 0.5, "abortedShare": 0.3, "transactionSize": 20, "openTransactions": 1}
@@ -123,13 +123,13 @@ def test_each_partition_has_its_transactions_in_one_piece(
         assert log_end_offset(found) - 60 < last_stable_offset(found) < log_end_offset(found)
 
 
-def test_a_second_load_may_go_on_or_replace(spark: SparkSession, frame: DataFrame, tmp_path: Path) -> None:
+def test_second_load_appends_or_replaces(spark: SparkSession, frame: DataFrame, tmp_path: Path) -> None:
     for overwrite, expected in ((False, ROWS), (False, 2 * ROWS), (True, ROWS)):
         load(spark, frame, options(tmp_path)._replace(overwrite=overwrite))
         assert len(records(tmp_path)) == expected
 
 
-def test_what_is_wrong_is_said_before_anything_is_read(spark: SparkSession, frame: DataFrame, tmp_path: Path) -> None:
+def test_invalid_input_is_rejected_before_reading(spark: SparkSession, frame: DataFrame, tmp_path: Path) -> None:
     with pytest.raises(BadRows, match="unsupported column price"):
         load(spark, frame.selectExpr("*", "1.5 price"), options(tmp_path))
     with pytest.raises(BadOption, match="sort must be time or none, not key"):

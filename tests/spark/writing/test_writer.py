@@ -24,7 +24,7 @@ pytestmark = pytest.mark.xdist_group("spark")
 COLUMNS = ["key", "value", "timestamp"]
 
 
-def test_only_the_attempts_that_were_reported_count(tmp_path: Path) -> None:
+def test_only_reported_attempts_are_committed(tmp_path: Path) -> None:
     job = writer(tmp_path, COLUMNS, {"topic": "t"})
     for attempt in (0, 1):  # the first task ran twice, and both attempts completed
         message = job.write_task(iter([numbered(0, 100)]), 0, attempt)
@@ -33,7 +33,7 @@ def test_only_the_attempts_that_were_reported_count(tmp_path: Path) -> None:
     assert len(records(tmp_path)) == 200
 
 
-def test_an_attempt_that_fails_leaves_nothing_of_itself(tmp_path: Path) -> None:
+def test_failed_attempt_leaves_no_files(tmp_path: Path) -> None:
     job = writer(tmp_path, ["value", "partition"], {"topic": "t", "partitions": 1})
     good = job.write_task(iter([rows(value=[b"x"], partition=[0])]), 0, 0)
     with pytest.raises(BadRows):
@@ -43,7 +43,7 @@ def test_an_attempt_that_fails_leaves_nothing_of_itself(tmp_path: Path) -> None:
     assert len(records(tmp_path)) == 1
 
 
-def test_what_a_killed_attempt_had_written_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_of_killed_attempt_are_not_committed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Killed(BaseException):
         pass
 
@@ -64,7 +64,7 @@ def test_what_a_killed_attempt_had_written_does_not_count(tmp_path: Path, monkey
     assert not list(tmp_path.glob(".kafkalog-*"))
 
 
-def test_a_job_that_fails_leaves_nothing(tmp_path: Path) -> None:
+def test_failed_job_leaves_no_files(tmp_path: Path) -> None:
     load(tmp_path, [numbered(0, 100)])
     before = sorted(os.listdir(tmp_path))
     job = writer(tmp_path, COLUMNS, {"topic": "t"})
@@ -74,17 +74,17 @@ def test_a_job_that_fails_leaves_nothing(tmp_path: Path) -> None:
     assert len(records(tmp_path)) == 100
 
 
-def test_a_topic_without_rows_is_made(tmp_path: Path) -> None:
+def test_topic_without_rows_is_created(tmp_path: Path) -> None:
     load(tmp_path, [numbered(0, 0)], partitions=2)
     assert [records(tmp_path, partition) for partition in range(2)] == [[], []]
 
 
-def test_a_topic_has_as_many_partitions_as_the_column_names(tmp_path: Path) -> None:
+def test_partition_column_determines_number_of_partitions(tmp_path: Path) -> None:
     load(tmp_path, [rows(value=[b"a", b"b"], partition=[0, 4])])
     assert [len(records(tmp_path, partition)) for partition in range(5)] == [1, 0, 0, 0, 1]
 
 
-def test_keys_are_placed_among_the_partitions_that_are_there(tmp_path: Path) -> None:
+def test_keys_are_placed_in_existing_partitions(tmp_path: Path) -> None:
     load(tmp_path, [numbered(0, 100)], partitions=4)
     load(tmp_path, [numbered(0, 100)])
     for partition in range(4):
@@ -92,7 +92,7 @@ def test_keys_are_placed_among_the_partitions_that_are_there(tmp_path: Path) -> 
         assert found[: len(found) // 2] == found[len(found) // 2 :]
 
 
-def test_a_topic_does_not_lose_partitions_by_an_append(tmp_path: Path) -> None:
+def test_append_cannot_reduce_partitions(tmp_path: Path) -> None:
     load(tmp_path, [numbered(0, 10)], partitions=4)
     with pytest.raises(BadOption, match="partitions is 2, but topic t already has 4"):
         load(tmp_path, [numbered(0, 10)], partitions=2)
@@ -121,13 +121,13 @@ def test_spark_writes_and_reads_what_it_wrote(spark: SparkSession, tmp_path: Pat
     assert sum(len(records(tmp_path / "copy", partition)) for partition in range(3)) == 1000
 
 
-def test_overwrite_is_a_mode(spark: SparkSession, tmp_path: Path) -> None:
+def test_mode_overwrite_replaces_topic(spark: SparkSession, tmp_path: Path) -> None:
     for mode, expected in (("append", 10), ("append", 20), ("overwrite", 10)):
         save(spark.range(10).selectExpr("cast(id as string) value"), tmp_path, mode)
         assert len(records(tmp_path)) == expected
 
 
-def test_a_task_that_fails_at_first_leaves_no_doubled_record(spark: SparkSession, tmp_path: Path) -> None:
+def test_retried_task_writes_no_duplicates(spark: SparkSession, tmp_path: Path) -> None:
     from pyspark.sql import functions
 
     marks = str(tmp_path / "marks")
@@ -155,7 +155,7 @@ def test_a_task_that_fails_at_first_leaves_no_doubled_record(spark: SparkSession
     assert [int(record.value or b"") for record in records(tmp_path / "data")] == list(range(2000))
 
 
-def test_a_job_that_fails_in_spark_leaves_the_directory_as_it_was(spark: SparkSession, tmp_path: Path) -> None:
+def test_failed_spark_job_leaves_directory_unchanged(spark: SparkSession, tmp_path: Path) -> None:
     save(spark.range(10).selectExpr("cast(id as string) value"), tmp_path)
     before = sorted(os.listdir(tmp_path))
     bad = spark.range(1000).selectExpr("cast(id as string) value", "cast(id as int) partition")
