@@ -8,7 +8,7 @@ Readers ignore both. Directories with the first name are deleted by brokers at s
 kafkalet, so the remains of a killed job do no harm. Apache Kafka refuses to start if it finds the second name, which is
 intended: only a part of the load might be in place.
 
-JOB contains the process that drives the job, so that the next load can tell which directories are abandoned.
+JOB contains the id of the process that drives the job, so that the next load can tell which directories are abandoned.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _COMMITTED = re.compile(r"\.kafkalog-(\w+)\.commit")
 
 
 def new_job() -> str:
-    """Return a job name that contains the parent process, because Spark creates the sink in a separate process."""
+    """Return a job name with the id of the parent process, because Spark creates the sink in a separate process."""
     return f"{_host()}_{os.getppid()}_{os.urandom(8).hex()}"
 
 
