@@ -1,16 +1,16 @@
-"""The command line: `kafkalet serve`, `python3 -m kafkalet serve`; `kafkalet pipeline`, which has one of its own.
+"""The command line: `kafkalet serve`, `python3 -m kafkalet serve` and `kafkalet pipeline` (see kafkalet.pipeline).
 
-Exit status: 0 after a clean end, 1 when something outside stands in the way (a taken port, a file that cannot be
-loaded), 2 when the command line or a property is wrong. Each failure is one line on stderr. On stdout there is one
-line, when every listener accepts and every file is loaded:
+Exit status: 0 after a normal stop, 1 if something outside kafkalet fails (a port is taken, a file cannot be loaded),
+2 if the command line or a property is invalid. Each failure prints one line on stderr. When every listener accepts
+connections and every file is loaded, one line is printed on stdout:
 
     kafkalet ready bootstrap=127.0.0.1:9092
 
-If this line cannot be written, its reader is gone (or the disk is full) and the broker ends with status 1: nobody will
-ask for it. Without a stdout (`>&-`, a daemon) it serves; so it does when the reader goes after the line, and whatever
-becomes of stderr.
+If this line cannot be written (the reader has closed the pipe, or the disk is full), the broker stops with status 1,
+because the process that started it cannot learn the address. The broker keeps serving if it was started without stdout
+(`>&-`, a daemon), if the reader closes the pipe after the line, and if stderr is closed at any time.
 
-The options are parsed here and not by argparse, whose import alone costs a tenth of the time in which a broker starts.
+The options are parsed here, not by argparse: importing argparse alone takes a tenth of the broker's start-up time.
 """
 
 import asyncio
@@ -43,21 +43,21 @@ from kafkalet.version import VERSION
 _LOG = logging.getLogger("kafkalet")
 
 DEFAULT_ADDRESS = ("127.0.0.1", 9092)
-# A column of a CSV file may be as large as a record may become.
+# A column of a CSV file may be as large as the largest record.
 MAX_FIELD_CHARS = 1 << 30
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 
 class UsageError(Exception):
-    """The command line cannot be understood. The text says what is wrong with it."""
+    """The command line is invalid. The message says why."""
 
 
 class Failure(Exception):
-    """Something outside stands in the way. The text is what the user gets to read."""
+    """The command failed for a reason outside kafkalet. The message is shown to the user."""
 
 
 class Option(NamedTuple):
-    """An option that takes a value. `help` says what it is for."""
+    """An option that takes a value. `help` is its line in the help text."""
 
     name: str
     value: str
@@ -71,19 +71,19 @@ SERVE_OPTIONS = (
     Option("--advertise", "HOST:PORT", "address advertised to clients, e.g. behind Docker"),
     Option("--brokers", "N", "number of brokers, on consecutive ports (1)"),
     Option("--topic", "NAME[:PARTITIONS[:KEY=VALUE,...]]", "create a topic if it does not exist; repeatable", True),
-    Option("--set", "KEY=VALUE", "a broker property by Kafka's name; repeatable", True),
-    Option("--config", "FILE", "broker properties from a server.properties file; repeatable", True),
-    Option("--data-dir", "DIR", "directory to keep the data in (a temporary one, removed at the end)"),
+    Option("--set", "KEY=VALUE", "set a broker property, by its Kafka name; repeatable", True),
+    Option("--config", "FILE", "read broker properties from a server.properties file; repeatable", True),
+    Option("--data-dir", "DIR", "directory that keeps the data (a temporary one, removed on exit)"),
     Option(
         "--kafka-version", "VERSION", f"release to emulate: {RELEASES[0]} to {RELEASES[-2]}, or {NEWEST} ({NEWEST})"
     ),
     Option("--log-level", "LEVEL", "debug (a line for each request), info, warning or error (info)"),
-    Option("--load", "TOPIC=FILE", "fill a topic from JSON Lines or CSV, plain, .gz or .zip; repeatable", True),
-    Option("--key", "COL", "column of loaded CSV files that is the key (none)", aliases=("--key-column",)),
+    Option("--load", "TOPIC=FILE", "load a JSON Lines or CSV file (plain, .gz or .zip) into a topic; repeatable", True),
+    Option("--key", "COL", "CSV column that becomes the record key (none)", aliases=("--key-column",)),
     Option(
         "--timestamp",
         "COL",
-        "column of loaded CSV files that is the timestamp (the time of the load)",
+        "CSV column that becomes the record timestamp (the time of loading)",
         aliases=("--timestamp-column",),
     ),
 )
@@ -112,7 +112,7 @@ def help_text() -> str:
 
 
 def parse(arguments: Sequence[str], options: Sequence[Option]) -> dict[str, list[str]]:
-    """The values of the options, by name without the dashes, in the order in which they were given."""
+    """Return the values of the options in the order given, keyed by option name without the dashes."""
     known = {name: option for option in options for name in (option.name, *option.aliases)}
     given: dict[str, list[str]] = {}
     rest = iter(arguments)
@@ -135,7 +135,7 @@ def parse(arguments: Sequence[str], options: Sequence[Option]) -> dict[str, list
 
 
 def _hint(given: str, known: Sequence[str]) -> str:
-    """What the user may have meant, or where to look."""
+    """Suggest the closest known name, or refer to the help."""
     from difflib import get_close_matches
 
     by_word = {name.lstrip("-"): name for name in known}
@@ -144,7 +144,7 @@ def _hint(given: str, known: Sequence[str]) -> str:
 
 
 def parse_address(option: str, text: str, least_port: int = 0) -> tuple[str, int]:
-    """Host and port of `HOST:PORT`, `:PORT` (every interface) or `[IPV6]:PORT`."""
+    """Return host and port of `HOST:PORT`, `:PORT` (every interface) or `[IPV6]:PORT`."""
     host, colon, port = text.rpartition(":")
     if not colon or not port.isdecimal() or not least_port <= int(port) <= 65535:
         raise UsageError(f"{option} {text}: expected HOST:PORT with a port from {least_port} to 65535")
@@ -152,7 +152,7 @@ def parse_address(option: str, text: str, least_port: int = 0) -> tuple[str, int
 
 
 def parse_topic(text: str) -> NewTopic:
-    """`NAME[:PARTITIONS[:KEY=VALUE,...]]`; a value may contain commas, as in cleanup.policy=compact,delete."""
+    """Parse `NAME[:PARTITIONS[:KEY=VALUE,...]]`. A value may contain commas, as in cleanup.policy=compact,delete."""
     name, _, rest = text.partition(":")
     count, _, settings = rest.partition(":")
     if not name:
@@ -197,14 +197,14 @@ class Serve(NamedTuple):
         brokers = last.get("brokers", "1")
         level = last.get("log-level", "info").upper()
         if not brokers.isdecimal() or int(brokers) < 1:
-            raise UsageError(f"--brokers {brokers}: expected a number from 1 up")
+            raise UsageError(f"--brokers {brokers}: expected a number of at least 1")
         if level not in LOG_LEVELS:
             raise UsageError(f"--log-level {level.lower()}: expected one of {', '.join(LOG_LEVELS).lower()}")
         for name in ("key", "timestamp"):
             if name in last and "load" not in last:
-                raise UsageError(f"--{name} {last[name]}: names a column of files that --load loads; --load is missing")
+                raise UsageError(f"--{name} {last[name]}: only applies to files loaded with --load; --load is missing")
         if last.get("data-dir") == "":
-            raise UsageError("--data-dir: the name of the directory is empty")
+            raise UsageError("--data-dir: the directory name is empty")
         return cls(
             parse_address("--listen", last["listen"]) if "listen" in last else _listeners(properties),
             parse_address("--advertise", advertise, 1) if advertise else _advertised_listeners(properties),
@@ -225,7 +225,7 @@ def _topics(texts: Sequence[str]) -> list[NewTopic]:
     for text in texts:
         topic = parse_topic(text)
         if topic.name in topics:
-            raise UsageError(f"--topic {text}: topic {topic.name} is given twice; give each topic once")
+            raise UsageError(f"--topic {text}: topic {topic.name} is given twice; name each topic once")
         topics[topic.name] = topic
     return list(topics.values())
 
@@ -238,7 +238,7 @@ def _split(option: str, wanted: str, text: str) -> tuple[str, str]:
 
 
 def _properties(given: Mapping[str, list[str]]) -> dict[str, str]:
-    """Broker properties: those of the files, then those of the command line; a later one replaces an earlier one."""
+    """Return the broker properties of the files and then of the command line; later values override earlier ones."""
     properties: dict[str, str] = {}
     for path in given.get("config", []):
         try:
@@ -250,7 +250,7 @@ def _properties(given: Mapping[str, list[str]]) -> dict[str, str]:
 
 
 def _listeners(properties: Mapping[str, str]) -> tuple[str, int]:
-    """The first listener of the property `listeners`, as in PLAINTEXT://:9092; without it the default address."""
+    """Return the first address in the property `listeners`, as in PLAINTEXT://:9092, or the default address."""
     first = properties.get("listeners", "").split(",")[0].strip()
     return parse_address("listeners", first.partition("://")[2] or first) if first else DEFAULT_ADDRESS
 
@@ -261,7 +261,7 @@ def _advertised_listeners(properties: Mapping[str, str]) -> tuple[str, int] | No
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and give its exit status."""
+    """Run a command and return its exit status."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     if arguments[:1] == ["help"]:
         arguments = [*arguments[1:], "--help"]
@@ -282,7 +282,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _say(f"kafkalet {VERSION}")
             return 0
         if command.startswith("-"):
-            raise UsageError(f"{command} comes after a command: kafkalet serve {command} ...")
+            raise UsageError(f"{command} must follow a command: kafkalet serve {command} ...")
         if command != "serve":
             raise UsageError(f"unknown command {command}; {_hint(command, COMMANDS)}")
         return serve(Serve.of(rest))
@@ -293,50 +293,50 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _complain(error: Exception, status: int) -> int:
-    if sys.stderr is not None:  # it is None if the process was started without one
+    if sys.stderr is not None:  # None if the process was started without stderr
         with contextlib.suppress(OSError):
             print(f"kafkalet: {error}", file=sys.stderr)
     return status
 
 
 def _say(text: str) -> None:
-    """Print on stdout, if there is one. Raises Failure if it cannot be written to."""
+    """Print on stdout, if the process has one. Raise Failure if the write fails."""
     if sys.stdout is None:
         return
     try:
         print(text, flush=True)
     except OSError as error:
         with contextlib.suppress(OSError):
-            sys.stdout.close()  # what could not be written would be tried again at the end, and fail with a traceback
+            sys.stdout.close()  # otherwise the interpreter flushes again at exit and prints a traceback
         raise Failure(f"cannot write to standard output: {error.strerror}") from error
 
 
-def serve(told: Serve) -> int:
+def serve(options: Serve) -> int:
     """Serve until SIGINT, SIGTERM or SIGHUP."""
     _keep_standard_descriptors()
-    _log_to_stderr(told.log_level)
+    _log_to_stderr(options.log_level)
     _raise_descriptor_limit()
     try:
         cluster = Cluster(
-            told.brokers,
-            host=told.address[0],
-            port=told.address[1],
-            advertise=told.advertise,
-            data_dir=told.data_dir,
-            config=told.properties,
-            topics=told.topics,
-            kafka_version=told.kafka_version,
+            options.brokers,
+            host=options.address[0],
+            port=options.address[1],
+            advertise=options.advertise,
+            data_dir=options.data_dir,
+            config=options.properties,
+            topics=options.topics,
+            kafka_version=options.kafka_version,
         )
     except ValueError as error:
         raise UsageError(error) from error
-    for topic in told.topics:
+    for topic in options.topics:
         _check_topic(topic, cluster)
     with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
-        return runner.run(_serve(cluster, told))
+        return runner.run(_serve(cluster, options))
 
 
 def _check_topic(topic: NewTopic, cluster: Cluster) -> None:
-    """Say which option it is that names a topic that cannot be."""
+    """Raise a UsageError that names the --topic option if its topic is invalid."""
     try:
         check_topic_name(topic.name)
         check_config(topic.properties, cluster.server.config)
@@ -344,18 +344,18 @@ def _check_topic(topic: NewTopic, cluster: Cluster) -> None:
         raise UsageError(f"--topic {topic.name}: {error.message}") from error
 
 
-async def _serve(cluster: Cluster, told: Serve) -> int:
+async def _serve(cluster: Cluster, options: Serve) -> int:
     stopped = _stop_signal(cluster.server.interrupt)
     try:
         await cluster.start()
     except StartInterrupted:
         return 0
     except (StorageFailed, OSError, MetadataDamaged, DirectoryInUse, IdentityRefused) as error:
-        raise Failure(_cannot_start(error, told)) from error
+        raise Failure(_cannot_start(error, options)) from error
     except KafkaError as error:
         raise UsageError(error.message or error.code.name) from error
     try:
-        if told.loads and not await _unless_stopped(stopped, _load(cluster, told)):
+        if options.loads and not await _unless_stopped(stopped, _load(cluster, options)):
             return 0
         with collected_when_idle(lambda: cluster.server.is_busy):
             _say(f"kafkalet ready bootstrap={cluster.bootstrap_servers}")
@@ -365,23 +365,24 @@ async def _serve(cluster: Cluster, told: Serve) -> int:
         await cluster.stop()
 
 
-def _cannot_start(error: Exception, told: Serve) -> str:
+def _cannot_start(error: Exception, options: Serve) -> str:
     if isinstance(error, StorageFailed):
         return error.reason
     if not isinstance(error, OSError):
         return str(error)
     if not isinstance(error, CannotListen):
         return explain(error)
-    host, port = told.address
+    host, port = options.address
     text = f"cannot listen on {host}:{port}"
-    if told.brokers > 1 and port:
-        text += f" and the {told.brokers - 1} ports after it" if told.brokers > 2 else f" and {port + 1}"
-    advice = "; --listen takes another address, port 0 picks a free port" if error.errno == errno.EADDRINUSE else ""
+    if options.brokers > 1 and port:
+        text += f" and the {options.brokers - 1} ports after it" if options.brokers > 2 else f" and {port + 1}"
+    in_use = error.errno == errno.EADDRINUSE
+    advice = "; choose another address with --listen; port 0 picks a free port" if in_use else ""
     return f"{text}: {error.strerror}{advice}"
 
 
 async def _unless_stopped(stopped: asyncio.Event, work: Coroutine[None, None, None]) -> bool:
-    """Do the work; False when a signal came first."""
+    """Run `work` to completion. Return False if `stopped` is set first; `work` is then cancelled."""
     working = asyncio.ensure_future(work)
     waiting = asyncio.ensure_future(stopped.wait())
     await asyncio.wait((working, waiting), return_when=asyncio.FIRST_COMPLETED)
@@ -394,17 +395,17 @@ async def _unless_stopped(stopped: asyncio.Event, work: Coroutine[None, None, No
     return False
 
 
-async def _load(cluster: Cluster, told: Serve) -> None:
+async def _load(cluster: Cluster, options: Serve) -> None:
     import csv
 
     from kafkalet.broker.seeding.loader import load
     from kafkalet.broker.seeding.record_files import Columns, LoadError
 
     csv.field_size_limit(MAX_FIELD_CHARS)
-    columns = Columns(told.key, told.timestamp)
+    columns = Columns(options.key, options.timestamp)
     if columns != Columns():
-        _refuse_columns_without_csv(told)
-    for topic, path in told.loads:
+        _refuse_columns_without_csv(options)
+    for topic, path in options.loads:
         progress = _Progress(topic, path) if sys.stderr is not None and sys.stderr.isatty() else None
         try:
             count = await load(cluster.server, topic, path, columns, progress)
@@ -420,21 +421,21 @@ async def _load(cluster: Cluster, told: Serve) -> None:
         _LOG.info("loaded %d records from %s into topic %s", count, path, topic)
 
 
-def _refuse_columns_without_csv(told: Serve) -> None:
-    """A line of JSON Lines says for itself what its key and its timestamp are."""
+def _refuse_columns_without_csv(options: Serve) -> None:
+    """Raise UsageError if --key or --timestamp is given but no file is CSV: JSON Lines carry both in their fields."""
     from kafkalet.broker.seeding.record_files import LoadError, RecordFile
 
-    with contextlib.suppress(OSError, LoadError):  # the load says what is wrong with the file
-        if not any(RecordFile(path).is_csv for _, path in told.loads):
-            option, name = ("--key", told.key) if told.key is not None else ("--timestamp", told.timestamp)
+    with contextlib.suppress(OSError, LoadError):  # the load itself reports what is wrong with the file
+        if not any(RecordFile(path).is_csv for _, path in options.loads):
+            option, name = ("--key", options.key) if options.key is not None else ("--timestamp", options.timestamp)
             raise UsageError(
-                f"{option} {name}: names a column of CSV files, and no file of --load is one; "
-                f'a line of JSON Lines has a field "{option[2:]}"'
+                f"{option} {name}: names a CSV column, but no --load file is CSV; "
+                f'in JSON Lines, use the field "{option[2:]}"'
             )
 
 
 class _Progress:
-    """A line on the terminal that tells how far a file has been read."""
+    """A progress line on the terminal: how much of a file has been loaded."""
 
     def __init__(self, topic: str, path: str) -> None:
         self._what = f"loading {path} into {topic}"
@@ -450,7 +451,7 @@ class _Progress:
         self._write("\n")
 
     def _write(self, text: str) -> None:
-        with contextlib.suppress(OSError):  # the terminal has gone; the load goes on
+        with contextlib.suppress(OSError):  # the terminal is gone; the load continues without progress
             sys.stderr.write(text)
             sys.stderr.flush()
 
@@ -461,17 +462,22 @@ def _log_to_stderr(level: str) -> None:
 
 
 def _keep_standard_descriptors() -> None:
-    """Let none of the descriptors 0 to 2 go to a log or a socket, where a message for stderr would be written into."""
+    """Open /dev/null for each of descriptors 0 to 2 that is closed.
+
+    Otherwise a log or a socket could get descriptor 2, and text for stderr would be written into it.
+    """
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest one that is free
+            os.open(os.devnull, os.O_RDWR)  # returns the lowest free descriptor, which is this one
 
 
 def _stop_signal(interrupt: Callable[[], None]) -> asyncio.Event:
-    """An event that is set by the signals that mean the end. `interrupt` is called at once, even while the loop is busy
-    with opening logs."""
+    """Return an event that SIGINT, SIGTERM and SIGHUP set.
+
+    The signal handler also calls `interrupt` directly, so that a start that blocks the loop (opening logs) stops too.
+    """
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -481,14 +487,14 @@ def _stop_signal(interrupt: Callable[[], None]) -> asyncio.Event:
 
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
-        if number is None or (name == "SIGHUP" and signal.getsignal(number) is signal.SIG_IGN):  # nohup
+        if number is None or (name == "SIGHUP" and signal.getsignal(number) is signal.SIG_IGN):  # started by nohup
             continue
         signal.signal(number, stop)
     return stopped
 
 
 def _raise_descriptor_limit() -> None:
-    """Let this process open as many files and connections as the system allows it to."""
+    """Raise the limit on open files and sockets to the maximum that the system allows this process."""
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 

@@ -154,7 +154,7 @@ class Cluster:
         if not self.is_running:
             raise self.server.host.not_running()
         if not endpoints:
-            raise RuntimeError(f"every broker of this {type(self).__name__} was stopped; start_broker() starts one")
+            raise RuntimeError(f"every broker of this {type(self).__name__} is stopped; start one with start_broker()")
         return endpoints
 
     # Topics and records
@@ -179,9 +179,9 @@ class Cluster:
         wanted = checked_topic(NewTopic(name, partitions, config or {}, replication_factor))
         replicas = arguments.assignments(assignments)
         if replicas is not None and partitions not in (-1, len(replicas)):
-            raise ValueError(f"partitions is {partitions}, and assignments names the brokers of {len(replicas)}")
+            raise ValueError(f"partitions is {partitions}, but assignments lists {len(replicas)}")
         if replicas is not None and replication_factor not in (-1, len(replicas[0])):
-            raise ValueError(f"replication_factor is {replication_factor}, and assignments names {len(replicas[0])}")
+            raise ValueError(f"replication_factor is {replication_factor}, but assignments lists {len(replicas[0])}")
         self.server.call(lambda: self.server.controller.create_topic(wanted, replicas))
 
     def delete_topic(self, name: str) -> None:

@@ -67,16 +67,16 @@ def test_a_value_may_have_equals_signs_of_its_own() -> None:
         (["--listen", "9092x"], "--listen 9092x: expected HOST:PORT with a port from 0 to 65535"),
         (["--listen", "h:70000"], "--listen h:70000: expected HOST:PORT with a port from 0 to 65535"),
         (["--advertise", "h:0"], "--advertise h:0: expected HOST:PORT with a port from 1 to 65535"),
-        (["--brokers", "0"], "--brokers 0: expected a number from 1 up"),
-        (["--brokers", "many"], "--brokers many: expected a number from 1 up"),
-        (["--data-dir", ""], "--data-dir: the name of the directory is empty"),
+        (["--brokers", "0"], "--brokers 0: expected a number of at least 1"),
+        (["--brokers", "many"], "--brokers many: expected a number of at least 1"),
+        (["--data-dir", ""], "--data-dir: the directory name is empty"),
         (["--topic", "t:x"], "--topic t:x: x is not a number of partitions; expected NAME:PARTITIONS, as in t:3"),
         (["--topic", "t:1:x"], "--topic t:1:x: x is not KEY=VALUE, as in t:1:retention.ms=1000"),
         (["--topic", ":1"], "--topic :1: the name is missing; expected NAME[:PARTITIONS[:KEY=VALUE,...]]"),
-        (["--topic", "t", "--topic", "t:3"], "--topic t:3: topic t is given twice; give each topic once"),
+        (["--topic", "t", "--topic", "t:3"], "--topic t:3: topic t is given twice; name each topic once"),
         (["--set", "num.partitions"], "--set num.partitions: expected KEY=VALUE"),
         (["--load", "flights.csv"], "--load flights.csv: expected TOPIC=FILE"),
-        (["--key", "id"], "--key id: names a column of files that --load loads; --load is missing"),
+        (["--key", "id"], "--key id: only applies to files loaded with --load; --load is missing"),
         (["--log-level", "loud"], "--log-level loud: expected one of debug, info, warning, error"),
         (["--config", "/no/such/file"], "--config /no/such/file: No such file or directory"),
     ],
@@ -195,7 +195,7 @@ def test_the_version_is_told(command: str, capsys: pytest.CaptureFixture[str]) -
     [
         (["fly"], 2, "kafkalet: unknown command fly; see kafkalet --help\n"),
         (["sevre"], 2, "kafkalet: unknown command sevre; did you mean serve?\n"),
-        (["--listen", ":1"], 2, "kafkalet: --listen comes after a command: kafkalet serve --listen ...\n"),
+        (["--listen", ":1"], 2, "kafkalet: --listen must follow a command: kafkalet serve --listen ...\n"),
         (["serve", "--nope"], 2, "kafkalet: unknown option --nope; see kafkalet --help\n"),
         (
             ["serve", "--set", "num.partitions=0"],
@@ -313,7 +313,7 @@ def test_a_taken_port_is_one_line_and_status_1() -> None:
     assert done.returncode == 1
     assert done.stderr == (
         f"kafkalet: cannot listen on 127.0.0.1:{port}: Address already in use; "
-        "--listen takes another address, port 0 picks a free port\n"
+        "choose another address with --listen; port 0 picks a free port\n"
     )
     assert done.stdout == ""
 
@@ -392,8 +392,8 @@ def test_columns_of_json_lines_are_refused_before_anything_is_loaded(tmp_path: P
     done = run("serve", "--listen", "127.0.0.1:0", "--load", f"t={tmp_path}/a.jsonl", "--timestamp", "at")
     assert done.returncode == 2
     assert done.stderr == (
-        "kafkalet: --timestamp at: names a column of CSV files, and no file of --load is one; "
-        'a line of JSON Lines has a field "timestamp"\n'
+        "kafkalet: --timestamp at: names a CSV column, but no --load file is CSV; "
+        'in JSON Lines, use the field "timestamp"\n'
     )
 
 

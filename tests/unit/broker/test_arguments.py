@@ -240,8 +240,8 @@ def test_a_topic_of_wrong_kinds_is_a_type_error(broker: kafkalet.Broker, given: 
     ("given", "words"),
     [
         ({"assignments": []}, "assignments is empty"),
-        ({"assignments": [[1]], "partitions": 4}, "partitions is 4, and assignments names the brokers of 1"),
-        ({"assignments": [[1]], "replication_factor": 2}, "replication_factor is 2, and assignments names 1"),
+        ({"assignments": [[1]], "partitions": 4}, "partitions is 4, but assignments lists 1"),
+        ({"assignments": [[1]], "replication_factor": 2}, "replication_factor is 2, but assignments lists 1"),
     ],
 )
 def test_counts_that_contradict_the_assignments_are_refused(
