@@ -34,9 +34,9 @@ from kafkalet.properties import InvalidProperty, read_properties
 from kafkalet.protocol.errors import KafkaError
 from kafkalet.protocol.releases import NEWEST, RELEASES
 from kafkalet.storage.directory import DirectoryInUse
+from kafkalet.storage.environment import StartInterrupted
 from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.files import explain
-from kafkalet.storage.ground import StartInterrupted
 from kafkalet.storage.identity import IdentityRefused
 from kafkalet.version import VERSION
 

@@ -1,4 +1,4 @@
-"""What a batch has to be before anybody looks at its records, and what comes out when all has passed."""
+"""The checks of a whole batch, before its records are read, and the result of a successful validation."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,67 +14,67 @@ from .values import UNKNOWN_OFFSET
 
 
 class Accepted(NamedTuple):
-    """Batches that may be written as they are now."""
+    """Validated batches, ready to be written."""
 
     records: Buffer
-    """The bytes to write; empty if nothing was sent."""
+    """The bytes to write; empty if the request has no records."""
     batches: Sequence[Batch]
-    """Views of `records`."""
+    """The batches in `records`."""
     first_offset: int
     last_offset: int
-    """-1, as is `first_offset`, if nothing was sent."""
+    """-1, like `first_offset`, if the request has no records."""
     max_timestamp: int
-    """-1 without one."""
+    """-1 if no record has a timestamp."""
     offset_of_max_timestamp: int
-    """The last offset of the entry that has it, for the time index; -1 without one."""
+    """The last offset of the entry with the largest timestamp, for the time index; -1 if no record has a timestamp."""
     log_append_time_ms: int
-    """When the batches were accepted, if that is the time of their records (LogAppendTime); else -1."""
+    """The time of validation if the topic uses LogAppendTime; else -1."""
 
 
 NOTHING = Accepted(b"", (), UNKNOWN_OFFSET, UNKNOWN_OFFSET, NO_TIMESTAMP, UNKNOWN_OFFSET, NO_TIMESTAMP)
 
 
 def check_size(size: int, config: LogConfig) -> None:
-    """Raises MESSAGE_TOO_LARGE for a batch that the topic does not take."""
+    """Raise MESSAGE_TOO_LARGE if a batch is larger than max.message.bytes."""
     if size > config.max_message_bytes:
         raise AppendRefused(
-            Code.MESSAGE_TOO_LARGE, f"a batch has {size} bytes where max.message.bytes is {config.max_message_bytes}"
+            Code.MESSAGE_TOO_LARGE, f"the batch has {size} bytes, but max.message.bytes is {config.max_message_bytes}"
         )
 
 
 def check_segment_size(size: int, config: LogConfig) -> None:
-    """Raises RECORD_LIST_TOO_LARGE for an append that no segment of the log can hold."""
+    """Raise RECORD_LIST_TOO_LARGE if an append is larger than a whole segment."""
     if size > config.segment_bytes:
         raise AppendRefused(
-            Code.RECORD_LIST_TOO_LARGE, f"an append of {size} bytes where segment.bytes is {config.segment_bytes}"
+            Code.RECORD_LIST_TOO_LARGE, f"the append has {size} bytes, but segment.bytes is {config.segment_bytes}"
         )
 
 
 def check_header(batch: Batch) -> None:
-    """Raises INVALID_RECORD for a batch that no producer may send (LogValidator.validateBatch)."""
+    """Raise INVALID_RECORD if producers may not send such a batch (LogValidator.validateBatch)."""
     count = batch.count
     if batch.magic >= 2 and (count <= 0 or count != batch.last_offset_delta + 1):
         raise AppendRefused(
-            Code.INVALID_RECORD, f"{count} records do not have the offsets 0 to {batch.last_offset_delta}"
+            Code.INVALID_RECORD, f"{count} records do not fit the last offset delta {batch.last_offset_delta}"
         )
     if batch.is_control:
         raise AppendRefused(Code.INVALID_RECORD, "producers may not write control records")
     if batch.has_producer_id and batch.base_sequence < 0:
         raise AppendRefused(
-            Code.INVALID_RECORD, f"producer {batch.producer_id} has a negative sequence, {batch.base_sequence}"
+            Code.INVALID_RECORD, f"producer {batch.producer_id} sent the negative sequence {batch.base_sequence}"
         )
 
 
 def check_alone(batches: Sequence[Batch], compressed: bool) -> None:
-    """Raises INVALID_RECORD for a second entry where the first is a batch or a wrapper."""
+    """Raise INVALID_RECORD for more than one entry if the first is a v2 batch or a compressed wrapper message."""
     if len(batches) > 1 and (compressed or batches[0].magic >= 2):
-        raise AppendRefused(Code.INVALID_RECORD, f"{len(batches)} batches where there may be one")
+        raise AppendRefused(Code.INVALID_RECORD, f"expected one batch, got {len(batches)}")
 
 
 def check_record_sizes(payload: Buffer, count: int, config: LogConfig) -> None:
-    """Raises INVALID_RECORD for a record of a compressed batch that has more than max.decompressed.message.bytes.
+    """Raise INVALID_RECORD if a record of a compressed batch exceeds max.decompressed.message.bytes.
 
-    `payload` is what came out of the batch. The property is there since 4.4, and does not count for what came plain.
+    `payload` is the decompressed batch. The property exists since 4.4 and does not apply to uncompressed batches.
     """
     limit, position = config.max_decompressed_message_bytes, 0
     if len(payload) <= limit:
@@ -83,7 +83,7 @@ def check_record_sizes(payload: Buffer, count: int, config: LogConfig) -> None:
         for _ in range(count):
             size, position = read_varint(payload, position)
             if not 0 <= size <= limit:
-                raise AppendRefused(Code.INVALID_RECORD, f"a record of {size} bytes where the maximum is {limit}")
+                raise AppendRefused(Code.INVALID_RECORD, f"a record has {size} bytes, but the maximum is {limit}")
             position += size
     except (IndexError, VarintTooLong):
-        return  # reading the records says what is wrong
+        return  # the records are malformed; reading them reports why

@@ -1,11 +1,11 @@
-"""The small text files beside the logs, whose formats are in formats.py.
+"""The small text files of a data directory. Their formats are in formats.py.
 
-recovery-point-offset-checkpoint, replication-offset-checkpoint and log-start-offset-checkpoint lie in the data
-directory, leader-epoch-checkpoint in the directory of a log. All of them are replaced as a whole, so that a crash
-leaves the old or the new.
+recovery-point-offset-checkpoint, replication-offset-checkpoint and log-start-offset-checkpoint are in the data
+directory, leader-epoch-checkpoint is in the directory of each log. They are replaced atomically, so that a crash leaves
+either the old or the new content.
 
-partition.metadata names the topic's id in the directory of a log; .kafka_cleanshutdown says that the last broker closed
-all logs before it left.
+partition.metadata, in the directory of a log, contains the topic id. .kafka_cleanshutdown means that the last broker
+closed all logs before it stopped.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ TopicPartition = tuple[str, int]
 
 
 class CorruptCheckpoint(Exception):
-    """The file is not what its name promises."""
+    """The contents of the file are invalid."""
 
 
 def read_offsets(path: str) -> dict[TopicPartition, int]:
-    """Offsets by topic and partition; none where there is no file. Raises CorruptCheckpoint."""
+    """Return offsets by topic and partition; empty if the file does not exist. Raises CorruptCheckpoint."""
     try:
         return parse_offsets(_read_if_there(path))
     except Malformed as error:
@@ -72,7 +72,7 @@ def write_offsets(files: Files, path: str, offsets: Mapping[TopicPartition, int]
 
 
 def read_epochs(path: str) -> list[tuple[int, int]]:
-    """Leader epochs and their start offsets; none where there is no file. Raises CorruptCheckpoint."""
+    """Return leader epochs with their start offsets; empty if the file does not exist. Raises CorruptCheckpoint."""
     try:
         return [(epoch, start_offset) for epoch, start_offset, _ in parse_epochs(_read_if_there(path))]
     except Malformed as error:
@@ -84,7 +84,7 @@ def write_epochs(files: Files, path: str, epochs: Iterable[tuple[int, int]], *, 
 
 
 def read_topic_id(directory: str) -> bytes | None:
-    """The sixteen bytes in partition.metadata; None where there is no file. Raises CorruptCheckpoint."""
+    """Return the topic id (16 bytes) in partition.metadata; None without the file. Raises CorruptCheckpoint."""
     path = os.path.join(directory, PARTITION_METADATA)
     try:
         topic_id = parse_topic_id(read_all(path))
@@ -93,18 +93,20 @@ def read_topic_id(directory: str) -> bytes | None:
     except Malformed as error:
         raise CorruptCheckpoint(f"{path} {error}") from None
     if not any(topic_id):
-        raise CorruptCheckpoint(f"{path} has the id that stands for none")
+        raise CorruptCheckpoint(f"{path} contains the all-zero topic id")
     return topic_id
 
 
 def write_topic_id(files: Files, directory: str, topic_id: bytes) -> None:
-    """Write partition.metadata. It is forced to the disk together with the log."""
+    """Write partition.metadata. It is synced to disk together with the log."""
     files.replace(os.path.join(directory, PARTITION_METADATA), topic_id_bytes(topic_id), force=False)
 
 
 def take_clean_shutdown(directory: str) -> bool:
-    """Was the last stop clean? Asking uses the mark up: should we crash while loading, the next start must not trust
-    it."""
+    """Return whether the last shutdown was clean, and remove the marker file.
+
+    If the broker crashes while loading, the next start must not find the marker.
+    """
     try:
         os.unlink(os.path.join(directory, CLEAN_SHUTDOWN))
     except FileNotFoundError:

@@ -1,13 +1,12 @@
-"""What a log obeys: the properties of its topic, parsed, and the rules of the emulated release that concern a log.
+"""The configuration of a log: the properties of its topic, parsed, and the log rules of the emulated release.
 
-One attribute for each property of a topic that a log obeys, by its name in snake case, with the default of Kafka 4.4;
-times in milliseconds, sizes in bytes, -1 where Kafka writes -1 for "no limit". The properties are declared in
-`topic_properties.py`. A `LogConfig` is a value: a change of configuration is another `LogConfig`, handed to the log as
-a whole.
+LogConfig has one attribute for each topic property that affects a log, by its name in snake case, with the default of
+Kafka 4.4. Times are in milliseconds and sizes in bytes; -1 means "no limit" where it does in Kafka. The properties are
+declared in `topic_properties.py`. A `LogConfig` is immutable: to change the configuration, the log gets a new one.
 
     LogConfig()                                               Kafka's defaults
     LogConfig(segment_bytes=1 << 20)                          in tests
-    LogConfig.of({"retention.ms": "1000"}, rules)             from texts, checked as Kafka checks them
+    LogConfig.of({"retention.ms": "1000"}, rules)             from strings, validated as in Kafka
 """
 
 import os
@@ -20,15 +19,15 @@ from .topic_properties import FORMAT_VERSION, MAX_LONG, TOPIC_PROPERTIES, format
 
 
 class LogRules(NamedTuple):
-    """Where releases differ in what a log does. The defaults are those of 4.4."""
+    """The differences between releases that affect a log. The defaults are those of 4.4."""
 
-    # Decides which properties a topic may have, and their defaults.
+    # Selects the valid topic properties and their defaults.
     version: tuple[int, ...] = (4, 4)
-    # DeleteRecords into an open transaction lifts the last stable offset to the new log start.
+    # DeleteRecords into an open transaction raises the last stable offset to the new log start offset.
     lifts_unstable_to_log_start: bool = False
-    # message.format.version decides the format on disk (KIP-724 ended it).
+    # message.format.version selects the format on disk (removed by KIP-724).
     honours_message_format: bool = False
-    # A batch that claims LogAppendTime is refused by all topics, not only by those that stamp it themselves.
+    # A batch that claims LogAppendTime is refused by every topic, not only by topics that use LogAppendTime.
     refuses_claimed_append_time: bool = False
 
 
@@ -52,7 +51,7 @@ class LogConfig(NamedTuple):
     index_interval_bytes: int = _default("index.interval.bytes")
 
     retention_ms: int = _default("retention.ms")
-    # Any negative number is no limit.
+    # A negative number means no limit.
     retention_bytes: int = _default("retention.bytes")
     file_delete_delay_ms: int = _default("file.delete.delay.ms")
 
@@ -60,7 +59,7 @@ class LogConfig(NamedTuple):
     max_compaction_lag_ms: int = _default("max.compaction.lag.ms")
 
     max_message_bytes: int = _default("max.message.bytes")
-    # A record in a compressed batch may have so many bytes (4.4).
+    # Maximum size of a record in a compressed batch, after decompression (4.4).
     max_decompressed_message_bytes: int = _default("max.decompressed.message.bytes")
     message_timestamp_type: str = _default("message.timestamp.type")
     message_timestamp_before_max_ms: int = _default("message.timestamp.before.max.ms")
@@ -70,7 +69,7 @@ class LogConfig(NamedTuple):
     compression_gzip_level: int = _default("compression.gzip.level")
     compression_lz4_level: int = _default("compression.lz4.level")
     compression_zstd_level: int = _default("compression.zstd.level")
-    # The format on disk: 0, 1 or 2. Other than 2 only where the release honours message.format.version.
+    # The format on disk: 0, 1 or 2. 2 unless the release honours message.format.version.
     record_version: int = 2
     message_downconversion_enable: bool = _default("message.downconversion.enable")
 
@@ -80,7 +79,7 @@ class LogConfig(NamedTuple):
     min_insync_replicas: int = _default("min.insync.replicas")
     unclean_leader_election_enable: bool = _default("unclean.leader.election.enable")
 
-    # Rules of the emulated release, see LogRules.
+    # Rules of the emulated release; see LogRules.
     lifts_unstable_to_log_start: bool = False
     refuses_claimed_append_time: bool = False
 
@@ -94,25 +93,25 @@ class LogConfig(NamedTuple):
 
     @property
     def stamps_append_time(self) -> bool:
-        """Records get the time of their append, whatever the producer wrote."""
+        """Whether records get the append time as their timestamp (LogAppendTime)."""
         return self.message_timestamp_type == "LogAppendTime"
 
     @property
     def max_segment_ms(self) -> int:
-        """How much time one segment may hold: a compacted log also rolls by `max.compaction.lag.ms`."""
+        """The maximum age of the active segment; `max.compaction.lag.ms` limits it for compacted logs."""
         if self.is_compacted and self.max_compaction_lag_ms > 0:
             return min(self.max_compaction_lag_ms, self.segment_ms)
         return self.segment_ms
 
     def draw_jitter_ms(self) -> int:
-        """Draw a random part of `segment.jitter.ms`, so that logs that were made together do not roll together."""
+        """Draw a random part of `segment.jitter.ms`, so that logs created together do not all roll at the same time."""
         if not self.segment_jitter_ms:
             return 0
         return int.from_bytes(os.urandom(4), "big") % min(self.segment_jitter_ms, self.segment_ms)
 
     @property
     def keeps_built_batches(self) -> bool:
-        """A batch of format 2, not compressed and with the time of its making, is kept as a broker has built it."""
+        """Whether a coordinator's batch (v2, uncompressed, CreateTime) can be appended without validation."""
         return (
             self.compression_type in ("producer", "uncompressed")
             and self.record_version == 2
@@ -121,15 +120,14 @@ class LogConfig(NamedTuple):
 
     @classmethod
     def of(cls, texts: Mapping[str, str], rules: LogRules = NEWEST) -> Self:
-        """The configuration that these properties of a topic make; what is not named has its default.
+        """Return the configuration for these topic properties; missing properties have their defaults.
 
-        Raises InvalidProperty for a value that is not allowed, for a name that no topic has, and for values that are
-        allowed each but not together.
+        Raises InvalidProperty for an invalid value, an unknown name, or values that contradict each other.
         """
         values = check(texts, rules)
         format_version = values.pop(FORMAT_VERSION, ".".join(str(part) for part in rules.version))
         both_sides = values.pop("message.timestamp.difference.max.ms", None)
-        if both_sides is not None:  # the one bound of the years before KIP-937, where its successors leave it alone
+        if both_sides is not None:  # replaced by the before and after limits of KIP-937, which override it
             values = {BEFORE_MAX_MS: both_sides, AFTER_MAX_MS: both_sides, **values}
         if "internal.segment.bytes" in values:
             values["segment.bytes"] = values.pop("internal.segment.bytes")
@@ -149,7 +147,7 @@ class LogConfig(NamedTuple):
 
 
 def record_version(format_version: str) -> int:
-    """The record format, 0 to 2, of a `message.format.version` such as `0.9.0` or `2.8-IV1`."""
+    """Return the record format, 0 to 2, of a `message.format.version` such as `0.9.0` or `2.8-IV1`."""
     numbers = [int(part) for part in format_line(format_version).partition("-")[0].split(".")]
     if numbers < [0, 10]:
         return 0
@@ -157,7 +155,7 @@ def record_version(format_version: str) -> int:
 
 
 def check(texts: Mapping[str, str], rules: LogRules = NEWEST) -> dict[str, Value]:
-    """The values of these properties of a topic, by name. Raises InvalidProperty like `LogConfig.of`."""
+    """Parse and check these topic properties; return the values by name. Raises InvalidProperty like `LogConfig.of`."""
     properties = topic_properties(rules.version)
     if unknown := properties.unknown(texts):
         raise UnknownProperty(unknown[0], texts[unknown[0]])
@@ -172,8 +170,8 @@ def check(texts: Mapping[str, str], rules: LogRules = NEWEST) -> dict[str, Value
 
 
 class UnknownProperty(InvalidProperty):
-    """A name that no topic has in the emulated release."""
+    """The name is not a topic property of the emulated release."""
 
     def __init__(self, name: str, value: str) -> None:
-        super().__init__(name, value, "no topic has it")
+        super().__init__(name, value, "not a topic property")
         self.args = (f"Unknown topic config name: {name}",)

@@ -1,8 +1,8 @@
-"""Deleting later: what readers may still be using leaves the disk after a while.
+"""Delayed deletion of files that readers may still use.
 
-A deletion belongs to a directory, so that it can be done at once when that directory itself goes, or is closed. It is
-also done at once if the clock has no timers (a tool works on the files, without an event loop). Ranges of a file that
-were handed out stay readable in any case.
+Each deletion belongs to a directory, so it can be run early when the directory is deleted or closed. It runs
+immediately if the clock has no timers (a tool that works on the files without an event loop). File ranges handed out
+before stay readable in any case.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Action = Callable[[], object]
 
 
 class Deletions:
-    """What is to be deleted, and when."""
+    """The pending deletions of a broker."""
 
     __slots__ = ("_clock", "_numbers", "_pending")
 
@@ -30,7 +30,7 @@ class Deletions:
         self._pending: dict[str, dict[int, tuple[Action, Timer]]] = {}
 
     def later(self, directory: str, delay_ms: int, action: Action) -> None:
-        """Do `action` after `delay_ms`, or when the deletions of `directory` are hurried."""
+        """Run `action` after `delay_ms`, or earlier if `hurry` is called for `directory`."""
         if not self._clock.has_timers:
             _carry_out(action)
             return
@@ -40,18 +40,18 @@ class Deletions:
         self._pending.setdefault(directory, {})[number] = (action, timer)
 
     def hurry(self, directory: str) -> None:
-        """Do now what is pending for `directory`."""
+        """Run the pending deletions of `directory` now."""
         for action, timer in self._pending.pop(directory, {}).values():
             timer.cancel()
             _carry_out(action)
 
     def hurry_all(self) -> None:
-        """Do now what is pending for any directory."""
+        """Run all pending deletions now."""
         for directory in list(self._pending):
             self.hurry(directory)
 
     def cancel_all(self) -> None:
-        """Do nothing of what is pending: everything goes away by other means."""
+        """Cancel all pending deletions, because the whole data directory is removed."""
         for pending in self._pending.values():
             for _, timer in pending.values():
                 timer.cancel()
@@ -66,8 +66,8 @@ class Deletions:
 
 
 def _carry_out(action: Action) -> None:
-    """What cannot be deleted now is deleted when the directory is opened again."""
+    """Run a deletion. If it fails, the files are deleted when the directory is opened again."""
     try:
         action()
     except OSError as error:
-        _log.warning("%s; it is deleted with the next start", explain(error))
+        _log.warning("%s; it will be deleted at the next start", explain(error))

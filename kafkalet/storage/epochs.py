@@ -1,15 +1,15 @@
-"""Which leader epoch began at which offset (Kafka's LeaderEpochFileCache, KIP-101).
+"""The leader epochs of a log and their start offsets (Kafka's LeaderEpochFileCache, KIP-101).
 
-An entry (epoch, start offset) is made when a leader takes over and when a batch of a new epoch is appended; epochs and
-start offsets rise together. By them a follower, or a consumer after a change of leader, learns where its history and
-the leader's part. The entries live in `leader-epoch-checkpoint`.
+An entry (epoch, start offset) is added when a leader takes over and when a batch of a new epoch is appended. Epochs and
+start offsets both increase. Followers, and consumers after a change of leader, use them to find the offset where their
+history diverges from the leader's. The entries are stored in `leader-epoch-checkpoint`.
 
-A new epoch is in the file before the append goes on. The first one of a log is forced to the disk together with the
-log: without entries there is nothing to lose, and making a topic need not wait for the disk. What a truncation removes
-may linger in the file until the next write, since opening a log truncates again. A broker whose files go away with it
+A new epoch is written to the file before the append continues. The first epoch of a log is not synced to disk before
+the log itself: an empty log has nothing to lose, and creating a topic need not wait for the disk. Truncated entries may
+remain in the file until the next write, because opening a log truncates again. A broker with a temporary directory
 writes only when the log is flushed or closed.
 
-Message formats 0 and 1 carry no epochs: a log of them has no entries and no file.
+Message formats 0 and 1 have no epochs: such a log has no entries and no file.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ UNDEFINED_EPOCH_OFFSET = -1
 
 
 class EpochEntry(NamedTuple):
-    """A leader epoch and the first offset it may have written."""
+    """A leader epoch and its first offset."""
 
     epoch: int
     start_offset: int
@@ -45,12 +45,12 @@ _Predicate = Callable[[EpochEntry], bool]
 
 
 class LeaderEpochs:
-    """The epochs of one log, oldest first."""
+    """The leader epochs of one log, oldest first."""
 
     __slots__ = ("_dirty", "_entries", "_files", "_latest", "path", "supported")
 
     def __init__(self, files: Files, directory: str, *, supported: bool = True, new: bool = False) -> None:
-        """Read the file there, unless the log is `new`. `supported` is False for message formats 0 and 1."""
+        """Read the file in `directory`, unless the log is `new`. `supported` is False for message formats 0 and 1."""
         self._files = files
         self.path = os.path.join(directory, LEADER_EPOCHS)
         self.supported = supported
@@ -66,7 +66,7 @@ class LeaderEpochs:
 
     @property
     def latest_epoch(self) -> int | None:
-        """The epoch that is being written."""
+        """The latest leader epoch; None without entries."""
         return self._latest
 
     @property
@@ -74,10 +74,10 @@ class LeaderEpochs:
         return self._entries[0] if self._entries else None
 
     def assign(self, epoch: int, start_offset: int) -> None:
-        """`epoch` begins at `start_offset`. Nothing happens if it is the latest and has begun before.
+        """Start `epoch` at `start_offset`. No effect if it is the latest epoch and has already started.
 
-        Entries that this contradicts go: a later epoch, or one that began at or after `start_offset`. If the file
-        cannot be written, nothing has happened.
+        Contradicting entries are removed: later epochs, and epochs that started at or after `start_offset`. On OSError,
+        the entries are unchanged.
         """
         if epoch == self._latest and start_offset >= self._entries[-1].start_offset:
             return
@@ -97,14 +97,14 @@ class LeaderEpochs:
                 raise
 
     def note(self, epoch: int, start_offset: int) -> None:
-        """An entry of a later epoch was found in the log at `start_offset`. The file follows with the next `write`."""
+        """Add an epoch found in the log at `start_offset`. It is saved with the next `write`."""
         if self.supported:
             self._put(EpochEntry(epoch, start_offset))
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> EpochEntry:
-        """The largest known epoch up to `epoch`, and the offset where it ended; (-1, -1) where nothing is known.
+        """Return the largest known epoch up to `epoch` and its end offset; (-1, -1) if unknown.
 
-        The latest epoch ends at `log_end_offset`. An epoch from before the first known one ends where that begins.
+        The latest epoch ends at `log_end_offset`. An epoch before the first known one ends where that starts.
         """
         if epoch == UNDEFINED_EPOCH or not self._entries:
             return EpochEntry(UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET)
@@ -117,12 +117,12 @@ class LeaderEpochs:
         return EpochEntry(found, self._entries[higher].start_offset)
 
     def truncate_from_end(self, end_offset: int) -> None:
-        """The log ends at `end_offset`: epochs that began there or later go."""
+        """Remove the epochs that start at or after the new log end `end_offset`."""
         if end_offset >= 0 and self._remove_last(lambda entry: entry.start_offset >= end_offset):
             self._changed()
 
     def truncate_from_start(self, start_offset: int) -> None:
-        """The log begins at `start_offset`: of the epochs that began up to there the last is kept, and begins there."""
+        """Keep only the last of the epochs that start at or before the new log start offset, and start it there."""
         passed = bisect_right(self._entries, start_offset, key=_start_offset)
         if passed and self._entries[passed - 1] != (kept := EpochEntry(self._entries[passed - 1].epoch, start_offset)):
             self._entries[:passed] = [kept]
@@ -132,24 +132,24 @@ class LeaderEpochs:
             self._changed()
 
     def clear(self) -> None:
-        """Forget everything, in the file too."""
+        """Remove all entries, also from the file."""
         self._entries.clear()
         self._changed()
         self.write()
 
     def reconfigure(self, *, supported: bool) -> None:
-        """The message format of the log changed."""
+        """Apply a change of the message format."""
         if supported != self.supported:
             self.supported = supported
             if not supported:
                 self._forget_file()
 
     def moved(self, directory: str) -> None:
-        """The directory has another name now."""
+        """Update the path after the directory was renamed."""
         self.path = os.path.join(directory, LEADER_EPOCHS)
 
     def write(self, *, force: bool = True) -> None:
-        """Bring the file up to date."""
+        """Write all changes to the file."""
         if self._dirty and self.supported:
             write_epochs(self._files, self.path, self._entries, force=force)
             self._dirty = False
@@ -168,13 +168,13 @@ class LeaderEpochs:
         self._entries.clear()
         self._changed()
         if os.path.exists(self.path):
-            _log.warning("Deleting %s: the message format of this log knows no leader epochs", self.path)
+            _log.warning("deleting %s: the message format of this log has no leader epochs", self.path)
             os.unlink(self.path)
 
     def _put(self, new: EpochEntry) -> None:
         removed = self._remove_last(lambda old: old.epoch >= new.epoch or old.start_offset >= new.start_offset)
         if len(removed) > 1 or (removed and removed[0].start_offset != new.start_offset):
-            _log.warning("%s contradicts %s in %s, which are dropped", new, removed, self.path)
+            _log.warning("%s contradicts %s in %s; removing them", new, removed, self.path)
         self._entries.append(new)
         self._changed()
 

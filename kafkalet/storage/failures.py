@@ -1,16 +1,16 @@
-"""What a log does when its files fail: the disk is full, a file has reached its limit, the disk is broken.
+"""How a log reacts to I/O errors: a full disk, a file size limit, a broken disk.
 
-    taken back      a write that failed has changed nothing: what it left behind the end of the .log is cut off, at once
-                    or before anything else is written there. Indexes that could not be written stay in memory and are
-                    written later. The log goes on as soon as there is space.
-    offline         what cannot be taken back (fsync failed, a truncation or deletion ended half way) makes the files
-                    unknown. The log serves nobody until the broker has started again, which checks it.
+    undone          a failed write changes nothing: whatever it left behind the end of the .log is truncated, at once or
+                    before the next write. Index entries that could not be written stay in memory and are written
+                    later. The log continues as soon as there is space.
+    offline         if the failure cannot be undone (fsync failed, a truncation or deletion was interrupted), the state
+                    of the files is unknown. The log is unavailable until the broker restarts, which recovers it.
 
-Clients get KAFKA_STORAGE_ERROR for both. A directory with a log that is offline, or that could not be closed, is not
-marked as cleanly stopped.
+Clients get KAFKA_STORAGE_ERROR in both cases. A directory with a log that is offline, or that could not be closed, is
+not marked as cleanly shut down.
 
-Apache Kafka takes the whole directory offline with the first failure, and a broker without another directory halts
-(LogDirFailureChannel, LogManager.handleLogDirFailure); docs/decisions/0008 says why this broker goes on.
+Apache Kafka takes the whole directory offline after the first failure, and a broker without another directory halts
+(LogDirFailureChannel, LogManager.handleLogDirFailure). See docs/decisions/0008 for why kafkalet continues.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from .files import explain
 _log = logging.getLogger(__name__)
 
 COMPLAINT_INTERVAL_MS = 10_000
-"""A producer tries again and again: one line in the log for so long."""
+"""Minimum time between two log lines about the same failure: producers retry often."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class StorageFailed(KafkaError):
-    """KAFKA_STORAGE_ERROR. `reason` names the file, for our own log; Kafka's answers about records carry no text."""
+    """KAFKA_STORAGE_ERROR. `reason` names the file and is only logged: Kafka sends no message with this error."""
 
     def __init__(self, reason: str, message: str | None = None) -> None:
         super().__init__(Code.KAFKA_STORAGE_ERROR, message)
@@ -45,7 +45,7 @@ class StorageFailed(KafkaError):
 
 
 class Failures:
-    """How the files of one log have failed."""
+    """The I/O failures of one log."""
 
     __slots__ = ("_complained_ms", "_now_ms", "name", "offline")
 
@@ -53,7 +53,7 @@ class Failures:
         self.name = name
         self._now_ms = now_ms
         self.offline: str | None = None
-        """Why the log serves nobody any more; None while it does."""
+        """The reason why the log is offline; None while it is online."""
         self._complained_ms: int | None = None
 
     def check(self) -> None:
@@ -62,24 +62,24 @@ class Failures:
             raise StorageFailed(self.offline)
 
     def take_offline(self, error: OSError) -> None:
-        """What failed cannot be taken back."""
+        """Take the log offline after a failure that cannot be undone."""
         if self.offline is None:
-            self.offline = f"{explain(error)}; {self.name} is offline until the broker starts again"
+            self.offline = f"{explain(error)}; {self.name} is offline until the broker restarts"
             _log.error("%s", self.offline)
 
     def answer(self, error: OSError) -> StorageFailed:
-        """The exception for clients; the reason is logged, but not each time."""
+        """Return the exception for clients, and log the reason at most once in COMPLAINT_INTERVAL_MS."""
         if self.offline is not None:
             return StorageFailed(self.offline)
         now_ms = self._now_ms()
         if self._complained_ms is None or not 0 <= now_ms - self._complained_ms < COMPLAINT_INTERVAL_MS:
             self._complained_ms = now_ms
-            _log.error("%s: %s; it goes on as soon as its files can be written", self.name, explain(error))
+            _log.error("%s: %s; appends continue when the file can be written again", self.name, explain(error))
         return StorageFailed(explain(error))
 
 
 class Failing(Protocol):
-    """Something whose files may fail."""
+    """An object whose files may fail."""
 
     @property
     def failures(self) -> Failures: ...
@@ -89,7 +89,7 @@ L = TypeVar("L", bound=Failing)
 
 
 def storing(method: Callable[Concatenate[L, P], T]) -> Callable[Concatenate[L, P], T]:
-    """Let a method of a log raise StorageFailed for an OSError, and if the log is offline."""
+    """Decorate a method of a log: raise StorageFailed if the log is offline, and for every OSError."""
 
     @wraps(method)
     def run(log: L, /, *args: P.args, **kwargs: P.kwargs) -> T:

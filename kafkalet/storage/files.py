@@ -1,17 +1,17 @@
-"""The only opener of files.
+"""The only module that opens files.
 
-A broker may hold hundreds of logs with thousands of segments, and a process may hold many brokers, so a `File` is not a
-descriptor: it is a name that gets one of a bounded number of descriptors when it is used. Reads and writes say at which
-position (pread, pwrite), so nothing is lost when a descriptor is closed in between and opened again.
+A broker may have hundreds of logs with thousands of segments, and a process may run many brokers. A `File` is therefore
+not a descriptor but a path that gets one of a limited number of descriptors when it is used. Reads and writes specify
+their position (pread, pwrite), so nothing is lost if the descriptor is closed and opened again in between.
 
-A `FileRange` is a piece of a file that a fetch sends with sendfile. It stays readable when its file is renamed or
-removed before it was sent: a removed file keeps its descriptor, outside the bound, until the last range of it is gone.
+A `FileRange` is a part of a file that a fetch sends with sendfile. It stays readable if the file is renamed or removed
+before it is sent: a removed file keeps its descriptor, outside the limit, until its last range is gone.
 
-Whether bytes are forced to the disk is one decision in one place: a broker whose directory goes away with it never
-does. Nor does it make a file, or the directory of a log, before there is something to write: of the fifty partitions
-of a topic for offsets, few are ever used.
+Whether writes are synced to disk is decided here: a broker with a temporary directory never syncs. Nor does it
+create a file, or the directory of a log, before there is something to write: few of the fifty partitions of the offsets
+topic are ever used.
 
-Every OSError that leaves this module has a `filename`; `explain` makes a line of it.
+Every OSError raised by this module has a `filename`; `explain` formats it as one line.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 DEFAULT_MAX_OPEN = 256
-_BINARY = getattr(os, "O_BINARY", 0)  # Windows would translate line ends
+_BINARY = getattr(os, "O_BINARY", 0)  # without it, Windows translates line ends
 _READ = os.O_RDONLY | _BINARY | getattr(os, "O_CLOEXEC", 0)
 _OPEN = _READ | os.O_RDWR | os.O_CREAT
 
@@ -40,13 +40,13 @@ def _seek_and_write(fd: int, data: Buffer, position: int) -> int:
     return os.write(fd, data)
 
 
-# Windows has neither. A descriptor belongs to one thread, so seeking first is as good.
+# Windows has neither. Each descriptor is used by one thread only, so seeking first is safe.
 _pread = getattr(os, "pread", _seek_and_read)
 _pwrite = getattr(os, "pwrite", _seek_and_write)
 
 
 class File:
-    """A file by name, opened when it is used and created when it is not there."""
+    """A file by path. It is opened on use and created if it does not exist."""
 
     __slots__ = ("_fd", "_pool", "_removed", "_used", "path")
 
@@ -58,12 +58,12 @@ class File:
         self._removed = False
 
     def create(self) -> None:
-        """Make the file, empty, if it is not there; no descriptor is kept. Without durability that can wait."""
+        """Create an empty file if it does not exist; no descriptor is kept. Without durability this is a no-op."""
         if self._pool.durable:
             os.close(os.open(self.path, _OPEN, 0o644))
 
     def fileno(self) -> int:
-        """A descriptor that is good until the next use of any file of this pool."""
+        """Return a descriptor that is valid until the next use of any file in this pool."""
         if self._fd < 0:
             if self._removed:
                 raise FileNotFoundError(errno.ENOENT, "was removed", self.path)
@@ -72,14 +72,14 @@ class File:
         return self._fd
 
     def read(self, length: int, position: int) -> bytes:
-        """`length` bytes at `position`, fewer only at the end of the file."""
+        """Read `length` bytes at `position`, fewer only at the end of the file."""
         fd = self.fileno()
         try:
             data: bytes = _pread(fd, length, position)
             if len(data) == length or not data:
                 return data
             pieces = [data]
-            while data and (length := length - len(data)):  # Linux gives at most 2 GiB at once
+            while data and (length := length - len(data)):  # Linux reads at most 2 GiB per call
                 position += len(data)
                 data = _pread(fd, length, position)
                 pieces.append(data)
@@ -88,7 +88,7 @@ class File:
             raise _of(self.path, error) from None
 
     def write(self, data: Buffer, position: int) -> None:
-        """All of `data` at `position`. If this fails, any part of it may have been written."""
+        """Write all of `data` at `position`. On failure, part of it may have been written."""
         fd = self.fileno()
         try:
             written = _pwrite(fd, data, position)
@@ -108,25 +108,25 @@ class File:
             return os.fstat(self.fileno()).st_size
 
     def sync(self) -> None:
-        """Force what was written to the disk, if this pool does that at all."""
+        """Flush the file to disk, if this pool is durable."""
         if self._pool.durable:
             with _naming(self.path):
                 os.fsync(self.fileno())
 
     def rename(self, path: str) -> None:
-        """Take another name; what is there under that name is replaced. A file never made just is called so then."""
+        """Rename the file, replacing an existing one. If the file does not exist yet, only its path changes."""
         if os.name == "nt":
-            self.close()  # Windows renames no open file
+            self.close()  # Windows cannot rename an open file
         with contextlib.suppress(FileNotFoundError):
             os.replace(self.path, path)
         self.path = path
 
     def moved(self, path: str) -> None:
-        """The directory above was renamed: this is the file's name now."""
+        """Change the path after the directory was renamed."""
         self.path = path
 
     def remove(self) -> None:
-        """Unlink it, if it is there. Ranges of it stay readable until they are dropped (but not on Windows)."""
+        """Delete the file if it exists. Its ranges stay readable until they are dropped (except on Windows)."""
         if self._removed:
             return
         if os.name == "nt":
@@ -139,13 +139,13 @@ class File:
             os.unlink(self.path)
 
     def close(self) -> None:
-        """Give the descriptor back; the next use opens the file again."""
+        """Close the descriptor; the next use opens the file again."""
         if self._fd >= 0 and not self._removed:
             self._pool.dismiss(self)
             self.release()
 
     def release(self) -> None:
-        """For the pool: close the descriptor."""
+        """Close the descriptor, without telling the pool."""
         os.close(self._fd)
         self._fd = -1
 
@@ -156,7 +156,7 @@ class File:
 
 
 class FileRange:
-    """A piece of a file, to be sent or read later. It has a length, so it can stand where bytes stand."""
+    """A part of a file, to be sent or read later. It has a length, like the bytes that it replaces."""
 
     __slots__ = ("file", "length", "position")
 
@@ -172,11 +172,11 @@ class FileRange:
         return self.file.read(self.length, self.position)
 
     def fileno(self) -> int:
-        """A descriptor for sendfile, good until the next use of any file."""
+        """Return a descriptor for sendfile, valid until the next use of any file."""
         return self.file.fileno()
 
     def slice(self, start: int, length: int) -> FileRange:
-        """A part of this piece, cut at its end."""
+        """Return a part of this range, limited to its end."""
         start = min(start, self.length)
         return FileRange(self.file, self.position + start, min(length, self.length - start))
 
@@ -185,18 +185,18 @@ class FileRange:
 
 
 class Files:
-    """The files of one broker: at most `max_open` of them have a descriptor at a time."""
+    """The files of one broker, at most `max_open` of which have a descriptor at a time."""
 
     __slots__ = ("_open", "durable", "max_open")
 
     def __init__(self, *, durable: bool = True, max_open: int = DEFAULT_MAX_OPEN) -> None:
         self.durable = durable
-        """False: nothing is forced to the disk, because nobody will read it after a crash."""
+        """Whether writes are synced to disk. False for a temporary directory, which no broker reads after a crash."""
         self.max_open = max_open
         self._open: dict[File, None] = {}
 
     def file(self, path: str) -> File:
-        """The file of that name; it need not be there, and is not opened yet."""
+        """Return the file at `path`. It need not exist and is not opened yet."""
         return File(self, path)
 
     @property
@@ -204,7 +204,7 @@ class Files:
         return len(self._open)
 
     def admit(self, file: File) -> int:
-        """Open `file`, closing one that has not been used for long (second chance) where the bound is reached."""
+        """Open `file`. At the limit, first close a file that has not been used recently (second-chance)."""
         while len(self._open) >= self.max_open:
             oldest = next(iter(self._open))
             del self._open[oldest]
@@ -217,7 +217,7 @@ class Files:
             fd = os.open(file.path, _OPEN, 0o644)
         except OSError as error:
             if error.errno == errno.EMFILE and self._open:
-                self.close()  # the sockets of this process are more than expected: files step back
+                self.close()  # the process has more sockets than expected; free the descriptors of files
             elif error.errno != errno.ENOENT or not self._make_directory(file.path):
                 raise
             fd = os.open(file.path, _OPEN, 0o644)
@@ -225,9 +225,9 @@ class Files:
         return fd
 
     def _make_directory(self, path: str) -> bool:
-        """Make the directory of a file, if nothing has been written to it yet. Returns whether it is there now.
+        """Create the directory of a file if this pool is not durable. Return whether it exists now.
 
-        Only the last directory of the path: where the one above is gone, all of it is to be gone.
+        Only the last directory of the path is created: if its parent is gone, it was removed on purpose.
         """
         if self.durable:
             return False
@@ -236,18 +236,18 @@ class Files:
         return os.path.isdir(os.path.dirname(path))
 
     def dismiss(self, file: File) -> None:
-        """`file` no longer counts."""
+        """Stop counting `file` as open."""
         self._open.pop(file, None)
 
     def close(self) -> None:
-        """Close every descriptor; files that are used again are opened again."""
+        """Close all descriptors; files are opened again on use."""
         for file in list(self._open):
             file.close()
 
     def replace(self, path: str, data: Buffer, *, force: bool = True) -> None:
-        """Make `data` the whole content of the file `path`: a reader, or a crash, finds the old content or the new.
+        """Replace the contents of the file at `path` by `data` atomically.
 
-        Without `force` that holds if the process ends, but not if the machine does.
+        Without `force`, the replacement is atomic if the process ends, but not if the machine fails.
         """
         durable = self.durable and force
         try:
@@ -259,13 +259,13 @@ class Files:
 
 
 class Descriptor(NamedTuple):
-    """An open descriptor and the path it was opened by. Whoever holds it closes it."""
+    """An open descriptor and the path it was opened with. The owner must close it."""
 
     number: int
     path: str
 
     def force(self) -> None:
-        """Force what was written to the file to the disk."""
+        """Flush the file to disk."""
         with _naming(self.path):
             os.fsync(self.number)
 
@@ -274,7 +274,7 @@ class Descriptor(NamedTuple):
 
 
 def descriptors(paths: Iterable[str]) -> list[Descriptor]:
-    """Descriptors of the files and directories that are there, for the caller to force to the disk and close."""
+    """Open the paths that exist, and return descriptors that the caller must close."""
     opened: list[Descriptor] = []
     try:
         for path in paths:
@@ -288,18 +288,21 @@ def descriptors(paths: Iterable[str]) -> list[Descriptor]:
 
 
 def explain(error: OSError) -> str:
-    """What went wrong with which file, in one line."""
+    """Return a one-line description of an error, with the file name if known."""
     return f"{os.fsdecode(error.filename)}: {error.strerror}" if error.filename is not None else str(error)
 
 
 def read_all(path: str) -> bytes:
-    """The whole content of a small file. FileNotFoundError if it does not exist."""
+    """Return the contents of a small file. Raises FileNotFoundError if it does not exist."""
     with open(path, "rb") as file, _naming(path):
         return file.read()
 
 
 def read_end(path: str, size: int) -> bytes:
-    """The last `size` bytes of a file of whole pieces of that size; none where it is empty, other, or not there."""
+    """Return the last `size` bytes of a file of entries with that size.
+
+    Return no bytes if the file is missing or empty, or if its length is not a multiple of `size`.
+    """
     try:
         with open(path, "rb") as file, _naming(path):
             length = os.fstat(file.fileno()).st_size
@@ -312,10 +315,10 @@ def read_end(path: str, size: int) -> bytes:
 
 
 def replace_file(path: str, data: Buffer, *, durable: bool) -> None:
-    """Make `data` the whole content of the file `path`: a reader, or a crash, finds the old content or the new.
+    """Replace the contents of the file at `path` by `data` atomically.
 
-    With `durable` the new content is on the disk afterwards. If this fails, the old content stays and what was
-    written of the new one is removed.
+    With `durable` the new contents are synced to disk. On failure the old contents stay, and the temporary file is
+    removed.
     """
     temporary = path + ".tmp"
     try:
@@ -351,7 +354,7 @@ def _sync_directory(path: str) -> None:
 
 @contextlib.contextmanager
 def _naming(path: str) -> Iterator[None]:
-    """Calls on descriptors raise errors without a file name: say which file it was."""
+    """Add the path to an OSError raised by a call on a descriptor."""
     try:
         yield
     except OSError as error:

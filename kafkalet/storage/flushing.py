@@ -1,9 +1,8 @@
-"""Forcing whole segments to the disk beside the event loop.
+"""A thread that runs fsync on closed segments, so that the event loop is not blocked.
 
-When a log begins a new segment, the one before has to reach the disk; for a gigabyte that takes seconds, in which
-nobody would be served. So it is left to a thread, as in Kafka (the task `flush-log`). The thread knows nothing of logs:
-it gets descriptors of its own and forces them, one job after the other. `collect` runs the callbacks of finished jobs
-in the thread of the logs.
+When a log rolls, the previous segment must reach the disk, which takes seconds for a gigabyte. As in Kafka (the
+`flush-log` task), another thread does that. The thread does not know logs: it gets duplicate descriptors and calls
+fsync on them, one job at a time. `collect` runs the callbacks of finished jobs in the thread of the logs.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from .files import Descriptor, explain
 _log = logging.getLogger(__name__)
 
 Then = Callable[[OSError | None], None]
-"""Called with None, or with what went wrong."""
+"""Called with None, or with the error."""
 
 MOST_JOBS = 64
-"""So many may wait; where segments are begun faster than the disk takes them, their log waits, too."""
+"""Maximum number of pending jobs. A log that rolls faster than the disk can write waits."""
 
 
 class Job(NamedTuple):
-    """Descriptors to force and to close, and what follows."""
+    """Descriptors to fsync and close, and the callback."""
 
     what: str
     descriptors: list[Descriptor]
@@ -34,7 +33,7 @@ class Job(NamedTuple):
 
 
 class Flusher:
-    """A queue of jobs, and a thread that is there while it is needed."""
+    """A queue of fsync jobs, and a thread that starts with the first job."""
 
     __slots__ = ("_changed", "_done", "_is_closed", "_jobs", "_thread", "_under_way")
 
@@ -47,7 +46,7 @@ class Flusher:
         self._thread: threading.Thread | None = None
 
     def submit(self, what: str, descriptors: list[Descriptor], then: Then) -> None:
-        """Force `descriptors`, which belong to us from now on, to the disk; `collect` calls `then`."""
+        """Queue an fsync of `descriptors`, which the flusher closes afterwards. `collect` calls `then`."""
         with self._changed:
             self._changed.wait_for(lambda: self._under_way < MOST_JOBS)
             self._jobs.append(Job(what, descriptors, then))
@@ -58,19 +57,19 @@ class Flusher:
             self._thread.start()
 
     def collect(self) -> None:
-        """Run the callbacks of the jobs that are done."""
+        """Run the callbacks of the finished jobs."""
         while self._done:
             job, error = self._done.popleft()
             job.then(error)
 
     def wait(self) -> None:
-        """Wait until all jobs are done, and collect."""
+        """Wait until all jobs are finished, then run their callbacks."""
         with self._changed:
             self._changed.wait_for(lambda: not self._under_way)
         self.collect()
 
     def close(self) -> None:
-        """Wait for everything, and end the thread."""
+        """Wait for all jobs, then stop the thread."""
         self.wait()
         with self._changed:
             self._is_closed = True
@@ -86,7 +85,7 @@ class Flusher:
                 for descriptor in job.descriptors:
                     descriptor.force()
             except OSError as error:
-                _log.error("%s could not be forced to the disk: %s", job.what, explain(error))
+                _log.error("cannot flush %s to disk: %s", job.what, explain(error))
                 failure = error
             finally:
                 self._done.append((job, failure))

@@ -1,17 +1,17 @@
-"""Whose a data directory is: `meta.properties`, which names a cluster and a broker.
+"""The owner of a data directory: `meta.properties`, which names a cluster and a broker.
 
-    version=1                           KRaft; cluster.id and node.id have to be there
+    version=1                           KRaft; cluster.id and node.id are required
     cluster.id=MkU3OEVBNTcwNTJENDM2Qk
     node.id=1
     directory.id=ySGBAv3jJIMpzoGQaJWAZQ
 
-    version=0                           ZooKeeper, also without `version`
+    version=0                           ZooKeeper; `version` may be missing
     broker.id=1
     cluster.id=...                      since 0.10.1
 
-A broker does not open the directory of another cluster, or of another broker if its id was given: it would serve
-records that are not its own. Without a given id the broker takes any directory, and leaves the file as it is: so a
-directory of Apache Kafka opens whatever id it has.
+A broker refuses the directory of another cluster, and that of another broker if it was given an id, because it would
+serve records that are not its own. A broker that was given no id opens any directory and leaves the file unchanged,
+so a directory of Apache Kafka opens whatever its broker id is.
 
 Source: org.apache.kafka.metadata.properties.MetaProperties, MetaPropertiesEnsemble.verify.
 """
@@ -31,21 +31,21 @@ VERSIONS = ("0", "1")
 
 
 class IdentityRefused(Exception):
-    """The directory is that of another broker, or does not say whose it is. The text names the file."""
+    """The directory belongs to another cluster or broker, or its `meta.properties` is invalid."""
 
 
 class Identity(NamedTuple):
-    """What the file says; None for what it does not say."""
+    """The contents of `meta.properties`; None for a missing property."""
 
     cluster_id: str | None
     node_id: int | None
 
 
 def read_identity(directory: str) -> Identity | None:
-    """Whose a directory is; None if the file does not exist. Raises IdentityRefused, OSError."""
+    """Return the owner of a directory, or None if the file does not exist. Raises IdentityRefused, OSError."""
     path = os.path.join(directory, META_PROPERTIES)
     try:
-        text = read_all(path).decode("latin-1")  # as Java reads it
+        text = read_all(path).decode("latin-1")  # the encoding of java.util.Properties
     except FileNotFoundError:
         return None
     try:
@@ -54,32 +54,32 @@ def read_identity(directory: str) -> Identity | None:
         raise IdentityRefused(f"{path}: {error}") from error
     version = properties.get("version", "0").strip()
     if version not in VERSIONS:
-        raise IdentityRefused(f"{path}: version {_shown(version)} is not known, only 0 and 1 are")
+        raise IdentityRefused(f"{path}: unknown version {_shown(version)}; expected 0 or 1")
     id_name = "broker.id" if version == "0" else "node.id"
     cluster_id, id_text = properties.get("cluster.id"), properties.get(id_name)
     if version == "1" and (cluster_id is None or id_text is None):
         raise IdentityRefused(f"{path}: {'cluster.id' if cluster_id is None else id_name} is missing")
     if cluster_id is None and id_text is None:
-        raise IdentityRefused(f"{path}: neither {id_name} nor cluster.id is in it; without the file one is made")
+        raise IdentityRefused(f"{path}: {id_name} and cluster.id are both missing; without the file a new one is made")
     return Identity(cluster_id, None if id_text is None else _number(id_text, id_name, path))
 
 
 def check_identity(directory: str, found: Identity, cluster_id: str | None, node_id: int | None) -> None:
-    """Raise IdentityRefused unless a directory is that of this cluster and broker; None stands for any."""
+    """Raise IdentityRefused if a directory belongs to another cluster or broker. None matches any."""
     path = os.path.join(directory, META_PROPERTIES)
     if cluster_id is not None and found.cluster_id is not None and found.cluster_id != cluster_id:
         raise IdentityRefused(
-            f"{path}: cluster.id is {_shown(found.cluster_id)}, but this is a broker of the cluster {cluster_id}"
+            f"{path}: cluster.id is {_shown(found.cluster_id)}, but this broker belongs to cluster {cluster_id}"
         )
     if node_id is not None and found.node_id is not None and found.node_id != node_id:
         raise IdentityRefused(
-            f"{path}: the directory is that of broker {found.node_id}, but the id of this broker is {node_id}; "
-            "give that id, or another directory"
+            f"{path}: the directory belongs to broker {found.node_id}, but the id of this broker is {node_id}; "
+            "set that id, or use another directory"
         )
 
 
 def write_identity(files: Files, directory: str, properties: Mapping[str, str]) -> None:
-    """Write what Kafka's storage tool would: `version`, `cluster.id`, `node.id`, `directory.id`."""
+    """Write `meta.properties` as Kafka's storage tool does: `version`, `cluster.id`, `node.id`, `directory.id`."""
     text = "#\n" + "".join(f"{name}={value}\n" for name, value in properties.items())
     files.replace(os.path.join(directory, META_PROPERTIES), text.encode())
 
@@ -87,10 +87,10 @@ def write_identity(files: Files, directory: str, properties: Mapping[str, str]) 
 def _number(text: str, name: str, path: str) -> int:
     text = text.strip()
     if not text.removeprefix("-").isdecimal() or not text.isascii() or not -1 <= int(text[:12]) < 1 << 31:
-        raise IdentityRefused(f"{path}: {name} is {_shown(text)}, which is no id of a broker")
+        raise IdentityRefused(f"{path}: {name} is {_shown(text)}, which is not a valid broker id")
     return int(text)
 
 
 def _shown(text: str) -> str:
-    """A value from the file in a message: what is no text must not break the line."""
+    """Return a value from the file for a message, escaped if it is not printable, cut off after 100 characters."""
     return text if text.isprintable() and len(text) <= 100 else ascii(text[:100])

@@ -1,16 +1,15 @@
-"""What .index and .timeindex share: sorted entries of fixed size, in a file and in memory.
+"""The common base of .index and .timeindex: sorted entries of fixed size, in a file and in memory.
 
-The index of the segment that takes appends lives in two arrays and goes to its file when the segment is rolled,
-flushed or closed. Indexes of older segments are loaded when somebody asks, and dropped again when the loaded ones of a
-broker grow beyond a bound (`IndexPool`): a broker with ten thousand segments needs no more memory for them than one
-with ten.
+The index of the active segment is kept in two arrays and written to its file when the segment is rolled, flushed or
+closed. Indexes of older segments are loaded on first use and unloaded when the loaded indexes of the broker exceed a
+limit (`IndexPool`), so the memory does not grow with the number of segments.
 
-On disk an entry is big-endian and begins or ends with a four-byte offset relative to the segment's base offset, which
-is why no offset of a segment is more than 2^31 - 1 above its base. A file may end in zeros: Kafka allocates
-`segment.index.bytes` ahead and cuts the rest off when the segment is rolled or closed, which an unclean stop prevents.
+On disk an entry is big-endian and begins or ends with a four-byte offset relative to the segment's base offset, so no
+offset of a segment is more than 2^31 - 1 above its base offset. A file may be padded with zeros: Kafka preallocates
+`segment.index.bytes` and trims the file when the segment is rolled or closed, which an unclean shutdown prevents.
 
-No checksum covers an index. One whose entries do not rise cannot have been written by a broker; its segment builds it
-again from the log (`rebuild`), and does so too when an entry turns out to lead to a wrong place.
+Indexes have no checksum. If the entries of an index do not increase, no broker can have written it, and the segment
+rebuilds it from the log (`rebuild`); the same happens when an entry points to a wrong position.
 """
 
 from __future__ import annotations
@@ -31,11 +30,11 @@ _SWAP = sys.byteorder == "little"
 
 
 class OutOfOrder(Exception):
-    """An entry that is not after the last one: the log under the index is damaged."""
+    """An entry is not above the last one: the log is corrupt."""
 
 
 class IndexPool:
-    """Bounds the memory of the indexes that can be read from their files again."""
+    """Limits the memory of indexes that can be reloaded from their files."""
 
     __slots__ = ("_bytes", "_loaded", "max_bytes")
 
@@ -45,7 +44,7 @@ class IndexPool:
         self._bytes = 0
 
     def admit(self, index: SortedIndex) -> None:
-        """`index` is loaded and may be dropped from now on; older ones go where the bound is exceeded."""
+        """Add a loaded index that may be unloaded. Unload the oldest ones if the limit is exceeded."""
         self.dismiss(index)
         size = index.size_bytes
         self._loaded[index] = size
@@ -92,13 +91,13 @@ class SortedIndex:
         self._values = array("i")
         self._is_loaded = new
         self._is_kept = new
-        """The segment takes appends, so the pool must not unload the index."""
+        """Whether the segment takes appends, so that the index must not be unloaded."""
         self._flushed = 0 if new else -1
-        """How many entries the file holds; -1: look there."""
+        """The number of entries in the file; -1: unknown."""
         self._cut = new
-        """The file holds more than `_flushed` entries, or does not exist."""
+        """Whether the file must be truncated to `_flushed` entries, or does not exist."""
         self.rebuild: Callable[[], None] = lambda: None
-        """Build this index, which is empty now, from the log."""
+        """Called to rebuild this index from the log, after it was cleared."""
 
     # -- in memory
 
@@ -108,7 +107,7 @@ class SortedIndex:
 
     @property
     def size_bytes(self) -> int:
-        """Of the entries, in the file."""
+        """The size of the entries in the file."""
         return len(self) * self.ENTRY_BYTES
 
     @property
@@ -116,11 +115,11 @@ class SortedIndex:
         return len(self) >= self.max_entries
 
     def can_hold(self, offset: int) -> bool:
-        """`offset` can be written relative to the base."""
+        """Return whether `offset` can be stored relative to the base offset."""
         return 0 <= offset - self.base_offset <= MAX_RELATIVE_OFFSET
 
     def clear(self) -> None:
-        """Drop all entries, and what the file says."""
+        """Remove all entries, also from the file at the next flush."""
         self._pool.dismiss(self)
         self._is_loaded = True
         self._keys = array(self.KEY_TYPE)
@@ -129,7 +128,7 @@ class SortedIndex:
         self._cut = True
 
     def _keep(self, entries: int) -> None:
-        """Drop all but the first `entries`."""
+        """Remove all but the first `entries`."""
         if entries < len(self._keys):
             del self._keys[entries:]
             del self._values[entries:]
@@ -140,7 +139,7 @@ class SortedIndex:
     # -- the file
 
     def load(self) -> None:
-        """Read the entries from the file, where they are not here."""
+        """Read the entries from the file if they are not loaded."""
         if self._is_loaded:
             return
         try:
@@ -152,18 +151,18 @@ class SortedIndex:
         self._flushed = len(self._keys)
         self._cut = len(data) != self._flushed * self.ENTRY_BYTES
         if len(data) % self.ENTRY_BYTES or not self._rises():
-            _log.warning("%s is no index, its entries do not rise; it is built again from the log", self.path)
+            _log.warning("%s is corrupt: its entries do not increase; rebuilding it from the log", self.path)
             self.clear()
             self.rebuild()
         self.is_built()
 
     def is_built(self) -> None:
-        """The entries are complete again, so the pool may unload them, unless the segment takes appends."""
+        """Add the loaded index to the pool, unless its segment takes appends."""
         if not self._is_kept:
             self._pool.admit(self)
 
     def _rises(self) -> bool:
-        """Whether keys and values are what a broker writes: not negative, keys rising, values not falling."""
+        """Return whether the entries are valid: not negative, keys increasing, values not decreasing."""
         keys, values = self._keys.tolist(), self._values.tolist()
         return not keys or (
             keys[0] >= 0 <= values[0]
@@ -173,26 +172,26 @@ class SortedIndex:
         )
 
     def unload(self) -> None:
-        """Forget the entries until they are asked for; they are in the file."""
+        """Drop the entries from memory if the file has all of them."""
         if self._is_loaded and self._flushed == len(self._keys) and not self._cut:
             self._keys = array(self.KEY_TYPE)
             self._values = array("i")
             self._is_loaded = False
 
     def keep_loaded(self) -> None:
-        """The segment takes appends (again): its index is not dropped."""
+        """Keep the index in memory, because its segment takes appends (again)."""
         self._is_kept = True
         self.load()
         self._pool.dismiss(self)
 
     def allow_unload(self) -> None:
-        """The segment takes no more appends, and the index is in its file."""
+        """Let the pool unload the index: its segment takes no more appends, and the file is complete."""
         self._is_kept = False
         self.load()
         self._pool.admit(self)
 
     def flush(self) -> None:
-        """Bring the file up to date; it exists afterwards. It is not forced to the disk."""
+        """Write all changes to the file, without fsync. The file exists afterwards."""
         if not self._is_loaded or (self._flushed == len(self._keys) and not self._cut):
             return
         file = self._files.file(self.path)
@@ -206,23 +205,23 @@ class SortedIndex:
         self._cut = False
 
     def rename(self, path: str) -> None:
-        """Take another name, the file with it, if there is one yet."""
+        """Change the path, and rename the file if it exists."""
         if os.path.exists(self.path):
             os.replace(self.path, path)
         self.path = path
 
     def remove(self) -> None:
-        """Delete the file, if there is one."""
+        """Delete the file if it exists."""
         self.forget()
         if os.path.exists(self.path):
             os.unlink(self.path)
 
     def forget(self) -> None:
-        """The pool need not care any more."""
+        """Remove the index from the pool."""
         self._pool.dismiss(self)
 
     def _without_padding(self, data: bytes) -> bytes:
-        """The entries up to the zeros that Kafka allocates ahead. A single entry may be all zeros itself."""
+        """Remove the zeros that Kafka preallocates. A single entry may itself be all zeros."""
         size = self.ENTRY_BYTES
         whole = len(data) // size * size
         used = -(-len(data[:whole].rstrip(b"\0")) // size) * size
@@ -232,12 +231,12 @@ class SortedIndex:
         raise NotImplementedError
 
     def _encode(self, start: int) -> bytes:
-        """The entries from number `start` on, as they lie on disk."""
+        """Return the entries from number `start` on in their file format."""
         raise NotImplementedError
 
 
 def words(data: bytes) -> array[int]:
-    """Big-endian four-byte words as numbers."""
+    """Convert big-endian four-byte words to numbers."""
     numbers = array("i", data)
     if _SWAP:
         numbers.byteswap()
@@ -245,7 +244,7 @@ def words(data: bytes) -> array[int]:
 
 
 def as_bytes(numbers: array[int]) -> bytes:
-    """Numbers as big-endian four-byte words; `numbers` is used up."""
+    """Convert numbers to big-endian four-byte words; `numbers` is overwritten."""
     if _SWAP:
         numbers.byteswap()
     return numbers.tobytes()

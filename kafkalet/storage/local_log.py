@@ -1,13 +1,13 @@
 """The segments of a log as one sequence of entries: append, read, roll, truncate, flush (Kafka's LocalLog).
 
-Two offsets belong here. The log end offset is the next one to be given out; it is known with its place. The recovery
-point is the offset below which everything has been forced to the disk: after a crash, only what lies above it is
-checked. Who may see which offsets is decided in log.py.
+It has two offsets. The log end offset is the next offset to assign; its position is always known. The recovery point is
+the offset below which everything has been flushed to disk: after a crash, only records above it are checked. log.py
+decides which offsets are visible to readers.
 
     recovery_point <= end.offset
 
-Segments leave in two steps: at once for readers, and from the disk after `file.delete.delay.ms`; in between their
-files are called *.deleted. Should the process end before, opening the directory deletes them.
+Segments are deleted in two steps: they are immediately removed from the log, and their files, renamed to *.deleted, are
+removed after `file.delete.delay.ms`. If the process ends before that, they are removed when the directory is opened.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from kafkalet.protocol.errors import Code, KafkaError
 
 from .checkpoints import LEADER_EPOCHS, PARTITION_METADATA
 from .config import LogConfig
+from .environment import LogEnvironment
 from .failures import Failures
 from .files import Buffer, Descriptor, descriptors
-from .ground import Ground
 from .segment import DELETED, SUFFIXES, Segment, file_name
 from .segments import Segments
 from .values import AbortedTransaction, LogOffsetMetadata, ReadResult
@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 
 class LocalLog:
-    """The segments in `directory`. At least one is there at any time."""
+    """The segments in `directory`. There is always at least one."""
 
     __slots__ = (
         "_submitted",
@@ -40,9 +40,9 @@ class LocalLog:
         "config",
         "directory",
         "end",
+        "environment",
         "failures",
         "flushed_ms",
-        "ground",
         "recovery_point",
         "segments",
     )
@@ -54,25 +54,25 @@ class LocalLog:
         segments: Segments,
         recovery_point: int,
         end_offset: int,
-        ground: Ground,
+        environment: LogEnvironment,
     ) -> None:
         self.directory = directory
         self.config = config
         self.segments = segments
         self.recovery_point = recovery_point
-        self.ground = ground
-        self.failures = Failures(os.path.basename(directory), ground.clock.now_ms)
-        self.flushed_ms = ground.clock.now_ms()
-        """When the recovery point was last moved."""
+        self.environment = environment
+        self.failures = Failures(os.path.basename(directory), environment.clock.now_ms)
+        self.flushed_ms = environment.clock.now_ms()
+        """The time of the last change of the recovery point."""
         self._submitted = 0
-        """Up to here the flusher has been told to force everything."""
+        """The offset up to which a flush has been submitted to the flusher."""
         self._truncations = 0
-        """How often something was cut off at the end."""
+        """The number of truncations so far."""
         self.end = LogOffsetMetadata(end_offset, segments.active.base_offset, segments.active.size_bytes)
 
     @contextmanager
     def all_or_offline(self) -> Iterator[None]:
-        """An OSError in here leaves the files as nobody knows them: the log goes offline."""
+        """Take the log offline if the block raises OSError, because the state of the files is then unknown."""
         try:
             yield
         except OSError as error:
@@ -80,7 +80,7 @@ class LocalLog:
             raise
 
     def update_end(self, offset: int) -> None:
-        """The next offset is `offset`, and the active segment ends there."""
+        """Set the log end offset to `offset`, at the end of the active segment."""
         active = self.segments.active
         self.end = LogOffsetMetadata(offset, active.base_offset, active.size_bytes)
         self.recovery_point = min(self.recovery_point, offset)
@@ -88,15 +88,15 @@ class LocalLog:
     # -- append and roll
 
     def append(self, data: Buffer, last_offset: int, max_timestamp: int, offset_of_max_timestamp: int) -> None:
-        """Write entries at the end of the active segment, which must be able to hold them."""
+        """Append entries to the active segment, which must have room for them."""
         active = self.segments.active
         active.append(data, last_offset, max_timestamp, offset_of_max_timestamp)
         self.end = LogOffsetMetadata(last_offset + 1, active.base_offset, active.size_bytes)
 
     def roll(self, expected_next_offset: int = 0) -> Segment:
-        """Begin a new segment at the log end, or at `expected_next_offset` where that is larger.
+        """Roll to a new segment at the log end, or at `expected_next_offset` if that is larger.
 
-        If that fails the active segment goes on taking appends.
+        On failure, the active segment continues to take appends.
         """
         base_offset = max(expected_next_offset, self.end.offset)
         active = self.segments.active
@@ -104,7 +104,7 @@ class LocalLog:
             # An index without room for a single entry counts as full, so even an empty segment is rolled (KAFKA-6388).
             segment = self._replace_active(base_offset)
         elif base_offset <= active.base_offset:
-            raise AssertionError(f"{self.directory}: a new segment at {base_offset}, but the last begins at {active}")
+            raise AssertionError(f"{self.directory}: cannot roll to {base_offset}, the last segment is {active}")
         else:
             self._delete_strays(base_offset)
             active.end_appends()
@@ -118,14 +118,20 @@ class LocalLog:
         return segment
 
     def _new_segment(self, base_offset: int) -> Segment:
-        """A new and empty segment, which is not part of the log yet."""
-        ground = self.ground
+        """Create an empty segment that is not part of the log yet."""
+        environment = self.environment
         return Segment(
-            self.directory, base_offset, self.config, ground.files, ground.index_pool, ground.clock, new=True
+            self.directory,
+            base_offset,
+            self.config,
+            environment.files,
+            environment.index_pool,
+            environment.clock,
+            new=True,
         )
 
     def _replace_active(self, base_offset: int) -> Segment:
-        """Delete the last segment and begin a new one in its stead; the log is never without a segment."""
+        """Replace the last segment by a new one; the log always has a segment."""
         old = self.segments.active
         with self.all_or_offline():
             if base_offset == old.base_offset:
@@ -142,7 +148,7 @@ class LocalLog:
         for suffix in SUFFIXES:
             path = os.path.join(self.directory, file_name(base_offset, suffix))
             if os.path.exists(path):
-                _log.warning("%s exists although a new segment begins there; it is deleted", path)
+                _log.warning("deleting %s, which already exists where a new segment begins", path)
                 os.unlink(path)
 
     # -- read
@@ -150,9 +156,9 @@ class LocalLog:
     def read(
         self, offset: int, max_bytes: int, at_least_one: bool, limit: LogOffsetMetadata, with_aborted: bool
     ) -> ReadResult:
-        """What lies from the entry on that holds `offset`, up to `limit` and the end of its segment.
+        """Read from the entry that contains `offset`, up to `limit` and the end of its segment.
 
-        See `Segment.read`. Raises KafkaError(OFFSET_OUT_OF_RANGE) for an offset behind the log end or before the first
+        See `Segment.read`. Raises KafkaError(OFFSET_OUT_OF_RANGE) for an offset past the log end or before the first
         segment.
         """
         segment = self.segments.floor(offset)
@@ -171,16 +177,16 @@ class LocalLog:
             found = segment.read(offset, max_bytes, _readable_bytes(segment, limit), at_least_one)
             if found is not None:
                 return found._replace(aborted=self._aborted(offset, segment, found)) if with_aborted else found
-            # a hole at the end of the segment: compaction or a follower's gap
+            # No entry up to the end of the segment: removed by compaction, or a follower's gap.
             segment = self.segments.higher(segment.base_offset)
         return ReadResult(self.end, b"", aborted=nothing)
 
     def offset_metadata(self, offset: int) -> LogOffsetMetadata:
-        """The place of an offset, found in the log. Raises as `read`."""
+        """Look up the position of an offset. Raises the same errors as `read`."""
         return self.read(offset, 1, False, self.end, False).position
 
     def entry_metadata(self, place: LogOffsetMetadata) -> LogOffsetMetadata:
-        """The first offset of the entry at that place, if there is one, with the place."""
+        """Return the first offset of the entry at this position; if there is no such entry, return `place`."""
         segment = self.segments.get(place.segment_base_offset)
         if segment is None or place.offset_only or place.offset >= self.end.offset:
             return place
@@ -189,10 +195,10 @@ class LocalLog:
         return place
 
     def _aborted(self, offset: int, segment: Segment, found: ReadResult) -> list[AbortedTransaction]:
-        """The aborted transactions that a reader of `found` has to know.
+        """Return the aborted transactions for a reader of `found`.
 
-        They are searched up to an offset that is surely behind what was read, not to its last: a client may get more
-        than it needs (LocalLog.addAbortedTransactions).
+        The search ends at an offset above everything that was read, which need not be the next one, so a client may get
+        more transactions than it needs (LocalLog.addAbortedTransactions).
         """
         upper_bound = segment.offset_index.upper_bound(found.position.position + len(found.records))
         if upper_bound is None:
@@ -201,7 +207,7 @@ class LocalLog:
         return self.aborted_transactions(offset, upper_bound, segment)
 
     def aborted_transactions(self, offset: int, upper_bound: int, first: Segment) -> list[AbortedTransaction]:
-        """The transactions that reach into `offset` to `upper_bound`, from the indexes of `first` and its followers."""
+        """Return the transactions that overlap `offset` to `upper_bound`, from the indexes of `first` and after it."""
         search = first.txn_index.collect(offset, upper_bound)
         aborted = search.aborted
         if not search.complete:
@@ -215,7 +221,7 @@ class LocalLog:
     # -- truncate and delete
 
     def truncate_to(self, offset: int) -> list[Segment]:
-        """Drop everything from `offset` on. Returns the segments that are gone as a whole."""
+        """Remove everything from `offset` on. Return the segments that were removed as a whole."""
         self._truncations += 1
         self._submitted = 0
         gone = [segment for segment in self.segments if segment.base_offset > offset]
@@ -227,7 +233,7 @@ class LocalLog:
         return gone
 
     def truncate_fully_and_start_at(self, offset: int) -> list[Segment]:
-        """Drop everything and go on at `offset`. Returns the segments that are gone."""
+        """Remove all segments and continue at `offset`. Return the removed segments."""
         self._truncations += 1
         self._submitted = 0
         gone = list(self.segments)
@@ -237,7 +243,7 @@ class LocalLog:
         return gone
 
     def delete_segments(self, segments: Iterable[Segment], reason: str) -> None:
-        """Take segments out of the log, which must keep one, and delete their files later."""
+        """Remove segments from the log, which must keep at least one, and delete their files later."""
         segments = list(segments)
         if not segments:
             return
@@ -255,12 +261,12 @@ class LocalLog:
 
         for segment in segments:
             segment.release()
-        self.ground.deletions.later(self.directory, self.config.file_delete_delay_ms, delete)
+        self.environment.deletions.later(self.directory, self.config.file_delete_delay_ms, delete)
 
     # -- files
 
     def flush(self, offset: int) -> None:
-        """Force the segments that hold anything from the recovery point up to `offset` (exclusive) to the disk."""
+        """Flush the segments with records between the recovery point and `offset` (exclusive)."""
         to_be_forced = self._to_be_forced(self.recovery_point, offset)
         with ExitStack() as stack, self.all_or_offline():
             for descriptor in to_be_forced:
@@ -269,7 +275,7 @@ class LocalLog:
                 descriptor.force()
 
     def flush_soon(self, offset: int) -> None:
-        """The same beside the event loop; the recovery point moves to `offset` when that is done."""
+        """Flush in another thread; the recovery point moves to `offset` afterwards."""
         start, truncations = max(self.recovery_point, self._submitted), self._truncations
         descriptors = self._to_be_forced(start, offset)
         if not descriptors:
@@ -279,35 +285,35 @@ class LocalLog:
         def done(error: OSError | None) -> None:
             if error is not None:
                 self.failures.take_offline(error)
-            # Not if something was cut off since, nor if what lies before could not be forced.
+            # Only if the log was not truncated since, and everything before `start` was flushed.
             elif self._truncations == truncations and self.recovery_point >= start:
                 self.mark_flushed(offset)
 
         self._submitted = offset
-        self.ground.flusher.submit(self.directory, descriptors, done)
+        self.environment.flusher.submit(self.directory, descriptors, done)
 
     def _to_be_forced(self, start: int, end: int) -> list[Descriptor]:
-        """Bring to their files the segments that hold anything from `start` up to `end` (exclusive).
+        """Write the segments with records from `start` to `end` (exclusive) to their files.
 
-        Returns descriptors of all their files, of those beside them, and of the directory.
+        Return descriptors of their files, of the checkpoints beside them, and of the directory.
         """
         unflushed = self.segments.between(start, end)
         for segment in unflushed:
             segment.write()
-        if not self.ground.files.durable or not unflushed:
+        if not self.environment.files.durable or not unflushed:
             return []
         paths = [path for segment in unflushed for path in segment.paths]
         paths += [os.path.join(self.directory, name) for name in (LEADER_EPOCHS, PARTITION_METADATA)]
         return descriptors([*paths, self.directory])
 
     def mark_flushed(self, offset: int) -> None:
-        """Everything below `offset` is on the disk."""
+        """Raise the recovery point: everything below `offset` is on disk."""
         if offset > self.recovery_point:
             self.recovery_point = offset
-            self.flushed_ms = self.ground.clock.now_ms()
+            self.flushed_ms = self.environment.clock.now_ms()
 
     def moved(self, directory: str) -> None:
-        """The directory has another name now."""
+        """Update the paths after the directory was renamed."""
         self.directory = directory
         for segment in self.segments:
             segment.moved(directory)
@@ -317,13 +323,13 @@ class LocalLog:
             segment.close()
 
     def release(self) -> None:
-        """Give the descriptors back without writing anything."""
+        """Close the descriptors without writing anything."""
         for segment in self.segments:
             segment.release()
 
 
 def _readable_bytes(segment: Segment, limit: LogOffsetMetadata) -> int | None:
-    """Up to which position `limit` lets a reader see a segment; None: it must see nothing, or we cannot say."""
+    """Return the position up to which `limit` allows reading a segment; None if it allows nothing or is unknown."""
     if segment.base_offset < limit.segment_base_offset:
         return segment.size_bytes
     if segment.base_offset == limit.segment_base_offset and not limit.offset_only:

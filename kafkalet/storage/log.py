@@ -1,29 +1,30 @@
 """A log: the records of one partition (Kafka's UnifiedLog).
 
-A log consists of its segments (local_log.py), the four offsets that say who may see what, the producers' states
-and the leader epochs. Other modules decide whether records are acceptable (validation.py), which segments are old
-(retention.py), which offset belongs to a time (lookup.py) and what is left after a crash (recovery.py).
+A log has segments (local_log.py), four offsets that determine what readers see, the states of producers and
+the leader epochs. Other modules validate records (validation.py), select segments to delete (retention.py), find
+offsets by timestamp (lookup.py) and recover a log after a crash (recovery.py).
 
-The offsets, each of which moves only through its own methods:
+Each offset changes only through its own methods:
 
     0 <= log_start_offset <= high_watermark <= log_end_offset        last_stable_offset <= high_watermark
 
-log_start_offset    the first offset a reader may ask for. Up by DeleteRecords, retention and what a leader says; back
-                    only by a truncation to below it
-log_end_offset      the next offset. Up by append, back only by truncation; a roll changes its place, not its value
-high_watermark      what all in-sync replicas have; a consumer sees no further. A leader only raises it, and never past
-                    the end; a follower is told it, and takes it as far as its log reaches
-last_stable_offset  what read_committed sees: the first offset of the oldest transaction that is open, or not yet
-                    decided below the high watermark; else the high watermark
+log_start_offset    the first offset that can be read. Raised by DeleteRecords, by retention and by the leader; lowered
+                    only by truncation to an offset below it
+log_end_offset      the next offset. Raised by appends, lowered only by truncation; a roll changes its position, not its
+                    value
+high_watermark      the end of what all in-sync replicas have and consumers may read. On a leader it never decreases and
+                    never passes the log end; a follower takes the leader's value, limited to its own log
+last_stable_offset  the limit of read_committed: the first offset of the oldest transaction that is open, or whose
+                    marker is not below the high watermark; without such a transaction the high watermark
 
-After DeleteRecords into an open transaction the last stable offset is, since Kafka 4, the first offset of the entry
-that holds the log start, and so may lie below that; before (`lifts_unstable_to_log_start`) it was the log start
-itself.
+After DeleteRecords into an open transaction, the last stable offset is the first offset of the entry that contains the
+log start offset, and so may be below the log start offset. This is the rule since Kafka 4; in Kafka 3 it is the log
+start offset itself (`lifts_unstable_to_log_start`).
 
-An append is decided before anything is written, in Kafka's order: the records themselves; the leader epoch; then,
-because the place of a transaction's first batch is kept, the segment; then the producers. A new segment may so be
-begun for an append that is refused by its producer's sequence after all, or that was there already. It stays, as in
-Kafka.
+An append is checked completely before anything is written, in Kafka's order: the records, the leader epoch, the
+segment (because the position of a transaction's first batch is kept), the producers. A new segment may therefore be
+rolled for an append that is then refused for its sequence, or that turns out to be a duplicate. As in Kafka, the new
+segment stays.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ _log = logging.getLogger(__name__)
 
 
 class Log:
-    """The log of one partition. Made or opened by `LogDirectory.get_or_create`."""
+    """The log of one partition. Created or opened by `LogDirectory.get_or_create`."""
 
     __slots__ = (
         "_first_unstable",
@@ -93,7 +94,7 @@ class Log:
         self._topic_id_is_written = topic_id_is_written or topic_id is None
         self.local = local
         self.failures: Failures = local.failures
-        """How the files have failed."""
+        """The I/O failures of this log."""
         self.epochs = epochs
         self.producers = producers
         self._log_start_offset = max(log_start_offset, local.segments.first.base_offset)
@@ -126,12 +127,12 @@ class Log:
 
     @property
     def size_bytes(self) -> int:
-        """Of all entries on disk, those below the log start included."""
+        """The size of all segments, including records below the log start offset."""
         return self.local.segments.size_bytes
 
     @property
     def recovery_point(self) -> int:
-        """Everything below this offset has been forced to the disk."""
+        """The offset below which everything has been flushed to disk."""
         return self.local.recovery_point
 
     # -- offsets
@@ -150,7 +151,7 @@ class Log:
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """Where the oldest transaction that holds readers back begins; None where there is none."""
+        """The first offset of the oldest transaction that limits the last stable offset; None without one."""
         return None if self._first_unstable is None else self._first_unstable.offset
 
     @property
@@ -160,24 +161,24 @@ class Log:
         return first.offset if first is not None and first.offset < high_watermark else high_watermark
 
     def log_end_metadata(self) -> LogOffsetMetadata:
-        """The log end offset with its place."""
+        """Return the log end offset with its position."""
         return self.local.end
 
     def high_watermark_metadata(self) -> LogOffsetMetadata:
-        """The high watermark with its place, which is looked up when it is not known."""
+        """Return the high watermark with its position, which is looked up if it is unknown."""
         if self._high_watermark.offset_only:
             self._high_watermark = self.offset_metadata(self._high_watermark.offset)
         return self._high_watermark
 
     def last_stable_metadata(self) -> LogOffsetMetadata:
-        """The last stable offset with its place."""
+        """Return the last stable offset with its position."""
         first = self._first_unstable
         if first is None or first.offset >= self._high_watermark.offset:
             return self.high_watermark_metadata()
         return first
 
     def offset_metadata(self, offset: int) -> LogOffsetMetadata:
-        """An offset with its place, or without where it lies outside the segments."""
+        """Return an offset with its position, or without a position if it is outside the segments."""
         try:
             return self.local.offset_metadata(offset)
         except KafkaError as error:
@@ -186,7 +187,7 @@ class Log:
             return LogOffsetMetadata(offset)
 
     def update_high_watermark(self, to: int) -> int:
-        """Move a follower's high watermark to what the leader says, within log start and end. Returns the result."""
+        """Set a follower's high watermark to the leader's, limited to log start and log end. Return the result."""
         end = self.local.end
         if to >= end.offset:
             self._set_high_watermark(end)
@@ -195,9 +196,9 @@ class Log:
         return self._high_watermark.offset
 
     def maybe_increment_high_watermark(self, to: int | LogOffsetMetadata) -> bool:
-        """Raise a leader's high watermark to `to`, never back. Returns whether it moved, be it only to a newer segment.
+        """Raise a leader's high watermark to `to`; it never decreases.
 
-        ValueError past the log end.
+        Return whether its offset or its segment changed. Raises ValueError for an offset past the log end.
         """
         new = to if isinstance(to, LogOffsetMetadata) else LogOffsetMetadata(to)
         end, old = self.local.end, self._high_watermark
@@ -214,18 +215,18 @@ class Log:
 
     def _set_high_watermark(self, to: LogOffsetMetadata) -> None:
         if to.offset < self._high_watermark.offset:
-            _log.warning("%s: high watermark back from %d to %d", self.name, self._high_watermark.offset, to.offset)
+            _log.warning("%s: high watermark lowered from %d to %d", self.name, self._high_watermark.offset, to.offset)
         self._high_watermark = to
         self.producers.on_high_watermark_updated(to.offset)
         self._update_first_unstable()
 
     def _follow_end(self) -> None:
-        """The log end moved back, or to another segment: the high watermark is not past it, and knows the place."""
+        """Update the high watermark after the log end moved back or to another segment."""
         if self._high_watermark.offset >= self.local.end.offset:
             self._set_high_watermark(self.local.end)
 
     def _update_first_unstable(self) -> None:
-        """Transactions began or ended, or the log start or the high watermark moved."""
+        """Update the first unstable offset after a change of transactions, log start offset or high watermark."""
         first = self.producers.first_unstable
         if first is not None and (first.offset_only or first.offset < self.log_start_offset):
             first = self.offset_metadata(max(first.offset, self.log_start_offset))
@@ -234,9 +235,9 @@ class Log:
         self._first_unstable = first
 
     def maybe_increment_log_start_offset(self, to: int) -> bool:
-        """Let readers begin at `to`. Returns whether that is later than before.
+        """Raise the log start offset to `to`. Return whether it changed.
 
-        KafkaError(OFFSET_OUT_OF_RANGE) past the high watermark.
+        Raises KafkaError(OFFSET_OUT_OF_RANGE) for an offset above the high watermark.
         """
         if to > self.high_watermark:
             raise KafkaError(
@@ -247,7 +248,7 @@ class Log:
         if to <= self.log_start_offset:
             return False
         self._log_start_offset = to
-        self.local.mark_flushed(to)  # what is deleted need not be recovered
+        self.local.mark_flushed(to)  # deleted records need no recovery
         self.epochs.truncate_from_start(to)
         self.producers.on_log_start_offset_incremented(to)
         self._update_first_unstable()
@@ -264,18 +265,18 @@ class Log:
         *,
         transaction_version: int = 0,
     ) -> Appended:
-        """Give entries offsets and `leader_epoch`, and put them at the end; or raise AppendRefused and append nothing.
+        """Append entries, assigning offsets and `leader_epoch`. Raises AppendRefused; nothing is appended then.
 
-        `records` is patched in place where it can be written to. `transaction_version` is that of markers.
+        A writable `records` is patched in place. `transaction_version` applies to transaction markers.
         """
         self.write_topic_id()
         accepted = self.validation(records, leader_epoch, origin)()
         return self._append(accepted, origin, transaction_version)
 
     def validation(self, records: Buffer, leader_epoch: int, origin: Origin = Origin.CLIENT) -> Callable[[], Accepted]:
-        """Return the part of `append_as_leader` that looks at the records, as a call for `append_validated`.
+        """Return the validation of `append_as_leader` as a callable, whose result is for `append_validated`.
 
-        The call does not touch the log, so another thread may make it. It raises AppendRefused.
+        The callable does not use the log, so another thread may run it. It raises AppendRefused.
         """
         local = self.local
         return partial(
@@ -285,17 +286,16 @@ class Log:
             next_offset=local.end.offset,
             leader_epoch=leader_epoch,
             origin=origin,
-            now_ms=local.ground.clock.now_ms(),
+            now_ms=local.environment.clock.now_ms(),
             partition=self.name,
         )
 
     def append_validated(
         self, accepted: Accepted, leader_epoch: int, origin: Origin = Origin.CLIENT
     ) -> Appended | None:
-        """Put entries at the end that `validation` has accepted, also if others were appended since.
+        """Append entries accepted by `validation`, even if the log has grown since.
 
-        None, and nothing is appended, if they would have to be validated again for that (see `relocate`). Raises
-        AppendRefused.
+        Return None and append nothing if they would have to be validated again (see `relocate`). Raises AppendRefused.
         """
         placed = relocate(accepted, self.log_end_offset, leader_epoch)
         if placed is None:
@@ -305,10 +305,10 @@ class Log:
 
     @storing
     def append_built(self, records: bytes, transaction_version: int = 0) -> int:
-        """Put one batch at the end that a coordinator of this broker has built for just there, in the topic's format.
+        """Append one batch that a coordinator of this broker has built for the log end, in the topic's format.
 
-        What it says of itself is taken for true, its checksum too; only its size is checked. Return the offset of its
-        last record. Raises AppendRefused.
+        Only the size is checked; header and checksum are trusted. Return the offset of the last record. Raises
+        AppendRefused.
         """
         local, batch = self.local, Batch(records)
         config, active, size, last_offset = local.config, local.segments.active, len(records), batch.last_offset
@@ -326,7 +326,7 @@ class Log:
                 records, (batch,), batch.base_offset, last_offset, batch.max_timestamp, last_offset, NO_TIMESTAMP
             )
             return self._append(accepted, Origin.COORDINATOR, transaction_version).last_offset
-        # The rest of _append matters only to producers, a new epoch and a new segment.
+        # The other steps of _append concern only producers, new epochs and new segments.
         local.append(records, last_offset, batch.max_timestamp, last_offset)
         self.producers.end_offset = last_offset + 1
         if last_offset + 1 - local.recovery_point >= config.flush_messages:
@@ -335,10 +335,10 @@ class Log:
 
     @storing
     def append_as_follower(self, records: Buffer) -> Appended:
-        """Put the leader's entries at the end, with the offsets and epochs they have. Gaps are fine.
+        """Append the leader's entries with their offsets and epochs. Gaps between offsets are allowed.
 
-        Raises UnexpectedOffset for offsets that are there already or do not rise, KafkaError(CORRUPT_MESSAGE) for
-        damage.
+        Raises UnexpectedOffset for offsets that are below the log end or do not increase, and
+        KafkaError(CORRUPT_MESSAGE) for corrupt entries.
         """
         self.write_topic_id()
         return self._append(accept_replicated(records, self.log_end_offset, self.name), Origin.REPLICATION)
@@ -383,21 +383,21 @@ class Log:
             if batch.magic >= 2:
                 self.epochs.assign(batch.leader_epoch, batch.base_offset)
             elif self.epochs.latest_epoch is not None:
-                # From here on the log cannot be truncated by epochs, only by the high watermark.
-                _log.warning("%s: entries of format %d came, leader epochs are forgotten", self.name, batch.magic)
+                # Without epochs, the log can only be truncated by the high watermark.
+                _log.warning("%s: entries of format %d appended, leader epochs cleared", self.name, batch.magic)
                 self.epochs.clear()
 
     def _maybe_roll(self, accepted: Accepted) -> Segment:
-        """The segment for these entries: the active one, or a new one that begins with their first offset."""
+        """Return the segment for these entries: the active one, or a new one that begins with their first offset."""
         active, last_offset = self.local.segments.active, accepted.last_offset
         if not active.should_roll(self.config, len(accepted.records), accepted.max_timestamp, last_offset):
             return active
-        # Where the first offset is not known, an offset that is surely not above it: no entry spans more.
+        # If the first offset is unknown, use a lower bound: no entry spans more than MAX_RELATIVE_OFFSET.
         unknown = accepted.first_offset == UNKNOWN_OFFSET
         return self.roll(last_offset - MAX_RELATIVE_OFFSET if unknown else accepted.first_offset)
 
     def _take_in(self, accepted: Accepted, change: ProducerChange) -> None:
-        """Write what was decided, and move the log end offset behind it. Nothing in here refuses, but the disk may."""
+        """Write validated entries and raise the log end offset. From here on only I/O errors are possible."""
         local, last_offset = self.local, accepted.last_offset
         local.append(accepted.records, last_offset, accepted.max_timestamp, accepted.offset_of_max_timestamp)
         try:
@@ -406,22 +406,22 @@ class Log:
                     local.segments.active.txn_index.append(aborted)
             self.producers.end_offset = last_offset + 1
             self._update_first_unstable()
-        except OSError as error:  # the records are in the log, and what is known of them is not complete
+        except OSError as error:  # the records are written, but producer states or the transaction index are not
             local.failures.take_offline(error)
             raise
         if last_offset + 1 - local.recovery_point >= local.config.flush_messages:
             self.flush()
 
     def write_topic_id(self) -> None:
-        """Bring partition.metadata to the disk, if it is not there: records never lie in a log without a name."""
+        """Write partition.metadata if it does not exist yet. It must exist before the first record is written."""
         if not self._topic_id_is_written and self.topic_id is not None:
-            write_topic_id(self.local.ground.files, self.directory, self.topic_id)
+            write_topic_id(self.local.environment.files, self.directory, self.topic_id)
             self._topic_id_is_written = True
 
     # -- producers
 
     def producer(self, producer_id: int) -> ProducerEntry | None:
-        """Return what is known of a producer, which may be gone again after the next append."""
+        """Return the state of a producer, or None. The entry may be removed by the next append."""
         return self.producers.entry(producer_id)
 
     def active_producers(self) -> Iterator[ProducerEntry]:
@@ -435,29 +435,30 @@ class Log:
     def start_verification(
         self, producer_id: int, sequence: int, epoch: int, *, supports_epoch_bump: bool = False
     ) -> Guard:
-        """The coordinator is asked about a transaction whose first batch has this sequence and epoch."""
-        now_ms = self.local.ground.clock.now_ms()
+        """Start the verification of a transaction whose first batch has this sequence and epoch; return its guard."""
+        now_ms = self.local.environment.clock.now_ms()
         verifications = self.producers.verifications
         return verifications.start(producer_id, sequence, epoch, now_ms, supports_epoch_bump=supports_epoch_bump)
 
     def is_verified(self, producer_id: int, guard: Guard) -> bool:
-        """Return whether the producer may append to its transaction: it is open, or `guard` is of the open question."""
+        """Return whether the producer's transaction is open or `guard` belongs to its pending verification."""
         producers = self.producers
         return producers.has_open_transaction(producer_id) or producers.verifications.is_proven(producer_id, guard)
 
     def remove_expired_producers(self, expiration_ms: int) -> None:
-        """Forget the producers that have been silent for `expiration_ms`; a snapshot is loaded by that rule, too."""
+        """Remove the producers that have been inactive for `expiration_ms`, also when snapshots are loaded later."""
         self.producers.expiration_ms = expiration_ms
-        self.producers.remove_expired(self.local.ground.clock.now_ms())
+        self.producers.remove_expired(self.local.environment.clock.now_ms())
 
     # -- read
 
     def read(self, offset: int, max_bytes: int, isolation: Isolation, at_least_one: bool) -> ReadResult:
-        """The entries from the one on that holds `offset`, up to the end of its segment and of what `isolation` shows.
+        """Read entries from one segment, starting with the entry that contains `offset`.
 
-        They end after `max_bytes`, wherever that cuts, but with `at_least_one` the first is whole. Nothing is found,
-        and that is no error, between what `isolation` shows and the log end. Raises KafkaError: OFFSET_OUT_OF_RANGE
-        outside of log start and log end, UNKNOWN_SERVER_ERROR for a negative `max_bytes`.
+        The result ends at the limit of `isolation` and after `max_bytes`, which may cut an entry; with `at_least_one`
+        the first entry is complete. It is empty for offsets between that limit and the log end. Raises
+        KafkaError: OFFSET_OUT_OF_RANGE below the log start or past the log end, UNKNOWN_SERVER_ERROR for a negative
+        `max_bytes`.
         """
         if offset < self._log_start_offset:
             raise KafkaError(
@@ -480,42 +481,44 @@ class Log:
 
     @property
     def latest_epoch(self) -> int | None:
-        """The last leader epoch that wrote, or may write, here."""
+        """The latest leader epoch; None if none is known."""
         return self.epochs.latest_epoch
 
     @storing
     def assign_epoch_start_offset(self, leader_epoch: int, offset: int) -> None:
-        """A leader of `leader_epoch` takes over at `offset`."""
+        """Start a leader epoch at `offset`."""
         self.epochs.assign(leader_epoch, offset)
 
     def end_offset_for_epoch(self, leader_epoch: int) -> EpochEntry:
         """Return the largest known epoch up to `leader_epoch` and the offset where it ended; (-1, -1) if unknown."""
         return self.epochs.end_offset_for(leader_epoch, self.log_end_offset)
 
-    # -- roll, truncate, retain
+    # -- roll, truncate, delete
 
     @storing
     def roll(self, expected_next_offset: int = 0) -> Segment:
-        """Begin a new segment at the log end, or at `expected_next_offset` where that is larger."""
+        """Roll to a new segment at the log end, or at `expected_next_offset` if that is larger."""
         segment = self.local.roll(expected_next_offset)
-        # The snapshot is to fit the segment, which may begin above the log end offset (a follower's gap).
+        # The snapshot must match the segment, which may begin above the log end offset (a gap on a follower).
         self.producers.end_offset = segment.base_offset
         self.producers.try_to_take_snapshot()
         self._follow_end()
         if segment.base_offset > self.recovery_point:
-            if self.local.ground.files.durable:
+            if self.local.environment.files.durable:
                 self.epochs.write()
             self.local.flush_soon(segment.base_offset)
         return segment
 
     @storing
     def truncate_to(self, offset: int) -> bool:
-        """Drop everything from `offset` on; the other three offsets come back where they have to. Returns whether there
-        was anything to drop. ValueError below 0."""
+        """Truncate the log to `offset`, and lower the other offsets as needed. Return whether records were removed.
+
+        Raises ValueError for a negative offset.
+        """
         if offset < 0:
-            raise ValueError(f"{self.name} can not be truncated to {offset}")
+            raise ValueError(f"cannot truncate {self.name} to the negative offset {offset}")
         if offset >= self.log_end_offset:
-            self.epochs.truncate_from_end(self.log_end_offset)  # an epoch in which this replica led, but wrote nothing
+            self.epochs.truncate_from_end(self.log_end_offset)  # an epoch that this replica led without appending
             return False
         if self.segments.first.base_offset > offset:
             self.truncate_fully_and_start_at(offset)
@@ -526,16 +529,16 @@ class Log:
             self.epochs.truncate_from_end(offset)
             self._log_start_offset = min(offset, self.log_start_offset)
             self._rebuild_producers(offset)
-            self.producers.on_high_watermark_updated(self.high_watermark)  # what it covers was decided for good
+            self.producers.on_high_watermark_updated(self.high_watermark)  # transactions below it are complete
             self._follow_end()
             self._update_first_unstable()
-        self.local.ground.truncated()
+        self.local.environment.truncated()
         return True
 
     @storing
     def truncate_fully_and_start_at(self, offset: int, log_start_offset: int | None = None) -> None:
-        """Drop everything and go on at `offset`, with the log start there or at `log_start_offset`."""
-        _log.info("%s: dropping everything, to go on at %d", self.name, offset)
+        """Delete all segments and continue at `offset`; the log start offset is `log_start_offset` or `offset`."""
+        _log.info("%s: truncating fully, continuing at %d", self.name, offset)
         with self.local.all_or_offline():
             self.local.truncate_fully_and_start_at(offset)
             self.epochs.clear()
@@ -543,17 +546,17 @@ class Log:
             self._log_start_offset = offset if log_start_offset is None else log_start_offset
             self._rebuild_producers(offset)
             self._set_high_watermark(self.local.end)
-        self.local.ground.truncated()
+        self.local.environment.truncated()
 
     def _rebuild_producers(self, end_offset: int) -> None:
-        now_ms = self.local.ground.clock.now_ms()
+        now_ms = self.local.environment.clock.now_ms()
         rebuild_producers(self.producers, self.segments, self.log_start_offset, end_offset, self.config, now_ms)
 
     @storing
     def apply_retention(self) -> int:
-        """Delete the segments that are old, too many, or below the log start. Returns how many.
+        """Delete segments that exceed retention time or size, or are below the log start. Return their number.
 
-        The log start offset moves to the first segment left. Where all have to go, a new one is begun before.
+        The log start offset rises to the first remaining segment. If all segments expire, a new one is rolled first.
         """
         deleted = 0
         for reason in retention.reasons(self.config):
@@ -564,7 +567,7 @@ class Log:
                 log_start_offset=self.log_start_offset,
                 high_watermark=self.high_watermark,
                 log_end_offset=self.log_end_offset,
-                now_ms=self.local.ground.clock.now_ms(),
+                now_ms=self.local.environment.clock.now_ms(),
             )
             if expired:
                 deleted += len(expired)
@@ -575,7 +578,7 @@ class Log:
         if len(expired) == len(self.segments):
             self.roll()
         first_left = self.segments.higher(expired[-1].base_offset)
-        assert first_left is not None, f"{self.name} would be without a segment"
+        assert first_left is not None, f"{self.name} would have no segment left"
         self.maybe_increment_log_start_offset(first_left.base_offset)
         self.local.delete_segments(expired, reason.value)
         self._drop_snapshots(expired)
@@ -586,16 +589,16 @@ class Log:
     # -- configuration and files
 
     def reconfigure(self, config: LogConfig) -> None:
-        """Obey another configuration from now on. The active segment keeps its indexes' size and its jitter."""
+        """Replace the configuration. The active segment keeps the size of its indexes and its jitter."""
         self.local.config = config
         self.epochs.reconfigure(supported=config.record_version == 2)
         self._update_first_unstable()
 
     @storing
     def flush(self, *, also_empty: bool = False) -> None:
-        """Force everything to the disk; with `also_empty` the active segment even if nothing is in it."""
+        """Flush everything to disk; with `also_empty` also an empty active segment."""
         local, end = self.local, self.log_end_offset
-        local.ground.flusher.collect()
+        local.environment.flusher.collect()
         offset = end + 1 if also_empty else end
         if offset > local.recovery_point:
             self.epochs.write()
@@ -603,24 +606,24 @@ class Log:
             local.mark_flushed(end)
 
     def flush_if_due(self) -> None:
-        """Force everything to the disk if that was last done `flush.ms` ago, or longer."""
-        if self.local.ground.clock.now_ms() - self.local.flushed_ms >= self.config.flush_ms:
+        """Flush everything to disk if the last flush was at least `flush.ms` ago."""
+        if self.local.environment.clock.now_ms() - self.local.flushed_ms >= self.config.flush_ms:
             self.flush()
 
     def moved(self, directory: str) -> None:
-        """The directory has another name now."""
+        """Update the paths after the directory was renamed."""
         self.local.moved(directory)
         self.epochs.moved(directory)
         self.producers.snapshots.directory = directory
 
     @storing
     def close(self) -> None:
-        """Bring everything to the files, so that opening the log again need not read it."""
+        """Write everything to the files and close them, so that the log opens without recovery."""
         self.write_topic_id()
         self.epochs.write()
         self.producers.take_snapshot()
         self.local.close()
 
     def release(self) -> None:
-        """Give the descriptors back and leave the files as they are."""
+        """Close the descriptors without writing anything."""
         self.local.release()

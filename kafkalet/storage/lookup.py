@@ -1,18 +1,17 @@
-"""An offset for a time.
+"""Finding offsets by timestamp.
 
-A timestamp of 0 or more asks for the first record, in the order of offsets, that is as late or later and not deleted:
+A timestamp of 0 or more finds the first record, in offset order, with this timestamp or a later one that is not
+deleted:
 
-1. the first segment whose largest timestamp is late enough; deleted records count, and later segments are never tried;
-2. in it the first entry of the log whose largest timestamp is late enough, looked for from a position that the indexes
-   know to be before it;
-3. in that entry, decompressed where need be, the first record that is late enough and not below the log start offset;
-   where there is none, the entries behind it.
+1. the first segment whose largest timestamp is late enough; deleted records count, and later segments are not searched;
+2. in it the first entry whose largest timestamp is late enough, starting from a position that the indexes provide;
+3. in that entry, decompressed if needed, the first record that is late enough and not below the log start offset; if
+   there is none, the entries after it.
 
-To look through the records of one entry may take seconds. A caller that cannot spend them passes a dictionary for what
-is `known`, catches `LongSearch`, has its `call` made in another thread, notes the result in the dictionary, and asks
-again.
+Searching the records of one entry may take seconds. To avoid blocking, pass a dictionary as `known`, catch
+`LongSearch`, run its `call` in another thread, put the result in the dictionary, and call again.
 
-Negative timestamps have names (ListOffsetsRequest). Sources: UnifiedLog.fetchOffsetByTimestamp and
+Negative timestamps have special meanings (ListOffsetsRequest). Sources: UnifiedLog.fetchOffsetByTimestamp and
 legacyFetchOffsetsBefore, LogSegment.findOffsetByTimestamp, FileRecords.searchForTimestamp.
 """
 
@@ -30,30 +29,30 @@ from .segment import Segment
 from .values import UNKNOWN_OFFSET, TimestampOffset
 
 LATEST = -1
-"""The log end offset (a broker tells consumers high watermark or last stable offset instead)."""
+"""The log end offset (consumers get the high watermark or the last stable offset instead)."""
 EARLIEST = -2
 """The log start offset."""
 MAX_TIMESTAMP = -3
 """The first record with the largest timestamp, even if it is deleted (KIP-734)."""
 EARLIEST_LOCAL = -4
-"""The first offset that is not only in tiered storage (KIP-405): the log start offset, for there is no such storage."""
+"""The first offset on local disk (KIP-405): the log start offset, because there is no tiered storage."""
 LATEST_TIERED = -5
 """The last offset in tiered storage (KIP-1005): none."""
 EARLIEST_PENDING_UPLOAD = -6
-"""The first offset that is not in tiered storage yet (KIP-1023): none is ever to be."""
+"""The first offset that is not in tiered storage yet (KIP-1023): none."""
 
 _NOT_TIERED = TimestampOffset(NO_TIMESTAMP, UNKNOWN_OFFSET, NO_LEADER_EPOCH)
 
 
 EntryKey = tuple[int, int]
-"""Base offset and checksum of an entry."""
+"""The base offset and the checksum of an entry."""
 Known = dict[EntryKey, TimestampOffset | None]
 
 
 class LongSearch(Exception):
-    """The records of an entry have to be looked through, and they are many.
+    """The search has to read the records of a large entry.
 
-    `call` does that, without touching the log; its result belongs under `key`.
+    `call` does that without using the log; store its result under `key`.
     """
 
     def __init__(self, key: EntryKey, call: Callable[[], TimestampOffset | None]) -> None:
@@ -63,18 +62,18 @@ class LongSearch(Exception):
 
 
 def find(log: Log, timestamp: int, known: Known | None = None) -> TimestampOffset | None:
-    """The offset for `timestamp`, a time or one of the names above but LATEST; None where no record is late enough.
+    """Return the offset for `timestamp`, a time or any name above except LATEST; None if no record is late enough.
 
-    The timestamp of the answer is that of the record found; -1 where none was looked for. Raises KafkaError:
-    UNSUPPORTED_FOR_MESSAGE_FORMAT where a time is asked of a log of format 0, which has none. Raises ValueError for
-    another negative timestamp, and LongSearch if `known` is given and has to be added to.
+    The timestamp in the result is that of the record, or -1 if no record was searched for. Raises KafkaError
+    (UNSUPPORTED_FOR_MESSAGE_FORMAT) for a log of format 0, which has no timestamps, ValueError for other negative
+    timestamps, and LongSearch if `known` is given and lacks a result.
     """
     if timestamp >= 0:
         return find_time(log, timestamp, known)
     if timestamp != EARLIEST:
         _check_format(log)
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
-        # The first epoch may begin above the log start: what lies below is of an older format and has none.
+        # The first epoch may begin above the log start offset: older records are of a format without epochs.
         first = log.epochs.earliest
         epoch = first.epoch if first is not None and first.start_offset <= log.log_start_offset else NO_LEADER_EPOCH
         return TimestampOffset(NO_TIMESTAMP, log.log_start_offset, epoch)
@@ -82,11 +81,11 @@ def find(log: Log, timestamp: int, known: Known | None = None) -> TimestampOffse
         return _latest_record(log, known)
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return _NOT_TIERED
-    raise ValueError(f"no offset is found by the special timestamp {timestamp}")
+    raise ValueError(f"the special timestamp {timestamp} is not supported")
 
 
 def find_time(log: Log, timestamp: int, known: Known | None = None) -> TimestampOffset | None:
-    """The first record, in the order of offsets, that is as late as `timestamp` or later, whatever its sign."""
+    """Return the first record, in offset order, at or after `timestamp`, which may be negative."""
     _check_format(log)
     segment = log.segments.first_reaching(timestamp)
     return None if segment is None else _search(segment, timestamp, log.log_start_offset, known)
@@ -101,11 +100,11 @@ def _check_format(log: Log) -> None:
 
 
 def legacy_offsets_before(log: Log, timestamp: int, max_num_offsets: int, now_ms: int) -> list[int]:
-    """What ListOffsets v0 answers: up to `max_num_offsets` offsets at which segments start, the last first.
+    """Return the result of ListOffsets v0: up to `max_num_offsets` base offsets of segments, in descending order.
 
-    They are those of the segments that were last modified at `timestamp` or before; LATEST takes all, and the log end
-    offset before them; EARLIEST only the first. An offset below the log start is lifted there, so it can come more than
-    once. Record timestamps play no part.
+    Only segments last modified at or before `timestamp` count. LATEST selects all segments and the log end offset,
+    EARLIEST only the first segment. Offsets below the log start are raised to it, so one may occur more than once.
+    Record timestamps are ignored.
     """
     start = log.log_start_offset
     times = [(max(segment.base_offset, start), segment.modified_ms) for segment in log.segments]
@@ -122,7 +121,7 @@ def legacy_offsets_before(log: Log, timestamp: int, max_num_offsets: int, now_ms
 
 
 def _search(segment: Segment, timestamp: int, log_start_offset: int, known: Known | None) -> TimestampOffset | None:
-    """Steps 2 and 3."""
+    """Run steps 2 and 3."""
     for at, head in segment.heads(segment.position_before(timestamp, log_start_offset)):
         if head.max_timestamp >= timestamp and head.last_offset >= log_start_offset:
             entry = segment.entry(at, head.size)
@@ -133,7 +132,7 @@ def _search(segment: Segment, timestamp: int, log_start_offset: int, known: Know
 
 
 def _look(entry: Batch, search: Callable[[], TimestampOffset | None], known: Known | None) -> TimestampOffset | None:
-    """What `search` finds in `entry`, or has found there."""
+    """Return what `search` finds in `entry`, from `known` if the search is long."""
     if known is None or not batch_takes_long(entry):
         return search()
     key = (entry.base_offset, entry.crc)
@@ -160,7 +159,7 @@ def _latest_record(log: Log, known: Known | None) -> TimestampOffset | None:
 
 
 def _first_with(batch: Batch, timestamp: int) -> TimestampOffset | None:
-    """The first record of `batch` that has its largest timestamp (RecordBatch.offsetOfMaxTimestamp)."""
+    """Return the first record of `batch` with its largest timestamp (RecordBatch.offsetOfMaxTimestamp)."""
     if batch.magic == 0:
         return None
     for record in batch.iterate():

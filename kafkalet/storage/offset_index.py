@@ -1,9 +1,9 @@
-""".index: which position in the .log holds an offset.
+""".index: finds positions in the .log by offset.
 
     entry    relative offset (int32)    position (int32)
 
-An entry names the last offset of an append and the position where that append begins, so the batch that holds an
-offset is found from the entry at or below it onwards. Entries are sparse: one for each `index.interval.bytes` of log.
+An entry holds the last offset of an append and the position of that append. The batch that contains an offset is at or
+after the position of the last entry at or below the offset. There is about one entry per `index.interval.bytes` of log.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class OffsetIndex(SortedIndex):
 
     @property
     def last_offset(self) -> int:
-        """Of the last entry; the base offset where there is none."""
+        """The offset of the last entry; the base offset if the index is empty."""
         self.load()
         return self.base_offset + (self._keys[-1] if self._keys else 0)
 
     def append(self, offset: int, position: int) -> None:
-        """An append that ends in `offset` begins at `position`. Raises OutOfOrder if `offset` is not above the last."""
+        """Add an append that ends with `offset` at `position`. Raises OutOfOrder if `offset` is not above the last."""
         assert not self.is_full, f"{self.path} is full with {len(self)} entries"
         relative = offset - self.base_offset
         if self._keys and relative <= self._keys[-1]:
@@ -42,29 +42,29 @@ class OffsetIndex(SortedIndex):
         self._values.append(position)
 
     def lookup(self, offset: int) -> int:
-        """The position of the last entry at or below `offset`; 0 where there is none."""
+        """Return the position of the last entry at or below `offset`; 0 if there is none."""
         if not self._is_loaded:
             self.load()
         slot = bisect_right(self._keys, offset - self.base_offset) - 1
         return self._values[slot] if slot >= 0 else 0
 
     def offset_at(self, position: int) -> int | None:
-        """The offset of the entry that leads to `position`."""
+        """Return the offset of the entry with exactly this position, or None."""
         slot = bisect_left(self._values, position)
         if slot < len(self._values) and self._values[slot] == position:
             return self.base_offset + self._keys[slot]
         return None
 
     def position(self, entry: int) -> int:
-        """The position in the entry of that number."""
+        """Return the position in entry number `entry`."""
         self.load()
         return self._values[entry]
 
     def upper_bound(self, position: int) -> int | None:
-        """An offset that no data below `position` has, from an entry after it; None where there is none.
+        """Return an offset above all data below `position`, from an index entry; None if there is none.
 
-        Not always the nearest: this is Kafka's search (`AbstractIndex.binarySearch`), which passes by an entry at
-        exactly `position` unless a probe happens to hit it, and looks at the last 1025 entries first. Clients see the
+        It is not always the nearest: this is Kafka's search (`AbstractIndex.binarySearch`), which skips an entry at
+        exactly `position` unless a probe happens to hit it, and searches the last 1025 entries first. Clients see the
         difference in the aborted transactions of a fetch.
         """
         if not self._is_loaded:
@@ -91,7 +91,7 @@ class OffsetIndex(SortedIndex):
         return None if low == last else self.base_offset + self._keys[low + 1]
 
     def truncate_to(self, offset: int) -> None:
-        """Drop the entries at and above `offset`."""
+        """Remove the entries at or above `offset`."""
         self.load()
         self._keep(bisect_left(self._keys, offset - self.base_offset))
 

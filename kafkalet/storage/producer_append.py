@@ -1,17 +1,17 @@
-"""What an append would make of one producer's state, decided on a copy (Kafka's ProducerAppendInfo).
+"""The effect of an append on one producer's state, computed on a copy (Kafka's ProducerAppendInfo).
 
-Refused, unless the leader of this replica sent it (Origin.REPLICATION), which has checked it:
+These are refused, except from the leader of this replica (Origin.REPLICATION), which has checked them:
 
     an older epoch                                 INVALID_PRODUCER_EPOCH
     a marker of an older coordinator               TRANSACTION_COORDINATOR_FENCED
-    data outside the transaction that is open      INVALID_TXN_STATE
-and from clients
+    data outside the open transaction              INVALID_TXN_STATE
+and from clients only
     a sequence that does not follow the last one   OUT_OF_ORDER_SEQUENCE_NUMBER
     a new epoch that does not begin with 0         OUT_OF_ORDER_SEQUENCE_NUMBER
 
-A producer of which nothing is known may begin with any sequence: its older state may have expired, or have been
-deleted with the records. Markers of a coordinator that knows transaction version 2 (KIP-890) have to come with a new
-epoch each, or they are late ones of an earlier transaction; a repetition of the last marker does no harm.
+An unknown producer may begin with any sequence: its state may have expired or been deleted with its records. With
+transaction version 2 (KIP-890), every marker must have a higher epoch, because one with the current epoch is a late
+marker of an earlier transaction; repeating the last marker is allowed.
 """
 
 from collections.abc import Sequence
@@ -28,25 +28,25 @@ from .verification import Verification
 
 MAX_EPOCH = (1 << 15) - 1
 EPOCH_RISES_PER_TRANSACTION = 2
-"""From this transaction version on, each transaction has an epoch of its own."""
+"""From this transaction version on, each transaction increments the epoch."""
 
 
 class CompletedTransaction(NamedTuple):
-    """A transaction whose marker is in this append."""
+    """A transaction that is completed by this append."""
 
     producer_id: int
     first_offset: int
     last_offset: int
-    """Of the marker."""
+    """The offset of the marker."""
     is_aborted: bool
 
     def aborted(self, last_stable_offset: int) -> AbortedTransaction:
-        """What the transaction index keeps of it."""
+        """Return the entry for the transaction index."""
         return AbortedTransaction(self.producer_id, self.first_offset, self.last_offset, last_stable_offset)
 
 
 class ProducerAppend:
-    """One producer's part of an append. `entry` is what its state will be; the state itself is not touched."""
+    """One producer's part of an append. `entry` is the resulting state; the current state is not changed."""
 
     __slots__ = (
         *("_known", "_origin", "_verification", "completed", "ends_verification", "entry", "is_transactional"),
@@ -61,15 +61,15 @@ class ProducerAppend:
         self._verification = verification
         self.entry = ProducerEntry(producer_id) if known is None else known.copy()
         self.started: list[LogOffsetMetadata] = []
-        """Where transactions begin in this append."""
+        """The first offsets of the transactions that begin in this append."""
         self.is_transactional = False
-        """There is data of a transaction, or a marker, in this append."""
+        """Whether the append contains transactional data or a marker."""
         self.ends_verification = False
-        """What was asked of the coordinator is over with that."""
+        """Whether the append ends a pending verification."""
         self.completed: list[CompletedTransaction] = []
 
     def add(self, batch: Batch, first: LogOffsetMetadata | None, transaction_version: int) -> None:
-        """Take the next batch in; `first` is the place of its first offset, None outside transactions.
+        """Add the next batch. `first` is the position of its first offset; None if it is not transactional.
 
         Raises AppendRefused.
         """
@@ -79,13 +79,16 @@ class ProducerAppend:
                 self.ends_verification = True
         if not batch.is_control:
             self._add_data(batch, first)
-        elif batch.count:  # compaction leaves an empty control batch where the whole transaction is gone
+        elif batch.count:  # compaction leaves an empty control batch if all records of the transaction are gone
             marker = batch.records()[0]
             self._add_marker(batch, read_end_marker(marker), marker.timestamp, transaction_version)
 
     def _is_late_marker(self, batch: Batch) -> bool:
-        """Whether this marker is of a transaction before the one that the coordinator was asked about: where each has
-        an epoch of its own, its marker has the next (UnifiedLog.updateProducers)."""
+        """Return whether the marker ends a transaction before the one under verification.
+
+        If each transaction increments the epoch, the marker of that transaction has the next epoch
+        (UnifiedLog.updateProducers).
+        """
         asked = self._verification
         return (
             asked is not None and asked.supports_epoch_bump and batch.is_control and batch.producer_epoch == asked.epoch
@@ -115,9 +118,9 @@ class ProducerAppend:
         sequence, entry, known, verification = batch.base_sequence, self.entry, self._known, self._verification
         if verification is not None:
             if verification.supports_epoch_bump and sequence != 0 and not (known and known.batches):
-                self._refuse_sequence(batch, "0, nothing being known of it")
+                self._refuse_sequence(batch, "0, because the producer is unknown")
             if sequence > verification.lowest_sequence:
-                self._refuse_sequence(batch, f"{verification.lowest_sequence}, which came first")
+                self._refuse_sequence(batch, f"{verification.lowest_sequence}, the lowest seen")
         if batch.producer_epoch != entry.producer_epoch:
             if sequence != 0 and entry.producer_epoch != NO_PRODUCER_EPOCH:
                 self._refuse_sequence(batch, f"0 in the new epoch {batch.producer_epoch}")
@@ -126,7 +129,7 @@ class ProducerAppend:
             and known.producer_epoch != NO_PRODUCER_EPOCH
             and not follows(entry.last_sequence, sequence)
         ):
-            self._refuse_sequence(batch, f"what follows {entry.last_sequence}")
+            self._refuse_sequence(batch, f"the one after {entry.last_sequence}")
 
     def _add_marker(self, batch: Batch, marker: EndMarker, timestamp: int, transaction_version: int) -> None:
         epoch, entry = batch.producer_epoch, self.entry
@@ -139,8 +142,8 @@ class ProducerAppend:
         if marker.coordinator_epoch < entry.coordinator_epoch and self._origin is not Origin.REPLICATION:
             raise AppendRefused(
                 Code.TRANSACTION_COORDINATOR_FENCED,
-                f"a marker for producer {entry.producer_id} is of coordinator epoch {marker.coordinator_epoch},"
-                f" after one of {entry.coordinator_epoch}",
+                f"the marker for producer {entry.producer_id} has coordinator epoch {marker.coordinator_epoch},"
+                f" but the last one had {entry.coordinator_epoch}",
             )
         if entry.open_since is not None:  # an empty transaction leaves no trace
             is_aborted = marker.type is ControlType.ABORT
@@ -153,27 +156,27 @@ class ProducerAppend:
         if self._origin is not Origin.REPLICATION:
             raise AppendRefused(
                 Code.INVALID_PRODUCER_EPOCH,
-                f"producer {batch.producer_id} came at offset {batch.base_offset} with epoch {batch.producer_epoch},"
-                f" after {self.entry.producer_epoch}",
+                f"producer {batch.producer_id} at offset {batch.base_offset} has epoch {batch.producer_epoch},"
+                f" but the current epoch is {self.entry.producer_epoch}",
             )
 
     def _refuse_sequence(self, batch: Batch, expected: str) -> None:
         raise AppendRefused(
             Code.OUT_OF_ORDER_SEQUENCE_NUMBER,
-            f"producer {batch.producer_id} came at offset {batch.base_offset} with sequence {batch.base_sequence}"
-            f" instead of {expected}",
+            f"producer {batch.producer_id} at offset {batch.base_offset} has sequence {batch.base_sequence},"
+            f" expected {expected}",
         )
 
 
 class ProducerChange:
-    """What an append does to the producers of a log, decided and not yet done."""
+    """The effect of an append on the producers of a log."""
 
     __slots__ = ("appends", "duplicate")
 
     def __init__(self, appends: Sequence[ProducerAppend] = (), duplicate: BatchMetadata | None = None) -> None:
         self.appends = appends
         self.duplicate = duplicate
-        """The batch has been appended before: this is where. Nothing is to be appended then."""
+        """The earlier batch, if this one has been appended before. Nothing is appended then."""
 
 
 NO_CHANGE = ProducerChange()

@@ -1,10 +1,10 @@
-"""What a log remembers of one producer (Kafka's ProducerStateEntry).
+"""The state of one producer in a log (Kafka's ProducerStateEntry).
 
-The last five batches are kept, because an idempotent producer may have five requests under way: any of them may come
-again, and is then answered from here instead of being appended twice. After a reload from a snapshot only the last one
-is known. A new epoch starts a new count of sequences, so it drops the batches; their offsets no longer matter.
+The last five batches are kept, because an idempotent producer may have five requests in flight: if it retries any of
+them, the earlier result is returned instead of appending the batch twice. After loading a snapshot only the last batch
+is known. A new epoch restarts the sequences, so it drops the batches.
 
-Sequences go from 0 to 2,147,483,647 and on with 0.
+Sequences wrap around from 2,147,483,647 to 0.
 """
 
 from typing import NamedTuple
@@ -25,7 +25,7 @@ class BatchMetadata(NamedTuple):
     offset_delta: int
     """Last offset minus first offset, and last sequence minus first sequence."""
     timestamp: int
-    """The largest in the batch."""
+    """The largest timestamp in the batch."""
 
     @property
     def first_offset(self) -> int:
@@ -38,7 +38,7 @@ class BatchMetadata(NamedTuple):
 
 
 def follows(last_sequence: int, sequence: int) -> bool:
-    """Whether a batch that starts with `sequence` continues one that ended with `last_sequence`."""
+    """Return whether `sequence` continues a batch that ended with `last_sequence`."""
     return sequence == last_sequence + 1 or (sequence == 0 and last_sequence == MAX_SEQUENCE)
 
 
@@ -58,15 +58,15 @@ class ProducerEntry:
     ) -> None:
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
-        """-1: nothing is known but the id."""
+        """-1 if only the id is known."""
         self.coordinator_epoch = coordinator_epoch
-        """Of the transaction coordinator that wrote the last marker; -1 before."""
+        """The epoch of the coordinator that wrote the last marker; -1 before the first marker."""
         self.last_timestamp = last_timestamp
-        """Of the last batch or marker, in milliseconds."""
+        """The timestamp of the last batch or marker, in milliseconds."""
         self.open_since = open_since
-        """The first offset of the open transaction, None without one."""
+        """The first offset of the open transaction; None without one."""
         self.batches = batches
-        """The last five of the current epoch, the oldest first."""
+        """The last five batches of the current epoch, oldest first."""
 
     def __repr__(self) -> str:
         return (
@@ -87,7 +87,7 @@ class ProducerEntry:
         return self.batches[-1].offset_delta if self.batches else 0
 
     def find_duplicate(self, producer_epoch: int, first_sequence: int, last_sequence: int) -> BatchMetadata | None:
-        """The kept batch of this epoch with exactly these sequences."""
+        """Return the kept batch of this epoch with exactly these sequences, or None."""
         if producer_epoch == self.producer_epoch:
             for batch in self.batches:
                 if batch.last_sequence == last_sequence and batch.first_sequence == first_sequence:
@@ -95,7 +95,7 @@ class ProducerEntry:
         return None
 
     def copy(self) -> "ProducerEntry":
-        """Another entry that says the same."""
+        """Return a copy."""
         return ProducerEntry(
             self.producer_id,
             self.producer_epoch,
@@ -106,13 +106,13 @@ class ProducerEntry:
         )
 
     def add_batch(self, producer_epoch: int, batch: BatchMetadata) -> None:
-        """`batch` was appended."""
+        """Record an appended batch."""
         self._enter_epoch(producer_epoch)
         self.batches = (*self.batches[1 - BATCHES_KEPT :], batch)
         self.last_timestamp = batch.timestamp
 
     def end_transaction(self, producer_epoch: int, coordinator_epoch: int, timestamp: int) -> None:
-        """A marker was appended. It has no sequence and is no batch to remember."""
+        """Record an appended marker. Markers have no sequence and are not kept as batches."""
         self._enter_epoch(producer_epoch)
         self.coordinator_epoch = coordinator_epoch
         self.last_timestamp = timestamp

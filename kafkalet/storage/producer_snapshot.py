@@ -1,10 +1,10 @@
-"""Snapshots: what a log remembers of its producers, on disk, so that opening it need not read all of it.
+"""Snapshots of the producer states of a log, so that opening it need not read all records.
 
-    00000000000000000042.snapshot     the state that the records below offset 42 have made
+    00000000000000000042.snapshot     the state after all records below offset 42
 
-One is taken whenever a segment begins, and at a clean stop; the state at any other offset is the latest snapshot below
-it plus the records in between. The format is in formats.py. Of the batches only the last one is written (last offset
--1: none).
+A snapshot is taken when a segment begins and at a clean shutdown; the state at any other offset is the latest snapshot
+below it plus the records in between. The format is in formats.py. Only the last batch of each producer is written (last
+offset -1: none).
 """
 
 import os
@@ -18,11 +18,11 @@ from .producer_entry import BatchMetadata, ProducerEntry
 
 
 class CorruptSnapshot(Exception):
-    """These bytes are no snapshot; the one before is used in its place."""
+    """The file is not a valid snapshot; the previous one is used instead."""
 
 
 def encode(entries: Collection[ProducerEntry]) -> bytes:
-    """The content of a snapshot file."""
+    """Return the contents of a snapshot file."""
     return snapshot_bytes(
         b"".join(
             PRODUCER_ENTRY.struct.pack(
@@ -41,7 +41,7 @@ def encode(entries: Collection[ProducerEntry]) -> bytes:
 
 
 def decode(data: bytes) -> list[ProducerEntry]:
-    """The entries of a snapshot file. Raises CorruptSnapshot."""
+    """Return the entries of a snapshot file. Raises CorruptSnapshot."""
     try:
         entries = snapshot_entries(data)
     except Malformed as error:
@@ -81,25 +81,25 @@ class Snapshots:
 
     @property
     def offsets(self) -> list[int]:
-        """In ascending order."""
+        """The offsets of the snapshots, in ascending order."""
         return self._offsets
 
     def path(self, offset: int) -> str:
         return os.path.join(self.directory, f"{offset:020d}{SNAPSHOT_SUFFIX}")
 
     def write(self, offset: int, entries: Collection[ProducerEntry]) -> None:
-        """Take a snapshot at `offset`, in the place of one that is there."""
+        """Take a snapshot at `offset`, replacing an existing one."""
         self._files.replace(self.path(offset), encode(entries))
         if offset not in self._offsets:
             self._offsets.append(offset)
             self._offsets.sort()
 
     def read(self, offset: int) -> list[ProducerEntry]:
-        """Raises CorruptSnapshot, and FileNotFoundError where there is none."""
+        """Read the snapshot at `offset`. Raises CorruptSnapshot, or FileNotFoundError if it does not exist."""
         return decode(read_all(self.path(offset)))
 
     def remove(self, offset: int) -> None:
-        """Delete the snapshot at `offset`, if there is one."""
+        """Delete the snapshot at `offset` if it exists."""
         if offset in self._offsets:
             self._offsets.remove(offset)
             _unlink(self.path(offset))
@@ -109,8 +109,10 @@ class Snapshots:
             self.remove(offset)
 
     def remove_stray(self, base_offsets: Iterable[int]) -> None:
-        """Delete the snapshots to which no segment belongs, but not the one of a clean stop, which is the largest and
-        lies above all segments (ProducerStateManager.removeStraySnapshots)."""
+        """Delete the snapshots that do not belong to a segment (ProducerStateManager.removeStraySnapshots).
+
+        The snapshot of a clean shutdown is kept: it is the largest and above all segments.
+        """
         kept = set(base_offsets)
         self._offsets = _offsets_in(self.directory)
         strays = [offset for offset in self._offsets if offset not in kept]
@@ -127,5 +129,5 @@ def _offsets_in(directory: str) -> list[int]:
 
 
 def _unlink(path: str) -> None:
-    with suppress(FileNotFoundError):  # gone is gone
+    with suppress(FileNotFoundError):
         os.unlink(path)

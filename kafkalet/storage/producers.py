@@ -1,20 +1,20 @@
-"""The producers of one log: sequences, epochs, and transactions that are open or not yet safe (ProducerStateManager).
+"""The producer states of one log: sequences, epochs and transactions (Kafka's ProducerStateManager).
 
-An append is first decided, then done:
+An append is checked first and applied after the write:
 
-    change = producers.prepare(batches, origin, ...)     raises what the producer is told; nothing has happened
-    change.duplicate                                     the batch is in the log already: nothing is to be appended
-    aborted = producers.commit(change)                   the records are in the log; these entries go into the .txnindex
+    change = producers.prepare(batches, origin, ...)     raises the producer's error; nothing is changed
+    change.duplicate                                     the batch is already in the log: append nothing
+    aborted = producers.commit(change)                   the batches are in the log; entries for the .txnindex
     producers.end_offset = log_end_offset
 
-Transactions hold the last stable offset back, from their first offset on:
+Transactions limit the last stable offset, starting at their first offset:
 
     open          no marker yet
     unreplicated  the marker is in the log, but not below the high watermark
 
-The state is that of the records below `end_offset`. It survives in snapshots (producer_snapshot.py) and by `replay` of
-the records behind the latest one. A producer is forgotten when it has been silent for `expiration_ms`
-(producer.id.expiration.ms), but never inside a transaction. Moving the log start forgets none.
+The states include the records below `end_offset`. They are restored from the latest snapshot (producer_snapshot.py) and
+a `replay` of the records after it. A producer expires after `expiration_ms` without an append
+(producer.id.expiration.ms), but never during a transaction. Raising the log start offset removes no producers.
 """
 
 import logging
@@ -38,16 +38,16 @@ DEFAULT_EXPIRATION_MS = 24 * 60 * 60 * 1000
 
 
 class Transaction(NamedTuple):
-    """A transaction that holds the last stable offset back."""
+    """A transaction that limits the last stable offset."""
 
     producer_id: int
     first: LogOffsetMetadata
     last_offset: int | None = None
-    """Of its marker; None while it is open."""
+    """The offset of its marker; None while the transaction is open."""
 
 
 class ProducerStates:
-    """What the log in `directory` remembers of its producers. It begins empty, with the snapshots that are there."""
+    """The producer states of the log in `directory`. Initially empty; existing snapshots are listed, not loaded."""
 
     __slots__ = (
         "_by_id",
@@ -71,15 +71,15 @@ class ProducerStates:
         self.expiration_ms = expiration_ms
         self.verifications = Verifications()
         self.end_offset = 0
-        """The records below it have been taken in (Kafka's mapEndOffset)."""
+        """The states include all records below this offset (Kafka's mapEndOffset)."""
         self._last_snapshot = 0
         self._by_id: dict[int, ProducerEntry] = {}
         self._open: dict[int, Transaction] = {}
-        """By first offset, ascending."""
+        """Open transactions by first offset, in ascending order."""
         self._unreplicated: list[Transaction] = []
-        """Ascending by first offset."""
+        """Unreplicated transactions, in ascending order of first offset."""
 
-    # What is known
+    # State
 
     def __len__(self) -> int:
         return len(self._by_id)
@@ -89,14 +89,14 @@ class ProducerStates:
         return not self._by_id and not self._unreplicated
 
     def active(self) -> Iterator[ProducerEntry]:
-        """The producers that have not expired. The entries are replaced by an append, never changed."""
+        """Return the producers that have not expired. An append replaces entries; it never changes them."""
         return iter(self._by_id.values())
 
     def entry(self, producer_id: int) -> ProducerEntry | None:
         return self._by_id.get(producer_id)
 
     def has_open_transaction(self, producer_id: int, producer_epoch: int | None = None) -> bool:
-        """Whether the producer is inside a transaction here (in this epoch: what 4.x asks for)."""
+        """Return whether the producer has an open transaction (in this epoch, which 4.x requires)."""
         entry = self._by_id.get(producer_id)
         return (
             entry is not None
@@ -117,7 +117,7 @@ class ProducerStates:
 
     @property
     def first_undecided_offset(self) -> int | None:
-        """The first offset of the oldest open transaction; replication plays no part."""
+        """The first offset of the oldest open transaction, regardless of replication."""
         return next(iter(self._open), None)
 
     # Append
@@ -131,10 +131,10 @@ class ProducerStates:
         position: int = UNKNOWN_POSITION,
         transaction_version: int = 0,
     ) -> ProducerChange:
-        """What appending `batches`, whose offsets are assigned, will do; nothing is changed here.
+        """Return the effect of appending `batches`, whose offsets are assigned, without changing any state.
 
-        The first batch goes to byte `position` of the segment with that base offset. `transaction_version` is that of
-        the markers. Raises AppendRefused as producer_append.py says.
+        `position` is the byte position of the first batch in the segment with that base offset. `transaction_version`
+        applies to markers. Raises AppendRefused; see producer_append.py.
         """
         appends: dict[int, ProducerAppend] = {}
         for batch in batches:
@@ -159,7 +159,7 @@ class ProducerStates:
         return ProducerChange(tuple(appends.values())) if appends else NO_CHANGE
 
     def commit(self, change: ProducerChange) -> list[AbortedTransaction]:
-        """The batches of `change` are in the log. Returns what goes into the transaction index of their segment."""
+        """Apply a change whose batches are in the log. Return the entries for the segment's transaction index."""
         started: list[Transaction] = []
         completed: list[CompletedTransaction] = []
         for append in change.appends:
@@ -176,7 +176,7 @@ class ProducerStates:
         return [aborted for each in completed if (aborted := self._complete(each)) is not None]
 
     def _complete(self, completed: CompletedTransaction) -> AbortedTransaction | None:
-        """The marker is in the log; the transaction goes on to hold the stable offset back until it is replicated."""
+        """End a transaction; it limits the last stable offset until its marker is replicated."""
         others = (first for first, other in self._open.items() if other.producer_id != completed.producer_id)
         stable = next(others, completed.last_offset + 1)
         transaction = self._open.pop(completed.first_offset)
@@ -184,13 +184,13 @@ class ProducerStates:
         return completed.aborted(stable) if completed.is_aborted else None
 
     def replay(self, batches: Sequence[Batch]) -> list[AbortedTransaction]:
-        """Take in batches that lie in the log already. Returns what the transaction index says of them."""
+        """Update the states from batches that are already in the log. Return their transaction index entries."""
         return self.commit(self.prepare(batches, Origin.REPLICATION))
 
-    # The log's offsets move
+    # Changes of the log's offsets
 
     def on_high_watermark_updated(self, high_watermark: int) -> None:
-        """Transactions whose markers are below `high_watermark` no longer hold the last stable offset back."""
+        """Drop transactions with markers below `high_watermark`: they no longer limit the last stable offset."""
         if self._unreplicated:
             self._unreplicated = [
                 transaction
@@ -199,16 +199,16 @@ class ProducerStates:
             ]
 
     def on_log_start_offset_incremented(self, log_start_offset: int) -> None:
-        """The records below are gone. The producers stay, and so do open transactions."""
+        """Update the offsets after records were deleted. Producers and open transactions are kept."""
         self.on_high_watermark_updated(log_start_offset)
         self.end_offset = max(self.end_offset, log_start_offset)
         self._last_snapshot = self.snapshots.offsets[-1] if self.snapshots.offsets else log_start_offset
 
     def truncate_and_reload(self, log_start_offset: int, log_end_offset: int, now_ms: int) -> None:
-        """The log now lies between these offsets, at or below its old end. Snapshots outside go.
+        """Truncate the states to these log offsets; the end is at or below the old one.
 
-        Where the end moved, the state is that of the latest snapshot left, or empty, and `end_offset` says from where
-        records have to be replayed.
+        Snapshots outside are deleted. If the end moved, the states are those of the latest remaining snapshot, or
+        empty, and the records from `end_offset` on must be replayed.
         """
         outside = [at for at in self.snapshots.offsets if at > log_end_offset or at <= log_start_offset]
         self.snapshots.remove_all(outside)
@@ -219,7 +219,7 @@ class ProducerStates:
             self._load_latest(log_start_offset, now_ms)
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
-        """The log is empty and begins at `offset`."""
+        """Remove all states and snapshots: the log is empty and starts at `offset`."""
         self._forget_all()
         self.snapshots.remove_all(self.snapshots.offsets)
         self._last_snapshot = 0
@@ -233,7 +233,7 @@ class ProducerStates:
     # Snapshots
 
     def _load_latest(self, log_start_offset: int, now_ms: int) -> None:
-        """The latest snapshot that can be read; broken ones are deleted."""
+        """Load the latest readable snapshot; corrupt ones are deleted."""
         while self.snapshots.offsets:
             offset = self.snapshots.offsets[-1]
             try:
@@ -254,7 +254,7 @@ class ProducerStates:
         self._open = {at: Transaction(first_offsets[at], LogOffsetMetadata(at)) for at in sorted(first_offsets)}
 
     def take_snapshot(self) -> int | None:
-        """Write the state at `end_offset`, unless there is a snapshot of it. Returns the offset of a new one."""
+        """Write a snapshot at `end_offset`, unless one exists. Return the offset of a new snapshot."""
         if self.end_offset <= self._last_snapshot:
             return None
         self.snapshots.write(self.end_offset, self._by_id.values())
@@ -262,16 +262,16 @@ class ProducerStates:
         return self.end_offset
 
     def try_to_take_snapshot(self) -> None:
-        """The same where it may fail: without the snapshot, more records are read when the log is opened."""
+        """Take a snapshot, ignoring failures: without it, opening the log reads more records."""
         try:
             self.take_snapshot()
         except OSError as error:
-            _log.warning("%s; the snapshot is not taken", explain(error))
+            _log.warning("%s; no snapshot taken", explain(error))
 
     # Time
 
     def remove_expired(self, now_ms: int) -> None:
-        """Forget the producers, and the open questions about transactions, that have been silent for too long."""
+        """Remove producers and verifications that have been inactive for too long."""
         for entry in list(self._by_id.values()):
             if self._is_expired(entry, now_ms):
                 del self._by_id[entry.producer_id]

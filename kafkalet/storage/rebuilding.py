@@ -1,15 +1,15 @@
-"""Appends that cannot keep their bytes: another codec (compression.type), or another format than the log's.
+"""Appends whose batches must be rebuilt, for another codec (compression.type) or another format.
 
-    formats 0 and 1, from Produce v0 to v2     one batch of format 2, of all messages of the request
-    any format, where a release still honours  the log's format; headers and producer ids do not fit into formats 0
-    message.format.version                     and 1
-    old formats in a log of that format        the messages as they came, with other offsets and timestamps; a wrapper
-                                               is kept if the messages inside are numbered 0, 1, 2, ...
+    formats 0 and 1, from Produce v0 to v2     one batch of format 2 with all messages of the request
+    any format, if the release still honours   the log's format; formats 0 and 1 have no headers and
+    message.format.version                     producer ids
+    old formats in a log of that format        the messages as sent, with new offsets and timestamps; a wrapper is kept
+                                               if the messages inside are numbered 0, 1, 2, ...
 
-The records are decoded, checked as `validation.py` says, numbered, and encoded again. What may be sent but Kafka's
-builder of batches will not write is UNKNOWN_SERVER_ERROR: timestamps below -1, a producer id without an epoch, and a
-transaction in format 0 or 1 (MemoryRecordsBuilder). Compressed, the latter is UNSUPPORTED_FOR_MESSAGE_FORMAT, because
-there the builder is made after the batch was checked (LogValidator.validateBatch).
+The records are decoded, checked (see validation.py), numbered, and encoded again. Some batches pass the checks but are
+refused by Kafka's builder, with UNKNOWN_SERVER_ERROR: timestamps below -1, a producer id without an epoch,
+a transaction in format 0 or 1 (MemoryRecordsBuilder). For a compressed batch the last of these is
+UNSUPPORTED_FOR_MESSAGE_FORMAT, because then LogValidator.validateBatch runs before the builder is created.
 """
 
 from collections.abc import Sequence
@@ -54,14 +54,14 @@ def rebuild(
     origin: Origin,
     now_ms: int,
 ) -> Accepted:
-    """Check the records of `sent` and write them as the log wants them. Raises AppendRefused and KafkaError."""
+    """Check the records of `sent` and encode them for the log. Raises AppendRefused and KafkaError."""
     if source is target is Codec.NONE:
-        for batch in sent:  # Kafka estimates the size first, and trips over what is not well-formed
+        for batch in sent:  # Kafka estimates the size first, which fails for malformed records
             batch.records()
         stays_plain = config.compression_type in ("producer", "uncompressed")
         if stays_plain and config.record_version < 2 and sent[0].is_transactional:
             raise AppendRefused(
-                Code.UNKNOWN_SERVER_ERROR, f"no transactional batch can be written in format {config.record_version}"
+                Code.UNKNOWN_SERVER_ERROR, f"a transactional batch cannot be written in format {config.record_version}"
             )
     check_alone(sent, source is not Codec.NONE)
     first = sent[0]
@@ -69,7 +69,7 @@ def rebuild(
     for batch in sent:
         if batch.magic != first.magic:
             raise AppendRefused(
-                Code.INVALID_RECORD, f"a batch of format {batch.magic} after one of format {first.magic}"
+                Code.INVALID_RECORD, f"a batch of format {batch.magic} follows one of format {first.magic}"
             )
         if origin is Origin.CLIENT:
             check_header(batch)
@@ -84,12 +84,12 @@ def _check_fits(batch: Batch, record_version: int) -> None:
     if record_version < 2 and (batch.is_transactional or batch.has_producer_id):
         raise AppendRefused(
             Code.UNSUPPORTED_FOR_MESSAGE_FORMAT,
-            f"format {record_version} has no room for a producer id or a transaction",
+            f"format {record_version} cannot store a producer id or a transaction",
         )
 
 
 def _checked_records(batch: Batch, rules: RecordRules, config: LogConfig) -> list[Record]:
-    """The records of one entry; messages inside a wrapper have checksums of their own."""
+    """Decode and check the records of one entry, with the checksums of messages inside a wrapper."""
     if batch.codec and batch.magic >= 2 and config.max_decompressed_message_bytes < MAX_ARRAY:
         check_record_sizes(batch.payload(), batch.count, config)
     is_old = batch.magic < 2
@@ -99,7 +99,7 @@ def _checked_records(batch: Batch, rules: RecordRules, config: LogConfig) -> lis
 
 
 def _keeps_its_bytes(first: Batch, records: Sequence[Record], source: Codec, target: Codec, config: LogConfig) -> bool:
-    """Old formats in a log of the same format: whether nothing has to change but offsets and timestamps."""
+    """Return whether messages of an old format need only new offsets and timestamps in a log of the same format."""
     if first.magic != config.record_version or first.magic == 2 or source is not target:
         return False
     if source is Codec.NONE:
@@ -110,7 +110,7 @@ def _keeps_its_bytes(first: Batch, records: Sequence[Record], source: Codec, tar
 def _renumber(
     sent: Sequence[Batch], records: Sequence[Record], config: LogConfig, next_offset: int, now_ms: int
 ) -> Accepted:
-    """Messages, or one wrapper, of an old format, patched in a copy."""
+    """Assign offsets and timestamps to messages, or one wrapper, of an old format, in a copy."""
     size = sent[-1].end
     check_segment_size(size, config)
     buffer = bytearray(memoryview(sent[0].buffer)[:size])
@@ -149,7 +149,7 @@ def _write(
     leader_epoch: int,
     now_ms: int,
 ) -> Accepted:
-    """The records in the log's format and codec."""
+    """Encode the records in the log's format and codec."""
     _check_producer(first, config.record_version)
     stamps = config.stamps_append_time
     append_time = now_ms if stamps else NO_TIMESTAMP
@@ -183,7 +183,7 @@ def _write(
 
 
 def _check_producer(first: Batch, record_version: int) -> None:
-    """A new batch is written only for a producer that makes sense (MemoryRecordsBuilder.validateProducerState)."""
+    """Raise UNKNOWN_SERVER_ERROR for an invalid producer state (MemoryRecordsBuilder.validateProducerState)."""
     if first.producer_id == NO_PRODUCER_ID:
         makes_sense = not first.is_transactional
     else:
@@ -191,13 +191,13 @@ def _check_producer(first: Batch, record_version: int) -> None:
     if not makes_sense:
         raise AppendRefused(
             Code.UNKNOWN_SERVER_ERROR,
-            f"no batch can be written for producer {first.producer_id} with epoch {first.producer_epoch} and sequence"
+            f"cannot write a batch for producer {first.producer_id} with epoch {first.producer_epoch} and sequence"
             f" {first.base_sequence}",
         )
 
 
 def _level(codec: Codec, config: LogConfig) -> int | None:
-    """How hard to compress (KIP-390); None for a codec that has no levels."""
+    """Return the compression level (KIP-390); None if the codec has no levels."""
     levels = {
         Codec.GZIP: config.compression_gzip_level,
         Codec.LZ4: config.compression_lz4_level,

@@ -1,12 +1,12 @@
-"""What can be wrong with single records, and the words in which the producer is told (LogValidator.validateRecord).
+"""Errors of single records, with the messages that Kafka sends to producers (LogValidator.validateRecord).
 
-    no key, where the topic is compacted                        INVALID_RECORD
-    a timestamp too far from now, where it is the producer's    INVALID_TIMESTAMP
-    the timestamp type LogAppendTime, which is not for the producer to claim: where the topic stamps records itself, and
-    where there is no timestamp; before Kafka 3.6 everywhere    INVALID_TIMESTAMP
+    no key, in a compacted topic                                            INVALID_RECORD
+    a timestamp out of range, with CreateTime                               INVALID_TIMESTAMP
+    the timestamp type LogAppendTime, which producers may not claim: if the topic uses LogAppendTime, or if the record
+    has no timestamp; before Kafka 3.6 always                               INVALID_TIMESTAMP
 
-A record has at most one error, and a batch with any is refused whole: with INVALID_TIMESTAMP if there is one of those,
-else with INVALID_RECORD. -1 stands for no timestamp and is always in bounds.
+At most one error is reported per record. A batch with an invalid record is refused as a whole: with INVALID_TIMESTAMP
+if any record has that error, else with INVALID_RECORD. The timestamp -1 means no timestamp and is never out of range.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,11 +21,11 @@ from .refusals import RecordError, RecordsRefused
 from .topic_properties import MAX_LONG
 
 SHOWN = 3
-"""So many errors are repeated in the text for the whole batch."""
+"""The number of errors listed in the message for the whole batch."""
 
 
 class RecordRules:
-    """What a topic asks of every record at some moment. `partition` is its name in the texts."""
+    """The requirements of a topic for each record at some moment. `partition` is its name in error messages."""
 
     __slots__ = ("_config", "_now_ms", "_partition", "earliest", "latest", "needs_key")
 
@@ -35,14 +35,14 @@ class RecordRules:
         self._partition = partition
         self.needs_key = config.is_compacted
         self.earliest: int | None = None
-        """Bounds for the producer's timestamps, inclusive; None: no bound."""
+        """Bounds of the producer's timestamps, inclusive; None: no bound."""
         self.latest: int | None = None
         if not config.stamps_append_time:
             if config.message_timestamp_before_max_ms < MAX_LONG:
                 self.earliest = now_ms - config.message_timestamp_before_max_ms
             if config.message_timestamp_after_max_ms < MAX_LONG:
                 self.latest = now_ms + config.message_timestamp_after_max_ms
-                # Kafka subtracts in 64 bits: a time that is too early for that comes out as one far ahead.
+                # Kafka's 64-bit subtraction overflows for timestamps far in the past, which then count as future.
                 underflow = now_ms - MAX_LONG - 1
                 self.earliest = underflow if self.earliest is None else max(self.earliest, underflow)
 
@@ -61,21 +61,22 @@ class RecordRules:
         )
 
     def check_walked(self, walked: Walked) -> None:
-        """Raises RecordsRefused for what a walk found, with these bounds and needs."""
+        """Raise RecordsRefused if the walk found missing keys or timestamps out of range."""
         if walked.null_keys or walked.bad_timestamps:
             keyless = [self.without_key(index) for index in walked.null_keys]
             late = [self.out_of_range(*bad) for bad in walked.bad_timestamps if bad[0] not in walked.null_keys]
             refuse(keyless, late)
 
     def refuses_append_time(self, timestamp: int) -> bool:
-        """Whether a record with this timestamp may not be of a batch that claims LogAppendTime."""
+        """Return whether a record with this timestamp is invalid in a batch that claims LogAppendTime."""
         config = self._config
         return config.stamps_append_time or timestamp == NO_TIMESTAMP or config.refuses_claimed_append_time
 
     def check_records(self, records: Iterable[Record], *, claim_append_time: bool, skimmed: bool = False) -> None:
-        """Raises RecordsRefused for what is wrong with decoded records.
+        """Raise RecordsRefused if any of the decoded records is invalid.
 
-        `claim_append_time`: so says their batch; `skimmed`: Kafka reads of them no more than a walk does.
+        `claim_append_time`: their batch claims LogAppendTime. `skimmed`: Kafka skips keys and values here
+        (PartialDefaultRecord), which shows in the error message.
         """
         keyless, late = [], []
         for index, record in enumerate(records):
@@ -108,7 +109,7 @@ def _wrong_type(index: int, record: Record, skimmed: bool) -> RecordError:
 
 
 def refuse(records: Sequence[RecordError], timestamps: Sequence[RecordError]) -> None:
-    """Raises RecordsRefused for records that are invalid and records whose timestamps are: together at least one."""
+    """Raise RecordsRefused for invalid records and invalid timestamps, of which there is at least one."""
     errors = sorted([*records, *timestamps])
     if timestamps:
         raise RecordsRefused(

@@ -1,20 +1,21 @@
-"""Opening the log that lies in a directory (Kafka's LogLoader).
+"""Opening the log in a directory (Kafka's LogLoader).
 
-First what an interrupted deletion or compaction left is tidied up, by the endings of names:
+First, files of interrupted deletions and compactions are cleaned up, by suffix:
 
-    .deleted    was on its way out: delete it
-    .cleaned    a compaction that was not finished: delete it, and .swap files from its offset on
-    .swap       a finished compaction that was to replace segments: it replaces those it covers
+    .deleted    being deleted: delete it
+    .cleaned    an unfinished compaction: delete it, and the .swap files from its offset on
+    .swap       a finished compaction: it replaces the segments it covers
 
-Then the segments are opened. After a clean stop that is all. After a crash every segment from the recovery point on is
-read: its indexes are built anew, and what follows its last whole and undamaged entry is cut off; if something was cut
-off, later segments go. A segment without its index file, or with an impossible transaction index, is treated so in any
-case. At last the leader epochs are cut to what is left, and the producers' states are brought to the log end.
+Then the segments are opened. After a clean shutdown that is all. After a crash every segment from the recovery point on
+is read: its indexes are rebuilt, and everything after its last complete and valid entry is truncated; if anything was
+truncated, the later segments are deleted. A segment without an index file, or with an invalid transaction index, is
+always recovered like this. Finally the leader epochs are truncated to the log, and the producer states are rebuilt up
+to the log end.
 
-Leader epochs whose file cannot be understood are read off the entries. Files and directories with other names than
-those of a log are left alone, as is everything that is no file.
+If the leader epoch file is invalid, the epochs are read from the entries. Files and directories whose names do not
+belong to a log are ignored, and so is everything that is not a regular file.
 
-Whatever is found damaged is logged with the name of the file and the position.
+All damage is logged with file name and position.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ from kafkalet.protocol.records.batch import Batch
 
 from .checkpoints import CorruptCheckpoint, read_topic_id
 from .config import LogConfig
+from .environment import LogEnvironment
 from .epochs import LeaderEpochs
-from .ground import Ground
 from .index import OutOfOrder
 from .local_log import LocalLog
 from .log import Log
@@ -49,36 +50,38 @@ SWAP = ".swap"
 NAME_DIGITS = 20
 MAX_OFFSET = (1 << 63) - 1
 ENTRIES_BETWEEN_LOOKS = 500
-"""While a segment is checked, so often is it asked whether the broker is to stop."""
+"""During recovery, the number of entries between two checks whether the broker is to stop."""
 
 _OpenSegment = Callable[[int, str], Segment]
 
 
 class LogDamaged(Exception):
-    """The log cannot be opened. The text names the file, and the position if there is one."""
+    """The log cannot be opened. The message names the file, and the position if known."""
 
 
 class OffsetOverflow(LogDamaged):
-    """A segment holds an offset that is too far from its base: compaction before Kafka 2.0 could do that
-    (KAFKA-6264)."""
+    """An offset is too far above the base offset of its segment.
+
+    Compaction could produce such segments before Kafka 2.0 (KAFKA-6264).
+    """
 
 
 def create_log(
-    directory: str, topic: str, partition: int, topic_id: bytes | None, config: LogConfig, ground: Ground
+    directory: str, topic: str, partition: int, topic_id: bytes | None, config: LogConfig, environment: LogEnvironment
 ) -> Log:
-    """A new and empty log in `directory`, which is made: now, or without durability with the first write.
+    """Create an empty log in `directory`, which is created too: now, or without durability with the first write.
 
-    If an OSError is raised, nothing is left of it.
+    On OSError, nothing is left behind.
     """
-    if ground.files.durable:
+    if environment.files.durable:
         os.mkdir(directory)
     try:
         segments = Segments()
-        local = _local_log(directory, config, segments, ground, 0)
-        epochs = LeaderEpochs(ground.files, directory, supported=config.record_version == 2, new=True)
-        producers = ProducerStates(directory, ground.files)
+        local = _local_log(directory, config, segments, environment, 0)
+        epochs = LeaderEpochs(environment.files, directory, supported=config.record_version == 2, new=True)
+        producers = ProducerStates(directory, environment.files)
         log = Log(topic, partition, topic_id, local, epochs, producers, 0, topic_id_is_written=False)
-        if ground.files.durable:
+        if environment.files.durable:
             log.write_topic_id()
     except OSError:
         shutil.rmtree(directory, ignore_errors=True)
@@ -92,18 +95,18 @@ def open_log(
     partition: int,
     topic_id: bytes | None,
     config: LogConfig,
-    ground: Ground,
+    environment: LogEnvironment,
     *,
     clean: bool,
     log_start_offset: int = 0,
     recovery_point: int = 0,
 ) -> Log:
-    """The log that lies in `directory`.
+    """Open the log in `directory`.
 
-    `clean` says that all logs were closed when the last broker stopped; the two offsets are from the checkpoints.
-    Raises LogDamaged and OSError, and leaves no descriptors open then.
+    `clean`: all logs were closed when the last broker stopped. The two offsets come from the checkpoints. Raises
+    LogDamaged and OSError; no descriptors stay open then.
     """
-    opening = _Opening(directory, config, ground, clean, log_start_offset, recovery_point)
+    opening = _Opening(directory, config, environment, clean, log_start_offset, recovery_point)
     try:
         return opening.open(topic, partition, topic_id)
     except (KafkaError, OutOfOrder, CorruptTransactionIndex) as error:
@@ -114,37 +117,49 @@ def open_log(
         raise
 
 
-def _local_log(directory: str, config: LogConfig, segments: Segments, ground: Ground, base_offset: int) -> LocalLog:
-    """A new segment where there is none, and the log over them, to which no end has been found yet."""
+def _local_log(
+    directory: str, config: LogConfig, segments: Segments, environment: LogEnvironment, base_offset: int
+) -> LocalLog:
+    """Return a log over `segments`, with a new segment if there are none. Its log end offset is not set yet."""
     if not len(segments):
-        segments.add(Segment(directory, base_offset, config, ground.files, ground.index_pool, ground.clock, new=True))
-    return LocalLog(directory, config, segments, 0, segments.active.base_offset, ground)
+        segments.add(
+            Segment(
+                directory, base_offset, config, environment.files, environment.index_pool, environment.clock, new=True
+            )
+        )
+    return LocalLog(directory, config, segments, 0, segments.active.base_offset, environment)
 
 
 class _Opening:
-    """One log on its way from files to a `Log`."""
+    """The state of a log while it is being opened."""
 
     def __init__(
-        self, directory: str, config: LogConfig, ground: Ground, clean: bool, log_start_offset: int, recovery_point: int
+        self,
+        directory: str,
+        config: LogConfig,
+        environment: LogEnvironment,
+        clean: bool,
+        log_start_offset: int,
+        recovery_point: int,
     ) -> None:
         self.directory = directory
         self.config = config
-        self.ground = ground
+        self.environment = environment
         self.clean = clean
         self.log_start_offset = log_start_offset
         self.recovery_point = recovery_point
         self.segments = Segments()
         try:
-            self.epochs = LeaderEpochs(ground.files, directory, supported=config.record_version == 2)
+            self.epochs = LeaderEpochs(environment.files, directory, supported=config.record_version == 2)
             self._epochs_are_lost = False
         except CorruptCheckpoint as error:
-            _log.error("%s; the leader epochs are read off the entries", error)
-            self.epochs = LeaderEpochs(ground.files, directory, supported=config.record_version == 2, new=True)
+            _log.error("%s; reading the leader epochs from the log", error)
+            self.epochs = LeaderEpochs(environment.files, directory, supported=config.record_version == 2, new=True)
             self._epochs_are_lost = True
-        self.producers = ProducerStates(directory, ground.files)
+        self.producers = ProducerStates(directory, environment.files)
 
     def release(self) -> None:
-        """Give the descriptors back."""
+        """Close the descriptors."""
         for segment in self.segments:
             segment.release()
 
@@ -156,7 +171,7 @@ class _Opening:
         if not self.clean:
             self._recover_from_recovery_point()
         end_offset = self._end_offset()
-        local = _local_log(self.directory, self.config, self.segments, self.ground, self.log_start_offset)
+        local = _local_log(self.directory, self.config, self.segments, self.environment, self.log_start_offset)
         self.segments.active.begin_appends(self.config)
         local.update_end(end_offset)
         local.recovery_point = end_offset if self.clean else min(self.recovery_point, end_offset)
@@ -165,7 +180,7 @@ class _Opening:
         start = max(self.log_start_offset, self.segments.first.base_offset)
         self.producers.snapshots.remove_stray(self.segments.base_offsets)
         self._rebuild(self.producers, start, end_offset, after_clean_shutdown=self.clean)
-        with contextlib.suppress(OSError):  # they stay in memory, and are written before the recovery point moves
+        with contextlib.suppress(OSError):  # the epochs stay in memory and are written before the recovery point moves
             self.epochs.write()
         written_id = self._written_topic_id()
         return Log(
@@ -180,14 +195,14 @@ class _Opening:
         )
 
     def _segment(self, base_offset: int, suffix: str = "") -> Segment:
-        ground = self.ground
+        environment = self.environment
         return Segment(
             self.directory,
             base_offset,
             self.config,
-            ground.files,
-            ground.index_pool,
-            ground.clock,
+            environment.files,
+            environment.index_pool,
+            environment.clock,
             new=False,
             suffix=suffix,
         )
@@ -196,11 +211,11 @@ class _Opening:
         try:
             return read_topic_id(self.directory)
         except CorruptCheckpoint as error:
-            _log.warning("%s, it is written anew", error)
+            _log.warning("%s; it will be rewritten", error)
             return None
 
     def _open_segments(self) -> None:
-        """Open all segments, and build the indexes of those that lack them or have impossible ones."""
+        """Open all segments, and rebuild missing or invalid indexes."""
         names = set(os.listdir(self.directory))
         without_index = []
         for name in sorted(names):
@@ -209,9 +224,9 @@ class _Opening:
             if suffix not in SUFFIXES:
                 continue
             if not _is_offset(stem):
-                _log.warning("%s is no file of this log and is left alone", path)
+                _log.warning("ignoring %s, which is not a file of this log", path)
                 continue
-            self.ground.check_interrupted()
+            self.environment.check_interrupted()
             if suffix == ".log":
                 if os.path.isdir(path):
                     raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
@@ -220,24 +235,24 @@ class _Opening:
                 if stem + ".index" not in names or (stem + ".txnindex" in names and _has_bad_transactions(segment)):
                     without_index.append(segment)
             elif stem + ".log" not in names and os.path.isfile(path):
-                _log.warning("%s has no .log beside it and is deleted", path)
+                _log.warning("deleting %s, which has no .log file", path)
                 os.unlink(path)
         to_be_recovered = set() if self.clean else set(self._unflushed())
         for segment in without_index:
             if segment not in to_be_recovered:
-                _log.error("%s has no good index beside it, they are built from it", segment.path)
+                _log.error("%s has no valid index, rebuilding it", segment.path)
                 self._recover(segment)
 
     def _read_epochs(self) -> None:
-        """The leader epochs as the entries have them."""
+        """Read the leader epochs from the entries."""
         for segment in self.segments:
-            self.ground.check_interrupted()
-            with contextlib.suppress(KafkaError):  # damage is dealt with where it is looked for
+            self.environment.check_interrupted()
+            with contextlib.suppress(KafkaError):  # corruption is handled by the recovery of the segment
                 for _, head in segment.heads():
                     _note_epoch(self.epochs, head)
 
     def _unflushed(self) -> list[Segment]:
-        """The segments that hold anything from the recovery point on."""
+        """Return the segments with records at or above the recovery point."""
         first = self.segments.floor(self.recovery_point)
         return ([first] if first is not None else []) + list(self.segments.higher_ones(self.recovery_point))
 
@@ -246,18 +261,17 @@ class _Opening:
         for at, segment in enumerate(unflushed):
             _log.info("Recovering %s", segment.path)
             if self._recover(segment):
-                self._delete(unflushed[at + 1 :], f"{segment.path} before them was cut off at {segment.size_bytes}")
+                self._delete(unflushed[at + 1 :], f"{segment.path} was truncated to {segment.size_bytes} bytes")
                 break
 
     def _recover(self, segment: Segment) -> int:
-        """Build the indexes of a segment from its entries. Returns how many bytes behind the last good one were cut
-        off."""
-        producers = ProducerStates(self.directory, self.ground.files)
+        """Rebuild the indexes of a segment. Return the number of bytes truncated after the last valid entry."""
+        producers = ProducerStates(self.directory, self.environment.files)
         self._rebuild(producers, self.log_start_offset, segment.base_offset)
         try:
-            dropped = _recover_segment(segment, producers, self.epochs, self.ground.check_interrupted)
+            dropped = _recover_segment(segment, producers, self.epochs, self.environment.check_interrupted)
         except OutOfOrder as error:
-            _log.warning("%s can not be recovered and is emptied: %s", segment.path, error)
+            _log.warning("cannot recover %s, truncating it to zero: %s", segment.path, error)
             return segment.truncate_to(segment.base_offset)
         producers.try_to_take_snapshot()
         return dropped
@@ -271,19 +285,19 @@ class _Opening:
             start,
             end_offset,
             self.config,
-            self.ground.clock.now_ms(),
+            self.environment.clock.now_ms(),
             after_clean_shutdown=after_clean_shutdown,
         )
 
     def _end_offset(self) -> int:
-        """The log end offset; where that is below the log start, nothing that is left counts."""
+        """Return the log end offset. If it is below the log start offset, delete all segments."""
         if len(self.segments):
             end_offset = self.segments.active.next_offset()
             if end_offset >= self.log_start_offset:
                 return end_offset
             self._delete(
                 list(self.segments),
-                f"the log ends at {end_offset}, before its start at {self.log_start_offset}: files are missing",
+                f"files are missing: the log ends at {end_offset}, below its start offset {self.log_start_offset}",
             )
             self.epochs.clear()
             self.producers.truncate_fully_and_start_at(self.log_start_offset)
@@ -305,10 +319,10 @@ def _recover_segment(
     epochs: LeaderEpochs,
     check_interrupted: Callable[[], None] = lambda: None,
 ) -> int:
-    """Read a segment whole, build its indexes anew and cut off what follows the last good entry (LogSegment.recover).
+    """Read a whole segment, rebuild its indexes and truncate it after the last valid entry (LogSegment.recover).
 
-    `producers`, which are at the segment's base offset, and `epochs` take in what is found. Returns how many bytes were
-    dropped. Raises OffsetOverflow; OutOfOrder where offsets do not rise.
+    `producers`, which have the state at the segment's base offset, and `epochs` are updated. Return the number of bytes
+    removed. Raises OffsetOverflow; OutOfOrder if offsets do not increase.
     """
     segment.clear_indexes()
     good_bytes = entries = 0
@@ -330,24 +344,24 @@ def _recover_segment(
                         segment.txn_index.append(aborted)
                 producers.end_offset = last_offset + 1
     except KafkaError as error:
-        _log.warning("%s is damaged at position %d: %s", segment.path, good_bytes, error.message)
+        _log.warning("%s is corrupt at position %d: %s", segment.path, good_bytes, error.message)
     dropped = segment.size_bytes - good_bytes
     if dropped:
-        _log.warning("%s: %d bytes from position %d on are cut off", segment.path, dropped, good_bytes)
+        _log.warning("%s: removing the last %d bytes, from position %d on", segment.path, dropped, good_bytes)
         segment.cut(good_bytes)
     segment.complete_indexes()
     return dropped
 
 
 def _note_epoch(epochs: LeaderEpochs, batch: Batch) -> None:
-    """Take the leader epoch of an entry in, if it is a new one."""
+    """Add the leader epoch of an entry if it is higher than the latest one."""
     latest = epochs.latest_epoch
     if batch.magic >= 2 and batch.leader_epoch >= 0 and (latest is None or batch.leader_epoch > latest):
         epochs.note(batch.leader_epoch, batch.base_offset)
 
 
 def _has_bad_transactions(segment: Segment) -> bool:
-    """Whether the transaction index cannot be that of this segment. The last marker has to be in the log."""
+    """Return whether the transaction index is invalid for this segment. The last marker must be in the log."""
     index = segment.txn_index
     try:
         index.check()
@@ -356,13 +370,13 @@ def _has_bad_transactions(segment: Segment) -> bool:
     except CorruptTransactionIndex as error:
         _log.warning("%s", error)
         return True
-    except KafkaError as error:  # the log itself is damaged, and says nothing of the index
+    except KafkaError as error:  # the log itself is corrupt, so the index cannot be checked
         _log.error("%s", error.message)
     return False
 
 
 def tidy(directory: str, open_segment: _OpenSegment) -> None:
-    """Finish or undo what was under way when the last broker stopped (the passes before loading in LogLoader.load)."""
+    """Finish or undo interrupted deletions and compactions (the passes before loading in LogLoader.load)."""
     names = [name for name in os.listdir(directory) if os.path.isfile(os.path.join(directory, name))]
     for name in _ending(names, DELETED):
         _unlink(directory, name)
@@ -384,7 +398,7 @@ def _swap_in(directory: str, swaps: list[str], open_segment: _OpenSegment) -> No
     if logs:
         first, end = min(log.base_offset for log in logs), max(log.next_offset() for log in logs)
         for log in logs:
-            _log.info("%s takes the place of the segments it was made from", log.path)
+            _log.info("%s replaces the segments it was compacted from", log.path)
             log.release()
         for name in os.listdir(directory):
             stem = name.split(".")[0]
@@ -399,14 +413,14 @@ def _ending(names: list[str], suffix: str) -> list[str]:
 
 
 def _is_offset(stem: str) -> bool:
-    """Whether a file of a log is called so: an offset in twenty digits."""
+    """Return whether `stem` is the name of a log file: an offset in twenty digits."""
     return len(stem) == NAME_DIGITS and stem.isascii() and stem.isdecimal() and int(stem) <= MAX_OFFSET
 
 
 def _has_offset(name: str, directory: str) -> bool:
     named = _is_offset(name.split(".")[0])
     if not named:
-        _log.warning("%s is no file of this log and is left alone", os.path.join(directory, name))
+        _log.warning("ignoring %s, which is not a file of this log", os.path.join(directory, name))
     return named
 
 
@@ -416,5 +430,5 @@ def _offset_of(name: str) -> int:
 
 def _unlink(directory: str, name: str) -> None:
     path = os.path.join(directory, name)
-    _log.info("Deleting %s, a stray of what the last broker had begun", path)
+    _log.info("deleting %s, left by an interrupted deletion or compaction", path)
     os.unlink(path)

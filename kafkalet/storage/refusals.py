@@ -1,7 +1,7 @@
-"""Why an append was refused, and how much of it the producer is told.
+"""The errors of a refused append.
 
-`message` is what goes into the answer: None but for RecordsRefused, which names the records that are to blame (KIP-467,
-Produce v8). `reason` is for our own log.
+`message` is the error message in the response: None except for RecordsRefused, which names the invalid records
+(KIP-467, Produce v8). `reason` is only logged.
 """
 
 from collections.abc import Sequence
@@ -11,14 +11,14 @@ from kafkalet.protocol.errors import Code, KafkaError
 
 
 class RecordError(NamedTuple):
-    """A refused record: its place in the batch, from 0, and what is wrong with it."""
+    """An invalid record: its index in the batch, starting at 0, and the error."""
 
     batch_index: int
     message: str
 
 
 class AppendRefused(KafkaError):
-    """The log is as it was before."""
+    """The append was refused. The log is unchanged."""
 
     def __init__(self, code: Code, reason: str, message: str | None = None) -> None:
         super().__init__(code, message)
@@ -29,7 +29,7 @@ class AppendRefused(KafkaError):
 
 
 class RecordsRefused(AppendRefused):
-    """Refused because of some of its records."""
+    """The append was refused because some of its records are invalid."""
 
     def __init__(self, code: Code, message: str, record_errors: Sequence[RecordError]) -> None:
         super().__init__(code, f"{message} ({record_errors[0].message})", message)

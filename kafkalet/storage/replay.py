@@ -1,4 +1,4 @@
-"""The producers' states, from the latest snapshot and the entries behind it (UnifiedLog.rebuildProducerState)."""
+"""Rebuild the producer states from the latest snapshot and the entries after it (UnifiedLog.rebuildProducerState)."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def rebuild_producers(
     *,
     after_clean_shutdown: bool = False,
 ) -> None:
-    """Bring `producers` to the state at `end_offset`, and leave snapshots at the last two segments and there.
+    """Bring `producers` to the state at `end_offset`, with snapshots there and at the last two segments.
 
-    Entries are not read where there can be nothing to find: in message formats without producers, and after a clean
-    stop of a broker that took no snapshots yet.
+    Entries are not read if they cannot contain producer data: in message formats without producers, and after a clean
+    shutdown of a broker that did not take snapshots yet.
     """
     bases = segments.base_offsets[-2:]
     if config.record_version < 2 or (after_clean_shutdown and not producers.snapshots.offsets):
@@ -43,7 +43,7 @@ def rebuild_producers(
 
 
 def _replay(producers: ProducerStates, segment: Segment, start: int, end_offset: int) -> None:
-    """Take in the entries of one segment from the one that holds `start` up to the one that holds `end_offset`."""
+    """Replay the entries of one segment, from the one that contains `start` up to `end_offset` (exclusive)."""
     found = segment.locate(start)
     if found is None:
         return
@@ -51,5 +51,5 @@ def _replay(producers: ProducerStates, segment: Segment, start: int, end_offset:
         if head.last_offset >= end_offset:
             break
         if head.has_producer_id:
-            # only markers are looked into
+            # Only the records of markers are read.
             producers.replay([segment.entry(position, head.size) if head.is_control else head])

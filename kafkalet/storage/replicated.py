@@ -1,8 +1,8 @@
-"""What a follower takes from its leader.
+"""The checks of records that a follower fetched from its leader.
 
-The leader has checked the records; here only what the way to us, or a leader that is none, can have spoilt is looked
-at: checksums, and offsets, which have to rise and to lie behind what is there. They may leave gaps: the leader's log
-may have been compacted. A last entry that is cut off is left out; the next fetch brings it whole.
+The leader has validated the records. The follower only checks the checksums, and that the offsets increase and are not
+below its log end offset. There may be gaps: the leader's log may be compacted. An incomplete last entry is dropped; the
+next fetch returns it in full.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ class UnexpectedOffset(Exception):
 
 
 def accept_replicated(records: Buffer, next_offset: int, name: str) -> Accepted:
-    """The entries in `records`, with the offsets, epochs and timestamps they have.
+    """Return the entries in `records`, with their offsets, epochs and timestamps unchanged.
 
-    `first_offset` is -1 for message formats 0 and 1: to learn it, a wrapper would have to be decompressed. Raises
-    UnexpectedOffset, and KafkaError(CORRUPT_MESSAGE) for damage.
+    `first_offset` is -1 for message formats 0 and 1, because finding it would mean decompressing the first wrapper.
+    Raises UnexpectedOffset, and KafkaError(CORRUPT_MESSAGE) for corrupt entries.
     """
     found = list(batches(records))
     if not found:
@@ -40,6 +40,6 @@ def accept_replicated(records: Buffer, next_offset: int, name: str) -> Accepted:
     first_offset = first.base_offset if first.magic >= 2 else UNKNOWN_OFFSET
     first_or_last = first_offset if first.magic >= 2 else first.last_offset
     if first_or_last < next_offset:
-        raise UnexpectedOffset(f"offset {first_or_last} for {name}, where the log end offset is {next_offset}")
+        raise UnexpectedOffset(f"offset {first_or_last} for {name}, but the log end offset is {next_offset}")
     data = memoryview(records)[: found[-1].end]
     return Accepted(data, found, first_offset, last_offset, max_timestamp, offset_of_max_timestamp, NO_TIMESTAMP)

@@ -1,13 +1,13 @@
-"""Which segments may go: old ones, those beyond the size a log may have, and those below its start.
+"""Selects the segments to delete: old ones, those beyond retention.bytes, and those below the log start offset.
 
-Segments go from the oldest on, up to the first that has to stay. Whatever the reason, one stays as long as it holds
-anything at or above the high watermark, so that the log start offset never passes that; and an active segment that is
-empty stays. Nothing is deleted here: the answer is a value, and the log acts on it. Reasons are looked at in Kafka's
-order (UnifiedLog.deleteOldSegments), each on what the one before has left.
+Deletion begins with the oldest segment and stops at the first one that must stay. A segment always stays if it contains
+records at or above the high watermark, so that the log start offset never passes it; an empty active segment stays,
+too. This module only selects; the log deletes. The reasons are checked in Kafka's order (UnifiedLog.deleteOldSegments),
+each after the segments of the previous reason were deleted.
 
-    log start   the next segment begins at or below the log start offset; whatever `cleanup.policy` says
-    size        the log would still have `retention.bytes` without the segment
-    time        its largest timestamp is older than `retention.ms`; without timestamps its last modification
+    log start   the next segment begins at or below the log start offset; regardless of `cleanup.policy`
+    size        the log has at least `retention.bytes` without the segment
+    time        its largest timestamp is older than `retention.ms`; without timestamps, its last modification
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from .segments import Segments
 
 
 class Reason(Enum):
-    """Why segments go; the text completes "deleting ... because"."""
+    """The reason for a deletion; the text completes "deleting ... because"."""
 
-    LOG_START = "they lie below the log start offset"
+    LOG_START = "they are below the log start offset"
     SIZE = "the log is larger than retention.bytes"
     TIME = "they are older than retention.ms"
 
@@ -32,7 +32,7 @@ Expired = Callable[[Segment, Segment | None], bool]
 
 
 def reasons(config: LogConfig) -> tuple[Reason, ...]:
-    """The reasons for which a log of this configuration gives segments up."""
+    """Return the reasons that apply to this configuration."""
     return (Reason.LOG_START, Reason.SIZE, Reason.TIME) if config.deletes_old_segments else (Reason.LOG_START,)
 
 
@@ -46,7 +46,7 @@ def deletable(
     log_end_offset: int,
     now_ms: int,
 ) -> list[Segment]:
-    """The segments that may go for `reason`, oldest first."""
+    """Return the segments to delete for `reason`, oldest first."""
     expired = _expired(segments, config, reason, log_start_offset, now_ms)
     if expired is None:
         return []
@@ -63,7 +63,7 @@ def deletable(
 def _expired(
     segments: Segments, config: LogConfig, reason: Reason, log_start_offset: int, now_ms: int
 ) -> Expired | None:
-    """The question to ask of each segment in turn; None where none of them goes."""
+    """Return a predicate to call for each segment in order; None if nothing can be deleted for this reason."""
     if reason is Reason.LOG_START:
         return lambda segment, following: following is not None and following.base_offset <= log_start_offset
     if reason is Reason.TIME:

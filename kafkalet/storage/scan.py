@@ -1,7 +1,7 @@
-"""Walking through the entries of a .log file, by their headers or whole (Kafka's FileLogInputStream).
+"""Iteration over the entries of a .log file, headers only or complete (Kafka's FileLogInputStream).
 
-`heads` reads little more than the headers, `entries` all bytes; both read ahead, and neither holds more than a window
-and one entry in memory.
+`heads` reads little more than the headers, `entries` all bytes. Both read ahead and keep at most one window and one
+entry in memory.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _ENTRY_WINDOW = 1 << 20
 
 
 def heads(file: File, position: int, end: int) -> Iterator[tuple[int, Batch]]:
-    """Position and header of each entry that lies whole between `position`, where one begins, and `end`.
+    """Iterate over the positions and headers of complete entries from `position`, where an entry begins, to `end`.
 
-    Of such a Batch only what the header says is there, not the records. Raises KafkaError(CORRUPT_MESSAGE) where a
-    length can not be right.
+    The Batch objects contain only the header, not the records. Raises KafkaError(CORRUPT_MESSAGE) for an invalid
+    length.
     """
     window, start, span = b"", position, _HEAD_WINDOW
     while end - position > UP_TO_MAGIC:
@@ -48,7 +48,7 @@ def heads(file: File, position: int, end: int) -> Iterator[tuple[int, Batch]]:
 
 
 def entries(file: File, position: int, end: int) -> Iterator[tuple[int, Batch]]:
-    """Position and entry of each that lies whole between `position`, where one begins, and `end`; raises as `heads`."""
+    """Iterate over the positions and complete entries from `position` to `end`. Raises like `heads`."""
     window, start = b"", position
     while end - position > UP_TO_MAGIC:
         at = position - start
@@ -64,12 +64,12 @@ def entries(file: File, position: int, end: int) -> Iterator[tuple[int, Batch]]:
 
 
 def entry(file: File, position: int, size: int) -> Batch:
-    """The one entry at `position`, whole."""
+    """Read the complete entry at `position`."""
     return Batch(file.read(size, position))
 
 
 def _size_of(window: bytes, at: int, file: File, position: int) -> int:
-    """The size of the entry whose head is at `at` in `window` and at `position` in the file."""
+    """Return the size of the entry whose header is at `at` in `window` and at `position` in the file."""
     length: int = INT32.unpack_from(window, at + LENGTH_AT)[0]
     if length < MIN_LENGTH or (window[at + MAGIC_AT] > 1 and length < HEADER_SIZE - LOG_OVERHEAD):
         raise KafkaError(

@@ -1,11 +1,11 @@
 """A segment: one .log file and its three indexes.
 
-    00000000000000000042.log         the entries with offsets from 42 on, up to the base offset of the next segment
-    00000000000000000042.index       made at the next roll, flush or close, as is .timeindex
-    00000000000000000042.txnindex    made with the first aborted transaction
+    00000000000000000042.log         entries with offsets from 42 up to the base offset of the next segment
+    00000000000000000042.index       written at the next roll, flush or close, like .timeindex
+    00000000000000000042.txnindex    created with the first aborted transaction
 
-Only the last segment of a log takes appends. It says when it has had enough (`should_roll`); it does not know the other
-segments, nor who may see what.
+Only the last segment of a log takes appends. `should_roll` says when it is full. A segment knows neither the other
+segments nor the offsets that limit readers.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SUFFIXES = (".log", ".index", ".timeindex", ".txnindex")
 
 
 def file_name(offset: int, suffix: str) -> str:
-    """How Kafka names a file of a segment, or a snapshot: the offset in twenty digits."""
+    """Return Kafka's name for a file of a segment or a snapshot: the offset in twenty digits."""
     return f"{offset:020d}{suffix}"
 
 
@@ -50,7 +50,7 @@ def _call(method: WeakMethod[Callable[[], None]]) -> None:
 
 
 class Located(NamedTuple):
-    """Where an entry lies, in bytes, and its offsets."""
+    """An entry's position and size in bytes, and its offsets."""
 
     position: int
     size: int
@@ -97,7 +97,7 @@ class Segment:
         new: bool,
         suffix: str = "",
     ) -> None:
-        """A new, empty segment, or (`new` is False) the one that lies there."""
+        """Create an empty segment, or open an existing one if `new` is False."""
         paths = [os.path.join(directory, file_name(base_offset, kind) + suffix) for kind in SUFFIXES]
         self.base_offset = base_offset
         self.clock = clock
@@ -106,26 +106,26 @@ class Segment:
         self.offset_index = OffsetIndex(files, pool, paths[1], base_offset, max_index_bytes, new=new)
         self.time_index = TimeIndex(files, pool, paths[2], base_offset, max_index_bytes, new=new)
         self.txn_index = TransactionIndex(files.file(paths[3]), base_offset)
-        build_again = WeakMethod(self._rebuild_indexes)  # the indexes do not keep the segment, and its file, alive
+        build_again = WeakMethod(self._rebuild_indexes)  # weak, so that the indexes do not keep the segment's file open
         self.offset_index.rebuild = self.time_index.rebuild = lambda: _call(build_again)
         self._interval_bytes = config.index_interval_bytes
         self._jitter_ms = config.draw_jitter_ms()
         self._bytes_since_index_entry = 0
         self._indexes_are_full: bool | None = None
-        """None: look at them."""
+        """None: unknown until the indexes are checked."""
         self._located: Located | None = None
-        """The entry that was asked for last: readers ask for the same one again."""
+        """The entry found last: readers often look up the same entry again."""
         self._first_timestamp: int | None = None
-        """The largest timestamp of the first append, by which the segment's age is counted; None: not known yet."""
+        """The largest timestamp of the first append, from which the age is counted; None: unknown."""
         self._largest: TimestampOffset | None = TimestampOffset(NO_TIMESTAMP, base_offset) if new else None
-        """The largest timestamp, and the last offset of the first entry that has it; None: look into the time index."""
+        """The largest timestamp, and the last offset of the first entry with it; None: read it from the time index."""
         self._maxima: array[int] | None = array("q") if new else None
-        """For each entry of the offset index the largest timestamp up to there. None where that is not known."""
+        """The largest timestamp up to each entry of the offset index; None: unknown."""
         self._created_ms = clock.now_ms()
         self._has_remains = False
-        """Behind the last entry, the file may hold a part of an append that failed."""
+        """Whether part of a failed append may follow the last entry in the file."""
         self._is_damaged = False
-        """Some head in the .log cannot be read, so the indexes cannot be judged by it."""
+        """Whether an entry header in the .log is invalid; the indexes then cannot be checked against the log."""
         self._is_modified = new
         if new:
             self._file.create()
@@ -141,14 +141,14 @@ class Segment:
 
     @property
     def path(self) -> str:
-        """Of the .log file."""
+        """The path of the .log file."""
         return self._file.path
 
     # -- timestamps
 
     @property
     def largest(self) -> TimestampOffset:
-        """The largest timestamp so far and the last offset of the first entry that has it; else (-1, base offset)."""
+        """The largest timestamp and the last offset of the first entry with it; (-1, base offset) if there is none."""
         if self._largest is None:
             last = self.time_index.last_entry
             if last.timestamp < 0 <= self.first_timestamp:  # the index was lost
@@ -160,13 +160,13 @@ class Segment:
 
     @property
     def largest_timestamp(self) -> int:
-        """The time by which the segment is searched and retained: without timestamps, that of its last modification."""
+        """The timestamp for lookups and retention; the time of the last modification if no record has a timestamp."""
         timestamp = self.largest.timestamp
         return timestamp if timestamp >= 0 else self.modified_ms
 
     @property
     def first_timestamp(self) -> int:
-        """The largest timestamp of the first append (of the first entry, after a reopening); -1 where there is none."""
+        """The largest timestamp of the first append (of the first entry, if reopened); -1 if there is none."""
         if self._first_timestamp is None:
             for _, batch in self.heads():
                 self._first_timestamp = batch.max_timestamp
@@ -176,10 +176,10 @@ class Segment:
     # -- append and roll
 
     def should_roll(self, config: LogConfig, size_bytes: int, max_timestamp: int, last_offset: int) -> bool:
-        """An append of `size_bytes` with these largest values has to go to a new segment (LogSegment.shouldRoll).
+        """Return whether an append with this size and these largest values needs a new segment (LogSegment.shouldRoll).
 
-        Age is counted in the time of the records: from the first to the new one. Only where the first has no timestamp
-        is it the time since the segment was made.
+        The age is the difference between the timestamps of the new append and the first one. If the first append has no
+        timestamp, it is the time since the segment was created.
         """
         size = self.size_bytes
         if size > config.segment_bytes - size_bytes:
@@ -193,16 +193,16 @@ class Segment:
 
     @property
     def indexes_are_full(self) -> bool:
-        """There is no room for another entry in one of them."""
+        """Whether an index has no room for another entry."""
         if self._indexes_are_full is None:
             self._indexes_are_full = self.offset_index.is_full or self.time_index.is_full
         return self._indexes_are_full
 
     def append(self, data: Buffer, last_offset: int, max_timestamp: int, offset_of_max_timestamp: int) -> None:
-        """Write entries at the end: `last_offset` is the last in them, `offset_of_max_timestamp` the last offset of the
-        first entry that has `max_timestamp`.
+        """Append entries. `last_offset` is the largest in them.
 
-        If that fails nothing has happened, except that the file may be longer than the segment until `_drop_remains`.
+        `offset_of_max_timestamp` is the last offset of the first entry with `max_timestamp`. A failed append changes
+        nothing, except that the file may be longer than the segment until `_drop_remains`.
         """
         position = self.size_bytes
         if not self.offset_index.can_hold(last_offset):
@@ -224,13 +224,13 @@ class Segment:
         self.note(position, size, last_offset, max_timestamp, offset_of_max_timestamp)
 
     def _drop_remains(self) -> None:
-        """Cut off what an append that failed has left behind the last entry."""
+        """Truncate the part of a failed append behind the last entry."""
         if self._has_remains:
             self._file.truncate(self.size_bytes)
             self._has_remains = False
 
     def note(self, position: int, size: int, last_offset: int, max_timestamp: int, offset_of_max: int) -> None:
-        """Take `size` bytes that begin at `position` into the indexes, if it is time for an entry."""
+        """Update the largest timestamp, and index the `size` bytes at `position` if an index entry is due."""
         if max_timestamp > self.largest.timestamp:
             self._largest = TimestampOffset(max_timestamp, offset_of_max)
         if self._bytes_since_index_entry > self._interval_bytes and not self.indexes_are_full:
@@ -243,30 +243,30 @@ class Segment:
         self._bytes_since_index_entry += size
 
     def end_appends(self) -> None:
-        """The log is rolled: complete the indexes and bring everything to the files."""
+        """Complete the indexes and write all files when the log rolls."""
         self.time_index.maybe_append(*self.largest[:2], closing=True)
         self._indexes_are_full = None
         self.write()
         self._allow_unload()
 
     def complete_indexes(self) -> None:
-        """The indexes were built again: complete them, and bring them to their files, now or later."""
+        """Complete rebuilt indexes and write them to their files; on failure they stay in memory."""
         self.time_index.maybe_append(*self.largest[:2], closing=True)
         self._indexes_are_full = None
         try:
             self.write()
         except OSError as error:
-            _log.warning("%s; the index is kept in memory until it can be written", explain(error))
+            _log.warning("%s; the index stays in memory until it can be written", explain(error))
         self._allow_unload()
 
     def _allow_unload(self) -> None:
         if len(self.time_index) >= len(self.offset_index):
-            self._maxima = None  # times have risen all along, and the time index knows as much
+            self._maxima = None  # timestamps never decreased, so the time index is complete
         self.offset_index.allow_unload()
         self.time_index.allow_unload()
 
     def begin_appends(self, config: LogConfig) -> None:
-        """The segment is the last one (again): keep the indexes, and let them grow."""
+        """Make this the active segment (again): keep the indexes in memory and let them grow."""
         for index in (self.offset_index, self.time_index):
             index.keep_loaded()
             index.max_entries = config.segment_index_bytes // index.ENTRY_BYTES
@@ -275,18 +275,18 @@ class Segment:
     # -- read
 
     def heads(self, position: int = 0) -> Iterator[tuple[int, Batch]]:
-        """Position and header of each entry from the one at `position` on."""
+        """Iterate over the positions and headers of the entries, starting at `position`."""
         return scan.heads(self._file, position, self.size_bytes)
 
     def entries(self, position: int = 0) -> Iterator[tuple[int, Batch]]:
-        """Position and entry of each from the one at `position` on, whole."""
+        """Iterate over the positions and complete entries, starting at `position`."""
         return scan.entries(self._file, position, self.size_bytes)
 
     def entry(self, position: int, size: int) -> Batch:
         return scan.entry(self._file, position, size)
 
     def locate(self, offset: int) -> Located | None:
-        """The first entry that ends at `offset` or later; None where all end before it."""
+        """Return the first entry whose last offset is `offset` or larger; None if there is none."""
         found = self._located
         if found is not None and found.base_offset <= offset <= found.last_offset:
             return found
@@ -297,10 +297,10 @@ class Segment:
         return None
 
     def _heads_near(self, offset: int) -> Iterator[tuple[int, Batch]]:
-        """Position and header of each entry, from one on that begins at or before `offset`.
+        """Iterate over positions and headers, starting with an entry that begins at or before `offset`.
 
-        An entry of the index names the last offset of an append and leads to its first batch. One that leads elsewhere
-        is damaged, and the indexes are built again.
+        An index entry holds the last offset of an append and the position of its first batch. If that is not what is at
+        the position, the index is corrupt and is rebuilt.
         """
         position = self.offset_index.lookup(offset)
         heads = self.heads(position)
@@ -317,7 +317,7 @@ class Segment:
         yield from heads
 
     def _heads_after_rebuilding(self, offset: int, position: int) -> Iterator[tuple[int, Batch]]:
-        """The same where the index leads to a wrong `position`, or the log is damaged there."""
+        """Like `_heads_near`, after the index pointed to a wrong `position` or the log is corrupt there."""
         try:
             for _ in self.heads():
                 pass
@@ -325,24 +325,24 @@ class Segment:
             _log.error("%s", error.message)
             self._is_damaged = True
             return self.heads(position)
-        _log.warning("%s leads to a wrong place; it is built again from the log", self.offset_index.path)
+        _log.warning("%s points to a wrong position; rebuilding it from the log", self.offset_index.path)
         self._rebuild_indexes()
         return self.heads(self.offset_index.lookup(offset))
 
     def check_marker(self, offset: int) -> None:
-        """Raise CorruptTransactionIndex unless a marker lies at `offset`."""
+        """Raise CorruptTransactionIndex unless there is a control batch at `offset`."""
         for _, head in self._heads_near(offset):
             if head.last_offset >= offset:
                 if head.base_offset == offset and head.is_control:
                     return
                 break
-        raise CorruptTransactionIndex(f"{self.txn_index.path} has a marker at {offset}, where the log has none")
+        raise CorruptTransactionIndex(f"{self.txn_index.path} has a marker at {offset}, but the log has none there")
 
     def position_before(self, timestamp: int, offset: int) -> int:
-        """A position before the first entry that ends at `offset` or later and is as late as `timestamp`, or later.
+        """Return a position before the first entry with a last offset >= `offset` and a timestamp >= `timestamp`.
 
-        The time index has no entry while times do not rise. Where a single late record came early, it leads to that,
-        and all behind it would have to be walked through; so the running maxima, where they are known, say more.
+        The time index gets no entries while timestamps do not increase. After a single early record with a late
+        timestamp, its lookup would lead to a scan of all later records; the running maxima, if known, avoid that.
         """
         indexed = self.time_index.lookup(timestamp)
         near = max(indexed.offset, offset)
@@ -355,12 +355,11 @@ class Segment:
         return position
 
     def read(self, offset: int, max_bytes: int, max_position: int | None, at_least_one: bool) -> ReadResult | None:
-        """What lies here from the entry on that holds `offset` (or is the first behind it); None where all lies before
-        it.
+        """Read from the first entry whose last offset is `offset` or larger; return None if there is none.
 
-        The bytes end at `max_position` (None: nothing may be read) and after `max_bytes`, wherever that cuts; only with
-        `at_least_one` is the first entry whole, however large. Raises KafkaError(UNKNOWN_SERVER_ERROR) for a negative
-        `max_bytes`.
+        The result ends at `max_position` (None: nothing may be read) and after `max_bytes`, which may cut an entry;
+        with `at_least_one` the first entry is complete, whatever its size. Raises KafkaError(UNKNOWN_SERVER_ERROR) for
+        a negative `max_bytes`.
         """
         if max_bytes < 0:
             raise KafkaError(
@@ -378,9 +377,9 @@ class Segment:
         return ReadResult(metadata, FileRange(self._file, position, length) if length > 0 else b"", limit < size)
 
     def next_offset(self) -> int:
-        """The offset behind the last entry, found by reading from the last index entry on.
+        """Return the offset after the last entry, reading from the last index entry on.
 
-        Raises KafkaError(CORRUPT_MESSAGE) if something lies behind it.
+        Raises KafkaError(CORRUPT_MESSAGE) if the last entry is not complete.
         """
         offset, end = self.base_offset, 0
         for position, batch in self._heads_near(self.offset_index.last_offset):
@@ -388,14 +387,14 @@ class Segment:
         if end != self.size_bytes:
             raise KafkaError(
                 Code.CORRUPT_MESSAGE,
-                f"{self.path} ends with {self.size_bytes - end} bytes at position {end} that are no whole entry",
+                f"{self.path} ends with {self.size_bytes - end} bytes at position {end} that are not a complete entry",
             )
         return offset
 
-    # -- cut
+    # -- truncate
 
     def truncate_to(self, offset: int) -> int:
-        """Drop everything from the entry that holds `offset` on. Returns the number of bytes dropped."""
+        """Remove everything from the entry that contains `offset` on. Return the number of bytes removed."""
         found = self.locate(offset)
         self.offset_index.truncate_to(offset)
         self.time_index.truncate_to(offset)
@@ -413,7 +412,7 @@ class Segment:
         return dropped
 
     def cut(self, size_bytes: int) -> int:
-        """Drop the bytes from position `size_bytes` on. Returns how many."""
+        """Truncate the .log to `size_bytes`. Return the number of bytes removed."""
         dropped = self.size_bytes - size_bytes
         self._located = None
         if dropped > 0:
@@ -424,7 +423,7 @@ class Segment:
         return dropped
 
     def clear_indexes(self) -> None:
-        """Forget the indexes, which are to be built again from the entries (`note`)."""
+        """Clear the indexes before they are rebuilt from the entries (`note`)."""
         self.offset_index.clear()
         self.time_index.clear()
         self.txn_index.reset()
@@ -434,7 +433,7 @@ class Segment:
         self._indexes_are_full = None
 
     def _rebuild_indexes(self) -> None:
-        """Build .index and .timeindex again from the entries, as far as their heads can be read."""
+        """Rebuild .index and .timeindex from the entries, up to the first invalid header."""
         self.offset_index.clear()
         self.time_index.clear()
         self._maxima = array("q")
@@ -455,7 +454,7 @@ class Segment:
         try:
             self.write()
         except OSError as error:
-            _log.warning("%s; the index is kept in memory until it can be written", explain(error))
+            _log.warning("%s; the index stays in memory until it can be written", explain(error))
         self.offset_index.is_built()
         self.time_index.is_built()
 
@@ -473,7 +472,7 @@ class Segment:
     # -- files
 
     def write(self) -> None:
-        """Bring the files up to date. They are not forced to the disk."""
+        """Write all changes to the files, without fsync."""
         self._drop_remains()
         self.offset_index.flush()
         self.time_index.flush()
@@ -481,23 +480,23 @@ class Segment:
 
     @property
     def paths(self) -> tuple[str, str, str, str]:
-        """Of the .log file and the indexes; not all of them need be there."""
+        """The paths of the .log file and the indexes, not all of which need exist."""
         return self._file.path, self.offset_index.path, self.time_index.path, self.txn_index.path
 
     def close(self) -> None:
-        """Complete the indexes, write them, and give the descriptors back. Reading opens them again."""
+        """Complete and write the indexes, and close the descriptors. The segment can still be read."""
         if self._largest is not None:
             self.time_index.maybe_append(*self._largest[:2], closing=True)
         self.write()
         if self.size_bytes == 0:
-            self._file.fileno()  # it may have had no reason to be made yet
+            self._file.fileno()  # creates the file if nothing was written
         self.release()
-        if self._is_modified:  # by the clock we were given, which is not always that of the file system
+        if self._is_modified:  # the given clock may differ from that of the file system
             os.utime(self._file.path, ns=(self.modified_ms * 1_000_000,) * 2)
             self._is_modified = False
 
     def release(self) -> None:
-        """Give the descriptors back without writing anything."""
+        """Close the descriptors without writing anything."""
         self._file.close()
         self.txn_index.close()
         self.offset_index.forget()
@@ -511,14 +510,14 @@ class Segment:
         self.txn_index.rename(self.txn_index.path + suffix)
 
     def moved(self, directory: str) -> None:
-        """The directory has another name now."""
+        """Update the paths after the directory was renamed."""
         self._file.moved(os.path.join(directory, os.path.basename(self._file.path)))
         for index in (self.offset_index, self.time_index):
             index.path = os.path.join(directory, os.path.basename(index.path))
         self.txn_index.rename(os.path.join(directory, os.path.basename(self.txn_index.path)))
 
     def remove(self) -> None:
-        """Delete the files. Ranges of the .log that were read before stay readable."""
+        """Delete the files. File ranges read before stay readable."""
         self._file.remove()
         self.offset_index.remove()
         self.time_index.remove()

@@ -1,7 +1,7 @@
-"""The segments of a log, in the order of their offsets.
+"""The segments of a log, ordered by offset.
 
-At any time the one with the largest base offset takes the appends. Largest timestamps are kept as running maxima, so
-that the first segment that reaches a time is found by bisection, however many there are.
+The last segment takes the appends. Largest timestamps are kept as running maxima, so that the first segment at or after
+a timestamp is found by binary search.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .segment import Segment
 
 
 class Segments:
-    """Segments by base offset. All but the active one have their final size and largest timestamp."""
+    """Segments by base offset. Only the size and the largest timestamp of the active segment still change."""
 
     __slots__ = ("_bases", "_peaks", "_segments")
 
@@ -21,7 +21,7 @@ class Segments:
         self._bases: list[int] = []
         self._segments: list[Segment] = []
         self._peaks: list[int] = []
-        """For the first so many segments, none of them active: the largest timestamp up to there."""
+        """The running maximum of the largest timestamps, for the first segments, never including the active one."""
 
     def __len__(self) -> int:
         return len(self._segments)
@@ -49,32 +49,34 @@ class Segments:
         return sum(segment.size_bytes for segment in self._segments)
 
     def get(self, base_offset: int) -> Segment | None:
-        """The segment with exactly that base offset."""
+        """Return the segment with exactly this base offset, or None."""
         at = bisect_left(self._bases, base_offset)
         return self._segments[at] if at < len(self._bases) and self._bases[at] == base_offset else None
 
     def floor(self, offset: int) -> Segment | None:
-        """The last segment with a base offset at or below `offset`."""
+        """Return the last segment with a base offset at or below `offset`."""
         at = bisect_right(self._bases, offset) - 1
         return self._segments[at] if at >= 0 else None
 
     def lower(self, offset: int) -> Segment | None:
-        """The last segment with a base offset below `offset`."""
+        """Return the last segment with a base offset below `offset`."""
         at = bisect_left(self._bases, offset) - 1
         return self._segments[at] if at >= 0 else None
 
     def higher(self, offset: int) -> Segment | None:
-        """The first segment with a base offset above `offset`."""
+        """Return the first segment with a base offset above `offset`."""
         at = bisect_right(self._bases, offset)
         return self._segments[at] if at < len(self._segments) else None
 
     def higher_ones(self, offset: int) -> Iterator[Segment]:
-        """All segments with a base offset above `offset`."""
+        """Return all segments with a base offset above `offset`."""
         return iter(self._segments[bisect_right(self._bases, offset) :])
 
     def between(self, start: int, end: int) -> list[Segment]:
-        """From the segment that holds `start` to the last one with a base offset below `end`; none where both are
-        equal."""
+        """Return the segments from the one that contains `start` to the last with a base offset below `end`.
+
+        The result is empty if `start` equals `end`.
+        """
         assert start <= end, f"segments from {start} to {end}"
         if start == end:
             return []
@@ -82,7 +84,7 @@ class Segments:
         return self._segments[first : bisect_left(self._bases, end)]
 
     def add(self, segment: Segment) -> None:
-        """Put a segment in its place; one with the same base offset goes."""
+        """Add a segment, replacing one with the same base offset."""
         at = bisect_left(self._bases, segment.base_offset)
         if at < len(self._bases) and self._bases[at] == segment.base_offset:
             self._segments[at] = segment
@@ -92,14 +94,14 @@ class Segments:
         del self._peaks[at:]
 
     def remove(self, segment: Segment) -> None:
-        """Take a segment out; its files stay."""
+        """Remove a segment from the log, without deleting its files."""
         at = bisect_left(self._bases, segment.base_offset)
         assert self._segments[at] is segment, f"{segment} is not in this log"
         del self._bases[at], self._segments[at]
-        del self._peaks[max(min(at, len(self._segments) - 1), 0) :]  # the last one left is active now
+        del self._peaks[max(min(at, len(self._segments) - 1), 0) :]  # the last segment is now the active one
 
     def first_reaching(self, timestamp: int) -> Segment | None:
-        """The first segment whose largest timestamp is `timestamp` or later."""
+        """Return the first segment whose largest timestamp is at or after `timestamp`."""
         peaks, segments = self._peaks, self._segments
         for segment in segments[len(peaks) : -1]:
             peaks.append(max(segment.largest_timestamp, peaks[-1] if peaks else segment.largest_timestamp))
@@ -109,5 +111,5 @@ class Segments:
         return self.active if segments and self.active.largest_timestamp >= timestamp else None
 
     def with_largest_timestamp(self) -> Segment:
-        """The first of those with the largest timestamp of all."""
+        """Return the first segment with the largest timestamp of the log."""
         return max(self._segments, key=lambda segment: segment.largest.timestamp)

@@ -1,10 +1,10 @@
-""".timeindex: which offset holds a timestamp.
+""".timeindex: finds offsets by timestamp.
 
     entry    timestamp (int64)    relative offset (int32)
 
-An entry (t, o) says: no record before the batch that ends in o is later than t, and that batch holds t. Timestamps
-rise from entry to entry, and so do offsets. Entries come when the offset index gets one, and one more when the segment
-is rolled or closed, so that the last entry of a segment that takes no more appends is its largest timestamp.
+An entry (t, o) means: t is the largest timestamp up to the batch that ends with offset o, and that batch contains t.
+Timestamps and offsets increase from entry to entry. The index may get an entry whenever the offset index does, and
+gets one when the segment is rolled or closed, so the last entry of a closed segment has its largest timestamp.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class TimeIndex(SortedIndex):
 
     @property
     def is_full(self) -> bool:
-        """One entry is kept free for the roll."""
+        """Whether only the entry reserved for the roll is left."""
         return len(self) >= self.max_entries - 1
 
     @property
     def last_entry(self) -> TimestampOffset:
-        """(-1, base offset) where there is none."""
+        """The last entry; (-1, base offset) if the index is empty."""
         if not self._is_loaded:
-            # What a log with many segments is asked for all of them: the end of the file will do, unless it is padding.
+            # Opening a log needs this of every segment. The end of the file is enough, unless the file is padded.
             end = read_end(self.path, self.ENTRY_BYTES)
             if end.strip(b"\0"):
                 timestamp, offset = TIME_INDEX_ENTRY.struct.unpack(end)
@@ -52,11 +52,10 @@ class TimeIndex(SortedIndex):
         return TimestampOffset(self._keys[-1], self.base_offset + self._values[-1])
 
     def maybe_append(self, timestamp: int, offset: int, *, closing: bool = False) -> None:
-        """Note that `timestamp` is the largest so far, in the batch that ends in `offset`, unless the last entry says
-        so.
+        """Append an entry if `timestamp`, in the batch that ends with `offset`, is larger than that of the last entry.
 
-        Raises OutOfOrder where timestamp or offset are before those of the last entry. `closing`: the segment is
-        rolled or closed, which may use the entry that is kept free.
+        Raises OutOfOrder if timestamp or offset are below those of the last entry. `closing`: the segment is rolled or
+        closed, which may use the reserved entry.
         """
         assert closing or not self.is_full, f"{self.path} is full with {len(self)} entries"
         last = self.last_entry
@@ -67,7 +66,7 @@ class TimeIndex(SortedIndex):
             self._values.append(offset - self.base_offset)
 
     def lookup(self, timestamp: int) -> TimestampOffset:
-        """The last entry at or before `timestamp`; (-1, base offset) where there is none."""
+        """Return the last entry at or before `timestamp`; (-1, base offset) if there is none."""
         if not self._is_loaded:
             self.load()
         slot = bisect_right(self._keys, timestamp) - 1
@@ -76,7 +75,7 @@ class TimeIndex(SortedIndex):
         return TimestampOffset(self._keys[slot], self.base_offset + self._values[slot])
 
     def truncate_to(self, offset: int) -> None:
-        """Drop the entries whose offset is at or above `offset`."""
+        """Remove the entries with offsets at or above `offset`."""
         self.load()
         self._keep(bisect_left(self._values, offset - self.base_offset))
 

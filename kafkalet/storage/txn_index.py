@@ -1,18 +1,19 @@
-"""The transaction index of a segment: the transactions whose abort markers lie in it.
+"""The transaction index of a segment: the transactions whose abort markers are in the segment.
 
-A read_committed fetch names the aborted transactions that reach into what it returns, so that the client can drop
-their data. A commit leaves no entry. The file is made when the first entry is written: most segments have none.
+The response to a read_committed fetch lists the aborted transactions that overlap the returned records, so that the
+client can drop their data. Commits have no entry. The file is created with the first entry; most segments have none.
 
     version int16 (0) | producer id int64 | first offset int64 | last offset int64 | last stable offset int64
 
-34 bytes, big endian, in the order in which the markers were written, so `last offset` (that of the marker) rises from
-entry to entry. `last stable offset` is the one the log had once the marker was written: a search for what reaches
-below some offset may stop at the first entry whose last stable offset is not below it, because whatever aborts later
-began at or above it. What stays of an interrupted write, less than an entry, is ignored and overwritten.
+Entries have 34 bytes, big endian, in the order of the markers, so `last offset` (that of the marker) increases from
+entry to entry. `last stable offset` is that of the log after the marker was written: a search for transactions that
+overlap a range may stop at the first entry whose last stable offset is at or above the end of the range, because every
+transaction that aborts later began at or above it. A partial entry left by an interrupted write is ignored and
+overwritten.
 
-The entries are kept as their bytes, read on first use: 34 bytes for one, and no system call for a fetch. What cannot be
-written to the file stays in memory and is written later: by then the marker is in the log, and a crash rebuilds the
-index from it.
+Entries are kept in memory in their binary form, loaded on first use, so a fetch needs no system call. Entries that
+cannot be written stay in memory and are written later: their marker is in the log already, and after a crash the index
+is rebuilt from the log.
 """
 
 import logging
@@ -36,15 +37,15 @@ _LAST_OFFSET_AT = 18
 
 
 class CorruptTransactionIndex(Exception):
-    """The file is not what this segment can have written; it is rebuilt from the records."""
+    """The file does not match the segment; it is rebuilt from the records."""
 
 
 class AbortedSearch(NamedTuple):
-    """What one segment's index knows of a range."""
+    """The result of a search in one segment's index."""
 
     aborted: list[AbortedTransaction]
     complete: bool
-    """True: no later segment has an entry that reaches into the range."""
+    """True if no entry of a later segment can overlap the range."""
 
 
 class TransactionIndex:
@@ -57,9 +58,9 @@ class TransactionIndex:
         self.base_offset = base_offset
         self._loaded: bytearray | None = None
         self._written = 0
-        """How many bytes of `_loaded` are in the file."""
+        """The number of bytes of `_loaded` that are in the file."""
         self._is_too_long = False
-        """The file holds more than `_written` bytes."""
+        """Whether the file is longer than `_written`."""
 
     @property
     def path(self) -> str:
@@ -69,12 +70,12 @@ class TransactionIndex:
         return len(self._entries) // ENTRY_BYTES
 
     def __iter__(self) -> Iterator[AbortedTransaction]:
-        """All entries (Kafka's allAbortedTxns). Raises CorruptTransactionIndex for an entry of a later version."""
+        """Iterate over all entries (Kafka's allAbortedTxns). Raises CorruptTransactionIndex for an unknown version."""
         return self._from(0)
 
     @property
     def last_offset(self) -> int:
-        """The offset of the last marker; -1 while there is none."""
+        """The offset of the last marker; -1 without entries."""
         return self._last_offset(len(self) - 1) if self._entries else -1
 
     @property
@@ -98,17 +99,19 @@ class TransactionIndex:
             yield AbortedTransaction(*fields)
 
     def append(self, aborted: AbortedTransaction) -> None:
-        """Write an entry at the end. Its marker lies behind all markers before it."""
+        """Append an entry. Its marker must be above all earlier ones."""
         entries = self._entries
-        assert aborted.last_offset > self.last_offset, f"{aborted} is not behind the last offset {self.last_offset}"
+        assert aborted.last_offset > self.last_offset, f"{aborted} is not above the last offset {self.last_offset}"
         entries += _ENTRY.pack(TXN_INDEX_VERSION, *aborted)
         self._try_to_write()
 
     def collect(self, fetch_offset: int, upper_bound: int) -> AbortedSearch:
-        """The transactions that reach into `fetch_offset` to `upper_bound` (exclusive), in the order of their markers
-        (Kafka's collectAbortedTxns)."""
+        """Return the transactions that overlap `fetch_offset` to `upper_bound` (exclusive), in marker order.
+
+        This is Kafka's collectAbortedTxns.
+        """
         aborted = []
-        # What ended below the fetch offset can be passed over: its last stable offset is no reason to stop either.
+        # Skip entries below the fetch offset. Their last stable offset cannot end the search either.
         first = bisect_left(range(len(self)), fetch_offset, key=self._last_offset)
         for transaction in self._from(first):
             if transaction.first_offset < upper_bound:
@@ -118,11 +121,11 @@ class TransactionIndex:
         return AbortedSearch(aborted, complete=False)
 
     def truncate_to(self, offset: int) -> None:
-        """Forget the markers at `offset` and above."""
+        """Remove the entries whose markers are at `offset` or above."""
         self._cut(bisect_left(range(len(self)), offset, key=self._last_offset))
 
     def reset(self) -> None:
-        """Forget everything; the file stays, empty, where there is one."""
+        """Remove all entries; an existing file is kept, empty."""
         self._cut(0)
 
     def _cut(self, entries: int) -> None:
@@ -134,19 +137,19 @@ class TransactionIndex:
             self._try_to_write()
 
     def check(self) -> None:
-        """Raises CorruptTransactionIndex unless every marker may lie in this segment (Kafka's sanityCheck and more)."""
+        """Raise CorruptTransactionIndex unless all entries fit the segment (Kafka's sanityCheck, and more)."""
         before = self.base_offset - 1
         for transaction in self:
             if transaction.last_offset < self.base_offset:
-                raise CorruptTransactionIndex(f"{self.path} has {transaction}, below its segment")
+                raise CorruptTransactionIndex(f"{self.path} has {transaction}, which ends below the segment")
             if transaction.last_offset <= before:
-                raise CorruptTransactionIndex(f"{self.path} has {transaction} behind a marker at {before}")
+                raise CorruptTransactionIndex(f"{self.path} has {transaction} after a marker at {before}")
             if not 0 <= transaction.first_offset <= transaction.last_offset or transaction.producer_id < 0:
-                raise CorruptTransactionIndex(f"{self.path} has {transaction}, which is none")
+                raise CorruptTransactionIndex(f"{self.path} has {transaction}, which is invalid")
             before = transaction.last_offset
 
     def write(self) -> None:
-        """Bring the file up to date. It is not forced to the disk."""
+        """Write all changes to the file, without fsync."""
         if self._loaded is None:
             return
         if self._written < len(self._loaded):
@@ -160,27 +163,27 @@ class TransactionIndex:
         try:
             self.write()
         except OSError as error:
-            _log.warning("%s; its entries are kept in memory until they can be written", explain(error))
+            _log.warning("%s; its entries stay in memory until they can be written", explain(error))
 
     def flush(self) -> None:
-        """Force the entries to the disk."""
+        """Flush the entries to disk."""
         self.write()
         if os.path.exists(self._file.path):
             self._file.sync()
 
     def close(self) -> None:
-        """Give descriptor and memory back; the next use reads the file again. What is not written is lost."""
+        """Release descriptor and memory; the next use reads the file again. Unwritten entries are lost."""
         self._loaded = None
         self._file.close()
 
     def remove(self) -> None:
-        """Delete the file, if it was ever made."""
+        """Delete the file if it exists."""
         self._loaded = bytearray()
         if os.path.exists(self._file.path):
             self._file.remove()
 
     def rename(self, path: str) -> None:
-        """Take another name. A file that was never made will be made under it."""
+        """Rename the file. If it does not exist yet, only its path changes."""
         if os.path.exists(self._file.path):
             self._file.rename(path)
         else:

@@ -1,26 +1,26 @@
-"""What may be appended: the checks of a leader, and the offsets, times and format that it gives to what passes.
+"""The validation of an append on the leader, which also assigns offsets and converts timestamps and format.
 
-What the log takes from clients and coordinators, in Kafka's order (UnifiedLog.analyzeAndValidateRecords, LogValidator):
+Records of clients and coordinators are checked in Kafka's order (UnifiedLog.analyzeAndValidateRecords, LogValidator):
 
     each batch     base offset 0 (format 2, clients)      INVALID_RECORD
                    at most max.message.bytes, as sent     MESSAGE_TOO_LARGE
                    checksum                               CORRUPT_MESSAGE
-                   a codec that exists                    UNKNOWN_SERVER_ERROR
-    together       one batch, but for old formats         INVALID_RECORD
+                   known codec                            UNKNOWN_SERVER_ERROR
+    together       one batch, except in old formats       INVALID_RECORD
     the header     count, last offset delta, no control   INVALID_RECORD
                    flag, no negative sequence (clients)
     the records    well-formed, as many as the count      INVALID_RECORD
-                   keys where the topic is compacted      INVALID_RECORD, the records named
-                   timestamps in bounds (CreateTime)      INVALID_TIMESTAMP, the records named
+                   keys, if the topic is compacted        INVALID_RECORD, with record errors
+                   timestamps in range (CreateTime)       INVALID_TIMESTAMP, with record errors
     the result     at most max.message.bytes, if rebuilt  MESSAGE_TOO_LARGE
                    at most segment.bytes                  RECORD_LIST_TOO_LARGE
 
-Nothing is changed before all of this has passed. Then a batch that needs no other codec and no other format is patched
-where it lies: base offset and leader epoch are outside the checksum; the timestamp type and the largest timestamp,
-which is not the producer's to say, are written only if they are wrong. All else is built anew (rebuilding.py).
+Nothing is changed before all checks have passed. A batch that needs no other codec or format is then patched in place:
+base offset and leader epoch are outside the checksum; the timestamp type and the largest timestamp, which the producer
+does not control, are written only if they differ. All other batches are rebuilt (rebuilding.py).
 
-Records of no length are no error: nothing is appended, and the base offset in the answer is -1. What a request may
-carry, by its version, is checked by the broker before.
+An empty append is no error: nothing is appended, and the base offset in the response is -1. The broker has already
+checked what the version of the request may carry.
 """
 
 from kafkalet.protocol.errors import Code, KafkaError
@@ -57,7 +57,7 @@ from .values import UNKNOWN_OFFSET, Origin
 
 FORMAT = 2
 CODECS = {"uncompressed": Codec.NONE, "gzip": Codec.GZIP, "snappy": Codec.SNAPPY, "lz4": Codec.LZ4, "zstd": Codec.ZSTD}
-"""The values of compression.type but for `producer`, which keeps what was sent."""
+"""The values of compression.type, except `producer`, which keeps the codec of the producer."""
 
 
 def validate(
@@ -70,10 +70,10 @@ def validate(
     now_ms: int,
     partition: str = "",
 ) -> Accepted:
-    """Check `records` and give them offsets from `next_offset` on; a cut-off last batch is left out.
+    """Check `records` and assign offsets starting at `next_offset`. An incomplete last batch is dropped.
 
-    `partition` is the name of the partition for texts that go to the producer. A bytearray, or a view of one, is
-    patched in place. Raises AppendRefused; the records are then as they were.
+    `partition` is the name of the partition in error messages. A bytearray, or a writable view of one, is patched in
+    place. Raises AppendRefused; the records are then unchanged.
     """
     try:
         sent, source = _analyze(records, config, origin)
@@ -82,7 +82,7 @@ def validate(
         first = sent[0]
         target = CODECS.get(config.compression_type, source)
         if first.is_control and source is Codec.NONE:
-            target = source  # markers are not compressed, whatever the topic wants
+            target = source  # control batches are never compressed
         rules = RecordRules(config, now_ms, partition)
         if first.magic == FORMAT == config.record_version and source is target:
             check_alone(sent, compressed=True)
@@ -107,9 +107,9 @@ def validate(
 
 
 def relocate(accepted: Accepted, next_offset: int, leader_epoch: int) -> Accepted | None:
-    """Give accepted entries offsets from `next_offset` on and another leader epoch.
+    """Move accepted entries to offsets starting at `next_offset` and to another leader epoch.
 
-    None if that would need the records to be written anew: in a wrapper of format 0 each message has its own offset.
+    Return None if the records would have to be rebuilt: in a v0 wrapper, each inner message has its own offset.
     """
     distance = next_offset - accepted.first_offset
     if not accepted.batches or (not distance and accepted.batches[0].leader_epoch in (leader_epoch, NO_LEADER_EPOCH)):
@@ -137,9 +137,9 @@ def relocate(accepted: Accepted, next_offset: int, leader_epoch: int) -> Accepte
 
 
 def _analyze(records: Buffer, config: LogConfig, origin: Origin) -> tuple[list[Batch], Codec]:
-    """The complete batches in `records`, each for itself as it should be, and what the producer compressed with.
+    """Return the complete batches in `records`, each checked on its own, and the codec of the producer.
 
-    Of several batches the last one that is compressed counts.
+    If there are several batches, the last compressed one determines the codec.
     """
     sent: list[Batch] = []
     source = Codec.NONE
@@ -162,13 +162,13 @@ def _place(
     leader_epoch: int,
     now_ms: int,
 ) -> Accepted:
-    """The way of almost every batch: walked, and patched where it lies."""
+    """Validate a batch without decoding it, and patch it in place. Almost every batch is handled here."""
     walked = _walk(batch, codec, rules, config)
     if batch.attributes & LOG_APPEND_TIME and rules.refuses_append_time(batch.max_timestamp):
         rules.check_records(batch.records(), claim_append_time=True, skimmed=codec is not Codec.NONE)
     rules.check_walked(walked)
     if codec and not walked.offsets_in_order:
-        # Kafka wants to build the batch anew, and finds that it has not kept the keys and values for that.
+        # Kafka tries to rebuild the batch here, and fails because it has not read the keys and values.
         raise AppendRefused(Code.UNKNOWN_SERVER_ERROR, "the offsets in a compressed batch are not 0, 1, 2, ...")
     check_segment_size(batch.size, config)
 
@@ -194,7 +194,7 @@ def _place(
 
 
 def _walk(batch: Batch, codec: Codec, rules: RecordRules, config: LogConfig) -> Walked:
-    """Look at every record, decompressing where needed, and decode none."""
+    """Check every record without decoding it; decompress the batch if needed."""
     if batch.count < 0:
         raise AppendRefused(Code.INVALID_RECORD, f"a batch has {batch.count} records")
     buffer, start, end = batch.buffer, batch.position + HEADER_SIZE, batch.end
@@ -217,7 +217,7 @@ def _walk(batch: Batch, codec: Codec, rules: RecordRules, config: LogConfig) -> 
 
 
 def _writable(batch: Batch) -> tuple[bytearray | memoryview, int]:
-    """A buffer that may be patched, and the place of the batch in it."""
+    """Return a writable buffer with the batch, and the batch's position in it."""
     buffer = batch.buffer
     if isinstance(buffer, bytes) or (isinstance(buffer, memoryview) and buffer.readonly):
         return bytearray(batch.view()), 0

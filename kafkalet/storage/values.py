@@ -1,4 +1,4 @@
-"""The values that travel between the parts of storage, and out of it."""
+"""Value types of the log, used in this package and by the broker."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ UNKNOWN_POSITION = -1
 
 
 class LogOffsetMetadata(NamedTuple):
-    """An offset and, where it is known, the place of it: base offset of its segment and byte position in there.
+    """An offset with its position, if known: the base offset of its segment and the byte position in the segment.
 
-    The place is what lets a fetch count bytes between two offsets without reading (Kafka's class of that name).
+    Positions let a fetch compute the bytes between two offsets without reading (Kafka's LogOffsetMetadata).
     """
 
     offset: int
@@ -29,20 +29,20 @@ class LogOffsetMetadata(NamedTuple):
         return self.position == UNKNOWN_POSITION
 
     def on_older_segment(self, than: LogOffsetMetadata) -> bool:
-        """False where either place is unknown."""
+        """Return whether this offset is in an older segment. False if either position is unknown."""
         return not self.offset_only and not than.offset_only and self.segment_base_offset < than.segment_base_offset
 
     def on_same_segment(self, than: LogOffsetMetadata) -> bool:
         return not self.offset_only and not than.offset_only and self.segment_base_offset == than.segment_base_offset
 
     def bytes_since(self, earlier: LogOffsetMetadata) -> int:
-        """How many bytes lie between the two places, which must be known and in one segment."""
-        assert self.on_same_segment(earlier), f"{self} and {earlier} do not lie in one segment"
+        """Return the number of bytes between two offsets. Both positions must be known and in the same segment."""
+        assert self.on_same_segment(earlier), f"{self} and {earlier} are not in the same segment"
         return self.position - earlier.position
 
 
 class TimestampOffset(NamedTuple):
-    """Where a timestamp was found. `leader_epoch` is -1 where it is not known or does not matter."""
+    """The result of a lookup by timestamp. `leader_epoch` is -1 if it is unknown or irrelevant."""
 
     timestamp: int
     offset: int
@@ -50,55 +50,58 @@ class TimestampOffset(NamedTuple):
 
 
 class Appended(NamedTuple):
-    """What an append did. Of a duplicate these are the offsets and the timestamp of the batch that is already there."""
+    """The result of an append. For a duplicate, the offsets and timestamp are those of the batch appended before."""
 
     first_offset: int
-    """-1 where nothing was appended."""
+    """-1 if nothing was appended."""
     last_offset: int
     max_timestamp: int
     log_append_time_ms: int
-    """The append time on LogAppendTime topics, the timestamp of the old batch for a duplicate, else -1."""
+    """The append time for LogAppendTime topics, the timestamp of the earlier batch for a duplicate, else -1."""
     log_start_offset: int
     leader_epoch: int = NO_LEADER_EPOCH
-    """Of the last batch."""
+    """The leader epoch of the last batch."""
     duplicate: bool = False
     size_bytes: int = 0
-    """What was written."""
+    """The number of bytes written."""
 
 
 class AbortedTransaction(NamedTuple):
-    """An entry of the transaction index: read_committed readers drop this producer's data from `first_offset` on."""
+    """An entry of the transaction index: read_committed consumers drop the producer's records from `first_offset`."""
 
     producer_id: int
     first_offset: int
     last_offset: int
     """The offset of the abort marker."""
     last_stable_offset: int
-    """The log's last stable offset when the marker was written; searches end by it."""
+    """The last stable offset of the log when the marker was written; it ends searches in the index."""
 
 
 class ReadResult(NamedTuple):
-    """What a read found. `position` is the place of the batch that holds the asked offset (of the asked offset itself,
-    as far as it is known, when there is nothing to read)."""
+    """The result of a read.
+
+    `position` is the position of the batch that contains the requested offset; if there is nothing to read, that of
+    the requested offset itself, if known.
+    """
 
     position: LogOffsetMetadata
     records: FileRange | bytes
     first_entry_incomplete: bool = False
-    """The size limit cuts into the first batch."""
+    """Whether the size limit cuts off the first batch."""
     aborted: Sequence[AbortedTransaction] | None = None
-    """None unless the read was for `Isolation.LAST_STABLE`."""
+    """None unless the read was with `Isolation.LAST_STABLE`."""
 
 
 class Origin(Enum):
-    """Who appends (Kafka's AppendOrigin)."""
+    """The source of an append (Kafka's AppendOrigin)."""
 
     CLIENT = "a producer: everything is checked"
-    COORDINATOR = "one of our coordinators: may write control batches, and is trusted with sequences"
-    REPLICATION = "the leader of this replica: what it sends was checked there"
+    COORDINATOR = "a coordinator of this broker: may write control batches; sequences are not checked"
+    REPLICATION = "the leader of this replica: already checked by the leader"
 
 
 class _Offsets(Protocol):
-    """The part of a log that bounds a reader."""
+    """The offsets of a log that limit reads."""
 
     @property
     def log_end_offset(self) -> int: ...
@@ -111,14 +114,14 @@ class _Offsets(Protocol):
 
 
 class Isolation(Enum):
-    """How far a reader sees (Kafka's FetchIsolation)."""
+    """How far reads of a log may go (Kafka's FetchIsolation)."""
 
-    LOG_END = "to the end: replicas, and debugging"
+    LOG_END = "to the log end: replicas, and debugging"
     HIGH_WATERMARK = "to the high watermark: read_uncommitted"
     LAST_STABLE = "to the last stable offset: read_committed"
 
     def bound(self, log: _Offsets) -> int:
-        """The first offset of `log` that such a reader does not see."""
+        """Return the first offset of `log` that is not visible."""
         if self is Isolation.HIGH_WATERMARK:
             return log.high_watermark
         if self is Isolation.LAST_STABLE:

@@ -1,23 +1,23 @@
-"""Whether the transaction coordinator knows of a transaction that reaches this log (KIP-890, since 3.6).
+"""Verification of transactions with the transaction coordinator (KIP-890, since 3.6).
 
-Before the first batch of a transaction is appended, the partition asks the coordinator. A `Verification` stands for
-that question from the moment it is asked until the batch is in the log, or a marker is; its `guard` is proof that the
-answer was for this question and not for one before a marker that came in between. What is never appended expires with
-the producers.
+Before the first batch of a transaction is appended, the partition asks the coordinator whether the transaction includes
+it. A `Verification` exists from that request until the batch or a marker is in the log. Its `guard` ties the answer to
+this request, so an answer that predates a marker is not accepted. Verifications that are never used expire with the
+producers.
 
-The lowest sequence that was seen is kept, too: a later batch must not overtake an earlier one whose verification
-failed and will be tried again.
+The lowest sequence seen is kept, too: a later batch must not overtake an earlier one whose verification failed and
+will be retried.
 """
 
 
 class Guard:
-    """Says by its identity which verification it belongs to."""
+    """A token that identifies one verification by object identity."""
 
     __slots__ = ()
 
 
 class Verification:
-    """The question about one producer's transaction (Kafka's VerificationStateEntry)."""
+    """A pending verification of one producer's transaction (Kafka's VerificationStateEntry)."""
 
     __slots__ = ("epoch", "guard", "lowest_sequence", "started_ms", "supports_epoch_bump")
 
@@ -27,10 +27,10 @@ class Verification:
         self.lowest_sequence = sequence
         self.epoch = epoch
         self.supports_epoch_bump = supports_epoch_bump
-        """The producer knows transaction version 2, so each of its transactions begins at sequence 0."""
+        """Whether the producer uses transaction version 2, in which every transaction begins at sequence 0."""
 
     def see(self, sequence: int, epoch: int) -> None:
-        """Another batch asks: an epoch above begins anew, a smaller sequence of this one is the lowest now."""
+        """Record another batch to verify: a higher epoch resets the lowest sequence; a lower sequence replaces it."""
         if epoch > self.epoch:
             self.epoch = epoch
             self.lowest_sequence = sequence
@@ -39,7 +39,7 @@ class Verification:
 
 
 class Verifications:
-    """The open questions of one log, by producer."""
+    """The pending verifications of one log, by producer id."""
 
     __slots__ = ("_by_producer",)
 
@@ -49,7 +49,7 @@ class Verifications:
     def start(
         self, producer_id: int, sequence: int, epoch: int, now_ms: int, *, supports_epoch_bump: bool = False
     ) -> Guard:
-        """The guard of the open question about this producer, which is asked now if there was none."""
+        """Return the guard of the producer's pending verification, which is started if there is none."""
         verification = self._by_producer.get(producer_id)
         if verification is None:
             verification = self._by_producer[producer_id] = Verification(now_ms, sequence, epoch, supports_epoch_bump)
@@ -60,16 +60,16 @@ class Verifications:
         return self._by_producer.get(producer_id)
 
     def is_proven(self, producer_id: int, guard: Guard | None) -> bool:
-        """Whether `guard` answers the question that is open now."""
+        """Return whether `guard` belongs to the pending verification."""
         verification = self._by_producer.get(producer_id)
         return verification is not None and verification.guard is guard
 
     def end(self, producer_id: int) -> None:
-        """There is something in the log now."""
+        """End the verification: a batch or a marker of the producer is in the log."""
         self._by_producer.pop(producer_id, None)
 
     def expire(self, started_by_ms: int) -> None:
-        """Forget the questions asked at this time or before."""
+        """Remove the verifications started at or before `started_by_ms`."""
         for producer_id, verification in list(self._by_producer.items()):
             if verification.started_ms <= started_by_ms:
                 del self._by_producer[producer_id]

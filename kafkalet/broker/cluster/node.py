@@ -79,7 +79,7 @@ class Node:
 
     def close(self) -> None:
         """Flush and close the logs and the data directory."""
-        self.directory.close(discard=not self.directory.ground.files.durable)
+        self.directory.close(discard=not self.directory.environment.files.durable)
         self.partitions.clear()
         self.offline.clear()
 

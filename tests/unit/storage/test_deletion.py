@@ -85,4 +85,4 @@ def test_deletion_that_fails_is_logged_and_left_to_the_next_start(caplog: pytest
     clock = ManualClock()
     Deletions(clock).later("a", 100, fail)
     clock.advance(100)
-    assert "t-0: Permission denied; it is deleted with the next start" in caplog.text
+    assert "t-0: Permission denied; it will be deleted at the next start" in caplog.text

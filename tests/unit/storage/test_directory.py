@@ -43,7 +43,7 @@ def names(path: Path) -> list[str]:
 
 def test_a_directory_belongs_to_one_broker(tmp_path: Path, opened: list[LogDirectory]) -> None:
     opened.append(LogDirectory(str(tmp_path), ManualClock()))
-    with pytest.raises(DirectoryInUse, match="used by another broker"):
+    with pytest.raises(DirectoryInUse, match="in use by another broker"):
         LogDirectory(str(tmp_path), ManualClock())
 
 
@@ -166,7 +166,7 @@ def test_the_log_of_a_topic_that_was_made_anew_is_put_aside(tmp_path: Path, capl
     aside = [name for name in names(place.path) if name.endswith("-stray")]
     assert len(aside) == 1
     assert aside[0].startswith("t-0.")
-    assert "another topic of that name" in caplog.text
+    assert "a deleted topic of the same name" in caplog.text
     place.directory.close()
 
 

@@ -26,7 +26,7 @@ from .place import CONFIG, TOPIC_ID, Place
 from .producing import T0, marker, produced, record
 
 SMALL = CONFIG._replace(segment_bytes=700, index_interval_bytes=100)
-OFFLINE = "is offline until the broker starts again"
+OFFLINE = "is offline until the broker restarts"
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ class History:
             *[lambda: self.produce(epoch=1)] * 4,
             lambda: self.produce_in_transaction(1),
             lambda: self.end_transaction(commit=True, epoch=1),
-            place.directory.ground.flusher.wait,
+            place.directory.environment.flusher.wait,
             checkpoint,
             lambda: self.produce(epoch=2),
         ]
@@ -147,7 +147,7 @@ def lives_through(path: Path, number: int, how_long: str) -> None:
         (disk.fail_only if how_long == "once" else disk.fail_from)(number)
         history.run()
         disk.heal()
-        place.directory.ground.flusher.wait()
+        place.directory.environment.flusher.wait()
         is_offline = place.log.failures.offline is not None
         if is_offline:
             with pytest.raises(StorageFailed, match=OFFLINE):
@@ -263,7 +263,7 @@ def test_snapshot_that_cannot_be_taken_is_said_and_producers_are_read_off_the_lo
     place.directory.checkpoint()
     disk.fail_on(".snapshot")
     place.crash()
-    assert "No space left on device; the snapshot is not taken" in caplog.text
+    assert "No space left on device; no snapshot taken" in caplog.text
     disk.heal()
     assert place.append(1, producer_id=7, producer_epoch=0, base_sequence=0).first_offset == 0
     assert place.offsets() == [0]
@@ -283,7 +283,7 @@ def test_index_that_a_recovery_cannot_write_is_kept_in_memory(
     place.path = left
     disk.fail_on("index")
     place.open()
-    assert "No space left on device; the index is kept in memory until it can be written" in caplog.text
+    assert "No space left on device; the index stays in memory until it can be written" in caplog.text
     assert place.offsets() == expected
     assert find(place.log, T0 + 7) == (T0 + 7, 7, 0)
     disk.heal()
@@ -352,11 +352,11 @@ def test_failing_appends_are_logged_now_and_then(
     for _ in range(5):
         with pytest.raises(StorageFailed):
             place.append(1)
-    assert caplog.text.count("it goes on as soon as its files can be written") == 1
+    assert caplog.text.count("appends continue when the file can be written again") == 1
     place.clock.advance(COMPLAINT_INTERVAL_MS)
     with pytest.raises(StorageFailed):
         place.append(1)
-    assert caplog.text.count("it goes on as soon as its files can be written") == 2
+    assert caplog.text.count("appends continue when the file can be written again") == 2
     disk.heal()
     place.directory.close()
 

@@ -75,7 +75,7 @@ def test_a_failure_is_told_with_its_file_and_descriptors_are_closed(
         ("Input/output error", str(tmp_path / "a"))
     ]
     assert not is_open(opened[0])
-    assert "t-0 could not be forced to the disk" in caplog.text
+    assert "cannot flush t-0 to disk" in caplog.text
 
 
 def test_not_more_jobs_wait_than_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +114,7 @@ def test_a_rolled_segment_is_on_disk_some_time_later(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", SMALL, durable=True)
     place.append(1)
     place.append(2)
-    place.directory.ground.flusher.wait()
+    place.directory.environment.flusher.wait()
     assert place.log.recovery_point == 1
     place.directory.close()
 
@@ -125,10 +125,10 @@ def test_a_truncation_in_between_makes_it_void(tmp_path: Path) -> None:
         place.append(number)
     place.log.truncate_to(1)
     place.append(9)
-    place.directory.ground.flusher.wait()
+    place.directory.environment.flusher.wait()
     assert place.log.recovery_point <= 1
     place.append(9)
-    place.directory.ground.flusher.wait()
+    place.directory.environment.flusher.wait()
     assert place.log.recovery_point == 2
     place.directory.close()
 
@@ -148,7 +148,7 @@ def test_a_log_that_could_not_be_forced_goes_offline_and_its_recovery_point_stay
     monkeypatch.setattr(os, "fsync", flaky)
     place.append(2)
     place.append(3)
-    place.directory.ground.flusher.wait()
+    place.directory.environment.flusher.wait()
     assert place.log.recovery_point == 0
     with pytest.raises(StorageFailed, match="Input/output error; t-0 is offline"):
         place.log.flush()

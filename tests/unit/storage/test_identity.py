@@ -41,15 +41,15 @@ def test_files_of_apache_kafka_are_understood(tmp_path: Path, text: str, found: 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("version=7\nnode.id=1\ncluster.id=c\n", "version 7 is not known, only 0 and 1 are"),
-        ("version=\nnode.id=1\ncluster.id=c\n", "version  is not known"),
+        ("version=7\nnode.id=1\ncluster.id=c\n", "unknown version 7; expected 0 or 1"),
+        ("version=\nnode.id=1\ncluster.id=c\n", "unknown version ; expected"),
         ("version=1\ncluster.id=c\n", "node.id is missing"),
         ("version=1\nnode.id=1\n", "cluster.id is missing"),
-        ("version=1\nnode.id=x\ncluster.id=c\n", "node.id is x, which is no id of a broker"),
-        ("version=1\nnode.id=99999999999\ncluster.id=c\n", "node.id is 99999999999, which is no id of a broker"),
-        ("", "neither broker.id nor cluster.id is in it"),
-        (b"\xff\xfe\x00garbage\x80", "neither broker.id nor cluster.id is in it"),
-        (b"version=\xff\x00\n", r"version '\xff\x00' is not known"),
+        ("version=1\nnode.id=x\ncluster.id=c\n", "node.id is x, which is not a valid broker id"),
+        ("version=1\nnode.id=99999999999\ncluster.id=c\n", "node.id is 99999999999, which is not a valid broker id"),
+        ("", "broker.id and cluster.id are both missing"),
+        (b"\xff\xfe\x00garbage\x80", "broker.id and cluster.id are both missing"),
+        (b"version=\xff\x00\n", r"unknown version '\xff\x00'; expected"),
         ("broker.id=\\u00zz", "meta.properties: "),
     ],
 )
@@ -67,10 +67,10 @@ def test_directory_of_this_broker_is_opened(expected: tuple[str | None, int | No
 
 
 def test_directory_of_another_cluster_is_refused() -> None:
-    with pytest.raises(IdentityRefused, match=r"cluster\.id is c, but this is a broker of the cluster mine"):
+    with pytest.raises(IdentityRefused, match=r"cluster\.id is c, but this broker belongs to cluster mine"):
         check_identity("d", Identity("c", 1), "mine", None)
 
 
 def test_directory_of_another_broker_is_refused() -> None:
-    with pytest.raises(IdentityRefused, match="that of broker 1, but the id of this broker is 2"):
+    with pytest.raises(IdentityRefused, match="belongs to broker 1, but the id of this broker is 2"):
         check_identity("d", Identity("c", 1), None, 2)

@@ -457,7 +457,7 @@ def test_a_truncated_log_takes_appends_where_it_was_cut(tmp_path: Path) -> None:
 
 
 def test_a_negative_truncation_is_a_bug(place: Place) -> None:
-    with pytest.raises(ValueError, match="can not be truncated"):
+    with pytest.raises(ValueError, match="cannot truncate"):
         place.log.truncate_to(-1)
 
 

@@ -79,7 +79,7 @@ def test_a_lost_index_is_built_again(tmp_path: Path, caplog: pytest.LogCaptureFi
     expected = index_entries(place.file("00000000000000000000.index"))
     place.file("00000000000000000000.index").unlink()
     place.open()
-    assert "00000000000000000000.log has no good index beside it" in caplog.text
+    assert "00000000000000000000.log has no valid index" in caplog.text
     assert place.offsets() == [0, 1, 2, 3]
     place.directory.close()
     assert index_entries(place.file("00000000000000000000.index")) == expected
@@ -167,8 +167,8 @@ def test_a_damaged_entry_and_all_behind_it_are_cut_off(place: Place, caplog: pyt
     place.crash()
     assert four(place.log) == (0, 0, 0, 2)
     assert place.log.size_bytes == 2 * size
-    assert f"00000000000000000000.log is damaged at position {2 * size}" in caplog.text
-    assert f"{2 * size} bytes from position {2 * size} on are cut off" in caplog.text
+    assert f"00000000000000000000.log is corrupt at position {2 * size}" in caplog.text
+    assert f"removing the last {2 * size} bytes, from position {2 * size} on" in caplog.text
 
 
 def test_zeros_behind_the_last_entry_are_cut_off(place: Place) -> None:
@@ -220,7 +220,7 @@ def test_a_segment_whose_offsets_fall_is_emptied(place: Place, caplog: pytest.Lo
     sent = b"".join(with_epoch(logged(offset), 0) for offset in (5, 3, 2))
     place.overwrite(0, sent)
     place.crash()
-    assert "can not be recovered" in caplog.text
+    assert "cannot recover" in caplog.text
     assert (place.log.log_end_offset, place.log.size_bytes) == (0, 0)
 
 
@@ -305,7 +305,7 @@ def test_indexes_without_a_log_are_deleted(place: Place, caplog: pytest.LogCaptu
     place.file("00000000000000000007.timeindex").write_bytes(b"")
     place.reopen()
     assert not [name for name in place.names() if name.startswith("00000000000000000007")]
-    assert "00000000000000000007.index has no .log beside it" in caplog.text
+    assert "00000000000000000007.index, which has no .log file" in caplog.text
 
 
 def test_index_of_a_finished_compaction_gets_its_name(tmp_path: Path) -> None:

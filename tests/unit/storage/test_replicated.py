@@ -29,10 +29,10 @@ def test_old_formats_do_not_say_their_first_offset() -> None:
 
 
 def test_old_formats_are_placed_by_the_last_offset_of_the_first_entry() -> None:
-    with pytest.raises(UnexpectedOffset, match="offset 0 for t-0, where the log end offset is 1"):
+    with pytest.raises(UnexpectedOffset, match="offset 0 for t-0, but the log end offset is 1"):
         accept_replicated(message_set(1, 1, 4), 1, "t-0")
 
 
 def test_an_entry_that_begins_below_the_end_is_not_ours() -> None:
-    with pytest.raises(UnexpectedOffset, match="offset 5 for t-0, where the log end offset is 6"):
+    with pytest.raises(UnexpectedOffset, match="offset 5 for t-0, but the log end offset is 6"):
         accept_replicated(with_epoch(logged(5, 3), 0), 6, "t-0")

@@ -202,5 +202,5 @@ def test_an_entry_that_cannot_be_a_transaction_is_found_by_a_check(
     files: Files, path: str, changed: dict[str, int]
 ) -> None:
     index = index_at(files, path, FIRST._replace(**changed))
-    with pytest.raises(CorruptTransactionIndex, match="which is none"):
+    with pytest.raises(CorruptTransactionIndex, match="which is invalid"):
         index.check()

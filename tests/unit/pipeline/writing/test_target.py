@@ -36,7 +36,7 @@ def test_directory_of_a_running_broker_is_locked(tmp_path: Path) -> None:
 def test_broker_cannot_start_while_the_directory_is_locked(tmp_path: Path) -> None:
     with (
         TargetDirectory(str(tmp_path)).locked(),
-        pytest.raises(Exception, match="used by another broker"),
+        pytest.raises(Exception, match="in use by another broker"),
         kafkalet.Broker(data_dir=tmp_path),
     ):
         pass

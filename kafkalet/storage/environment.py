@@ -1,4 +1,4 @@
-"""What the logs of one data directory share. A directory has it before there is any log."""
+"""What the logs of one data directory share: file pool, clock, flush thread, delayed deletions."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .index import IndexPool
 
 
 class StartInterrupted(Exception):
-    """The broker is to stop before it has started."""
+    """The broker was asked to stop before it had started."""
 
 
-class Ground:
-    """What the logs of a data directory stand on: their files, their time, and what is to be deleted later."""
+class LogEnvironment:
+    """The services that all logs of a data directory use. It exists before the first log is opened."""
 
     __slots__ = ("check_interrupted", "clock", "deletions", "files", "flusher", "index_pool", "truncated")
 
@@ -34,6 +34,6 @@ class Ground:
         self.deletions = Deletions(clock)
         self.flusher = Flusher()
         self.check_interrupted = check_interrupted
-        """Called now and then while a log is checked; raises StartInterrupted if the broker is to stop."""
+        """Called repeatedly while a log is recovered; raises StartInterrupted if the broker is to stop."""
         self.truncated = truncated
-        """Called when a log was truncated: what was written down of its offsets must not be trusted any more."""
+        """Called after a log was truncated: checkpoints written before may name offsets that no longer exist."""
