@@ -1,12 +1,12 @@
-"""What a handler may use, and who asks.
+"""The context of a request: what a handler may use.
 
-    node, metadata, clock, release      the replicas of the broker that was asked, and their surroundings
+    node, metadata, clock, release      the broker's replicas and what they share
     broker                              its coordinators, fetch sessions, telemetry and quotas
     controller                          changes of topics and configurations, for all brokers
 
-There is one context per connection, made with its first request. A connection serves one request at a time, so the
-part that belongs to the request (`api`, `version`, `correlation_id`, `client_id`) is written over by the next one:
-whoever keeps something beyond his answer (a group keeps its member's client id) copies the value, not the context.
+There is one context per connection, created with its first request. A connection serves one request at a time, so the
+attributes of the request (`api`, `version`, `correlation_id`, `client_id`) are overwritten by the next request. Code
+that keeps one of them after the response (a group keeps its members' client ids) must copy the value, not the context.
 """
 
 from __future__ import annotations
@@ -25,15 +25,14 @@ from .cluster.node import Node
 from .config.release import Release
 
 if TYPE_CHECKING:  # only loaded while requests are logged
-    from .network.request_text import Noted
+    from .network.request_text import LoggedRequest
 
 
 class Context:
-    """The surroundings of a request."""
+    """The context of a request."""
 
     __slots__ = (
         "api",
-        "asked",
         "began_s",
         "broker",
         "client",
@@ -42,6 +41,7 @@ class Context:
         "controller",
         "correlation_id",
         "listener",
+        "logged_request",
         "metadata",
         "node",
         "peer",
@@ -62,7 +62,7 @@ class Context:
 
     def __init__(self, broker: Broker, client: Client, peer: tuple[str, int], listener: str) -> None:
         node = broker.node
-        self.broker = broker  # the one that was asked
+        self.broker = broker  # the broker that received the request
         self.node: Node = node  # its replicas
         self.controller: Controller = broker.controller
         self.metadata: MetadataImage = node.metadata
@@ -70,14 +70,14 @@ class Context:
         self.clock: Clock = node.clock
         self.client = client
         self.peer = peer  # host and port of the client
-        self.client_id = ""  # "" also where the client gave null, as in Kafka
-        self.route: object = None  # the router's own: how the answer will be written
-        self.request: Request | None = None  # likewise, until it is answered: refused if the answer cannot be written
-        self.asked: Noted | None = None  # the request log's own: what it has noted of the request
-        self.listener = listener  # the name of the listener it came through
+        self.client_id = ""  # "" for null, too, as in Kafka
+        self.route: object = None  # used by the router to encode the response
+        self.request: Request | None = None  # used by the router if the response cannot be encoded
+        self.logged_request: LoggedRequest | None = None  # used by the request log
+        self.listener = listener  # the name of the listener
         self.principal = "User:ANONYMOUS"
-        self.session: object = None  # what the authentication gate remembers of this connection
-        # What is counted for quotas, where there are any (quotas/throttling.py); 0 bytes: nothing is.
+        self.session: object = None  # used by the authentication gate
+        # Counted for quotas (quotas/throttling.py); 0 bytes if there are none.
         self.request_bytes = 0
         self.spent_s = 0.0
         self.began_s: float | None = None

@@ -56,7 +56,7 @@ def guarded() -> Iterator[None]:
         patch.setattr(subprocess.Popen, "__init__", started)
         patch.setattr(Listener, "bind", lambda self, host, port: (host, port or next(FREE_PORTS)))
         patch.setattr(Listener, "start", lambda self, loop: None)
-        patch.setattr(addresses, "KeptPort", _Unbound)
+        patch.setattr(addresses, "ReservedPort", _Unbound)
         yield
 
 

@@ -1,10 +1,10 @@
-"""From a socket to a handler and back.
+"""The network layer: from a socket to a request handler and back.
 
-listener.py          accepts connections; connection_limits.py: how many
-connection.py        one connection: its requests in order, its answers, its turns
+listener.py          accepts connections, within the limits of connection_limits.py
+connection.py        one connection: its requests in order, its responses, its turns
 receiving.py         the buffer that frames are read into
-sending.py           answers on their way out: memory and ranges of files
-router.py            frame to request, handler, answer to frame
-request_log.py       one line for each request, at level debug; request_text.py: what it says
-addresses.py, kept_port.py, listener_context.py   what a listener needs to know
+sending.py           outgoing responses: memory and file ranges
+router.py            decodes a frame, calls the handler, encodes the response
+request_log.py       one line for each request, at level debug; request_text.py formats it
+addresses.py, reserved_port.py, listener_context.py   addresses and settings of a listener
 """

@@ -1,27 +1,27 @@
-"""Where the brokers of a cluster listen, and what clients are told of it.
+"""The addresses on which the brokers of a cluster listen, and the addresses advertised to clients.
 
-The first broker listens where the user says, the others on the next ports, or each on a free one. A broker that was
-stopped comes back on the port it had; meanwhile nobody else gets that port.
+The first broker listens on the configured address, the others on the following ports, or each on a free port. The port
+of a stopped broker stays reserved, and the broker listens on it again when it is restarted.
 """
 
 from kafkalet.broker.cluster.metadata import Endpoint
 
-from .kept_port import KeptPort
 from .listener import Listener
+from .reserved_port import ReservedPort
 
-EVERY_INTERFACE = ("0.0.0.0", "::")  # noqa: S104 - asked about, not bound
+EVERY_INTERFACE = ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
 
 
 class CannotListen(OSError):
-    """The address of a broker is taken, or is none of this machine's."""
+    """The address of a broker is in use, or does not belong to this machine."""
 
 
 class Addresses:
     """The addresses of one cluster.
 
-    host, port     where the first broker listens; port 0 picks a free one for each
-    advertise      host and port that clients are told instead, for the first broker; the others count on from there
-    first_node_id  the id of the first broker; the others count on from there
+    host, port     address of the first broker; port 0 picks a free port for each broker
+    advertise      host and port advertised to clients for the first broker; the others use the ports after it
+    first_node_id  id of the first broker; the ids are consecutive
     """
 
     def __init__(
@@ -32,13 +32,13 @@ class Addresses:
         self._port = port
         self._advertise = advertise
         self.ports: dict[int, int] = {}
-        """Where each broker listens, or did before it was stopped."""
-        self._kept: dict[int, KeptPort] = {}
+        """The port of each broker that is running or was stopped."""
+        self._reserved: dict[int, ReservedPort] = {}
 
     def take(self, node_id: int, listener: Listener, rack: str | None) -> Endpoint:
-        """Let a broker's listener have its address; what clients are told of it. Raises CannotListen."""
-        if node_id in self._kept:
-            self._kept.pop(node_id).release()
+        """Bind a broker's listener and return the advertised endpoint. Raises CannotListen."""
+        if node_id in self._reserved:
+            self._reserved.pop(node_id).release()
         step = node_id - self._first_node_id
         wanted = self.ports.get(node_id, self._port + step if self._port else 0)
         try:
@@ -47,21 +47,21 @@ class Addresses:
             raise CannotListen(*error.args) from error
         self.ports[node_id] = port
         if host in EVERY_INTERFACE:
-            host = "localhost"  # nobody can connect to all addresses
+            host = "localhost"  # clients cannot connect to a wildcard address
         if self._advertise is not None:
             host, port = self._advertise[0], self._advertise[1] + step
         return Endpoint(node_id, host, port, rack)
 
-    def keep(self, node_id: int) -> None:
-        """Keep the port of a broker that was stopped."""
-        self._kept[node_id] = KeptPort(self._host, self.ports[node_id])
+    def reserve(self, node_id: int) -> None:
+        """Reserve the port of a stopped broker."""
+        self._reserved[node_id] = ReservedPort(self._host, self.ports[node_id])
 
-    def is_kept(self, node_id: int) -> bool:
-        """Whether that broker was stopped."""
-        return node_id in self._kept
+    def is_reserved(self, node_id: int) -> bool:
+        """Return whether the broker is stopped."""
+        return node_id in self._reserved
 
     def release(self) -> None:
-        """Let all kept ports go."""
-        for port in self._kept.values():
+        """Release all reserved ports."""
+        for port in self._reserved.values():
             port.release()
-        self._kept.clear()
+        self._reserved.clear()

@@ -1,24 +1,24 @@
-"""One client's connection: requests in, answers out, one at a time and in order.
+"""One client connection: requests are read and answered one at a time, in order.
 
-    socket ──> ReceiveBuffer ──> frame ──> Router ──> pieces ──> Outbox ──> socket
-                 (receiving)                            │        (sending)
-                                                        └── all that one turn of the loop brought, in one send
+    socket ──> ReceiveBuffer ──> frame ──> Router ──> chunks ──> Outbox ──> socket
+               (receiving)                            │          (sending)
+                                                      └── all responses of one loop turn, in one send
 
-It owns a non-blocking socket on the event loop's `add_reader` and `add_writer`. There is no stream, no transport, and
-no task or future per request: these cost more than the request itself.
+It uses a non-blocking socket with the event loop's `add_reader` and `add_writer`. There is no stream, no transport, and
+no task or future per request, because these cost more than the request itself.
 
-A connection is *blocked* while the next request may not be served:
+A connection is *blocked* while its next request must not be served:
 
-* an answer waits (`Delayed`);
-* answers could not be sent yet, because the client does not read them;
-* the client has been muted (quotas, KIP-219);
-* it has had its turn (TURN_REQUESTS or the time in turns.py), and others come first.
+* a response is delayed (`Delayed`);
+* responses could not be sent yet, because the client does not read them;
+* the client is muted (quotas, KIP-219);
+* its turn is over (TURN_REQUESTS or the time in turns.py), and other connections come first.
 
-What arrives meanwhile is kept up to PENDING_BYTES; then nothing is read any more and TCP holds the client back. So a
-client that sends and never reads costs a bounded amount of memory, and one that goes away while its answer waits is
-noticed, and its wait is cancelled.
+Data that arrives while the connection is blocked is kept up to PENDING_BYTES; then reading stops, and TCP flow control
+slows the client down. The memory of a client that sends and never reads is therefore limited. If a client disconnects
+while its response is delayed, the wait is cancelled.
 
-An orderly end is silent. Any other end is one line in the log.
+An orderly close is not logged. Any other close is logged in one line.
 """
 
 import logging
@@ -32,7 +32,7 @@ from kafkalet.protocol.errors import DecodeError, UnsupportedVersion
 from kafkalet.protocol.schema import Response
 from kafkalet.protocol.wire import Chunk
 
-from .listener_context import Surroundings
+from .listener_context import ListenerContext
 from .receiving import PARTIAL_BYTES, Partial, check_size
 from .router import CloseConnection
 from .sending import JOIN_BYTES, FileTooShort, Outbox, join
@@ -40,77 +40,80 @@ from .sending import JOIN_BYTES, FileTooShort, Outbox, join
 _LOG = logging.getLogger(__name__)
 
 TURN_REQUESTS = 32
-"""So many requests of one connection are served before others get their turn, however little time they take."""
+"""Number of requests of one connection that are served before other connections get a turn."""
 TURN_BYTES = 2 * 1024 * 1024
-"""So many bytes are sent to one connection before others get their turn."""
+"""Number of bytes sent to one connection before other connections get a turn."""
 PENDING_BYTES = 64 * 1024
-"""So many bytes of requests are kept while a connection is blocked."""
+"""Number of bytes of requests that are kept while a connection is blocked."""
 
 _BROKEN_PEER = (CloseConnection, DecodeError, UnsupportedVersion)
 _read_size = Struct(">i").unpack_from
 
 
 class Connection:
-    """A client, from accept to close."""
+    """A client connection, from accept to close."""
 
     __slots__ = (
-        *("_around", "_blocked", "_context", "_delayed", "_ended", "_ending", "_fd", "_mute", "_outbox", "_partial"),
+        *("_shared", "_blocked", "_context", "_delayed", "_ended", "_ending", "_fd", "_mute", "_outbox", "_partial"),
         *("_reading", "_rest", "_resuming", "_socket", "_writing", "is_closed", "last_active_ms", "peer", "virtual_s"),
     )
 
-    def __init__(self, around: Surroundings, sock: socket.socket, peer: tuple[str, int]) -> None:
-        self._around = around
+    def __init__(self, shared: ListenerContext, sock: socket.socket, peer: tuple[str, int]) -> None:
+        self._shared = shared
         self._socket = sock
         self._fd = sock.fileno()
         self.peer = peer
-        self.last_active_ms = around.clock.now_ms()
-        self._context: Context | None = None  # from the first request on
-        self._rest = b""  # what has come and could not be served yet; not beside a partial frame
+        self.last_active_ms = shared.clock.now_ms()
+        self._context: Context | None = None  # created with the first request
+        self._rest = b""  # received but not served yet; empty while there is a partial frame
         self._partial: Partial | None = None
-        self._outbox: Outbox | None = None  # None: everything was sent
+        self._outbox: Outbox | None = None  # None: everything has been sent
         self._delayed: Delayed[Response] | None = None
         self._mute: Timer | None = None
         self._blocked = False
-        self._resuming = False  # it is in the queue for a turn
-        self.virtual_s = 0.0  # its account there: see turns.py
+        self._resuming = False  # whether it is queued for a turn
+        self.virtual_s = 0.0  # time used, as counted by turns.py
         self._reading = True
         self._writing = False
-        self._ended: str | None = None  # the client sends no more: the reason, "" for an orderly end
-        self._ending: str | None = None  # we close once the answers are sent: the reason
+        self._ended: str | None = None  # why the client stopped sending; "" for an orderly close
+        self._ending: str | None = None  # why the connection will be closed once all responses are sent
         self.is_closed = False
-        around.loop.add_reader(self._fd, self._on_readable)
+        shared.loop.add_reader(self._fd, self._on_readable)
 
     def begin(self) -> None:
-        """Look at once: a client often sends its first request with the last packet of the handshake, and what other
-        clients sent after that is not to be served before it."""
+        """Read immediately.
+
+        Clients often send their first request with the last packet of the handshake, and it must not be served after
+        requests that other clients sent later.
+        """
         self._on_readable()
 
-    # What a handler may ask (`Client`).
+    # The interface for handlers (`Client`)
 
     def close(self, reason: str) -> None:
-        """End the connection when the answers given so far have been sent; `reason` goes into the log."""
+        """Close the connection after the responses given so far have been sent; `reason` is logged."""
         if self._ending is None:
             self._ending = reason
             self._blocked = True
             self._set_reading(False)
-            self._resume_soon()  # not at once: the answer of the request that is served now comes first
+            self._resume_soon()  # later, because the response to the current request is sent first
 
     def mute(self, ms: float) -> None:
-        """Serve no further request for `ms` milliseconds."""
+        """Serve no further requests for `ms` milliseconds."""
         if self._mute is not None:
             self._mute.cancel()
         self._blocked = True
-        self._mute = self._around.clock.call_later(ms, self._unmute)
+        self._mute = self._shared.clock.call_later(ms, self._unmute)
 
     def _unmute(self) -> None:
         self._mute = None
         self._go_on()
 
-    # In.
+    # Receiving
 
     def _on_readable(self) -> None:
-        turns = self._around.turns
-        if self._blocked:  # nothing is served now, only kept
+        turns = self._shared.turns
+        if self._blocked:  # only buffer the data
             self._receive_guarded()
         elif turns.is_congested:
             self._resume_soon()
@@ -120,12 +123,12 @@ class Connection:
                 self._receive()
             except _BROKEN_PEER as problem:
                 self.close(str(problem))
-            except Exception:  # noqa: BLE001 - a bug costs this connection, not the others
+            except Exception:  # noqa: BLE001 - a bug closes this connection, not the others
                 self._bug()
             turns.end(self)
 
     def take_turn(self) -> None:
-        """Serve what has come (called by Turns)."""
+        """Serve the received requests. Called by Turns."""
         if self._blocked:
             self._resume()
         else:
@@ -137,13 +140,13 @@ class Connection:
             self._receive()
         except _BROKEN_PEER as problem:
             self.close(str(problem))
-        except Exception:  # noqa: BLE001 - a bug costs this connection, not the others
+        except Exception:  # noqa: BLE001 - a bug closes this connection, not the others
             self._bug()
 
     def _receive(self) -> None:
-        """Take what has come, and serve it unless this connection is blocked."""
-        around = self._around
-        buffer = around.buffer
+        """Read from the socket, and serve the requests unless the connection is blocked."""
+        shared = self._shared
+        buffer = shared.buffer
         kept = 0
         try:
             if self._blocked:
@@ -166,7 +169,7 @@ class Connection:
         if not count:
             self._sends_no_more("")
             return
-        self.last_active_ms = around.clock.now_ms()
+        self.last_active_ms = shared.clock.now_ms()
         if self._blocked:
             self._rest += buffer.view[:count]
         elif self._partial is not None:
@@ -184,16 +187,16 @@ class Connection:
         self._partial = None
         out: list[Chunk] = []
         self._send(out, self._answer(frame, out))
-        self._around.buffer.give_back(frame)
+        self._shared.buffer.give_back(frame)
         if self._blocked:
             self._go_on()
 
     def _serve(self, end: int) -> None:
-        """Serve the frames in the first `end` bytes of the receive buffer, and keep what is left."""
-        around = self._around
-        data, frame_at = around.buffer.data, around.buffer.frame
-        limit = around.limits.socket_request_max_bytes
-        turns = around.turns
+        """Serve the frames in the first `end` bytes of the receive buffer, and keep the rest."""
+        shared = self._shared
+        data, frame_at = shared.buffer.data, shared.buffer.frame
+        limit = shared.limits.socket_request_max_bytes
+        turns = shared.turns
         out: list[Chunk] = []
         out_bytes = at = served = size = 0
         try:
@@ -221,20 +224,20 @@ class Connection:
             self._go_on()
 
     def _keep(self, start: int, end: int, size: int) -> None:
-        """Keep these bytes of the receive buffer: requests not served yet, or the beginning of a frame of `size`."""
-        buffer = self._around.buffer
+        """Keep bytes of the receive buffer: requests that are not served yet, or the start of a frame of `size`."""
+        buffer = self._shared.buffer
         if self._blocked or end - start < PARTIAL_BYTES:
             self._rest = bytes(buffer.view[start:end])
         else:
             self._partial = buffer.begin(size, start + 4, end)
 
     def _answer(self, frame: bytes | bytearray, out: list[Chunk]) -> int:
-        """Serve one request. Its answer is appended to `out`, and its size given; 0 where there is none yet."""
+        """Serve one request and append its response to `out`. Return the size of the response; 0 if it is delayed."""
         context = self._context
         if context is None:
-            around = self._around
-            context = self._context = around.router.context(self, self.peer, around.listener)
-        answer = self._around.router.route(frame, context, out)
+            shared = self._shared
+            context = self._context = shared.router.context(self, self.peer, shared.listener)
+        answer = self._shared.router.route(frame, context, out)
         if not isinstance(answer, int):
             self._delayed = answer
             self._blocked = True
@@ -243,31 +246,31 @@ class Connection:
         return answer
 
     def _answered(self, response: Response) -> None:
-        """The answer that this connection waits for is there."""
+        """Send the delayed response."""
         self._delayed = None
-        self.last_active_ms = self._around.clock.now_ms()
+        self.last_active_ms = self._shared.clock.now_ms()
         out: list[Chunk] = []
         try:
             assert self._context is not None
-            size = self._around.router.finish(response, self._context, out)
-        except Exception:  # noqa: BLE001 - a bug costs this connection, not the others
+            size = self._shared.router.finish(response, self._context, out)
+        except Exception:  # noqa: BLE001 - a bug closes this connection, not the others
             self._bug()
             return
         self._send(out, size)
         self._go_on()
 
     def _failed(self, problem: Exception) -> None:
-        """There will be no answer to the request that this connection waits for."""
+        """Close the connection because the delayed response failed."""
         self._delayed = None
         if isinstance(problem, _BROKEN_PEER):
             self.close(str(problem))
         else:
             self._bug(problem)
 
-    # Blocked, and on again.
+    # Blocking and resuming
 
     def _go_on(self) -> None:
-        """Unless something still blocks this connection, let it serve what has come meanwhile, in a turn of its own."""
+        """Queue the connection for a turn, unless something still blocks it."""
         if self.is_closed or self._resuming or self._outbox is not None:
             return
         if self._ending is not None:
@@ -278,7 +281,7 @@ class Connection:
     def _resume_soon(self) -> None:
         if not self._resuming:
             self._resuming = True
-            self._around.turns.queue(self)
+            self._shared.turns.queue(self)
 
     def _resume(self) -> None:
         self._resuming = False
@@ -291,11 +294,11 @@ class Connection:
         try:
             if self._rest:
                 rest, self._rest = self._rest, b""
-                self._around.buffer.data[: len(rest)] = rest
+                self._shared.buffer.data[: len(rest)] = rest
                 self._serve(len(rest))
         except _BROKEN_PEER as problem:
             self.close(str(problem))
-        except Exception:  # noqa: BLE001 - a bug costs this connection, not the others
+        except Exception:  # noqa: BLE001 - a bug closes this connection, not the others
             self._bug()
         if self._blocked or self.is_closed:
             return
@@ -305,7 +308,7 @@ class Connection:
             self._close_after_end()
 
     def _sends_no_more(self, reason: str) -> None:
-        """The client has closed its side, or is gone. What it sent before that is still served."""
+        """Handle the end of the client's data. Requests received before are still served."""
         self._ended = reason
         delayed = self._delayed
         if not self._blocked or (delayed is not None and not delayed.is_working):
@@ -315,9 +318,9 @@ class Connection:
 
     def _close_after_end(self) -> None:
         if self._partial is not None:
-            self._close(f"gone in the middle of a frame, after {len(self._partial)} of {self._partial.size} bytes")
+            self._close(f"disconnected within a frame, after {len(self._partial)} of {self._partial.size} bytes")
         elif self._rest and not self._blocked:
-            self._close(f"gone in the middle of a frame, after {len(self._rest)} bytes")
+            self._close(f"disconnected within a frame, after {len(self._rest)} bytes")
         else:
             self._close(self._ended or "", logging.INFO)
 
@@ -325,14 +328,14 @@ class Connection:
         if reading is not self._reading and not self.is_closed:
             self._reading = reading
             if reading:
-                self._around.loop.add_reader(self._fd, self._on_readable)
+                self._shared.loop.add_reader(self._fd, self._on_readable)
             else:
-                self._around.loop.remove_reader(self._fd)
+                self._shared.loop.remove_reader(self._fd)
 
-    # Out.
+    # Sending
 
     def _send(self, out: list[Chunk], size: int) -> None:
-        """Send pieces of `size` bytes together, or as much of them as the socket takes now and the rest later."""
+        """Send chunks of `size` bytes in total. What the socket does not accept is sent later."""
         if self.is_closed or not out:
             return
         if self._outbox is not None:
@@ -358,7 +361,7 @@ class Connection:
             self._await_writable()
 
     def _write(self) -> None:
-        """Send what is in the outbox, as far as it goes in this turn."""
+        """Send from the outbox, as much as one turn allows."""
         outbox = self._outbox
         assert outbox is not None
         try:
@@ -374,38 +377,38 @@ class Connection:
             self._outbox = None
             if self._writing:
                 self._writing = False
-                self._around.loop.remove_writer(self._fd)
+                self._shared.loop.remove_writer(self._fd)
 
     def _await_writable(self) -> None:
         self._blocked = True
         if not self._writing:
             self._writing = True
-            self._around.loop.add_writer(self._fd, self._on_writable)
+            self._shared.loop.add_writer(self._fd, self._on_writable)
 
     def _on_writable(self) -> None:
         try:
             if self._outbox is not None:
-                self.last_active_ms = self._around.clock.now_ms()
+                self.last_active_ms = self._shared.clock.now_ms()
                 self._write()
             self._go_on()
-        except Exception:  # noqa: BLE001 - a bug costs this connection, not the others
+        except Exception:  # noqa: BLE001 - a bug closes this connection, not the others
             self._bug()
 
-    # The end.
+    # Closing
 
     def _lost(self, error: OSError) -> None:
-        """The network, or the client's system, has ended the connection: common enough not to warn of it."""
+        """Close after a network error, which is too common for a warning."""
         self._close(str(error.strerror), logging.INFO)
 
     def _bug(self, error: BaseException | None = None) -> None:
-        """Something that must not happen has happened while this client was served: it loses its connection."""
+        """Close after an unexpected exception, and log its traceback."""
         if not self.is_closed:
             asked = self._context and self._context.route
-            _LOG.error("%s: closed; a bug in the answer to %s", str(self), asked, exc_info=error or True)
+            _LOG.error("%s: closed; a bug in the response to %s", str(self), asked, exc_info=error or True)
             self._close("")
 
     def abort(self, reason: str = "") -> None:
-        """Close at once, whatever has not been sent; `reason` goes into the log, "" leaves no trace."""
+        """Close immediately, discarding unsent responses. `reason` is logged unless it is empty."""
         self._close(reason, logging.INFO)
 
     def _close(self, reason: str, level: int = logging.WARNING) -> None:
@@ -414,12 +417,12 @@ class Connection:
         self.is_closed = self._blocked = True
         if reason:
             _LOG.log(level, "%s: closed; %s", str(self), reason)
-        around = self._around
+        shared = self._shared
         if self._reading:
-            around.loop.remove_reader(self._fd)
+            shared.loop.remove_reader(self._fd)
         if self._writing:
-            around.loop.remove_writer(self._fd)
-        around.forget(self._fd)
+            shared.loop.remove_writer(self._fd)
+        shared.forget(self._fd)
         self._socket.close()
         if self._delayed is not None:
             self._delayed.cancel()
@@ -432,4 +435,4 @@ class Connection:
     def __str__(self) -> str:
         host, port = self.peer
         client = self._context.client_id[:100] if self._context else ""
-        return f"{self._around.listener} connection of {client!r} at {host}:{port}"
+        return f"{self._shared.listener} connection of {client!r} at {host}:{port}"

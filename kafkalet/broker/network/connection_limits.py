@@ -1,8 +1,8 @@
-"""The addresses of the hosts in `max.connections.per.ip.overrides`.
+"""Resolves the hosts in `max.connections.per.ip.overrides` to addresses.
 
-A host stands for its first address (InetAddress.getByName). Numbers and "localhost" are addresses at once. Other names
-are looked up in a thread, because a name server may take seconds; until it has answered, and where it has none, the
-limit of all addresses counts. (Kafka does not start with such a name.)
+A host stands for its first address (InetAddress.getByName). Numeric addresses and "localhost" need no lookup. Other
+names are resolved in a thread, because a name server may take seconds; until then, or if the lookup fails, the
+limit of max.connections.per.ip applies. (Kafka refuses to start if a name cannot be resolved.)
 
 Source: kafka.network.ConnectionQuotas.
 """
@@ -16,7 +16,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def numeric_address(host: str) -> str | None:
-    """The address that a host is without asking a name server, as `accept` gives it."""
+    """Return the address of a host that needs no lookup, in the format of `accept`; None for other names."""
     if host in ("localhost", ""):
         return "127.0.0.1"
     for family in (socket.AF_INET, socket.AF_INET6):
@@ -28,7 +28,7 @@ def numeric_address(host: str) -> str | None:
 
 
 def by_address(overrides: Mapping[str, int], loop: AbstractEventLoop) -> dict[str, int]:
-    """The same limits by address. Those of names are added in the loop when they have been looked up."""
+    """Return the limits by address. Those of host names are added later, when they have been resolved."""
     limits = {}
     for host, limit in overrides.items():
         if (address := numeric_address(host)) is not None:
@@ -43,7 +43,7 @@ def _look_up(host: str, limit: int, limits: dict[str, int], loop: AbstractEventL
         if future.cancelled():
             return
         if (error := future.exception()) is not None:
-            _LOG.warning("max.connections.per.ip.overrides: the address of %s cannot be found: %s", host, error)
+            _LOG.warning("max.connections.per.ip.overrides: cannot resolve %s: %s", host, error)
         else:
             limits[future.result()] = limit
 
@@ -52,5 +52,5 @@ def _look_up(host: str, limit: int, limits: dict[str, int], loop: AbstractEventL
 
 def _first_address(host: str) -> str:
     infos = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    family_and_address = min(infos, key=lambda info: info[0] != socket.AF_INET)  # as Java prefers
+    family_and_address = min(infos, key=lambda info: info[0] != socket.AF_INET)  # IPv4 first, like Java
     return str(family_and_address[4][0])

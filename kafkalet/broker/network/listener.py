@@ -1,15 +1,15 @@
-"""Where clients come in: one listening socket, and the connections that came through it.
+"""A listening socket and the connections that it accepted.
 
     bind ──> start ──> accept, accept, ... ──> close
                ▲          │
                └──────────┴── paused: max.connections reached, or the process has no descriptor left
 
-Kafka's rules for who may come in (ConnectionQuotas): where `max.connections` are open nobody is accepted until one of
-them closes, and the kernel keeps the next ones waiting; a client with more than `max.connections.per.ip` connections is
-cut off at once; one whose address makes connections faster than its quota allows is left waiting, and cut off then.
+Kafka's limits (ConnectionQuotas): while `max.connections` are open, no connection is accepted until one closes, and the
+kernel keeps new ones waiting. A client with more than `max.connections.per.ip` connections is disconnected immediately.
+A client whose address exceeds its connection creation quota is not served, and disconnected after a delay.
 
-A connection that was silent for `connections.max.idle.ms` is closed. There is one timer for all of them: it is set for
-the one that has been silent for longest, and looks at all when it rings.
+A connection without traffic for `connections.max.idle.ms` is closed. One timer serves all connections: it is set for
+the one that has been idle longest, and checks all of them when it fires.
 """
 
 import errno
@@ -23,16 +23,16 @@ from kafkalet.broker.scheduling.turns import Turns
 from kafkalet.clock import Clock, Timer, elapsed_s
 
 from .connection import Connection
-from .listener_context import Limits, Surroundings
+from .listener_context import Limits, ListenerContext
 from .receiving import ReceiveBuffer
 from .router import Router
 
 _LOG = logging.getLogger(__name__)
 
 ACCEPTS_PER_TURN = 64
-"""So many clients are let in before those who are in get their turn."""
+"""Number of clients that are accepted before open connections get a turn."""
 RETRY_ACCEPT_SECONDS = 0.5
-"""After the process ran out of descriptors. Any connection that closes ends the pause earlier."""
+"""Delay after the process ran out of descriptors. It ends earlier if any connection closes."""
 BACKLOG = 1024
 
 _NO_DESCRIPTORS = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
@@ -60,13 +60,13 @@ class Listener:
         self._turns = turns
         self._socket: socket.socket | None = None
         self._loop: AbstractEventLoop | None = None
-        self._around: Surroundings | None = None
+        self._shared: ListenerContext | None = None
         self._connections: dict[int, Connection] = {}
         self._by_host: dict[str, int] = {}
         self._accepting = False
         self.admission: Callable[[str], float] | None = None
-        """Asked for each new connection, by its address: for how many milliseconds it is left without an answer, to be
-        closed then; 0 lets it in."""
+        """Called with the address of each new connection. A result above 0 rejects it: it is closed after that delay,
+        in milliseconds, without being served."""
         self._turned_away: dict[socket.socket, Timer] = {}
         self._is_full = False
         self._out_of_descriptors = False
@@ -74,7 +74,7 @@ class Listener:
         self._idle_check: Timer | None = None
 
     def __len__(self) -> int:
-        """How many connections are open."""
+        """Return the number of open connections."""
         return len(self._connections)
 
     @property
@@ -82,19 +82,19 @@ class Listener:
         return list(self._connections.values())
 
     def bind(self, host: str, port: int) -> tuple[str, int]:
-        """Take an address ("" for all interfaces, port 0 for any free one); gives the one that it became.
+        """Bind and listen ("" for all interfaces, port 0 for a free port). Return the resulting address.
 
-        From then on clients can connect; `start` lets them in. OSError where the address is taken or not ours.
+        Clients can connect from now on; `start` accepts them. Raises OSError if the address cannot be bound.
         """
         infos = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, kind, protocol, _, address = min(infos, key=lambda info: info[0] != socket.AF_INET)  # as Java prefers
+        family, kind, protocol, _, address = min(infos, key=lambda info: info[0] != socket.AF_INET)  # prefer IPv4
         listening = socket.socket(family, kind, protocol)
         try:
             if os.name == "nt":
                 listening.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)  # type: ignore[attr-defined, unused-ignore]
             else:
                 listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            if self.limits.socket_receive_buffer_bytes != -1:  # accepted sockets inherit it, with the window it gives
+            if self.limits.socket_receive_buffer_bytes != -1:  # inherited by accepted sockets
                 listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self.limits.socket_receive_buffer_bytes)
             listening.setblocking(False)
             listening.bind(address)
@@ -107,10 +107,10 @@ class Listener:
         return bound_host, bound_port
 
     def start(self, loop: AbstractEventLoop) -> None:
-        """Accept clients in this event loop, which has to be one that watches sockets (`add_reader`)."""
+        """Accept clients in this event loop, which must support `add_reader`."""
         assert self._socket is not None, "bind comes before start"
         self._loop = loop
-        self._around = Surroundings(
+        self._shared = ListenerContext(
             loop,
             self._router,
             self.limits,
@@ -129,12 +129,12 @@ class Listener:
             ) from error
 
     def limits_changed(self) -> None:
-        """Accept again if the listener had waited for a connection to close: there may be room for more now."""
-        if self._around is not None and not self._out_of_descriptors:
+        """Resume accepting after a change of the limits, because `max.connections` may be higher now."""
+        if self._shared is not None and not self._out_of_descriptors:
             self._set_accepting(True)
 
     def close(self) -> None:
-        """Close the listening socket and every connection, at once and silently."""
+        """Close the listening socket and every connection, immediately and without log lines."""
         if self._socket is not None:
             self._set_accepting(False)
             self._socket.close()
@@ -151,7 +151,7 @@ class Listener:
             self._idle_check.cancel()
             self._idle_check = None
 
-    # Who comes in.
+    # Accepting
 
     def _set_accepting(self, accepting: bool) -> None:
         if accepting is self._accepting or self._loop is None or self._socket is None:
@@ -171,7 +171,7 @@ class Listener:
             try:
                 client, address = self._socket.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
-                self._is_full = False  # nobody waits any more
+                self._is_full = False  # no client is waiting
                 return
             except OSError as error:
                 if error.errno not in _NO_DESCRIPTORS:
@@ -184,30 +184,30 @@ class Listener:
     def _wait_for_one_to_leave(self) -> None:
         if not self._is_full:
             self._is_full = True
-            _LOG.warning("%s: max.connections=%d are open, nobody is let in until one closes", self.name, len(self))
+            _LOG.warning("%s: max.connections=%d reached, not accepting until one closes", self.name, len(self))
         self._set_accepting(False)
 
     def _pause(self, error: OSError) -> None:
-        """There is nothing left to accept with. The listening socket stays readable, so it must not be watched now."""
+        """Stop accepting for a while. The listening socket stays readable, so it must not be watched meanwhile."""
         assert self._loop is not None
         if not self._out_of_descriptors:
             self._out_of_descriptors = True
             _LOG.error(
-                "%s: cannot accept (%s) with %d connections open; going on as descriptors come free",
+                "%s: cannot accept (%s) with %d connections open; retrying when descriptors are free",
                 *(self.name, error.strerror, len(self)),
             )
         self._set_accepting(False)
         self._retry = self._loop.call_later(RETRY_ACCEPT_SECONDS, self._set_accepting, True)
 
     def _admit(self, client: socket.socket, address: tuple[str, int]) -> None:
-        around, limits = self._around, self.limits
-        assert around is not None
+        shared, limits = self._shared, self.limits
+        assert shared is not None
         host, port = address[:2]
         open_before = self._by_host.get(host, 0)
         most = limits.max_connections_per_ip_overrides.get(host, limits.max_connections_per_ip)
         if open_before >= most:
             client.close()
-            _LOG.warning("%s: %s:%d not let in; max.connections.per.ip=%d are open", self.name, host, port, most)
+            _LOG.warning("%s: rejected %s:%d; max.connections.per.ip=%d are open", self.name, host, port, most)
             return
         if self.admission is not None and (rest_ms := self.admission(host)) > 0:
             self._turn_away(client, rest_ms)
@@ -218,13 +218,13 @@ class Listener:
         if limits.socket_send_buffer_bytes != -1:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, limits.socket_send_buffer_bytes)
         self._by_host[host] = open_before + 1
-        connection = self._connections[client.fileno()] = Connection(around, client, (host, port))
+        connection = self._connections[client.fileno()] = Connection(shared, client, (host, port))
         if self._idle_check is None:
             self._set_idle_check(limits.connections_max_idle_ms)
         connection.begin()
 
     def _turn_away(self, client: socket.socket, rest_ms: float) -> None:
-        """Leave a client without an answer for so long, and close its connection then (KIP-612)."""
+        """Do not serve a client, and close its connection after a delay (KIP-612)."""
 
         def close() -> None:
             del self._turned_away[client]
@@ -233,7 +233,7 @@ class Listener:
         self._turned_away[client] = self._clock.call_later(rest_ms, close)
 
     def _forget(self, descriptor: int) -> None:
-        """A connection ends; its descriptor is still open."""
+        """Remove a closing connection; its descriptor is still open."""
         host = self._connections.pop(descriptor).peer[0]
         left = self._by_host[host] - 1
         if left:
@@ -243,14 +243,14 @@ class Listener:
         if not self._accepting and self._socket is not None:
             self._set_accepting(True)
 
-    # Who has been silent for too long.
+    # Idle connections
 
     def _set_idle_check(self, delay_ms: float) -> None:
         if self.limits.connections_max_idle_ms >= 0 and self._connections:
             self._idle_check = self._clock.call_later(delay_ms, self._close_idle)
 
     def _close_idle(self) -> None:
-        """Close who is due, and come again for the next: not sooner than a hundredth of the time, in which many are."""
+        """Close idle connections. The next check is after at least 1% of the limit, so that it finds many at a time."""
         self._idle_check = None
         most = self.limits.connections_max_idle_ms
         now_ms = self._clock.now_ms()

@@ -1,7 +1,7 @@
-"""What all connections of a listener have in common, among it how much of a broker its clients may take.
+"""What the connections of a listener share, including the limits of its clients.
 
-The limits are Kafka's properties of the same names (`max.connections` is `max_connections`), with Kafka's defaults.
-Listeners and connections look at them whenever they matter, so a changed value counts from then on.
+The limits are named after Kafka's properties (`max.connections` is `max_connections`) and have Kafka's defaults. They
+are read each time they are used, so changed values apply immediately.
 """
 
 from asyncio import AbstractEventLoop
@@ -17,7 +17,7 @@ MAX_INT = 2**31 - 1
 
 
 class Limits:
-    """What a listener and its connections keep to."""
+    """The limits of a listener and its connections."""
 
     __slots__ = (
         "connections_max_idle_ms",
@@ -41,16 +41,16 @@ class Limits:
         socket_receive_buffer_bytes: int = -1,
     ) -> None:
         self.socket_request_max_bytes = socket_request_max_bytes
-        self.connections_max_idle_ms = connections_max_idle_ms  # below 0: for ever
+        self.connections_max_idle_ms = connections_max_idle_ms  # negative: no limit
         self.max_connections = max_connections
         self.max_connections_per_ip = max_connections_per_ip
         self.max_connections_per_ip_overrides = max_connections_per_ip_overrides or {}
-        self.socket_send_buffer_bytes = socket_send_buffer_bytes  # -1: the system's (Kafka's default is 102,400)
+        self.socket_send_buffer_bytes = socket_send_buffer_bytes  # -1: the system default (Kafka's default is 102,400)
         self.socket_receive_buffer_bytes = socket_receive_buffer_bytes
 
 
-class Surroundings:
-    """What all connections of a listener have in common."""
+class ListenerContext:
+    """The objects that all connections of a listener share."""
 
     __slots__ = ("buffer", "clock", "forget", "limits", "listener", "loop", "router", "turns")
 
@@ -71,5 +71,5 @@ class Surroundings:
         self.clock = clock
         self.buffer = buffer
         self.turns = turns
-        self.listener = listener  # its name
-        self.forget = forget  # called with the descriptor of a connection that ends
+        self.listener = listener  # the name of the listener
+        self.forget = forget  # called with the descriptor of a closing connection

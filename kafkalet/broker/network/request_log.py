@@ -1,4 +1,4 @@
-"""The log of requests, for those who debug a client: one line for each request, once it is answered.
+"""The request log, for debugging clients: one line for each request, once it is answered.
 
     conn=3 127.0.0.1:50312 on broker 1
     conn=3 client=rdkafka Produce v10 t-0 1 batch 1 record 71 B -> offset 0 in 0.4 ms
@@ -6,9 +6,9 @@
     conn=3 client=rdkafka Fetch v11 t-0@15 -> nothing hw=15 lso=15 in 502.3 ms (waited)
     conn=3 client=rdkafka JoinGroup v5 group_id=g ... -> MEMBER_ID_REQUIRED member_id=rdkafka-7c9... in 0.2 ms
 
-It goes to the logger `kafkalet.requests` at level debug. The router looks at the level with each new connection, and
-takes its way through here only while it is on (`Router.context`). A request that is refused by closing the connection,
-whose client goes away, or that expects no answer is shown as well.
+The logger is `kafkalet.requests`, at level debug. The router checks the level with each new connection and uses this
+module only while it is enabled (`Router.context`). Requests that close the connection, whose client disconnects, or
+that expect no response are logged, too.
 """
 
 from __future__ import annotations
@@ -23,63 +23,63 @@ from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.protocol.schema import Response
 from kafkalet.protocol.wire import Chunk
 
-from .request_text import Noted
+from .request_text import LoggedRequest
 
 _LOG = logging.getLogger("kafkalet.requests")
 
 _NUMBERS = count(1)
-"""Connections have numbers that are their own in the whole process: its brokers write into one log."""
+"""Connection numbers are unique in the process, because all of its brokers write to the same log."""
 
 Route = Callable[[bytes | bytearray, Context, list[Chunk]], int | Delayed[Any]]
 End = Callable[[Response | None, Context], None]
 
 
 class RequestLog:
-    """Stands before the way of a request and behind its answer. `route` and `end` are what it stands around."""
+    """Wraps `route` and `end` of the router to log each request with its response."""
 
     def __init__(self, route: Route, end: End | None) -> None:
         self._route = route
         self._end = end
 
     def route(self, frame: bytes | bytearray, context: Context, out: list[Chunk]) -> int | Delayed[Any]:
-        """Serve a request as `Router.route` does."""
-        asked = self._asked(frame, context)
+        """Serve a request like `Router.route`."""
+        logged = self._logged_request(frame, context)
         try:
             answer = self._route(frame, context, out)
         except Exception as problem:
-            asked.fail(problem)
+            logged.fail(problem)
             raise
         if isinstance(answer, int):
             return answer
-        asked.has_waited = True
-        return _Watched(answer, asked)
+        logged.has_waited = True
+        return _LoggedDelayed(answer, logged)
 
     def end(self, answer: Response | None, context: Context) -> None:
-        """A request is answered; None: its client expects no answer."""
+        """Log an answered request. `answer` is None if the client expects no response."""
         if self._end is not None:
             self._end(answer, context)
-        asked = context.asked
-        if asked is not None:
-            asked.answer(answer)
+        logged = context.logged_request
+        if logged is not None:
+            logged.answer(answer)
 
-    def _asked(self, frame: bytes | bytearray, context: Context) -> Noted:
-        last = context.asked
+    def _logged_request(self, frame: bytes | bytearray, context: Context) -> LoggedRequest:
+        last = context.logged_request
         number = next(_NUMBERS) if last is None else last.connection
         if last is None:
             _LOG.debug("conn=%d %s:%d on broker %d", number, *context.peer[:2], context.node.node_id)
-        context.asked = asked = Noted(number, frame, context.node.metadata)
-        return asked
+        context.logged_request = logged = LoggedRequest(number, frame, context.node.metadata)
+        return logged
 
 
-class _Watched(Delayed[Any]):
-    """The answer of another `Delayed`, which tells the log when none will come."""
+class _LoggedDelayed(Delayed[Any]):
+    """Forwards another `Delayed`, and logs its failure or cancellation."""
 
-    __slots__ = ("_asked", "_source")
+    __slots__ = ("_logged_request", "_source")
 
-    def __init__(self, source: Delayed[Any], asked: Noted) -> None:
+    def __init__(self, source: Delayed[Any], logged: LoggedRequest) -> None:
         super().__init__()
         self._source = source
-        self._asked = asked
+        self._logged_request = logged
         source.then(self.complete, self.fail)
 
     @property
@@ -87,10 +87,10 @@ class _Watched(Delayed[Any]):
         return self._source.is_working
 
     def fail(self, error: Exception) -> None:
-        self._asked.fail(error)
+        self._logged_request.fail(error)
         super().fail(error)
 
     def cancel(self) -> None:
         super().cancel()
         self._source.cancel()
-        self._asked.leave()
+        self._logged_request.leave()

@@ -1,9 +1,9 @@
-"""What the log of requests says of a request and of its answer.
+"""The text of a request and its response in the request log.
 
-Produce, Fetch and ListOffsets have texts of their own; every other message is described from its declaration: topics
-with their partitions and offsets, names and numbers that are not at their default, errors by Kafka's names. Values of
-properties and anything that may be a secret are left out: of bytes only the length is shown. Texts that clients give
-are cut and escaped, long lists are cut.
+Produce, Fetch and ListOffsets have their own formats. All other messages are formatted from their declaration: topics
+with partitions and offsets, names and numbers that differ from the default, errors by name. Property values and
+possible secrets are left out, and only the length of bytes is shown. Strings from clients are escaped and truncated;
+long lists are truncated.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from kafkalet.storage.files import FileRange
 _LOG = logging.getLogger("kafkalet.requests")
 
 MAX_CHARS = 100
-"""A text is cut after so many characters."""
+"""Strings are truncated after this number of characters."""
 MAX_ITEMS = 5
-"""A list is cut after so many elements."""
+"""Lists are truncated after this number of elements."""
 MAX_BATCHES = 1000
-"""So many batches of an answer are counted."""
+"""Maximum number of batches counted in a response."""
 MAX_DECODED_BYTES = 1 << 20
-"""Larger requests are not described: they are decoded in the event loop. Produce is, where records stay as they are."""
+"""Larger requests are not formatted, because they would be decoded in the event loop; except Produce."""
 
 
-class Noted:
-    """A request on its way."""
+class LoggedRequest:
+    """A request that is being served."""
 
     __slots__ = ("_began_s", "_metadata", "_question", "connection", "has_waited")
 
@@ -51,24 +51,24 @@ class Noted:
         self.has_waited = False
         self._metadata = metadata
         self._question: str | None = _question(frame, metadata)
-        """None once it is in the log."""
+        """The text of the request; None once it has been logged."""
         self._began_s = elapsed_s()
 
     def answer(self, answer: Response | None) -> None:
-        """Log it with its answer."""
+        """Log the request with its response."""
         if self._question is not None:
             self._log("no answer" if answer is None else _safely(lambda: _answer(answer, self._metadata)))
 
     def fail(self, problem: Exception) -> None:
-        """Log it with the reason why its connection is closed."""
+        """Log the request with the reason for closing the connection."""
         if isinstance(problem, ProtocolError) and not isinstance(problem, EncodeError):
             self._log(f"connection closed: {_cut(str(problem))}")
         else:
             self._log(f"connection closed: a bug, {type(problem).__name__}: {_cut(str(problem))}")
 
     def leave(self) -> None:
-        """Log it as one whose client did not wait for the answer."""
-        self._log("the connection was closed before the answer")
+        """Log the request as one whose connection was closed before the response."""
+        self._log("the connection was closed before the response")
 
     def _log(self, said: str) -> None:
         if self._question is not None:
@@ -82,7 +82,7 @@ class Noted:
 
 
 def _question(frame: bytes | bytearray, metadata: MetadataImage) -> str:
-    """Who asks what."""
+    """Return the client id, the API and the text of the request."""
     try:
         header, start = RequestHeader.decode(frame)
     except DecodeError as problem:
@@ -104,7 +104,7 @@ def _request(header: RequestHeader, frame: bytes | bytearray, start: int, metada
     try:
         request = request_type(header.api).decode(frame, header.version, start)
     except DecodeError:
-        return "(cannot be read)"
+        return "(malformed)"
     if isinstance(request, ProduceRequest):
         return _produce(request, metadata)
     if isinstance(request, FetchRequest):
@@ -127,10 +127,10 @@ def _answer(answer: Response, metadata: MetadataImage) -> str:
 
 
 def _safely(text: Callable[[], str]) -> str:
-    """A text, or why there is none: a log must not cost a connection."""
+    """Return a text, or the error: logging must not close a connection."""
     try:
         return text()
-    except Exception as problem:  # noqa: BLE001 - whatever it is, the request goes on
+    except Exception as problem:  # noqa: BLE001 - serving the request continues
         return f"(not shown: {type(problem).__name__}: {_cut(str(problem))})"
 
 
@@ -180,7 +180,7 @@ def _produced(answer: ProduceResponse, metadata: MetadataImage) -> str:
                 if partition.error_message:
                     said += f" ({_cut(partition.error_message)})"
             parts.append(_Label(f"{_topic(topic, metadata)}-{partition.index}", said, partition.error_code != 0))
-    return _told(parts, answer.throttle_time_ms)
+    return _summary(parts, answer.throttle_time_ms)
 
 
 # Fetch
@@ -224,7 +224,7 @@ def _fetched(answer: FetchResponse, metadata: MetadataImage) -> str:
                 said += f" diverging_epoch={partition.diverging_epoch.epoch}"
             name = f"{_topic(topic, metadata)}-{partition.partition_index}"
             parts.append(_Label(name, said, partition.error_code != 0))
-    return _told(parts, answer.throttle_time_ms) if parts else "nothing new"
+    return _summary(parts, answer.throttle_time_ms) if parts else "nothing new"
 
 
 def _received(records: Any) -> str:
@@ -236,7 +236,7 @@ def _received(records: Any) -> str:
 
 
 def _sizes(records: Any) -> Iterator[int]:
-    """The sizes of the whole batches in an answer, whose records may be a piece of a file."""
+    """Iterate over the sizes of the complete batches in a response, whose records may be a file range."""
     position = 0
     while len(records) - position >= LOG_OVERHEAD:
         if isinstance(records, FileRange):
@@ -283,7 +283,7 @@ def _listed_offsets(answer: ListOffsetsResponse) -> str:
                     said += f" timestamp {partition.timestamp}"
             name = f"{_shown(topic.name)}-{partition.partition_index}"
             parts.append(_Label(name, said, partition.error_code != 0))
-    return _told(parts, answer.throttle_time_ms)
+    return _summary(parts, answer.throttle_time_ms)
 
 
 # Any other message
@@ -293,19 +293,19 @@ _NAMES = (
     *("feature", "log_dir", "path", "user", "entity_name", "partition_index", "index", "partition", "partition_id"),
     *("node_id", "broker_id", "replica_id", "producer_id", "api_key"),
 )
-"""What an element of a list may be called by: the first of them that it has."""
+"""Fields that can name an element of a list; the first one that is present is used."""
 _PARTITIONS = ("partitions", "partition_indexes", "partition_responses", "results_by_partition", "partition_result")
 _OFFSETS = ("committed_offset", "offset", "end_offset", "low_watermark")
 _DETAILS = ("group_state", "transaction_state", "count", "num_partitions", "max_version_level")
-"""What is worth saying of an element."""
+"""Fields that are shown for each element."""
 _TOPICS = ("topics", "responses", "v3_and_below_topics", "results_by_topic_v3_and_below")
-"""Lists that need no name."""
+"""Lists that are shown without their name."""
 _LEFT_OUT = ("cluster_id", "controller_id", "client_software_version")
 _FEW = 3
 
 
 class _Label(NamedTuple):
-    """An element of a list, in words."""
+    """The text of an element of a list."""
 
     name: str
     said: str
@@ -316,7 +316,7 @@ class _Label(NamedTuple):
 
 
 def describe(struct: Struct, metadata: MetadataImage) -> str:
-    """What is not at its default in a message, on one line."""
+    """Format the fields of a message that differ from their defaults, on one line."""
     return " ".join(filter(None, (_field(struct, field, metadata) for field in struct.FIELDS)))
 
 
@@ -343,12 +343,12 @@ def _is_telling(struct: Struct, field: Field, value: Any) -> bool:
     if value is None or value is False or value in ("", []) or value == field.default or field.name in _LEFT_OUT:
         return False
     if field.name == "error_message":
-        return bool(getattr(struct, "error_code", 1))  # Kafka sends "NONE" with some answers
+        return bool(getattr(struct, "error_code", 1))  # Kafka sets it to "NONE" in some responses
     return field.name != "throttle_time_ms" or value > 0
 
 
 def _labels(element: Struct, metadata: MetadataImage) -> list[_Label]:
-    """An element of a list; a topic whose partitions have something to say, as these."""
+    """Format an element of a list. A topic is formatted as its partitions, if these have details."""
     fields = {field.name: field for field in element.FIELDS}
     name = next((each for each in _NAMES if each in fields and getattr(element, each) not in (None, "")), None)
     label = "" if name is None else _value(fields[name], getattr(element, name), metadata)
@@ -409,7 +409,7 @@ def _value(field: Field, value: Any, metadata: MetadataImage) -> str:
 
 
 def _topic(topic: Any, metadata: MetadataImage) -> str:
-    """A topic by its name, also if the client names it by its id."""
+    """Return the name of a topic, even if the client identifies it by its id."""
     name = getattr(topic, "name", None) or getattr(topic, "topic", None)
     if name:
         return _shown(name)
@@ -421,14 +421,14 @@ def _uuid(value: bytes) -> str:
     return urlsafe_b64encode(value).decode().rstrip("=")
 
 
-def _told(parts: Sequence[_Label], throttle_ms: int) -> str:
-    """What is said of each partition. One that is alone needs no name."""
+def _summary(parts: Sequence[_Label], throttle_ms: int) -> str:
+    """Format the results of partitions. A single partition is not named."""
     text = parts[0].said if len(parts) == 1 else _listed(parts, ", ")
     return f"{text} throttle_time_ms={throttle_ms}" if throttle_ms else text
 
 
 def _listed(items: Sequence[str | _Label], separator: str) -> str:
-    """The first elements of a list, and how many more there are. What has failed is not cut off by what has not."""
+    """Format the first elements of a list and the number of the others. Failed elements come first."""
     shown = items
     if len(items) > MAX_ITEMS:
         shown = sorted(items, key=lambda item: not (isinstance(item, _Label) and item.has_failed))[:MAX_ITEMS]
@@ -444,7 +444,7 @@ def _code(code: int) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A value as it can stand in a line. Texts that are empty or have odd characters are quoted; long ones are cut."""
+    """Format a value for one line. Empty strings and those with special characters are quoted; long ones truncated."""
     if not isinstance(value, str):
         return str(value)
     is_plain = value.isprintable() and value != "" and not {" ", ",", "'", '"'} & set(value)
@@ -453,6 +453,6 @@ def _shown(value: Any) -> str:
 
 
 def _cut(text: str) -> str:
-    """A sentence as it can stand in a line."""
+    """Truncate a sentence, and escape it if it is not printable."""
     text = text if len(text) <= MAX_CHARS else text[:MAX_CHARS] + "..."
     return text if text.isprintable() else repr(text)[1:-1]

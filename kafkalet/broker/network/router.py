@@ -1,24 +1,27 @@
-"""A request's way to its handler, and its answer's way back.
+"""Decodes requests, calls their handlers and encodes the responses.
 
-    frame ── header ── served? ── gate ── decode ── intercept ── handle ──┬── throttle ── encode ── pieces
-               │          │        │        │                             ├── Delayed: the connection waits for it
-               └──────────┴────────┴────────┴── CloseConnection           └── None: the client expects no answer
+    frame ── header ── served? ── gate ── decode ── intercept ── handle ──┬── throttle ── encode ── chunks
+               │          │        │        │                             ├── Delayed: the connection waits
+               └──────────┴────────┴────────┴── CloseConnection           └── None: the client expects no response
 
-The router knows no sockets: a frame goes in, the pieces of an answer come out. What it knows of one version of one API
-is a `Route`, made on its first request; from then on a request costs one look-up.
+The router does no I/O: it gets a frame and returns the chunks of a response. A `Route` holds everything about one
+version of one API. It is created with the first request of that version, so later requests need only one lookup.
 
-What Kafka does where it cannot answer (SocketServer, RequestHeader.parse, RequestContext.parseRequest):
+If a request cannot be served, the router does what Kafka does (SocketServer, RequestHeader.parse,
+RequestContext.parseRequest):
 
-* ApiVersions in a version that is not served, also a negative one, is answered in version 0 with error 35, naming
-  (since 2.4, KIP-511) the versions of ApiVersions; its body is not looked at.
-* Any other unknown API, unserved version, or message that cannot be read closes the connection.
-* Bytes after a complete message are ignored.
-* An answer that cannot be written is UNKNOWN_SERVER_ERROR: a string of it has more than 32,767 bytes.
-* A refusal that fits no single part of the answer refuses all of it (KafkaApis.handleError, getErrorResponse): a
-  KafkaError that leaves a handler goes to `refuse` of the same module. Where there is none it is a bug.
+* ApiVersions in an unsupported version, even a negative one, is answered in version 0 with UNSUPPORTED_VERSION and
+  (since 2.4, KIP-511) the supported versions of ApiVersions. Its body is not read.
+* Any other unknown API, unsupported version or malformed request closes the connection.
+* Bytes after a complete request are ignored.
+* If a response cannot be encoded, because a string has more than 32,767 bytes, the answer is UNKNOWN_SERVER_ERROR.
+* An error that does not belong to one part of the response fails all of it (KafkaApis.handleError, getErrorResponse): a
+  KafkaError raised by a handler is passed to `refuse` in the module of the handler. A handler without `refuse` must not
+  raise.
 
-Three hooks are None until they are needed: `gate` (authentication), `intercept` (fault injection), `throttle` (quotas,
-see quotas/throttling.py). A fourth is there while the logger `kafkalet.requests` is at level debug (request_log.py).
+Three hooks are None until they are used: `gate` (authentication), `intercept` (fault injection), `throttle` (quotas,
+see quotas/throttling.py). A fourth one is active while the logger `kafkalet.requests` is at level debug
+(request_log.py).
 """
 
 from __future__ import annotations
@@ -54,44 +57,44 @@ _REQUESTS = logging.getLogger("kafkalet.requests")
 _HEADER = struct.Struct(">iih")  # API key and version in one, correlation id, length of the client id
 
 DECODED_AT_ONCE = 256 * 1024
-"""Larger requests are decoded in a thread: they may name many things."""
+"""Larger requests are decoded in a thread, because they may have many elements."""
 PRODUCE_DECODED_AT_ONCE = 1024 * 1024
-"""The same for Produce, of which most bytes are records, that are not decoded."""
+"""The same limit for Produce, which consists mostly of records that are not decoded."""
 FREED_AT_ONCE = 10_000
-"""An answer with longer lists is freed in parts."""
+"""A response with longer lists is freed in steps."""
 
 Answer = Response | Delayed[Any] | None
 Handler = Callable[[Any, Context], Any]
-"""Gives an `Answer`, or a coroutine that gives one (work.py)."""
+"""Returns an `Answer`, or a coroutine that returns one (work.py)."""
 Refusal = Callable[[Any, Context, KafkaError], Answer]
 
 
 class CloseConnection(ProtocolError):
-    """The peer is broken, or may not go on: its connection is closed without an answer. The text is the reason."""
+    """The client is broken or not authorized: the connection is closed without a response. The message is logged."""
 
 
 class Throttle(Protocol):
-    """What counts how much clients ask for, and lets them rest."""
+    """Measures the requests of clients and throttles them."""
 
     def begin(self, context: Context, request_bytes: int) -> None:
-        """A request has come."""
+        """Called when a request arrives."""
 
     def pause(self, context: Context) -> None:
-        """The request has to wait."""
+        """Called when the response is delayed."""
 
     def end(self, answer: Response | None, context: Context) -> None:
-        """It is answered; None where its client expects no answer. May set `throttle_time_ms` and mute the client."""
+        """Called with the response, or None if the client expects none. May set `throttle_time_ms` and mute."""
 
 
 class Encoded(NamedTuple):
-    """An answer that was encoded already, in a thread, because it is long."""
+    """A long response that was encoded in a thread."""
 
     pieces: list[Chunk]
     size: int
 
 
-async def _take_apart(answer: Response) -> None:
-    """Free a large answer piece by piece: that of two million topics takes Python half a second."""
+async def _free_in_steps(answer: Response) -> None:
+    """Free a large response in steps: freeing one with two million topics takes half a second."""
     for field in answer.FIELDS:
         if field.array:
             items = getattr(answer, field.name)
@@ -107,7 +110,7 @@ def _encode(answer: Response, version: int) -> Encoded:
 
 
 def _encode_long(answer: Response, version: int) -> Encoded:
-    """The same for an answer that may have millions of pieces; to be called in a thread."""
+    """Encode a response that may have millions of chunks. Call it in a thread."""
     pieces: list[Chunk] = []
     answer.encode_into(pieces, version)
     pieces = [b"", *joined(_emptied(pieces))]
@@ -115,14 +118,14 @@ def _encode_long(answer: Response, version: int) -> Encoded:
 
 
 def _emptied(pieces: list[Chunk]) -> Iterator[Chunk]:
-    """The pieces in order, each freed by itself: freeing all at once would hold up the event loop."""
+    """Iterate over the chunks, freeing each one: freeing all of them together would block the event loop."""
     pieces.reverse()
     while pieces:
         yield pieces.pop()
 
 
 class Route:
-    """One version of one API: how its requests are read, who answers them, and how the answers are written."""
+    """One version of one API: how to decode its requests, handle them, and encode the responses."""
 
     __slots__ = ("api", "close_frame", "decode", "flexible", "handle", "header_size", "refuse", "version")
 
@@ -154,34 +157,33 @@ class Router:
     def __init__(self, broker: Broker, unimplemented_calls: dict[str, int] | None = None) -> None:
         self.broker = broker
         self.unimplemented_calls = {} if unimplemented_calls is None else unimplemented_calls
-        """How often clients asked for what nobody has written yet, by the names of the APIs; several routers may count
-        in one."""
+        """How often clients called APIs that are not implemented, by API name. Routers may share this dictionary."""
         self.gate: Callable[[Api, Context], None] | None = None
-        """Called before a message is read; raises CloseConnection where the client may not ask that yet."""
+        """Called before a request is decoded; raises CloseConnection if the client may not send it yet."""
         self.intercept: Callable[[Request, Context, Handler], Answer] | None = None
-        """Called in the handler's place, with the handler: it may look, answer by itself, delay or close."""
+        """Called instead of the handler, with the handler: it may observe, answer, delay or close."""
         self._throttle: Throttle | None = None
         self._logs_requests = False
         self._end: Callable[[Response | None, Context], None] | None = None
-        """Called with each answer before it is encoded: see `Throttle.end`."""
+        """Called with each response before it is encoded; see `Throttle.end`."""
         self.route: Callable[[bytes | bytearray, Context, list[Chunk]], int | Delayed[Response]] = self._serve
-        """Serve a request: see `_serve`."""
+        """Serve a request; see `_serve`."""
         self._routes: dict[int, Route] = {}
         self._working: set[Work[Any]] = set()
-        """Requests whose handlers are coroutines that have not come to their end."""
+        """Requests with a coroutine handler that is still running."""
 
     @property
     def is_busy(self) -> bool:
-        """Whether a long request is in progress that does not merely wait for something."""
+        """Whether a long request is being processed, and not just waiting."""
         return any(work.is_working for work in self._working)
 
     def close(self) -> None:
-        """End the handlers that are still working."""
+        """Stop the handlers that are still running."""
         for work in list(self._working):
             work.stop()
 
     def context(self, client: Client, peer: tuple[str, int], listener: str) -> Context:
-        """What the requests of a new connection are served with."""
+        """Return the context for the requests of a new connection."""
         if _REQUESTS.isEnabledFor(logging.DEBUG) is not self._logs_requests:
             self._logs_requests = not self._logs_requests
             self._choose()
@@ -189,7 +191,7 @@ class Router:
 
     @property
     def throttle(self) -> Throttle | None:
-        """Called with each request, and with its answer before it is encoded. Without it nothing is asked at all."""
+        """Called with each request, and with its response before it is encoded; None if there are no quotas."""
         return self._throttle
 
     @throttle.setter
@@ -198,7 +200,7 @@ class Router:
         self._choose()
 
     def _choose(self) -> None:
-        """Choose the way of the requests that come from now on: it leads through what is in use, and nothing else."""
+        """Set `route` and `_end` for the active hooks, so that inactive hooks cost nothing."""
         throttle = self._throttle
         self.route, self._end = (self._serve, None) if throttle is None else (self._serve_throttled, throttle.end)
         if self._logs_requests:
@@ -217,10 +219,10 @@ class Router:
         return answer
 
     def _serve(self, frame: bytes | bytearray, context: Context, out: list[Chunk]) -> int | Delayed[Response]:
-        """Serve a request. The answer is appended to `out` in pieces, and its size given: 0 where there is none.
+        """Serve a request. The chunks of the response are appended to `out`, and its size is returned (0: no response).
 
-        Where the answer has to wait, the `Delayed` of it is given, and `finish` is to be called with what comes of
-        it. CloseConnection and DecodeError say that the peer is broken; anything else that is raised is a bug.
+        If the response is delayed, return its `Delayed`, whose result must be passed to `finish`. Raises
+        CloseConnection and DecodeError if the client is broken; any other exception is a bug.
         """
         try:
             number, correlation_id, length = _HEADER.unpack_from(frame)
@@ -228,15 +230,15 @@ class Router:
             raise CloseConnection(f"request header in {len(frame)} bytes: {problem}") from problem
         route = self._routes.get(number)
         if route is None:
-            context.route = None  # it is not the last request's that fails now
+            context.route = None  # an error now is not about the previous request
             route = self._resolve(number)
         try:
-            end = 10 + length if length > 0 else 10  # below zero is null; -1 by the protocol, any other in Kafka too
+            end = 10 + length if length > 0 else 10  # negative means null: -1 in the protocol, any other value in Kafka
             context.client_id = str(frame[10:end], "utf-8", REPLACE)
             if route.flexible:
                 end = skip_tags(frame, end) if frame[end] else end + 1
             if end > len(frame):
-                raise CloseConnection(f"request header in {len(frame)} bytes: {end - len(frame)} too few")
+                raise CloseConnection(f"request header in {len(frame)} bytes: {end - len(frame)} bytes are missing")
         except (IndexError, DecodeError) as problem:
             raise CloseConnection(f"request header in {len(frame)} bytes: {problem}") from problem
         context.route = route
@@ -252,7 +254,7 @@ class Router:
         if isinstance(answer, Delayed):
             if answer.is_waiting:
                 if route.api is Api.PRODUCE:
-                    context.request = None  # its records would keep the memory of the frame
+                    context.request = None  # its records would keep the frame in memory
                 return answer
             answer = answer.result()
         return self._finish(answer, route, context, out)
@@ -275,13 +277,13 @@ class Router:
     async def _decode_and_handle(
         self, frame: bytes | bytearray, start: int, route: Route, context: Context
     ) -> Response | Encoded | None:
-        with memoryview(frame):  # keeps its memory from being used for another frame (ReceiveBuffer.give_back)
+        with memoryview(frame):  # keeps ReceiveBuffer.give_back from reusing the memory
             request = await in_thread(partial(route.decode, frame, route.version, start))
         answer = self._handle(request, route, context)
         return await answered(answer) if isinstance(answer, Delayed) else answer
 
     def finish(self, answer: Response | Encoded | None, context: Context, out: list[Chunk]) -> int:
-        """Append the answer to the request that waited last on this connection; give its size."""
+        """Append the response to the connection's delayed request to `out`, and return its size."""
         return self._finish(answer, cast(Route, context.route), context, out)
 
     def _finish(self, answer: Response | Encoded | None, route: Route, context: Context, out: list[Chunk]) -> int:
@@ -304,12 +306,12 @@ class Router:
         return size + 4
 
     def _refuse_unwritable(self, problem: EncodeError, route: Route, context: Context) -> Encoded:
-        """UNKNOWN_SERVER_ERROR in place of an answer that does not fit its message.
+        """Return UNKNOWN_SERVER_ERROR in place of a response that cannot be encoded.
 
-        Such an answer repeats what the client sent in an error message, which then is too long. CloseConnection if
-        the refusal cannot be written either.
+        Such a response has an error message that repeats a long value of the request. Raises CloseConnection if the
+        error cannot be encoded either.
         """
-        _LOG.error("%s: the answer cannot be written: %s", route, problem)
+        _LOG.error("%s: cannot encode the response: %s", route, problem)
         try:
             if route.refuse is None or context.request is None:
                 raise problem
@@ -317,18 +319,18 @@ class Router:
             assert isinstance(refusal, Response)
             return _encode(refusal, route.version)
         except EncodeError as again:
-            raise CloseConnection(f"the answer to {route} cannot be written: {again}") from again
+            raise CloseConnection(f"cannot encode the response to {route}: {again}") from again
 
     def _resolve(self, number: int) -> Route:
-        """Find the way of a version that was not asked for before."""
+        """Create the route of an API version that is requested for the first time."""
         key, version = number >> 16, (number & 0xFFFF ^ 0x8000) - 0x8000
         api = BY_KEY.get(key)
         if api is None:
-            raise CloseConnection(f"no API has the key {key}")
+            raise CloseConnection(f"unknown API key {key}")
         served = self.broker.api_versions.get(api)
         if served is None:
             if api.client_facing and api not in SERVED:
-                self._lament(api)
+                self._report_unimplemented(api)
             raise CloseConnection(f"{api} is not served")
         lowest, highest = served
         if not lowest <= version <= highest:
@@ -343,7 +345,7 @@ class Router:
     async def _in_turns(
         self, work: Coroutine[Any, Any, Any], request: Any, route: Route, context: Context
     ) -> Response | Encoded | None:
-        """Do the work of a handler. An answer that took more than one turn is encoded in a thread."""
+        """Run the coroutine of a handler. A response that took more than one turn is encoded in a thread."""
         try:
             answer = await work
         except KafkaError as refused:
@@ -360,21 +362,21 @@ class Router:
             encoded = await in_thread(partial(_encode_long, answer, route.version))
         except EncodeError as problem:
             return self._refuse_unwritable(problem, route, context)
-        await _take_apart(cast(Response, answer))
+        await _free_in_steps(cast(Response, answer))
         return encoded
 
     def _begin(self, work: Coroutine[Any, Any, Any]) -> Any:
         return start(work, self.broker.node.turns, self.broker.node.workers, self._working)
 
-    def _lament(self, api: Api) -> None:
-        """A client needs what nobody has written yet: say so once, in a way that is seen, and count."""
+    def _report_unimplemented(self, api: Api) -> None:
+        """Count a call of an API that is not implemented, and log the first one."""
         calls = self.unimplemented_calls[str(api)] = self.unimplemented_calls.get(str(api), 0) + 1
         if calls == 1:
             _LOG.error("%s (API %d) IS NOT IMPLEMENTED by kafkalet: a client that needs it will not work", api, api)
 
 
 def _unsupported_api_versions(version: int, served: tuple[int, int]) -> Route:
-    """The way of an ApiVersions in a version that is not served. Such a route is made anew each time."""
+    """Return a route that answers ApiVersions in an unsupported version. It is not cached."""
     from kafkalet.protocol.messages.api_versions import ApiVersionsResponse
 
     lowest, highest = served
@@ -384,5 +386,5 @@ def _unsupported_api_versions(version: int, served: tuple[int, int]) -> Route:
         api_keys=[own] if highest >= 3 else [],  # KIP-511 came with version 3
     )
     route = Route(Api.API_VERSIONS, 0, lambda frame, version, start: None, lambda request, context: answer)
-    route.flexible = version in Api.API_VERSIONS.flexible  # that of the request's header
+    route.flexible = version in Api.API_VERSIONS.flexible  # for the header of the request
     return route

@@ -1,9 +1,9 @@
-"""What a connection has to send, and the portions in which it is sent.
+"""The outgoing data of a connection, and how it is split into send calls.
 
-Answers come as pieces: bytes, and ranges of files. Small pieces are joined, up to JOIN_BYTES, because a call of the
-kernel costs more than copying them; small ranges of files are read for that. Large ranges go out by sendfile, large
-pieces of memory as they are (never joined: fresh memory of that size costs more than the copy). A file is read when its
-turn has come, so a slow client holds file ranges in memory, not their content.
+A response is a list of chunks: bytes and file ranges. Small chunks are joined, up to JOIN_BYTES, because a system call
+costs more than the copy; small file ranges are read for that. Large file ranges are sent with sendfile, large chunks of
+memory are sent as they are (joining them would need fresh memory, which costs more than the copy). A file is read when
+its chunk is sent, so responses to a slow client hold file ranges in memory, not their content.
 """
 
 import errno
@@ -17,28 +17,28 @@ from kafkalet.protocol.wire import Buffer, Chunk
 from kafkalet.storage.files import FileRange
 
 JOIN_BYTES = 64 * 1024
-_MORE = getattr(socket, "MSG_MORE", 0)  # "do not send a packet yet, the rest of it follows"
+_MORE = getattr(socket, "MSG_MORE", 0)  # delay the packet, more data follows
 _NO_SENDFILE = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
-_sendfile = getattr(os, "sendfile", None)  # Windows has none
+_sendfile = getattr(os, "sendfile", None)  # not available on Windows
 
 
 class FileTooShort(Exception):
-    """A file range ends before its length: the log was truncated under an answer that is on its way."""
+    """The file ends before the range does: the log was truncated while the response was being sent."""
 
 
 def join(pieces: list[Chunk], size: int) -> bytes:
-    """All pieces, `size` bytes together (JOIN_BYTES or little more), as one."""
+    """Join all chunks, `size` bytes in total (JOIN_BYTES or little more), into one bytes object."""
     try:
         return b"".join(pieces)  # type: ignore[arg-type]
-    except TypeError:  # ranges of files are among them
+    except TypeError:  # there are file ranges among them
         data = b"".join([piece.read() if isinstance(piece, FileRange) else piece for piece in pieces])  # type: ignore[misc]
     if len(data) < size:
-        raise FileTooShort(f"files are {size - len(data)} bytes shorter than the ranges of them that were to be sent")
+        raise FileTooShort(f"files are {size - len(data)} bytes shorter than the ranges to send")
     return data
 
 
 def joined(pieces: Iterable[Chunk]) -> list[Chunk]:
-    """The same bytes in fewer pieces: what lies in memory is joined up to JOIN_BYTES; ranges of files stay."""
+    """Return the same data in fewer chunks: memory is joined up to JOIN_BYTES, file ranges are kept."""
     result: list[Chunk] = []
     small: list[Buffer] = []
     size = 0
@@ -58,7 +58,7 @@ def joined(pieces: Iterable[Chunk]) -> list[Chunk]:
 
 
 class Outbox:
-    """The pieces that have not been sent yet, in order."""
+    """The chunks that have not been sent yet, in order."""
 
     __slots__ = ("_pieces",)
 
@@ -72,7 +72,7 @@ class Outbox:
         self._pieces.extend(piece for piece in pieces if len(piece))
 
     def take(self) -> Buffer | FileRange:
-        """The next portion, at most JOIN_BYTES long unless it is a single piece; it is out of the box then."""
+        """Remove and return the next portion: joined chunks of at most JOIN_BYTES, or a single larger chunk."""
         pieces = self._pieces
         piece = pieces.popleft()
         size = len(piece)
@@ -86,7 +86,7 @@ class Outbox:
         return b"".join(portion)
 
     def put_back(self, portion: Buffer | FileRange, sent: int) -> None:
-        """Only the first `sent` bytes of what was taken have gone out; the rest is next."""
+        """Put the unsent rest of a portion back, after its first `sent` bytes were sent."""
         if isinstance(portion, FileRange):
             rest: Chunk = portion.slice(sent, len(portion) - sent)
         else:
@@ -95,9 +95,9 @@ class Outbox:
             self._pieces.appendleft(rest)
 
     def send(self, sock: socket.socket, most: int) -> None:
-        """Send until the box is empty, the socket is full, or `most` bytes (about) have gone out.
+        """Send until the outbox is empty, the socket is full, or about `most` bytes were sent.
 
-        Raises FileTooShort, and OSError where the connection is gone.
+        Raises FileTooShort, and OSError if the connection is lost.
         """
         while self and most > 0:
             portion = self.take()
@@ -112,17 +112,17 @@ class Outbox:
 
 
 def _read(piece: Chunk) -> Buffer:
-    """A piece as bytes."""
+    """Return the bytes of a chunk."""
     if not isinstance(piece, FileRange):
         return cast(Buffer, piece)
     data = piece.read()
     if len(data) < len(piece):
-        raise FileTooShort(f"{piece!r} has {len(data)} bytes")
+        raise FileTooShort(f"{piece!r} has only {len(data)} bytes")
     return data
 
 
 def _send_portion(sock: socket.socket, portion: Buffer | FileRange, most: int, flags: int) -> int:
-    """Send as much of a portion as the socket takes, at most `most` bytes of a large one; gives how many."""
+    """Send as much of a portion as the socket accepts, at most `most` bytes of a large one. Return the byte count."""
     if not isinstance(portion, FileRange):
         if len(portion) > max(most, JOIN_BYTES):
             portion = memoryview(portion)[:most]
@@ -131,7 +131,7 @@ def _send_portion(sock: socket.socket, portion: Buffer | FileRange, most: int, f
         try:
             sent: int = _sendfile(sock.fileno(), portion.fileno(), portion.position, min(len(portion), most))
         except OSError as error:
-            if error.errno not in _NO_SENDFILE:  # some file systems cannot do it
+            if error.errno not in _NO_SENDFILE:  # not supported by every file system
                 raise
         else:
             if not sent:

@@ -60,20 +60,20 @@ def test_a_stopped_broker_comes_back_on_its_port() -> None:
     with listeners(2) as (before, after):
         port = addresses.take(1, before, None).port
         before.close()
-        assert not addresses.is_kept(1)
-        addresses.keep(1)
-        assert addresses.is_kept(1)
+        assert not addresses.is_reserved(1)
+        addresses.reserve(1)
+        assert addresses.is_reserved(1)
         with socket.socket() as client, pytest.raises(ConnectionRefusedError):
             client.connect(("127.0.0.1", port))
         assert addresses.take(1, after, None).port == port
-        assert not addresses.is_kept(1)
+        assert not addresses.is_reserved(1)
 
 
 def test_kept_ports_are_let_go_in_the_end() -> None:
     addresses = Addresses("127.0.0.1", 0)
     with listeners(1) as (listener,):
         port = addresses.take(1, listener, None).port
-    addresses.keep(1)
+    addresses.reserve(1)
     addresses.release()
     with socket.socket() as other:
         other.bind(("127.0.0.1", port))

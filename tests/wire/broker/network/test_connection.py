@@ -290,7 +290,7 @@ async def test_a_failed_wait_is_a_bug_that_costs_this_connection(caplog: pytest.
         assert await client.is_closed()
         assert await other.ask(b"other") == b"other"
     [record] = [record for record in caplog.records if record.levelno == logging.ERROR]
-    assert "a bug in the answer to Test v0" in record.getMessage()
+    assert "a bug in the response to Test v0" in record.getMessage()
     assert record.exc_info is not None
     assert isinstance(record.exc_info[1], ZeroDivisionError)
 
@@ -354,7 +354,7 @@ async def test_a_client_that_leaves_in_mid_frame_leaves_one_line(part: int, capl
         await client.close()
         assert await serving.settles(lambda: len(serving.listener) == 0)
     [line] = warnings(caplog)
-    assert "gone in the middle of a frame" in line
+    assert "disconnected within a frame" in line
 
 
 @in_loop

@@ -153,7 +153,7 @@ def test_the_time_of_a_long_poll_is_all_of_it(wire: Wire, caplog: pytest.LogCapt
 def test_a_client_that_leaves_while_it_waits_is_shown(wire: Wire, lines: Lines) -> None:
     with wire.waiting("Fetch", 11, wire.fetch_body(version=11, wait_ms=60_000)):
         wire.connection(name="waiting").close()
-        assert last(wire, lines) == "Fetch v11 t-0@0 -> the connection was closed before the answer (waited)"
+        assert last(wire, lines) == "Fetch v11 t-0@0 -> the connection was closed before the response (waited)"
 
 
 def test_a_fetch_session_is_shown(wire: Wire, lines: Lines) -> None:
@@ -215,7 +215,7 @@ def ask_frame(wire: Wire, frame: bytes) -> None:
         (struct.pack(">hhih", 999, 3, 1, -1), "a request of 10 bytes (no API has the key 999) -> connection closed: "),
         (
             struct.pack(">hhih", 30, 3, 1, -1) + b"\0",
-            "client='' CreateAcls v3 (cannot be read) -> connection closed: CreateAcls is",
+            "client='' CreateAcls v3 (malformed) -> connection closed: CreateAcls is",
         ),
         (
             struct.pack(">hhih", 3, 99, 1, 1) + b"x\0",
@@ -223,7 +223,7 @@ def ask_frame(wire: Wire, frame: bytes) -> None:
         ),
         (
             struct.pack(">hhih", 2, 1, 1, -1) + b"\0",
-            "client='' ListOffsets v1 (cannot be read) -> connection closed: ListOffsetsRequest v1 in 11 bytes: ",
+            "client='' ListOffsets v1 (malformed) -> connection closed: ListOffsetsRequest v1 in 11 bytes: ",
         ),
         (struct.pack(">hhih", 3, 9, 1, 5), "Metadata v9, a request of 10 bytes (request header in 10 bytes: "),
         (b"\0", "a request of 1 bytes (request header in 1 bytes: "),

@@ -1,10 +1,10 @@
-"""A kept port: nobody can take it, and whoever knocks is refused."""
+"""Tests of reserved ports: other sockets cannot bind them, and connections are refused."""
 
 import socket
 
 import pytest
 
-from kafkalet.broker.network.kept_port import KeptPort
+from kafkalet.broker.network.reserved_port import ReservedPort
 
 
 def free_port() -> int:
@@ -14,30 +14,30 @@ def free_port() -> int:
         return port
 
 
-def test_nobody_else_can_take_it_until_it_is_released() -> None:
+def test_reserved_port_cannot_be_bound_until_released() -> None:
     port = free_port()
-    kept = KeptPort("127.0.0.1", port)
+    reserved = ReservedPort("127.0.0.1", port)
     with socket.socket() as other:
         with pytest.raises(OSError, match="in use"):
             other.bind(("127.0.0.1", port))
-        kept.release()
+        reserved.release()
         other.bind(("127.0.0.1", port))
 
 
-def test_clients_are_refused() -> None:
+def test_connection_to_reserved_port_is_refused() -> None:
     port = free_port()
-    kept = KeptPort("127.0.0.1", port)
+    reserved = ReservedPort("127.0.0.1", port)
     with socket.socket() as client, pytest.raises(ConnectionRefusedError):
         client.connect(("127.0.0.1", port))
-    kept.release()
+    reserved.release()
 
 
-def test_a_port_that_cannot_be_had_is_not_kept() -> None:
+def test_port_in_use_is_not_reserved() -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
-        kept = KeptPort("127.0.0.1", port)
+        reserved = ReservedPort("127.0.0.1", port)
     with socket.socket() as another:
         another.bind(("127.0.0.1", port))
-    kept.release()
+    reserved.release()
