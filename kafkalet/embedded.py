@@ -74,7 +74,7 @@ class Cluster:
         if port:
             arguments.port(f"the port of the last of {brokers} brokers", last_port)
         if clock is not None and not isinstance(clock, Clock):
-            raise TypeError(f"clock is a kafkalet.ManualClock or another Clock, not {arguments.shown(clock)}")
+            raise TypeError(f"clock must be a kafkalet.ManualClock or another Clock, not {arguments.shown(clock)}")
         arguments.text('kafka_version, as in "3.9",', kafka_version)
         release = Release.of(kafka_version)
         properties = BrokerConfig(arguments.properties("config", config), release)

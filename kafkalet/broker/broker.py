@@ -1,11 +1,11 @@
-"""One broker of a cluster, as the handlers of requests know it: what it keeps beside its replicas.
+"""One broker of a cluster, as seen by request handlers.
 
     Context ── broker ──┬── node            its replicas, configuration, metadata, clock     cluster/node.py
-                        ├── controller      what is decided for all brokers                  cluster/controller.py
+                        ├── controller      decisions for the whole cluster                  cluster/controller.py
                         ├── coordinators    of groups and of transactions                    coordinators.py
                         └── fetch sessions, telemetry, quotas; the other brokers
 
-It knows no connection: a `BrokerServer` adds the listener, and the router that brings requests to the handlers.
+It has no connections: a `BrokerServer` adds the listener and the router.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from .coordinators import Coordinators
 from .fetch_sessions import FetchSessions
 from .scheduling.purgatory import Delayed
 
-if TYPE_CHECKING:  # made when they are first needed
+if TYPE_CHECKING:  # created on first use
     from .quotas.throttling import Throttling
     from .telemetry import Telemetry
     from .transactions.verification import Transactions
 
 
 class Broker:
-    """A broker. `brokers` are those of the cluster that are running, by their ids."""
+    """A broker. `brokers` are the running brokers of the cluster, by id."""
 
     def __init__(
         self,
@@ -48,22 +48,22 @@ class Broker:
         self.api_versions: Mapping[Api, tuple[int, int]] = {
             api: (versions.low, versions.high) for api, versions in versions_of(release.name).items() if api in SERVED
         }
-        """The APIs that are served, with their lowest and highest version."""
+        """The supported APIs, with their lowest and highest version."""
         self.fetch_sessions = FetchSessions(
             node.clock,
             config.max_incremental_fetch_session_cache_slots,
-            all_told_go_last=release.moves_every_told_partition,
+            returned_go_last=release.moves_every_told_partition,
             takes_nameless=release.takes_nameless_topics_into_sessions,
         )
         self.throttling: Throttling | None = None
-        """Who may ask for how much; None while there has been no quota."""
+        """The client quotas; None until there is one."""
         self._telemetry: Telemetry | None = None
         self._transactions: Transactions | None = None
         node.observer = self
 
     @property
     def telemetry(self) -> Telemetry:
-        """The clients that push their metrics, made when the first one asks."""
+        """The client metrics (KIP-714), created on first use."""
         if self._telemetry is None:
             from .telemetry import Telemetry
 
@@ -72,7 +72,7 @@ class Broker:
 
     @property
     def transactions(self) -> Transactions:
-        """The transactions of the cluster, whoever of its brokers coordinates them."""
+        """The transactions of the cluster, on any of its coordinators."""
         if self._transactions is None:
             from .transactions.verification import Transactions
 
@@ -81,7 +81,7 @@ class Broker:
         return self._transactions
 
     def apply_quotas(self, addresses: Mapping[str, str | None] | None = None) -> None:
-        """Take over the quotas of clients that the metadata holds now. `addresses` are known ones of host names."""
+        """Apply the client quotas in the metadata. `addresses` are resolved host names."""
         node = self.node
         quotas = node.metadata.client_quotas
         if self.throttling is None and quotas:
@@ -96,11 +96,11 @@ class Broker:
             self.throttling.obey(quotas, addresses or {})
 
     def close(self) -> None:
-        """Forget what is coordinated, and close the node."""
+        """Close the coordinators and the node."""
         self.coordinators.close()
         self.node.close()
 
-    # What the node tells (Observer).
+    # Observer of the node
 
     def state_partition_changed(self, topic: str, index: int) -> None:
         self.coordinators.changed(topic, index)
@@ -109,4 +109,4 @@ class Broker:
         self.coordinators.partitions_deleted(topic, partitions)
 
     def config_changed(self) -> None:
-        """Nothing here holds a copy of the configuration."""
+        """Do nothing: no part of the configuration is cached here."""

@@ -1,4 +1,4 @@
-"""A broker with its clients: the listener that lets them in, and the router that brings their requests to handlers.
+"""A broker with its listener, which accepts clients, and its router, which passes their requests to handlers.
 
 Source: kafka.server.BrokerServer, kafka.network.SocketServer.
 """
@@ -18,7 +18,7 @@ from .network.router import Router
 
 
 class BrokerServer(Broker):
-    """A broker that serves clients. `unimplemented_calls` counts what clients asked for and nobody has written yet."""
+    """A broker that serves clients. `unimplemented_calls` counts the calls of APIs that are not implemented."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class BrokerServer(Broker):
         self.apply_quotas()
 
     def config_changed(self) -> None:
-        """Take over what the configuration says now about connections."""
+        """Apply the configuration to the listener and its connections."""
         config, limits = self.node.config, self.listener.limits
         limits.socket_request_max_bytes = config.socket_request_max_bytes
         limits.connections_max_idle_ms = config.connections_max_idle_ms
@@ -45,7 +45,7 @@ class BrokerServer(Broker):
         overrides = parse_overrides(config.max_connections_per_ip_overrides or "")
         limits.max_connections_per_ip_overrides = by_address(overrides, self.node.loop)
         given = config.given()
-        # Kafka's own default of 100 KiB is for slow networks; where nobody asks for it the system knows better.
+        # Kafka's default of 100 KiB is for slow networks; unless it is set explicitly, use the system's default.
         if "socket.send.buffer.bytes" in given:
             limits.socket_send_buffer_bytes = config.socket_send_buffer_bytes
         if "socket.receive.buffer.bytes" in given:
@@ -53,7 +53,7 @@ class BrokerServer(Broker):
         self.listener.limits_changed()
 
     def apply_quotas(self, addresses: Mapping[str, str | None] | None = None) -> None:
-        """Take over quotas; requests and connections are counted while there are any."""
+        """Apply the client quotas. Requests and connections are counted only while there are any."""
         super().apply_quotas(addresses)
         throttling = self.throttling
         if throttling is not None:
@@ -61,7 +61,7 @@ class BrokerServer(Broker):
             self.listener.admission = throttling.connect if throttling.limits_connections else None
 
     def close(self) -> None:
-        """Cut off the clients, write what is not written yet, and close the data directory."""
+        """Disconnect the clients, flush the logs and close the data directory."""
         self.listener.close()
         self.router.close()
         super().close()

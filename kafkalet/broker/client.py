@@ -1,15 +1,15 @@
-"""The client of a request, as far as handlers and quotas may touch it."""
+"""The interface to a client's connection for handlers and quotas."""
 
 from typing import Protocol
 
 
 class Client(Protocol):
-    """The connection a request came in on."""
+    """The connection on which a request arrived."""
 
     is_closed: bool
 
     def close(self, reason: str) -> None:
-        """End the connection, with one line in the log that gives `reason`."""
+        """Close the connection and log `reason`."""
 
     def mute(self, ms: float) -> None:
-        """Serve no further request of this connection for `ms` milliseconds (KIP-219); this one's answer goes out."""
+        """Serve no further request of this connection for `ms` milliseconds (KIP-219); the current one is answered."""

@@ -1,9 +1,9 @@
-"""The coordinators of one broker: of groups and of transactions. They are made when somebody first needs them.
+"""The group coordinator and the transaction coordinator of a broker, created on first use.
 
-A broker coordinates what lies in the partitions of an internal topic that it leads. When it begins to lead one, the
-coordinator reads it; when another broker takes over, the coordinator forgets it. Both happen soon after the election,
-in a call of their own (`refresh`), or with the first request that asks for a key of that partition, whichever comes
-first: so a coordinator never works in the middle of an election.
+A broker coordinates the groups or transactions in the partitions of an internal topic that it leads. The state of a
+partition is loaded after the broker becomes its leader, and unloaded after another broker does. Both happen soon after
+the election, in a separate call (`refresh`), or with the first request for a key of the partition, whichever is first.
+So a coordinator never works in the middle of an election.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from kafkalet.protocol.errors import Code, KafkaError
 from .cluster.node import Node
 from .cluster.state_topics import CONSUMER_OFFSETS, STATE_TOPICS, TRANSACTION_STATE, StateTopic, partition_of
 
-if TYPE_CHECKING:  # loaded with the first group, or the first transaction
+if TYPE_CHECKING:  # imported with the first group or transaction
     from .cluster.state_log import StateLog
     from .groups.coordinator import GroupCoordinator
     from .transactions.coordinator import TransactionCoordinator
 
 
 class Coordinator(Protocol):
-    """What this module asks of a coordinator."""
+    """The interface of a coordinator for this module."""
 
     def loaded(self) -> dict[int, int]:
-        """The partitions whose state it holds, each with the leader epoch in which it was read."""
+        """Return the partitions whose state is loaded, each with the leader epoch at that time."""
 
     def load(self, log: StateLog) -> None:
-        """Read the state in a partition that this broker leads now."""
+        """Load the state from a partition that this broker leads."""
 
     def unload(self, index: int) -> None:
-        """Forget the state in a partition: whoever waits for it is told NOT_COORDINATOR, timers are cancelled."""
+        """Unload the state of a partition: answer waiting requests with NOT_COORDINATOR and cancel timers."""
 
 
 class Coordinators:
     """The coordinators of the broker `node`.
 
-    `take_producer_id` gives an unused producer id, or raises StorageFailed; `of_broker` gives the coordinators of a
+    `take_producer_id` returns an unused producer id, or raises StorageFailed. `of_broker` returns the coordinators of a
     running broker by its id.
     """
 
@@ -75,20 +75,22 @@ class Coordinators:
 
     @property
     def made(self) -> list[Coordinator]:
-        """Those that were needed so far."""
+        """The coordinators that have been created."""
         return [coordinator for coordinator in (self._groups, self._transactions) if coordinator is not None]
 
     def _find(self, topic: str) -> Coordinator | None:
-        """The coordinator of this internal topic, if it was needed before."""
+        """Return the coordinator for this internal topic, or None if it has not been created."""
         return self._groups if topic == CONSUMER_OFFSETS.name else self._transactions
 
     def of(self, topic: str) -> Coordinator:
-        """The coordinator that keeps its state in this internal topic."""
+        """Return the coordinator for this internal topic."""
         return self.groups if topic == CONSUMER_OFFSETS.name else self.transactions
 
     def partition_for(self, topic: StateTopic, key: str) -> int:
-        """The partition of `topic` that keeps a key, with its state loaded. NOT_COORDINATOR unless this broker
-        leads it, also before the topic is made."""
+        """Return the partition of `topic` for a key, with its state loaded.
+
+        Raises NOT_COORDINATOR if this broker does not lead the partition, or if the topic does not exist yet.
+        """
         known = self.node.metadata.topics.get(topic.name)
         if known is None:
             raise KafkaError(Code.NOT_COORDINATOR, f"{topic.name} does not exist yet")
@@ -99,11 +101,11 @@ class Coordinators:
         return index
 
     def changed(self, topic: str, index: int) -> None:
-        """Somebody was elected to lead this partition: look soon who."""
+        """Schedule a `refresh`, because a leader of this partition was elected."""
         self.node.call_soon(lambda: self.refresh(topic, index))
 
     def refresh(self, topic: str, index: int) -> None:
-        """Load or forget the state in a partition, if leadership has changed since it was last looked at."""
+        """Load or unload the state of a partition if its leader has changed."""
         partition = self.node.partitions.get((topic, index))
         if partition is not None and not partition.is_leader:
             partition = None
@@ -120,18 +122,18 @@ class Coordinators:
             coordinator.load(StateLog(partition, self.node.clock, self.node.purgatory))
 
     def partitions_deleted(self, topic: str, partitions: Collection[int]) -> None:
-        """These partitions are no more; so is what was kept about them."""
+        """Delete the committed offsets of deleted partitions."""
         if self._groups is not None and topic not in STATE_TOPICS:
             self._groups.partitions_deleted(topic, partitions)
 
     def load_all(self) -> None:
-        """Load the state in every partition that this broker leads and that holds any."""
+        """Load the state of every non-empty state partition that this broker leads."""
         for (topic, index), partition in list(self.node.partitions.items()):
             if topic in STATE_TOPICS and partition.log.log_end_offset:
                 self.refresh(topic, index)
 
     def close(self) -> None:
-        """Forget everything; the broker stops."""
+        """Unload all state, because the broker stops."""
         for coordinator in self.made:
             for index in list(coordinator.loaded()):
                 coordinator.unload(index)

@@ -1,17 +1,16 @@
-"""Incremental fetch sessions (KIP-227): the broker remembers what a client reads and tells only what changed.
+"""Incremental fetch sessions (KIP-227): the broker keeps a client's partitions and returns only what has changed.
 
-A request carries a session id and an epoch, and the pair says what it is:
-
+A request has a session id and a session epoch, which determine its type:
     id   epoch   meaning
     0    -1      no session
-    n    -1      no session; session n ends
-    0     0      all partitions; open a session
-    n     0      the same; session n ends first
-    n     k > 0  the k-th request of session n: partitions named are added or updated, forgotten ones removed
+    n    -1      no session; close session n
+    0     0      full request; open a session
+    n     0      full request; close session n and open another one
+    n     k > 0  request k of session n: add or update the listed partitions, remove the forgotten ones
 
-The epoch after 2147483647 is 1. An incremental answer holds a partition when it has records, an error, a diverging
-epoch or a preferred replica, or when its high watermark or log start offset is not what was told last. Partitions
-that delivered records go to the end of the session's order, so that small answers serve all of them in turn.
+Epoch 1 follows 2147483647. An incremental response contains a partition if it has records, an error, a diverging epoch
+or a preferred replica, or if its high watermark or log start offset has changed since it was last returned. Partitions
+that returned records move to the end of the session, so that small responses serve all of them in turn.
 
 Source: kafka.server.FetchSession, FetchManager and FetchSessionCache.
 """
@@ -30,25 +29,26 @@ NO_SESSION = 0
 MAX_EPOCH = 0x7FFFFFFF
 EVICTION_MS = 120_000
 
-# (topic name, topic id, partition); names are "" where only the id is known, ids are None where names are used
+# (topic name, topic id, partition); the name is "" if only the id is known, the id is None in requests with names
 Key = tuple[str, bytes | None, int]
 
 NAMELESS = ("", ZERO_UUID)
-"""Kafka knows a topic of id zero by its name, before 4.3 in sessions, and always when another follows in an answer.
+"""The key of the zero topic id, which has no name.
 
-It has none, so the request fails.
+Kafka looks up the name of each topic: before 4.3 when it is added to a session, and always if another topic follows in
+a response. Without a name the request fails.
 """
 
 
 def next_epoch(epoch: int) -> int:
-    """The epoch of the request after one of `epoch`; a session that ended stays ended."""
+    """Return the epoch after `epoch`. There is none after FINAL_EPOCH."""
     if epoch < 0:
         return FINAL_EPOCH
     return 1 if epoch == MAX_EPOCH else epoch + 1
 
 
-class Asked(NamedTuple):
-    """What a client wants of one partition; epochs are None where none was given."""
+class RequestedPartition(NamedTuple):
+    """A client's request for one partition. Epochs are None if not given."""
 
     fetch_offset: int
     max_bytes: int
@@ -57,50 +57,50 @@ class Asked(NamedTuple):
     last_fetched_epoch: int | None = None
 
 
-class Told(NamedTuple):
-    """What the session has to know of the answer for one partition."""
+class PartitionResult(NamedTuple):
+    """The parts of a partition's response that matter to the session."""
 
     error: int
     high_watermark: int
     log_start_offset: int
     records_size: int
-    must_tell: bool  # a diverging epoch or a preferred read replica
+    must_return: bool  # there is a diverging epoch or a preferred read replica
 
 
 class _Cached:
-    """A partition in a session: what was asked last, and what was told last."""
+    """A partition in a session: the last request, and the offsets last returned."""
 
     __slots__ = ("asked", "high_watermark", "log_start_offset", "topic")
 
-    def __init__(self, topic: str, asked: Asked) -> None:
+    def __init__(self, topic: str, asked: RequestedPartition) -> None:
         self.topic = topic
         self.asked = asked
         self.high_watermark = -1
         self.log_start_offset = -1
 
-    def take_in(self, told: Told) -> bool:
-        """Remember the answer; say whether the client has to get it."""
+    def record(self, result: PartitionResult) -> bool:
+        """Record a response. Return whether it must be sent to the client."""
         changed = (
-            told.must_tell
-            or told.records_size > 0
-            or told.high_watermark != self.high_watermark
-            or told.log_start_offset != self.log_start_offset
-            or told.error != Code.NONE
+            result.must_return
+            or result.records_size > 0
+            or result.high_watermark != self.high_watermark
+            or result.log_start_offset != self.log_start_offset
+            or result.error != Code.NONE
         )
-        # After an error the partition is told again, whatever its high watermark is by then.
-        self.high_watermark = told.high_watermark if told.error == Code.NONE else -1
-        self.log_start_offset = told.log_start_offset
+        # After an error, the next response is sent in any case.
+        self.high_watermark = result.high_watermark if result.error == Code.NONE else -1
+        self.log_start_offset = result.log_start_offset
         return changed
 
 
 def _identity(key: Key) -> tuple[str | bytes, int]:
-    """Two keys mean the same partition when the ids agree, or the names where there are no ids."""
+    """Return what identifies a partition in a session: its topic id or, without one, its topic name."""
     topic, topic_id, index = key
     return (topic if topic_id is None else topic_id, index)
 
 
 class FetchSession:
-    """What one client reads, in the order in which it is read next."""
+    """The partitions of one client, in the order in which they are read."""
 
     __slots__ = ("created_ms", "epoch", "from_follower", "id", "last_used_ms", "partitions", "uses_topic_ids")
 
@@ -113,9 +113,9 @@ class FetchSession:
         self.partitions: dict[tuple[str | bytes, int], tuple[Key, _Cached]] = {}
 
     def update(
-        self, asked: Iterable[tuple[Key, Asked]], forgotten: Iterable[Key], *, takes_nameless: bool = True
+        self, asked: Iterable[tuple[Key, RequestedPartition]], forgotten: Iterable[Key], *, takes_nameless: bool = True
     ) -> bool:
-        """Add, change and remove partitions; say whether all went well. What comes before a bad one stays done."""
+        """Add, change and remove partitions. Return False at the first invalid one; earlier changes are kept."""
         for key, what in asked:
             if key[:2] == NAMELESS and not takes_nameless:
                 return False
@@ -133,44 +133,44 @@ class FetchSession:
 
 
 class FetchContext:
-    """What one request reads: `asked` in order, and `settle`, which makes the answer of what was found."""
+    """The partitions of one request. `settle` selects those that are part of the response."""
 
     error = Code.NONE
     kept_id = NO_SESSION
-    """The session that goes on also where nothing is told because of a quota."""
-    remembers_nothing = True
-    """Without a session `settle` does not look at what was found, and need not be asked."""
+    """The session that continues even if an empty response is sent because of a quota."""
+    is_stateless = True
+    """Whether `settle` ignores its argument, so that it need not be called (requests without a session)."""
 
-    def __init__(self, asked: list[tuple[Key, Asked]]) -> None:
+    def __init__(self, asked: list[tuple[Key, RequestedPartition]]) -> None:
         self.asked = asked
 
-    def settle(self, answers: dict[Key, Told]) -> tuple[Code, int, list[Key]]:
-        """The top-level error, the session id, and the partitions that go into the answer, in order."""
+    def settle(self, answers: dict[Key, PartitionResult]) -> tuple[Code, int, list[Key]]:
+        """Return the top-level error, the session id, and the partitions of the response in order."""
         return Code.NONE, NO_SESSION, list(answers)
 
 
 class ErrorContext(FetchContext):
-    """A request whose session is unknown or out of step: nothing is read."""
+    """A request with an unknown session or a wrong epoch. Nothing is read."""
 
-    remembers_nothing = False
+    is_stateless = False
 
     def __init__(self, error: Code, session_id: int = NO_SESSION) -> None:
         super().__init__([])
         self.error = error
         self.session_id = session_id
 
-    def settle(self, answers: dict[Key, Told]) -> tuple[Code, int, list[Key]]:
+    def settle(self, answers: dict[Key, PartitionResult]) -> tuple[Code, int, list[Key]]:
         return self.error, self.session_id, []
 
 
 class FullContext(FetchContext):
-    """A full request that opens a session when its answer is made."""
+    """A full request. The session is opened with the response."""
 
-    remembers_nothing = False
+    is_stateless = False
 
     def __init__(
         self,
-        asked: list[tuple[Key, Asked]],
+        asked: list[tuple[Key, RequestedPartition]],
         sessions: "FetchSessions",
         ended: int,
         uses_topic_ids: bool,
@@ -182,7 +182,7 @@ class FullContext(FetchContext):
         self.uses_topic_ids = uses_topic_ids
         self.from_follower = from_follower
 
-    def settle(self, answers: dict[Key, Told]) -> tuple[Code, int, list[Key]]:
+    def settle(self, answers: dict[Key, PartitionResult]) -> tuple[Code, int, list[Key]]:
         session = self.sessions.open(self.uses_topic_ids, self.from_follower, len(answers))
         if session is None:
             return Code.NONE, NO_SESSION, list(answers)
@@ -190,64 +190,65 @@ class FullContext(FetchContext):
             del self.sessions.sessions[session.id]
             return Code.UNKNOWN_SERVER_ERROR, self.ended, []
         asked = dict(self.asked)
-        for key, told in answers.items():
+        for key, result in answers.items():
             cached = _Cached(key[0], asked[key])
-            cached.high_watermark, cached.log_start_offset = told.high_watermark, told.log_start_offset
+            cached.high_watermark, cached.log_start_offset = result.high_watermark, result.log_start_offset
             session.partitions[_identity(key)] = (key, cached)
         return Code.NONE, session.id, list(answers)
 
 
 class IncrementalContext(FetchContext):
-    """A request of a running session."""
+    """A request of an existing session."""
 
-    remembers_nothing = False
+    is_stateless = False
 
-    def __init__(self, session: FetchSession, name_of: Callable[[bytes], str], all_told_go_last: bool) -> None:
-        asked: list[tuple[Key, Asked]] = []
+    def __init__(self, session: FetchSession, name_of: Callable[[bytes], str], returned_go_last: bool) -> None:
+        asked: list[tuple[Key, RequestedPartition]] = []
         for identity, (key, cached) in list(session.partitions.items()):
             topic, topic_id, index = key
             if not topic and topic_id is not None and (topic := name_of(topic_id)):
-                key = (topic, topic_id, index)  # a topic that was unknown has appeared
+                key = (topic, topic_id, index)  # the name of the topic has become known
                 session.partitions[identity] = (key, cached)
             asked.append((key, cached.asked))
         super().__init__(asked)
         self.session = session
         self.kept_id = session.id
         self.expected_epoch = session.epoch
-        self.all_told_go_last = all_told_go_last
+        self.returned_go_last = returned_go_last
 
-    def settle(self, answers: dict[Key, Told]) -> tuple[Code, int, list[Key]]:
+    def settle(self, answers: dict[Key, PartitionResult]) -> tuple[Code, int, list[Key]]:
         session = self.session
-        if session.epoch != self.expected_epoch:  # another request of the session came while this one waited
+        if session.epoch != self.expected_epoch:  # another request of the session arrived while this one waited
             return Code.INVALID_FETCH_SESSION_EPOCH, session.id, []
-        told_keys: list[Key] = []
-        for key, told in answers.items():
+        returned: list[Key] = []
+        for key, result in answers.items():
             identity = _identity(key)
             entry = session.partitions[identity]
-            if not entry[1].take_in(told):
+            if not entry[1].record(result):
                 continue
-            told_keys.append(key)
-            if told.records_size > 0 or self.all_told_go_last:
+            returned.append(key)
+            if result.records_size > 0 or self.returned_go_last:
                 session.partitions[identity] = session.partitions.pop(identity)
-        return Code.NONE, session.id, told_keys
+        return Code.NONE, session.id, returned
 
 
 class FetchSessions:
-    """The sessions of one broker, at most `max_entries`; it alone opens and closes them.
+    """The sessions of one broker, at most `max_entries`.
 
-    A full cache makes room only by a session that was not used for two minutes, or, two minutes after its opening, by
-    a smaller one (followers go before consumers); otherwise the client gets none and sends full requests.
+    If the cache is full, a new session replaces one that was not used for two minutes, or a smaller one that was opened
+    more than two minutes ago (followers have priority over consumers). Otherwise the client gets no session and sends
+    full requests.
 
-    `all_told_go_last`: every partition of an answer goes to the end of the order, not only those that gave records.
-    `takes_nameless`: a topic of id zero can be in a session.
+    `returned_go_last`: all returned partitions move to the end of the session, not only those with records.
+    `takes_nameless`: a session may contain the zero topic id.
     """
 
     def __init__(
-        self, clock: Clock, max_entries: int, *, all_told_go_last: bool = False, takes_nameless: bool = True
+        self, clock: Clock, max_entries: int, *, returned_go_last: bool = False, takes_nameless: bool = True
     ) -> None:
         self.clock = clock
         self.max_entries = max_entries
-        self.all_told_go_last = all_told_go_last
+        self.returned_go_last = returned_go_last
         self.takes_nameless = takes_nameless
         self.sessions: dict[int, FetchSession] = {}
 
@@ -255,14 +256,14 @@ class FetchSessions:
         self,
         session_id: int,
         epoch: int,
-        asked: list[tuple[Key, Asked]],
+        asked: list[tuple[Key, RequestedPartition]],
         forgotten: list[Key],
         *,
         uses_topic_ids: bool,
         from_follower: bool,
         name_of: Callable[[bytes], str],
     ) -> FetchContext:
-        """What a request with this session id and epoch reads."""
+        """Return the context of a request with this session id and epoch."""
         if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             self.sessions.pop(session_id, None)
             if epoch == FINAL_EPOCH:
@@ -282,10 +283,10 @@ class FetchSessions:
             return FetchContext(asked)
         session.last_used_ms = self.clock.now_ms()
         session.epoch = next_epoch(session.epoch)
-        return IncrementalContext(session, name_of, self.all_told_go_last)
+        return IncrementalContext(session, name_of, self.returned_go_last)
 
     def open(self, uses_topic_ids: bool, from_follower: bool, size: int) -> FetchSession | None:
-        """A new session with an id of its own, None when the cache is full of better ones."""
+        """Open a session with a new id. Return None if the cache is full and no session may be evicted."""
         now_ms = self.clock.now_ms()
         if len(self.sessions) >= self.max_entries and not self._evict(from_follower, size, now_ms):
             return None

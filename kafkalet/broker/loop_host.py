@@ -1,11 +1,11 @@
-"""Where a server runs: in the caller's event loop, or in a thread with its own loop.
+"""Runs a server in the caller's event loop, or in a thread with its own loop.
 
     host = LoopHost("Broker", server.open, server.close)
     await host.start() ... await host.stop()     in the running loop
-    host.start_thread() ... host.stop_thread()   in a thread; `call` carries functions over to it
+    host.start_thread() ... host.stop_thread()   in a thread; `call` runs functions in it
 
-The loop has to watch sockets (`add_reader`): every loop on Unix does, on Windows the SelectorEventLoop, which the
-thread gets on every system. All state of the server is used in its loop only; `call` runs a function there from any
+The loop must support `add_reader`: every loop on Unix does; on Windows only the SelectorEventLoop does, which the
+thread uses on all systems. The state of the server is used only in its loop; `call` runs a function there from any
 thread.
 """
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class LoopHost:
-    """Starts and stops a server in an event loop. `name` is what error messages call the server."""
+    """Starts and stops a server in an event loop. `name` is the name of the server in error messages."""
 
     def __init__(
         self, name: str, open_in: Callable[[asyncio.AbstractEventLoop], None], close: Callable[[], None]
@@ -28,11 +28,11 @@ class LoopHost:
         self._close = close
         self._loop: asyncio.AbstractEventLoop | None = None
         self._loop_thread = 0
-        """The thread in which the loop runs, by its ident."""
+        """The ident of the thread in which the loop runs."""
         self._thread: threading.Thread | None = None
-        """That thread, if `start_thread` made it."""
+        """That thread, if it was created by `start_thread`."""
         self._ending = threading.Lock()
-        """Held while a call is handed to the loop, and while the loop is given up: no call is lost in between."""
+        """Held while a call is passed to the loop, and while the loop is given up, so that no call is lost."""
 
     @property
     def is_running(self) -> bool:
@@ -40,13 +40,13 @@ class LoopHost:
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:
-        """The event loop in which the server runs. RuntimeError if it is not running."""
+        """The event loop of the server. Raises RuntimeError if the server is not running."""
         if self._loop is None:
             raise self.not_running()
         return self._loop
 
     def not_running(self) -> RuntimeError:
-        """What is raised when a call needs a running server."""
+        """Return the exception for a call that needs a running server."""
         return RuntimeError(
             f"this {self._name} is not running; use it inside `with` or `async with`, "
             "or between `await start()` and `await stop()`"
@@ -64,13 +64,13 @@ class LoopHost:
             raise
 
     async def stop(self) -> None:
-        """Close the server. Without effect if it is not running."""
+        """Close the server. No effect if it is not running."""
         if self._loop is not None:
             self._end()
 
     def _refuse_twice(self) -> None:
         if self._loop is not None:
-            raise RuntimeError(f"this {self._name} is running already; stop it before you start it again")
+            raise RuntimeError(f"this {self._name} is already running; stop it before starting it again")
 
     def _end(self) -> None:
         try:
@@ -80,7 +80,7 @@ class LoopHost:
                 self._loop = None
 
     def start_thread(self) -> None:
-        """Open the server in a new thread, and return when it is open. Raises what `open_in` raises."""
+        """Open the server in a new thread and wait until it is open. Raises the exceptions of `open_in`."""
         self._refuse_twice()
         started: list[BaseException | None] = []
         ready = threading.Event()
@@ -90,7 +90,7 @@ class LoopHost:
             try:
                 try:
                     loop.run_until_complete(self.start())
-                except BaseException as error:  # noqa: BLE001 - it is raised where the thread was started
+                except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
                     started.append(error)
                     return
                 finally:
@@ -98,7 +98,7 @@ class LoopHost:
                     ready.set()
                 loop.run_forever()
                 loop.run_until_complete(self.stop())
-                loop.run_until_complete(asyncio.sleep(0))  # the calls that came last
+                loop.run_until_complete(asyncio.sleep(0))  # run the last calls
             finally:
                 loop.close()
 
@@ -111,7 +111,7 @@ class LoopHost:
             raise started[0]
 
     def stop_thread(self) -> None:
-        """Close the server, and wait for the end of its thread."""
+        """Close the server and wait until its thread has ended."""
         thread, loop = self._thread, self._loop
         if thread is not None and loop is not None:
             loop.call_soon_threadsafe(loop.stop)
@@ -119,9 +119,9 @@ class LoopHost:
         self._thread = None
 
     def call(self, function: Callable[[], T]) -> T:
-        """Run `function` in the loop and return its result; at once if the caller is in the loop's thread.
+        """Run `function` in the loop and return its result; immediately if called in the thread of the loop.
 
-        RuntimeError if the server is not running, or stops before the loop gets to this.
+        Raises RuntimeError if the server is not running, or if it stops before the function runs.
         """
         if self._loop is not None and threading.get_ident() == self._loop_thread:
             return function()
@@ -134,7 +134,7 @@ class LoopHost:
                 if self._loop is None:
                     raise self.not_running()
                 result.append(function())
-            except BaseException as error:  # noqa: BLE001 - it is raised where the call came from
+            except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
                 failure.append(error)
             done.set()
 
@@ -146,7 +146,7 @@ class LoopHost:
         return result[0]
 
     def call_in(self, loop: asyncio.AbstractEventLoop) -> Callable[[Callable[[], None]], None]:
-        """`call`, for as long as the server runs in this loop: not after it was stopped and started again."""
+        """Return a `call` that is only valid while the server runs in `loop`, not after a restart."""
 
         def call(function: Callable[[], None]) -> None:
             if self._loop is not loop:

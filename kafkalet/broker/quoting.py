@@ -1,12 +1,12 @@
-"""Texts of clients in log lines."""
+"""Client strings in log lines."""
 
 LONGEST = 100
 
 
 def quoted(text: object) -> str:
-    """A client's text for a log line: in quotes, cut off after LONGEST characters, without control characters.
+    """Quote a client's string for a log line: truncated after LONGEST characters, control characters escaped.
 
-    A name may have 32,767 characters, and a line feed in it would begin a line of the log that the broker never wrote.
+    A name may have 32,767 characters, and a line feed in it would allow clients to forge log lines.
     """
     text = str(text)
     if len(text) <= LONGEST:

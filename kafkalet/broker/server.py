@@ -1,8 +1,8 @@
 """The server: the brokers of one cluster, in one event loop.
 
-It puts together what a cluster is made of, and takes it apart: the directory with the metadata, the controller, and
-for each broker its node and what serves clients. It starts and stops brokers and runs the periodic tasks. Users hold a
-`kafkalet.Cluster` or a `kafkalet.Broker`, which own a server.
+It creates and closes the parts of a cluster: the metadata directory, the controller, and for each broker its node and
+its network layer. It starts and stops brokers and runs the periodic tasks. `kafkalet.Cluster` and `kafkalet.Broker` are
+the public API of a server.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from kafkalet.clock import Clock, LoopClock, elapsed_s
 from kafkalet.properties import InvalidProperty
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.storage.directory import LogDirectory
+from kafkalet.storage.environment import StartInterrupted
 from kafkalet.storage.failures import StorageFailed
-from kafkalet.storage.ground import StartInterrupted
 from kafkalet.storage.identity import IdentityRefused
 
 from .broker_server import BrokerServer
@@ -38,7 +38,7 @@ from .network.receiving import ReceiveBuffer
 from .scheduling.turns import Turns
 from .scheduling.work import Workers
 
-if TYPE_CHECKING:  # loaded with the first transaction
+if TYPE_CHECKING:  # imported with the first transaction
     from .transactions.verification import Transactions
 
 T = TypeVar("T")
@@ -49,8 +49,8 @@ _LOG = logging.getLogger(__name__)
 class Server:
     """The brokers of one cluster in this process, with everything that they share.
 
-    `name` is what error messages call it; `topics` are created at the start if they do not exist; without `data_dir`
-    logs are in a temporary directory that is removed at the end.
+    `name` is used in error messages. `topics` are created at the start if they do not exist. Without `data_dir`, logs
+    are in a temporary directory that is removed at the end.
     """
 
     def __init__(
@@ -68,19 +68,19 @@ class Server:
     ) -> None:
         self.release = release
         self.config = config
-        """The defaults of the whole cluster; each node has its own configuration on top."""
+        """The cluster-wide defaults; each node has its own configuration on top of them."""
         self.clock = clock
-        """As it was given."""
+        """The clock as given."""
         self.loop_clock: Clock = clock
-        """The same time, with timers that run in the event loop while the server is running."""
+        """The same clock, with timers that run in the event loop while the server is running."""
         self.host = LoopHost(name, self._open, self._close)
         self.controller = Controller(config, release, clock, MetadataImage(""))
         self.brokers: dict[int, BrokerServer] = {}
-        """Those that are running, as the `nodes` of the controller."""
+        """The running brokers, like the `nodes` of the controller."""
         self.unimplemented_calls: dict[str, int] = {}
-        """How often clients asked for APIs that kafkalet does not have, by name: {"CreateAcls": 2}."""
+        """How often clients called APIs that kafkalet does not implement, by API name: {"CreateAcls": 2}."""
         self.first_node_id = config.first_node_id(brokers)
-        """The id of the first broker; the others count on from there."""
+        """The id of the first broker; the ids are consecutive."""
         self._brokers = brokers
         self._racks = racks
         self._addresses = addresses
@@ -103,7 +103,7 @@ class Server:
 
     @property
     def nodes(self) -> dict[int, Node]:
-        """The brokers that are running."""
+        """The nodes of the running brokers."""
         return self.controller.nodes
 
     @property
@@ -112,7 +112,7 @@ class Server:
 
     @property
     def transactions(self) -> Transactions:
-        """The transactions of the cluster, whoever of its brokers coordinates them."""
+        """The transactions of the cluster, on any of its coordinators."""
         from .transactions.verification import Transactions
 
         return Transactions(self.metadata, self.loop_clock, self.release, self._coordinators_of)
@@ -123,7 +123,7 @@ class Server:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a long request is in progress, or so many that they have to queue."""
+        """Whether a long request is being processed, or so many requests that they have to queue."""
         return self._turns is not None and (
             self._turns.is_congested or any(broker.router.is_busy for broker in self.brokers.values())
         )
@@ -134,7 +134,7 @@ class Server:
         """Stop a broker's replicas from following their leaders: of one partition, of one topic, or all."""
         self._check_node(node_id)
         if name is None and index is not None:
-            raise ValueError(f"partition {index} of which topic? Name the topic, too")
+            raise ValueError(f"partition {index} is given without a topic; name the topic, too")
         if name is not None:
             states = (
                 [self.metadata.existing_partition(name, index)]
@@ -143,37 +143,38 @@ class Server:
             )
             if not any(node_id in state.replicas for state in states):
                 what = name if index is None else f"{name}-{index}"
-                raise ValueError(f"broker {node_id} holds no replica of {what}, so there is nothing to hold back")
+                raise ValueError(f"broker {node_id} has no replica of {what}, so there is nothing to hold back")
         self.leadership.hold(node_id, name, index)
 
     def release_replication(self, node_id: int, name: str | None, index: int | None) -> None:
-        """Take back a `hold_replication` of the same arguments."""
+        """Undo a `hold_replication` with the same arguments."""
         if not self.leadership.release(node_id, name, index):
             what = "" if name is None else f", topic {name}" if index is None else f", partition {name}-{index}"
             raise ValueError(
                 f"nothing is held back with these arguments (broker {node_id}{what}); "
-                "release_replication takes those that hold_replication was given"
+                "pass the same arguments as to hold_replication"
             )
 
     def elect_leader(self, name: str, index: int, node_id: int) -> None:
-        """Let a broker lead a partition, in a new epoch. PREFERRED_LEADER_NOT_AVAILABLE if it is not in sync."""
+        """Make a broker the leader of a partition, in a new epoch. PREFERRED_LEADER_NOT_AVAILABLE if it is not in
+        sync."""
         state = self.metadata.existing_partition(name, index)
         self._check_node(node_id)
         self.leadership.elect(self.metadata.topics[name], state, node_id)
         if state.leader != node_id:
             raise KafkaError(
                 Code.PREFERRED_LEADER_NOT_AVAILABLE,
-                f"broker {node_id} cannot lead {name}-{index}; in sync are {_listed(state.isr)}",
+                f"broker {node_id} cannot lead {name}-{index}; the in-sync replicas are {_listed(state.isr)}",
             )
         self.controller.save()
 
     def _check_node(self, node_id: int) -> None:
-        """Raise ValueError unless it is a broker of this cluster, running or stopped."""
+        """Raise ValueError unless the broker, running or stopped, belongs to this cluster."""
         known = sorted({*self.nodes, *self.metadata.away})
         if node_id not in known:
             raise ValueError(f"broker {node_id} does not exist; the brokers of this cluster are {_listed(known)}")
 
-    # Life
+    # Life cycle
 
     def _open(self, loop: asyncio.AbstractEventLoop) -> None:
         clock = self.clock
@@ -200,7 +201,7 @@ class Server:
         for new in self._new_topics:
             if new.name not in self.metadata.topics:
                 self.controller.create_topic(new)
-        with suppress(StorageFailed) if saved is not None else nullcontext():  # reading needs no space
+        with suppress(StorageFailed) if saved is not None else nullcontext():  # start even if the disk is full
             self.controller.save()
         for broker in self.brokers.values():
             broker.listener.start(loop)
@@ -213,7 +214,7 @@ class Server:
         )
 
     def _check_saved_config(self) -> None:
-        """Raise MetadataDamaged if properties that were saved are none."""
+        """Raise MetadataDamaged if saved properties are invalid."""
         assert self._metadata_store is not None
         try:
             for topic in self.metadata.topics.values():
@@ -224,17 +225,17 @@ class Server:
             raise MetadataDamaged(f"{self._metadata_store.file}: {error}") from error
 
     def _check_saved_ids(self) -> None:
-        """Raise IdentityRefused if all partitions that were saved are held by brokers with other ids."""
+        """Raise IdentityRefused if no broker of this cluster has a replica of the saved partitions."""
         assert self._metadata_store is not None
         held_by = {node_id for _, state in self.metadata.all_partitions() for node_id in state.replicas}
         if held_by and held_by.isdisjoint(range(self.first_node_id, self.first_node_id + self._brokers)):
             raise IdentityRefused(
-                f"{self._metadata_store.file}: its partitions are those of broker {min(held_by)}, but the id of this "
+                f"{self._metadata_store.file}: its partitions belong to broker {min(held_by)}, but the id of this "
                 f"broker is {self.first_node_id}; set node.id={min(held_by)}"
             )
 
     def _open_broker(self, node_id: int, loop: asyncio.AbstractEventLoop) -> BrokerServer:
-        """Open a broker's log directory and take its address; clients are not let in yet."""
+        """Open a broker's log directory and bind its address. Clients are not accepted yet."""
         assert self._metadata_store is not None
         directory = LogDirectory(
             self._metadata_store.log_directory(node_id, self._brokers),
@@ -276,18 +277,18 @@ class Server:
         return broker
 
     def _given_node_id(self, node_id: int) -> int | None:
-        """The id of a broker, if a property gives it."""
+        """Return the id of a broker if a property sets it, else None."""
         return node_id if any(name in self.config.static for name in NODE_IDS) else None
 
     def _facts_of(self, node_id: int) -> dict[str, str]:
-        """The properties that a broker has for itself from the start."""
+        """Return the properties that are set for this broker only."""
         facts = {name: str(node_id) for name in NODE_IDS if name in self.config.static}
         if self._racks is not None:
             facts["broker.rack"] = self._racks[node_id - self.first_node_id]
         return facts
 
     def _take_in_topics(self) -> None:
-        """Open the logs of the topics that the metadata names, and of those that only their folders tell of."""
+        """Open the logs of the topics in the metadata, and of topics that exist only as directories."""
         if self.release.fences_leaders_after_a_crash:
             self.leadership.take_leave()
         take_in_folders(
@@ -297,10 +298,10 @@ class Server:
         for topic, partition in list(self.metadata.all_partitions()):
             self._check_interrupted()
             self.controller.host(topic, partition, skip_broken=True)
-            self.leadership.elect(topic, partition)  # where the last leader is no more, or there was none
+            self.leadership.elect(topic, partition)  # if there was no leader, or it no longer exists
 
     def interrupt(self) -> None:
-        """Let a start that is under way end soon, with StartInterrupted. May be called from a signal handler."""
+        """Make a start in progress end soon, with StartInterrupted. May be called from a signal handler."""
         self._is_to_stop = True
 
     def _check_interrupted(self) -> None:
@@ -308,24 +309,24 @@ class Server:
             raise StartInterrupted
 
     def stop_broker(self, node_id: int) -> None:
-        """Take a broker out of the cluster: its listener closes, others lead what it led."""
+        """Stop one broker: its listener closes, and other brokers become leaders of its partitions."""
         self._check_node(node_id)
         if node_id not in self.nodes:
-            raise ValueError(f"broker {node_id} was stopped already; start_broker({node_id}) starts it again")
+            raise ValueError(f"broker {node_id} is already stopped; start_broker({node_id}) starts it again")
         del self.nodes[node_id]
         broker = self.brokers.pop(node_id)
         self.metadata.endpoints.pop(node_id, None)
         self.metadata.away.add(node_id)
         self.leadership.node_left(node_id)
         broker.close()
-        self._addresses.keep(node_id)
+        self._addresses.reserve(node_id)
         self.controller.save()
 
     def start_broker(self, node_id: int) -> None:
-        """Bring a broker back that was stopped, on the port it had."""
+        """Restart a stopped broker, on the port it had."""
         self._check_node(node_id)
-        if not self._addresses.is_kept(node_id):
-            raise ValueError(f"broker {node_id} is running already; start_broker is for one that was stopped")
+        if not self._addresses.is_reserved(node_id):
+            raise ValueError(f"broker {node_id} is already running; start_broker only starts stopped brokers")
         loop = self.host.loop
         try:
             broker = self._open_broker(node_id, loop)

@@ -1,11 +1,11 @@
-"""Telemetry of clients (KIP-714), as a broker without a receiver serves it: what is pushed is checked and thrown away.
+"""Client telemetry (KIP-714) of a broker without a telemetry receiver: metrics are checked and discarded.
 
-A client asks which metrics somebody subscribed to (client_metrics.py), and pushes them at the interval it is told. What
-it asks or pushes sooner is refused (THROTTLING_QUOTA_EXCEEDED), except for the first push after it asked and the last
-one before it ends. The subscription has an id made of what was subscribed to and of the client, so that a client hears
-of a change by UNKNOWN_SUBSCRIPTION_ID.
+A client requests the metrics that are subscribed for it (client_metrics.py), and pushes them at the given interval.
+Requests and pushes before the end of the interval are refused with THROTTLING_QUOTA_EXCEEDED, except for the first push
+after a request and the last push of a terminating client. The subscription id is a checksum of the metrics and the
+client, so a client learns of a change by UNKNOWN_SUBSCRIPTION_ID.
 
-Brokers without a receiver do not advertise these APIs; clients that ask all the same are answered.
+Brokers without a receiver do not advertise these APIs, but they answer clients that use them anyway.
 
 Source: org.apache.kafka.server.ClientMetricsManager, ClientMetricsInstance.
 """
@@ -27,17 +27,17 @@ _LOG = logging.getLogger(__name__)
 ALL_METRICS = "*"
 MAX_BYTES = 1 << 20
 MAX_CLIENTS = 16_384
-"""So many clients are remembered; those who asked first are forgotten first."""
+"""Maximum number of clients kept; the oldest are removed first."""
 
 MAX_WORK = 100_000
-"""How many states a match may visit. A pattern of 100 characters can be matched with a client id of 1,000."""
+"""Maximum number of states visited by a match: enough for a pattern of 100 characters and a client id of 1,000."""
 
 RECOVERABLE = (Code.UNKNOWN_SUBSCRIPTION_ID, Code.UNSUPPORTED_COMPRESSION_TYPE)
-"""After these a client asks again at once."""
+"""After these errors, a client requests its subscription again immediately."""
 
 
 class Subscription(NamedTuple):
-    """What one client is to push, and how often."""
+    """The metrics that a client should push, and the interval."""
 
     id: int
     metrics: list[str]
@@ -45,7 +45,7 @@ class Subscription(NamedTuple):
 
 
 class Asker(Protocol):
-    """What is known of the client that asks or pushes (a Context)."""
+    """The attributes of the client that sends a request (a Context)."""
 
     clock: Clock
     client_id: str
@@ -53,7 +53,7 @@ class Asker(Protocol):
 
 
 class _Instance:
-    """A client that asked or pushed."""
+    """The state of one client."""
 
     __slots__ = ("asked_ms", "is_ending", "last_error", "pushed_ms", "subscription")
 
@@ -65,16 +65,16 @@ class _Instance:
 
 
 class Telemetry:
-    """The clients of one broker."""
+    """The client telemetry of one broker."""
 
     def __init__(self, metadata: MetadataImage, release: Release) -> None:
         self._metadata = metadata
         self._release = release
         self._instances: dict[bytes, _Instance] = {}
-        self._patterns: dict[str, tuple[str, dict[str, Regex]]] = {}  # by subscription: its `match` and what it means
+        self._patterns: dict[str, tuple[str, dict[str, Regex]]] = {}  # by subscription: its `match`, compiled
 
     def ask(self, client_id: bytes, asker: Asker) -> Subscription:
-        """What this client is to push. THROTTLING_QUOTA_EXCEEDED where it asked or pushed just now."""
+        """Return the subscription of a client. Raises THROTTLING_QUOTA_EXCEEDED before the end of the interval."""
         instance = self._instance(client_id, asker)
         now_ms = asker.clock.now_ms()
         idle_ms = now_ms - max(instance.asked_ms, instance.pushed_ms)
@@ -85,7 +85,7 @@ class Telemetry:
         return instance.subscription
 
     def push(self, client_id: bytes, subscription_id: int, is_ending: bool, asker: Asker) -> None:
-        """Let a client push. Raises KafkaError with the code that PushTelemetry answers."""
+        """Accept a push of a client. Raises KafkaError with the error code of PushTelemetry."""
         instance = self._instance(client_id, asker)
         if instance.is_ending:
             raise KafkaError(Code.INVALID_REQUEST)
@@ -101,7 +101,7 @@ class Telemetry:
             raise KafkaError(Code.UNKNOWN_SUBSCRIPTION_ID)
 
     def failed(self, client_id: bytes, code: Code) -> None:
-        """What a client pushed was refused."""
+        """Record that a push was refused."""
         if client_id in self._instances:
             self._instances[client_id].last_error = code
 
@@ -112,7 +112,7 @@ class Telemetry:
             if len(self._instances) >= MAX_CLIENTS:
                 del self._instances[next(iter(self._instances))]
             instance = self._instances[client_id] = _Instance(subscription)
-        elif instance.subscription != subscription:  # a client that hears of a change need not wait
+        elif instance.subscription != subscription:  # the client may request the new subscription immediately
             instance.subscription = subscription
             instance.asked_ms = instance.pushed_ms = 0
         return instance
@@ -129,7 +129,8 @@ class Telemetry:
         return Subscription(crc - (1 << 32) if crc >> 31 else crc, names, interval_ms)
 
     def _fits(self, name: str, match: str | None, client_id: bytes, asker: Asker) -> bool:
-        """Whether a subscription means this client. What a client says of its software is not kept: it fits nothing."""
+        """Return whether a subscription matches a client. The client's software name and version are not kept, so a
+        pattern for them matches only if it matches the empty string."""
         import uuid
 
         if match is None:
@@ -155,6 +156,6 @@ class Telemetry:
 
 def _matches(pattern: Regex, text: str) -> bool:
     if pattern.most_work(text) > MAX_WORK:
-        _LOG.warning("a client whose attribute has %d characters is too long to be matched", len(text))
+        _LOG.warning("a client attribute of %d characters is too long for the match of a subscription", len(text))
         return False
     return pattern.matches(text)

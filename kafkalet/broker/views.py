@@ -1,4 +1,4 @@
-"""What a user sees of a log or of a group, in any thread."""
+"""The public views of logs, groups and transactions, which may be used in any thread."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kafkalet.storage.log import Log
 
 from .coordinators import Coordinators
 
-if TYPE_CHECKING:  # loaded with the first group
+if TYPE_CHECKING:  # imported with the first group
     from .groups.group import Group
     from .groups.offsets import Offsets
 
@@ -25,12 +25,12 @@ class Call(Protocol):
 
 
 class SegmentView(NamedTuple):
-    """A segment of a log as it is now."""
+    """A segment of a log at one moment."""
 
     base_offset: int
     size_bytes: int
     largest_timestamp: int
-    """-1 if no record has one."""
+    """-1 if no record has a timestamp."""
 
 
 class LogOffsets(NamedTuple):
@@ -43,9 +43,9 @@ class LogOffsets(NamedTuple):
 
 
 class LogView:
-    """A live view of the log of one partition; each attribute is read when it is asked for, from the present leader.
+    """A live view of the log of one partition. Each attribute is read from the current leader on access.
 
-    KafkaError once the partition is gone or has no leader, RuntimeError once the broker is not running.
+    Attributes raise KafkaError if the partition is deleted or has no leader, RuntimeError if the broker is not running.
     """
 
     def __init__(self, topic: str, partition: int, leaders_log: Callable[[], Log], call: Call) -> None:
@@ -67,7 +67,7 @@ class LogView:
 
     @property
     def offsets(self) -> LogOffsets:
-        """All four offsets, as they are at one moment."""
+        """All four offsets at one moment."""
         return self._look(
             lambda log: LogOffsets(log.log_start_offset, log.last_stable_offset, log.high_watermark, log.log_end_offset)
         )
@@ -79,17 +79,17 @@ class LogView:
 
     @property
     def last_stable_offset(self) -> int:
-        """The first offset that read_committed does not see."""
+        """The first offset that read_committed consumers cannot read."""
         return self._look(lambda log: log.last_stable_offset)
 
     @property
     def high_watermark(self) -> int:
-        """The first offset that no consumer sees."""
+        """The first offset that consumers cannot read."""
         return self._look(lambda log: log.high_watermark)
 
     @property
     def log_end_offset(self) -> int:
-        """The offset that the next record gets."""
+        """The offset of the next record."""
         return self._look(lambda log: log.log_end_offset)
 
     @property
@@ -104,7 +104,8 @@ class LogView:
 
     @property
     def batches(self) -> list[Batch]:
-        """Every batch on disk, also those below the log start offset that were not deleted yet; all are read."""
+        """Every batch on disk, including those below the log start offset that were not deleted yet. Reads all of
+        them."""
         return self._look(lambda log: [batch for segment in log.segments for _, batch in segment.entries()])
 
     @property
@@ -116,9 +117,9 @@ class LogView:
 
 
 class GroupView:
-    """A live view of a group; each attribute is read when it is asked for.
+    """A live view of a group. Each attribute is read on access.
 
-    `coordinators` gives those of the brokers that are running. RuntimeError once the broker is not running.
+    `coordinators` returns those of the running brokers. Attributes raise RuntimeError if the broker is not running.
     """
 
     def __init__(self, group_id: str, coordinators: Callable[[], Iterable[Coordinators]], call: Call) -> None:
@@ -134,20 +135,20 @@ class GroupView:
 
     @property
     def state(self) -> str:
-        """ "Empty", "PreparingRebalance", "CompletingRebalance", "Stable", or of the consumer protocol "Assigning",
-        "Reconciling"; "Dead" if there is no such group."""
+        """ "Empty", "PreparingRebalance", "CompletingRebalance", "Stable"; in the consumer protocol also "Assigning"
+        and "Reconciling"; "Dead" if the group does not exist."""
         return self._look(lambda group, _: str(group.state) if group is not None else "Dead", "Dead")
 
     @property
     def members(self) -> list[str]:
-        """The ids of its members."""
+        """The ids of the members."""
         return self._look(
             lambda group, _: [member.member_id for member in group.members] if group is not None else [], []
         )
 
     @property
     def offsets(self) -> dict[tuple[str, int], int]:
-        """What it has committed, by topic and partition, without what open transactions may still commit."""
+        """The committed offsets by topic and partition, without those of open transactions."""
         return self._look(
             lambda _, offsets: {
                 (topic, partition): committed.offset
@@ -158,14 +159,14 @@ class GroupView:
         )
 
     def _look(self, see: Callable[[Group | None, Offsets], T], nothing: T) -> T:
-        """What `see` finds in the group and in the committed offsets; `nothing` if no broker coordinates the group."""
+        """Call `see` with the group and the committed offsets; return `nothing` if no broker coordinates the group."""
 
         def look() -> T:
             for each in self._coordinators():
                 try:
                     shard = each.groups.shard_for_offsets(self.group_id)
                 except KafkaError:
-                    continue  # another broker coordinates it
+                    continue  # coordinated by another broker
                 return see(shard.groups.get(self.group_id), shard.offsets)
             return nothing
 
@@ -173,17 +174,17 @@ class GroupView:
 
 
 class TransactionView(NamedTuple):
-    """A transactional id as it was when it was asked for. Times are milliseconds since 1970."""
+    """The state of a transactional id at the time of the call. Times are milliseconds since 1970."""
 
     transactional_id: str
     state: str
-    """Kafka's name: Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit or CompleteAbort."""
+    """The state as named by Kafka: Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit or CompleteAbort."""
     producer_id: int
     producer_epoch: int
     timeout_ms: int
     partitions: list[tuple[str, int]]
-    """Of the open transaction; once it is decided, those that still lack their marker."""
+    """The partitions of the open transaction; while it is being completed, those without a marker."""
     started_ms: int
-    """When the last transaction began, -1 before the first."""
+    """The start of the last transaction; -1 if there was none."""
     coordinator: int
-    """The broker that coordinates it."""
+    """The id of the broker that coordinates it."""

@@ -462,13 +462,13 @@ def refused(path: Path, *arguments: str) -> str:
 def test_second_broker_on_a_directory_is_one_line_and_status_1(tmp_path: Path) -> None:
     with serving("--data-dir", str(tmp_path)) as process:
         ready(process)
-        assert refused(tmp_path) == f"{tmp_path} is used by another broker"
+        assert refused(tmp_path) == f"{tmp_path} is in use by another broker"
 
 
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ("version=1", "version=7", "version 7 is not known, only 0 and 1 are"),
+        ("version=1", "version=7", "unknown version 7; expected 0 or 1"),
         ("node.id=1\n", "", "node.id is missing"),
         ("cluster.id=", "cluster.id=x", "cluster.id is x"),
     ],
@@ -482,7 +482,7 @@ def test_directory_of_another_owner_is_one_line_and_status_1(tmp_path: Path, old
 def test_directory_of_another_broker_than_the_given_id_is_one_line_and_status_1(tmp_path: Path) -> None:
     kept(tmp_path)
     line = refused(tmp_path, "--set", "node.id=9")
-    assert line.startswith(f"{tmp_path}/meta.properties: the directory is that of broker 1, but the id of this broker")
+    assert line.startswith(f"{tmp_path}/meta.properties: the directory belongs to broker 1, but the id of this broker")
 
 
 @pytest.mark.parametrize(
@@ -502,7 +502,7 @@ def test_directory_that_was_made_with_an_id_wants_it_again(tmp_path: Path) -> No
             process.terminate()
             process.communicate(timeout=10)
     assert refused(tmp_path) == (
-        f"{tmp_path}/kafkalet.json: its partitions are those of broker 5, but the id of this broker is 1; set node.id=5"
+        f"{tmp_path}/kafkalet.json: its partitions belong to broker 5, but the id of this broker is 1; set node.id=5"
     )
 
 

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from kafkalet.broker.cluster.partition import Partition, Read
 from kafkalet.broker.context import Context
-from kafkalet.broker.fetch_sessions import NAMELESS, NO_SESSION, Asked, FetchContext, Key, Told
+from kafkalet.broker.fetch_sessions import NAMELESS, NO_SESSION, FetchContext, Key, PartitionResult, RequestedPartition
 from kafkalet.broker.quotas.fetching import fetch_max_bytes, refuses
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.scheduling.work import answered, pause
@@ -102,7 +102,7 @@ class _Fetch:
             from_follower=self.replica_id >= 0,
             name_of=self._name_of,
         )
-        self.readable: list[tuple[Key, Asked]] = []
+        self.readable: list[tuple[Key, RequestedPartition]] = []
         self.refused: dict[Key, Code] = {}
 
     def serve(self) -> FetchResponse | Delayed[FetchResponse] | Coroutine[Any, Any, FetchResponse]:
@@ -144,14 +144,14 @@ class _Fetch:
 
     # What is asked
 
-    def _asked(self) -> list[tuple[Key, Asked]]:
+    def _asked(self) -> list[tuple[Key, RequestedPartition]]:
         """The partitions of the request. One that is named twice has its first place and its last parameters."""
-        asked: dict[Key, Asked] = {}
+        asked: dict[Key, RequestedPartition] = {}
         for topic in self.request.topics:
             name, topic_id = (self._name_of(topic.topic_id), topic.topic_id) if self.by_id else (topic.topic, None)
             for partition in topic.partitions:
                 leader_epoch, fetched_epoch = partition.current_leader_epoch, partition.last_fetched_epoch
-                asked[name, topic_id, partition.partition] = Asked(
+                asked[name, topic_id, partition.partition] = RequestedPartition(
                     partition.fetch_offset,
                     partition.partition_max_bytes,
                     partition.log_start_offset,
@@ -227,7 +227,7 @@ class _Fetch:
         )
 
     def _read_partition(
-        self, key: Key, asked: Asked, limits: Limits, max_bytes: int, at_least_one: bool, first_time: bool
+        self, key: Key, asked: RequestedPartition, limits: Limits, max_bytes: int, at_least_one: bool, first_time: bool
     ) -> Found:
         name, topic_id, index = key
         try:
@@ -299,7 +299,7 @@ class _Fetch:
                 answer.current_leader = Answer.LeaderIdAndEpoch(leader_id=state.leader, leader_epoch=state.leader_epoch)
         return Found(answer, 0, None, True)
 
-    def _preferred_replica(self, partition: Partition, asked: Asked, limits: Limits) -> Found | None:
+    def _preferred_replica(self, partition: Partition, asked: RequestedPartition, limits: Limits) -> Found | None:
         """Send a consumer to the replica in its rack (KIP-392), if the broker is told to and there is one."""
         if limits.rack is None or not partition.is_leader:
             return None
@@ -319,7 +319,7 @@ class _Fetch:
         return Found(answer, 0, None, True)
 
     @staticmethod
-    def _check_follower(partition: Partition, asked: Asked, replica_id: int) -> None:
+    def _check_follower(partition: Partition, asked: RequestedPartition, replica_id: int) -> None:
         """A follower has to be one of the assigned replicas (Partition.followerReplicaOrThrow)."""
         partition.log_for(asked.current_leader_epoch)
         if replica_id not in partition.followers:
@@ -407,11 +407,11 @@ class _Fetch:
 
     def _settle(self, answers: dict[Key, Answer]) -> tuple[Code, int, Collection[Key]]:
         """The top-level error, the session id, and the partitions that the client has to be told of, in order."""
-        if self.session.remembers_nothing:
+        if self.session.is_stateless:
             return Code.NONE, NO_SESSION, answers
         return self.session.settle(
             {
-                key: Told(
+                key: PartitionResult(
                     answer.error_code,
                     answer.high_watermark,
                     answer.log_start_offset,

@@ -1,9 +1,9 @@
 """Regular expressions in RE2 syntax, matched in linear time.
 
     automaton   matches texts
-    syntax      reads an expression
-    tree        an expression as a tree
-    classes     classes of characters
+    syntax      parses an expression
+    tree        the syntax tree of an expression
+    classes     character classes
 
-Callers use `automaton` alone.
+Other packages import only `automaton`.
 """

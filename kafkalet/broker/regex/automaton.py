@@ -1,14 +1,14 @@
-"""Regular expressions in RE2 syntax, matched in time linear in the expression and in the text (KIP-848, KIP-1152).
+"""Regular expressions in RE2 syntax, matched in time linear in the expression and the text (KIP-848, KIP-1152).
 
-    compile_regex(expression)      reads an expression, and returns what tells whether a whole text matches it
-    compiling(expression)          the same in slices; the value is a Regex
-    regex.selecting(texts)         those of many texts that match, in slices
+    compile_regex(expression)      return a function that checks whether a whole text matches
+    compiling(expression)          compile in slices; the generator returns a Regex
+    regex.selecting(texts)         select the matching texts, in slices
 
-An expression becomes a nondeterministic automaton, and that, as names are tried, a deterministic one, of which only a
-bounded part is kept. So no expression makes a name take longer than a walk along it, whatever it repeats; Python's own
-`re` goes back and tries again, which can take exponential time.
+An expression becomes a nondeterministic finite automaton (NFA). While texts are matched, the NFA is converted lazily to
+a deterministic one (DFA), of which a limited number of states is kept. So matching time is linear in the text for every
+expression, while Python's backtracking `re` can take exponential time.
 
-The generators yield after a slice of work (a few milliseconds), so that the event loop can serve others in between
+The generators yield after a slice of work (a few milliseconds), so that the event loop can serve other clients
 (`in_turns`).
 
 Source: com.google.re2j, used by org.apache.kafka.coordinator.group.modern.consumer.TopicRegexResolver.
@@ -34,39 +34,34 @@ __all__ = [
     "in_turns",
 ]
 
-__all__ = [
-    *("LONGEST_STRING", "LONGEST_TOPIC_NAME", "BadRegex", "Regex"),
-    *("compile_regex", "compiling", "finished", "in_turns"),
-]
-
 LONGEST_TOPIC_NAME = 249
 LONGEST_STRING = 32_767
 WORK_PER_SLICE = 5_000
 MOST_STATES_KEPT = 50_000
-"""How many states the sets of the deterministic automaton may hold together before it is begun anew."""
+"""The total size of the cached state sets of the DFA, above which the cache is cleared."""
 
 States = frozenset[int]
 _T = TypeVar("_T")
 
 
 def compile_regex(expression: str, longest: int = LONGEST_STRING) -> Callable[[str], bool]:
-    """Whether a text matches `expression` as a whole. Raises BadRegex for an expression that is not taken.
+    """Return a function that checks whether a whole text matches `expression`. Raises BadRegex if it is invalid.
 
-    Texts have at most `longest` characters; the less they have, the more an expression may repeat.
+    Texts longer than `longest` characters do not match. The smaller `longest` is, the more repetitions are allowed.
     """
     return finished(compiling(expression, longest)).matches
 
 
 def compiling(expression: str, longest: int = LONGEST_STRING) -> Generator[None, None, "Regex"]:
-    """Read an expression in slices; the value of the generator is the result. Raises BadRegex."""
+    """Compile an expression in slices; the generator returns the result. Raises BadRegex."""
     tree = yield from parsing(expression, longest)
     if tree.states > MOST_STATES:
-        raise BadRegex(f"with its repetitions written out it has more than {MOST_STATES} parts, which is the limit")
+        raise BadRegex(f"with expanded repetitions it has more than {MOST_STATES} states, which is the limit")
     return Regex(expression, tree, longest)
 
 
 def finished(work: Generator[None, None, _T]) -> _T:
-    """The value of a generator, run to its end."""
+    """Run a generator to its end and return its value."""
     while True:
         try:
             next(work)
@@ -76,7 +71,7 @@ def finished(work: Generator[None, None, _T]) -> _T:
 
 
 async def in_turns(work: Generator[None, None, _T]) -> _T:
-    """The value of a generator; other clients are served between its slices."""
+    """Run a generator, serving other clients between its slices, and return its value."""
     while True:
         try:
             next(work)
@@ -87,7 +82,7 @@ async def in_turns(work: Generator[None, None, _T]) -> _T:
 
 
 class Regex:
-    """A regular expression. The automaton is built when the first text is tried."""
+    """A compiled regular expression. The automaton is built for the first text."""
 
     def __init__(self, expression: str, tree: Node, longest: int) -> None:
         self.expression = expression
@@ -96,15 +91,15 @@ class Regex:
         self._start: _Reached | None = None
 
     def most_work(self, text: str) -> int:
-        """How many states are visited at most to match `text`; a million take a few tenths of a second."""
+        """Return the maximum number of states visited to match `text`. A million take a few tenths of a second."""
         return (self._tree.states + 1) * (len(text) + 1)
 
     def matches(self, text: str) -> bool:
-        """Whether the whole text matches."""
+        """Return whether the whole text matches."""
         return bool(finished(self.selecting([text])))
 
     def selecting(self, texts: Iterable[str]) -> Generator[None, None, list[str]]:
-        """Those of `texts` that match as a whole, in slices; they are the value of the generator."""
+        """Select the texts that match as a whole, in slices; the generator returns them."""
         if self._start is None:
             automaton = _Automaton()
             start = yield from automaton.building(self._tree)
@@ -130,8 +125,11 @@ class Regex:
 
 
 class _Reached(dict[str, "_Reached"]):
-    """A state of the deterministic automaton: a set of states, and whether a word character came before (None at the
-    beginning). It maps the next character to the next such state, which is computed when it is first asked for."""
+    """A state of the DFA: a set of NFA states, and whether the last character was a word character.
+
+    `before` is None at the beginning of the text. The dictionary maps the next character to the next state, which is
+    computed on first use.
+    """
 
     __slots__ = ("_is_end", "automaton", "before", "states")
 
@@ -148,7 +146,7 @@ class _Reached(dict[str, "_Reached"]):
         return reached
 
     def is_end(self) -> bool:
-        """Whether a text that ends here matches."""
+        """Return whether a text that ends in this state matches."""
         if self._is_end is None:
             self._is_end = _END in self.automaton.closure(self.states, self.before, None)
         return self._is_end
@@ -158,16 +156,16 @@ _END = 0
 
 
 class _Automaton:
-    """States are numbers. A state takes a character of its set and leads to the state behind it, or it is a place and
-    leads on where the text is at such a place, or it leads on at once, to any number of states."""
+    """The NFA. States are numbers. A state consumes a character of its set, or is a zero-width assertion, or has
+    epsilon transitions to any number of states."""
 
     def __init__(self) -> None:
         self.work = 0
         self.states_kept = 0
         self._known: dict[tuple[States, bool | None], _Reached] = {}
-        self._kinds: list[Kind | None] = [None]  # a set, a place, or None
-        self._masks = [0]  # ASCII characters of a set
-        self._beyond: list[Beyond] = [none_beyond]  # its other characters
+        self._kinds: list[Kind | None] = [None]  # a set, an assertion, or None for epsilon transitions
+        self._masks = [0]  # the ASCII characters of a set
+        self._beyond: list[Beyond] = [none_beyond]  # the other characters of a set
         self._following: list[tuple[int, ...]] = [()]
 
     def reached(self, states: States, before: bool) -> _Reached:
@@ -178,14 +176,14 @@ class _Automaton:
         return known
 
     def forget(self) -> None:
-        """Drop what is kept of the deterministic automaton."""
+        """Clear the cached states of the DFA."""
         for known in self._known.values():
             known.clear()
         self._known.clear()
         self.states_kept = 0
 
     def step(self, states: States, before: bool | None, character: str) -> States:
-        """The states behind those that take the character."""
+        """Return the NFA states after consuming `character`."""
         code = ord(character)
         reached = self.closure(states, before, _is_word(character))
         following = self._following
@@ -197,8 +195,10 @@ class _Automaton:
         return frozenset([following[state][0] for state in reached if beyond[state](code)])
 
     def closure(self, states: States, before: bool | None, after: bool | None) -> set[int]:
-        """All states that are reached without a character. `before` and `after`: whether there are characters of
-        words; None where the text begins or ends."""
+        """Return all states that can be reached without consuming a character.
+
+        `before` and `after` say whether the neighbouring characters are word characters; None at the ends of the text.
+        """
         holds = {
             Kind.SET: False,
             Kind.BEGIN: before is None,
@@ -218,11 +218,13 @@ class _Automaton:
         self.work += len(reached)
         return reached
 
-    # building, from the end to the beginning: each part is given what follows it, and gives where it starts
+    # The automaton is built from its end: each part gets the state that follows it, and returns its start state.
 
     def building(self, tree: Node) -> Generator[None, None, int]:
-        """Build the automaton in slices; the value is the state where it starts. A stack of parts being built takes
-        the place of recursion, for expressions may nest to any depth."""
+        """Build the automaton in slices; the generator returns the start state.
+
+        It uses a stack instead of recursion, because expressions may nest to any depth.
+        """
         open_ = [self._part(tree, _END)]
         start: int | None = None
         built = 0
@@ -242,7 +244,7 @@ class _Automaton:
         return start
 
     def _part(self, node: Node, end: int) -> Generator[tuple[Node, int], int, int]:
-        """Build one part; it asks for its own parts to be built by yielding (part, what follows it)."""
+        """Build one part. It yields (part, following state) for its own parts and gets their start states."""
         if node.kind is Kind.EMPTY:
             return end
         if node.kind is Kind.SEQUENCE:

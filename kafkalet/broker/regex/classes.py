@@ -1,7 +1,7 @@
-"""Classes of characters in regular expressions.
+"""Character classes of regular expressions.
 
-The 128 ASCII characters, of which names of topics consist, are a number whose bit n stands for the character n. The
-others are a test of one character, for only few of a million are ever asked for.
+The ASCII characters in a class are a 128-bit mask, because topic names are ASCII. For other characters, a class has a
+predicate, because only few of them are ever tested.
 
 Source: com.google.re2j.CharGroup, UnicodeTables.
 """
@@ -12,11 +12,11 @@ from typing import NamedTuple, TypeAlias
 from unicodedata import category, name, normalize
 
 Beyond: TypeAlias = Callable[[int], bool]
-"""Whether a code of 128 or more is in a class."""
+"""Returns whether a character code of 128 or more is in a class."""
 
 
 class Characters(NamedTuple):
-    """A class of characters."""
+    """A character class: a mask of ASCII characters and a predicate for all others."""
 
     mask: int
     beyond: Beyond
@@ -36,7 +36,7 @@ def all_beyond(code: int) -> bool:
 
 
 def union(classes: list[Characters]) -> Characters:
-    """All that is in one of `classes`."""
+    """Return the union of `classes`."""
     mask = 0
     for each in classes:
         mask |= each.mask
@@ -49,7 +49,7 @@ def union(classes: list[Characters]) -> Characters:
 
 
 def code_range(low: int, high: int, *, folds: bool) -> Characters:
-    """The characters from `low` to `high`; `folds` if case does not count."""
+    """Return the characters from `low` to `high`; `folds` means case-insensitive."""
     if folds:
         return Characters(folded(between(low, high), low, high), _beyond_folded(low, high))
     if high < 128:
@@ -58,8 +58,10 @@ def code_range(low: int, high: int, *, folds: bool) -> Characters:
 
 
 def ascii_class(mask: int, *, folds: bool, negative: bool = False) -> Characters:
-    """A class of ASCII characters by name, or its opposite. Where case does not count, the long s and the Kelvin sign
-    are in a class that holds s and k."""
+    """Return a class of ASCII characters, or its complement.
+
+    A case-insensitive class with s or k also contains the long s or the Kelvin sign.
+    """
     if folds:
         mask = folded(mask)
         characters = Characters(mask, lambda code: any(code < 128 and mask >> code & 1 for code in _variants(code)))
@@ -76,7 +78,7 @@ def _beyond_folded(low: int, high: int) -> Beyond:
 
 
 def _variants(code: int) -> set[int]:
-    """The character in both cases, where these are single characters."""
+    """Return the character in both cases, as far as these are single characters."""
     lower, upper = chr(code).lower(), chr(code).upper()
     return {code, *(ord(variant) for variant in (lower, upper, lower.upper(), upper.lower()) if len(variant) == 1)}
 
@@ -87,7 +89,7 @@ _LONG_S, _KELVIN = 0x17F, 0x212A
 
 
 def between(low: int, high: int) -> int:
-    """The characters from `low` to `high`, both included."""
+    """Return the mask of the ASCII characters from `low` to `high`, inclusive."""
     high = min(high, 127)
     return (1 << high + 1) - (1 << low) if low <= high else 0
 
@@ -97,7 +99,7 @@ def one(code: int) -> int:
 
 
 def of(*ranges: str) -> int:
-    """The characters of ranges such as "AZ", or of single ones."""
+    """Return the mask of ranges such as "AZ" and of single characters."""
     mask = 0
     for each in ranges:
         mask |= between(ord(each[0]), ord(each[-1]))
@@ -128,7 +130,7 @@ _POSIX = {
 }
 POSIX = {f"[:{title}:]": (mask, False) for title, mask in _POSIX.items()}
 POSIX |= {f"[:^{title}:]": (mask, True) for title, mask in _POSIX.items()}
-"""The class, and whether its opposite is meant."""
+"""The mask of each class, and whether the class is its complement."""
 
 _CATEGORY_NAMES = "Lu Ll Lt Lm Lo Mn Me Mc Nd Nl No Zs Zl Zp Cc Cf Co Cs Pd Ps Pe Pc Po Sm Sc Sk So Pi Pf P S C Z L M N"
 _SCRIPT_NAMES = """
@@ -151,9 +153,9 @@ def is_unicode_class(title: str) -> bool:
 
 @cache
 def unicode_class(title: str, *, folds: bool) -> Characters:
-    """The characters of a category or script of Unicode.
+    """Return the characters of a Unicode category or script.
 
-    Python does not know scripts: beyond ASCII, a character is taken to be of the script its name begins with.
+    Python has no data about scripts: beyond ASCII, the script is derived from the beginning of the character's name.
     """
     if title == "Any":
         return Characters(EVERY, all_beyond)
@@ -176,7 +178,7 @@ def unicode_class(title: str, *, folds: bool) -> Characters:
 
 
 def folded(mask: int, low: int = 0, high: int = 0) -> int:
-    """The same ASCII characters in both cases; `low` to `high` is the range they came from, if it goes beyond ASCII."""
+    """Return the ASCII characters in both cases; `low` to `high` is the original range if it goes beyond ASCII."""
     mask |= (mask & UPPER) << 32 | (mask & LOWER) >> 32
     if low <= _LONG_S <= high:
         mask |= of("s", "S")

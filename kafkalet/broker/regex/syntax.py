@@ -1,8 +1,8 @@
-"""Reading regular expressions as RE2 does: no references to what was matched before, no looking ahead or behind.
+"""The parser for regular expressions in RE2 syntax, which has no backreferences and no lookaround.
 
-The result is a tree of nodes. Groups only group: what they have matched does not matter, nor whether a repetition
-prefers more or less. What cannot be read is refused in the words of RE2/J. As with RE2/J, an expression may be of any
-length and nest to any depth (RE2/J overflows the stack at some thousands).
+The result is a syntax tree. Capturing groups and lazy quantifiers have no effect, because only whole texts are matched.
+Error messages are those of RE2/J. As in RE2/J, an expression may have any length and nest to any depth (RE2/J
+overflows the stack at some thousands of levels).
 
 Source: com.google.re2j.Parser; the syntax is described at github.com/google/re2/wiki/Syntax.
 """
@@ -20,7 +20,7 @@ ITEMS_PER_SLICE = 500
 
 
 class _Frame:
-    """A group that is being read: the parts since its last bar, the choices before, and the flags outside of it."""
+    """A group that is being parsed: its alternatives so far, the parts of the current one, and the outer flags."""
 
     __slots__ = ("choices", "outer_folds", "parts")
 
@@ -43,7 +43,7 @@ _ANY = set_of(Characters(classes.EVERY, classes.all_beyond))
 _SIMPLE = {"^": BEGIN, "$": END, ".": _ANY}
 _PLACES = {"A": BEGIN, "z": END, "b": BOUNDARY, "B": INSIDE}
 _PLAIN = re.compile(r"[-A-Za-z0-9_ ,;:/=@#%&<>'\"~!`]+")
-"""Characters that stand for themselves, outside of classes."""
+"""Literal characters outside of classes."""
 _PLAIN_IN_CLASS = re.compile(r"(?:[A-Za-z0-9_.](?!-))+")
 _REPEATS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 _ESCAPES = {"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
@@ -52,9 +52,9 @@ _ALNUM = frozenset("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX
 
 
 def parsing(expression: str, longest: int) -> Generator[None, None, Node]:
-    """Read an expression in slices of less than a millisecond; the result is its tree. Raises BadRegex.
+    """Parse an expression in slices of less than a millisecond; the generator returns its tree. Raises BadRegex.
 
-    The tree is right for texts of at most `longest` characters.
+    The tree is valid for texts of at most `longest` characters.
     """
     return _Parser(expression, longest).parse()
 
@@ -64,14 +64,14 @@ class _Parser:
         self.text = text
         self.longest = longest
         self.at = 0
-        self.folds = False  # case does not count
+        self.folds = False  # case-insensitive
         self.frames = [_Frame(False)]
         self.names: set[str] = set()
-        self.class_name_end = 0  # where the next ":]" is, as of the last search
+        self.class_name_end = 0  # the position of the next ":]", as of the last search
 
     @property
     def next(self) -> str:
-        """The next character, "" at the end."""
+        """The next character; "" at the end."""
         return self.text[self.at : self.at + 1]
 
     def take(self) -> str:
@@ -96,7 +96,7 @@ class _Parser:
         return self.frames[0].node(self.longest)
 
     def _item(self, repeated: bool) -> bool:
-        """Read the next item; returns whether it was a repetition, after which no other may follow."""
+        """Parse the next item. Return whether it was a repetition, which must not be followed by another one."""
         character, frame = self.next, self.frames[-1]
         if plain := _PLAIN.match(self.text, self.at):
             self.at = plain.end()
@@ -133,7 +133,7 @@ class _Parser:
     # repetitions
 
     def _repeat(self, least: int, most: int | None, repeated: bool) -> None:
-        if self.next == "?":  # rather less than more
+        if self.next == "?":  # lazy
             self.at += 1
         if repeated:
             raise BadRegex("invalid nested repetition operator")
@@ -143,7 +143,7 @@ class _Parser:
         parts[-1] = repetition(parts[-1], least, most, self.longest)
 
     def _bounds(self) -> tuple[int, int | None] | None:
-        """What `{2}`, `{2,}` and `{2,3}` say; None for a brace that stands for itself."""
+        """Parse `{2}`, `{2,}` or `{2,3}`. Return None for a literal brace."""
         start = self.at
         self.at += 1
         least = self._number()
@@ -198,7 +198,7 @@ class _Parser:
         self._push()
 
     def _flags(self) -> None:
-        """`(?i)` for the rest of the group, `(?i:` for a group of its own; of the flags only `i` matters here."""
+        """Parse `(?i)`, for the rest of the group, or `(?i:`, which opens a group. Only the flag `i` has an effect."""
         folds, negative, seen = self.folds, False, False
         while (character := self.take()) and character in "imsU-:)":
             if character == "-":
@@ -244,7 +244,7 @@ class _Parser:
             parts.append(self._literal(self._escape()))
 
     def _escaped_class(self) -> Characters | None:
-        """`\\d`, `\\pL`, `\\P{Greek}`: a class; None, and nothing read, for any other escape."""
+        """Parse `\\d`, `\\pL` or `\\P{Greek}`. Return None, without consuming anything, for any other escape."""
         following = self.text[self.at + 1 : self.at + 2]
         if following in ("p", "P"):
             self.at += 2
@@ -268,7 +268,7 @@ class _Parser:
         return characters.negated() if negative else characters
 
     def _escape(self) -> int:
-        """The code of one escaped character."""
+        """Parse an escaped character and return its code."""
         self.at += 1
         if not self.next:
             raise BadRegex("trailing backslash at end of expression")
@@ -300,7 +300,7 @@ class _Parser:
     # classes
 
     def _class(self) -> Generator[None, None, Characters]:
-        """`[a-z0-9_]`, `[^[:alpha:]\\d]`"""
+        """Parse a class such as `[a-z0-9_]` or `[^[:alpha:]\\d]`."""
         self.at += 1
         negative = self.next == "^"
         self.at += negative
@@ -338,7 +338,7 @@ class _Parser:
         return classes.code_range(low, high, folds=self.folds)
 
     def _class_name_end(self) -> int:
-        """Where the next ":]" is, -1 if there is none; a class full of "[:" asks for it at every other character."""
+        """Return the position of the next ":]", -1 without one. Cached, because a class may contain many "[:"."""
         if 0 <= self.class_name_end < self.at:
             self.class_name_end = self.text.find(":]", self.at)
         return self.class_name_end

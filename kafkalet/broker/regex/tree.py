@@ -1,14 +1,14 @@
-"""The tree of a regular expression, made simpler while it is built, so that a repetition of a repetition stays small.
+"""The syntax tree of a regular expression, simplified while it is built, so that nested repetitions stay small.
 
-Only texts up to a longest one are ever matched (a topic has at most 249 characters). Therefore
+Only texts up to a maximum length are matched (a topic name has at most 249 characters). Therefore
 
-* a part whose shortest match is longer than that matches nothing at all,
-* `x{n,m}` is `x{n,}` if m is more than can be told apart, and n is bounded likewise,
-* what matches without a character may be repeated once, or, if it always does, not at all: `(){1000}` is ``,
-  `(a*){5}` is `a*`,
-* a repetition of a repetition is one: `(a{1,30}){1,30}` is `a{1,900}`.
+* a part whose shortest match is longer than that never matches,
+* `x{n,m}` becomes `x{n,}` if m is too large to make a difference, and n is limited likewise,
+* a part that can match the empty text needs no minimum count, and one that is always empty is not repeated at all:
+  `(){1000}` becomes the empty expression, `(a*){5}` becomes `a*`,
+* nested repetitions are merged: `(a{1,30}){1,30}` becomes `a{1,900}`.
 
-RE2/J writes every repetition out and ends with an OutOfMemoryError where that is too much.
+RE2/J expands all repetitions and fails with an OutOfMemoryError if there are too many.
 """
 
 from enum import Enum
@@ -17,29 +17,29 @@ from .classes import Characters
 
 
 class BadRegex(ValueError):
-    """An expression that is not taken. The text is RE2/J's description of why, where RE2/J does not take it either."""
+    """The expression is not supported. The message is RE2/J's if RE2/J rejects the expression, too."""
 
 
 class Kind(Enum):
-    SET = "one of some characters"
-    EMPTY = "nothing"
+    SET = "a character of a set"
+    EMPTY = "the empty text"
     NEVER = "no text at all"
-    BEGIN = "where the text begins"
-    END = "where the text ends"
-    BOUNDARY = "where a word begins or ends"
-    INSIDE = "where no word begins or ends"
-    SEQUENCE = "one part after the other"
-    CHOICE = "one part or the other"
-    REPEAT = "a part several times"
+    BEGIN = "the beginning of the text"
+    END = "the end of the text"
+    BOUNDARY = "a word boundary"
+    INSIDE = "not a word boundary"
+    SEQUENCE = "a sequence of parts"
+    CHOICE = "one of several parts"
+    REPEAT = "a repeated part"
 
 
 MOST_STATES = 60_000
-"""How large an automaton may become: more than any expression needs that repeats nothing, for a string has at most
-32,767 bytes. Kafka has no bound, and ends with an OutOfMemoryError at some millions."""
+"""The maximum number of NFA states. An expression without repetitions cannot exceed it, because a string has at most
+32,767 bytes. Kafka has no limit and fails with an OutOfMemoryError at some millions."""
 
 
 class Node:
-    """A part of an expression."""
+    """A node of the syntax tree."""
 
     __slots__ = ("characters", "is_nullable", "is_zero_width", "kind", "least", "min_length", "most", "parts", "states")
 
@@ -59,16 +59,16 @@ class Node:
         self.kind = kind
         self.parts = parts
         self.characters = characters
-        """Of a set."""
+        """The characters of a SET."""
         self.least, self.most = least, most
-        """Of a repetition; None is any number."""
+        """The bounds of a REPEAT; most is None if there is no upper bound."""
         self.min_length = min_length
         self.is_zero_width = is_zero_width
-        """It never takes a character."""
+        """Whether it never consumes a character."""
         self.is_nullable = is_nullable
-        """It matches without a character wherever it is tried."""
+        """Whether it can match the empty text everywhere."""
         self.states = min(states, MOST_STATES + 1)
-        """How many states it has in an automaton."""
+        """The number of states in the NFA."""
 
 
 EMPTY = Node(Kind.EMPTY, is_zero_width=True, is_nullable=True, states=0)
@@ -83,7 +83,7 @@ def set_of(characters: Characters) -> Node:
 
 
 def sequence(parts: list[Node], longest: int) -> Node:
-    """One part after the other."""
+    """Return a node for a sequence of parts."""
     parts = [part for part in parts if part is not EMPTY]
     if not parts:
         return EMPTY
@@ -103,7 +103,7 @@ def sequence(parts: list[Node], longest: int) -> Node:
 
 
 def choice(parts: list[Node]) -> Node:
-    """One of the parts."""
+    """Return a node for one of several parts."""
     parts = [part for part in dict.fromkeys(parts) if part is not NEVER]
     if not parts:
         return NEVER
@@ -120,25 +120,25 @@ def choice(parts: list[Node]) -> Node:
 
 
 def _leaves_no_gap(inner: Node, least: int, most: int | None) -> bool:
-    """Whether `(x{a,b}){c,d}` is `x{ac,bd}`: k times a to b and k + 1 times a to b meet, for all k from c on."""
+    """Return whether `(x{a,b}){c,d}` equals `x{ac,bd}`: for k >= c, the ranges [ka, kb] and [(k+1)a, (k+1)b] meet."""
     if least == most or inner.least <= 1:
         return True
     return least > 0 if inner.most is None else least * (inner.most - inner.least) + 1 >= inner.least
 
 
 def repetition(part: Node, least: int, most: int | None, longest: int) -> Node:
-    """A part `least` to `most` times; without an end if `most` is None."""
+    """Return a node for a part repeated `least` to `most` times; `most` is None for no upper bound."""
     if most == 0 or part is EMPTY:
         return EMPTY
     if part is NEVER:
         return NEVER if least else EMPTY
-    if part.is_zero_width:  # to be at a place twice says no more than to be there once
+    if part.is_zero_width:  # repeating a zero-width assertion makes no difference
         return part if least or part.is_nullable else choice([part, EMPTY])
     if part.is_nullable:
         least = 0
     if least * part.min_length > longest:
         return NEVER
-    # Among more repetitions than characters, some take no character; one such more or less makes no difference.
+    # With more repetitions than characters, some match the empty text; their number makes no difference.
     least = min(least, longest + 1)
     if part.kind is Kind.REPEAT and _leaves_no_gap(part, least, most):
         least, most = part.least * least, None if most is None or part.most is None else part.most * most

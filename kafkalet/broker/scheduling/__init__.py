@@ -1,7 +1,7 @@
-"""Who is served when.
+"""Scheduling on the event loop.
 
-turns.py        connections share the event loop by time
-work.py         handlers that take long: coroutines that give way, and worker threads
-purgatory.py    requests that wait until something changes or their time is up
-periodic.py     tasks that come round again and again
+turns.py        shares the event loop between connections
+work.py         long-running handlers: coroutines that yield, and worker threads
+purgatory.py    requests that wait for a change or a timeout
+periodic.py     periodic tasks
 """

@@ -1,7 +1,6 @@
-"""Tasks that come round again and again, on the clock of the cluster.
+"""Periodic tasks, on the clock of the cluster.
 
-The next run is scheduled before a task runs, so `stop` may be called from inside a task. What a task raises is logged
-and does not keep it from running again.
+The next run is scheduled before a task runs, so a task may call `stop`. Exceptions are logged, and the task runs again.
 """
 
 import logging
@@ -13,7 +12,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class PeriodicRunner:
-    """Runs tasks periodically from `every` until `stop`."""
+    """Runs tasks periodically, from `every` until `stop`."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -24,20 +23,20 @@ class PeriodicRunner:
         return bool(self._timers)
 
     def every(self, period_ms: float, task: Callable[[], object], *, first_ms: float | None = None) -> None:
-        """Run a task every `period_ms`, for the first time after `first_ms`, or after one period if None."""
+        """Run a task every `period_ms`. The first run is after `first_ms`, or after one period if None."""
         slot = len(self._timers)
 
         def run() -> None:
             self._timers[slot] = self._clock.call_later(period_ms, run)
             try:
                 task()
-            except Exception:  # noqa: BLE001 - it must not end the task
+            except Exception:  # noqa: BLE001 - the task must run again
                 _LOG.exception("%s failed", task)
 
         self._timers.append(self._clock.call_later(period_ms if first_ms is None else first_ms, run))
 
     def stop(self) -> None:
-        """Run no task any more. `every` may start new ones."""
+        """Stop all tasks. `every` may start new ones."""
         for timer in self._timers:
             timer.cancel()
         self._timers.clear()

@@ -1,21 +1,21 @@
-"""Requests that wait: parked under the keys that may change their answer, and answered exactly once.
+"""Waiting requests: registered under keys, and answered exactly once.
 
-A handler that cannot answer yet returns a `Delayed`. Most of them come out of a `Purgatory` (Kafka's
-DelayedOperationPurgatory): a long poll, a produce that waits for its replicas. Whoever changes what a key stands for
-touches the key; the waiters under it look again, and the first answer they find is theirs. When their time is up they
-take what there is.
+A handler that cannot answer yet returns a `Delayed`. Most of them are created by a `Purgatory` (Kafka's
+DelayedOperationPurgatory), for example for a long poll, or for a produce that waits for its replicas. Code that changes
+the state behind a key touches the key. Its waiters then check again, and complete if they find an answer. After a
+timeout they complete with what is available.
 
     parked ── a key is touched, `ready` has an answer ──> done
-       ├───── the time is up ──────── `expired` answers ─> done
-       └───── the client went away ──────────────────────> cancelled: nobody is told
+       ├───── timeout ──────── `expired` answers ───────> done
+       └───── the client disconnected ──────────────────> cancelled: no answer
 
-Three rules keep it simple:
+Three rules keep this simple:
 
-* Nothing runs inside `touch`. It only marks the waiters; all of them look again in one call of the event loop soon
-  after. So a handler may touch what it likes in the middle of its work and never meets another handler there.
-* A waiter asks `ready` only when something was touched. Nothing polls.
-* A `Delayed` is completed once. A second completion is a bug and says so; completing a cancelled one does nothing,
-  because a client may go away at any time.
+* `touch` runs no other code. It only marks the waiters; all of them are checked soon after, in one call by the event
+  loop. So a handler may touch any key in the middle of its work without running another handler.
+* `ready` is called only after a touch. There is no polling.
+* A `Delayed` is completed once. Completing it twice is a bug and raises AssertionError; completing a cancelled one has
+  no effect, because a client may disconnect at any time.
 """
 
 from collections.abc import Callable, Hashable, Iterable
@@ -33,7 +33,7 @@ _WAITING, _DONE, _FAILED, _CANCELLED = "waiting", "done", "failed", "cancelled"
 
 
 class Delayed(Generic[T]):
-    """An answer that is not there yet."""
+    """A response that is not available yet."""
 
     __slots__ = ("_callback", "_error", "_failure", "_state", "_value")
 
@@ -47,12 +47,12 @@ class Delayed(Generic[T]):
 
     @property
     def is_waiting(self) -> bool:
-        """Nothing has come of it so far: no answer, no failure, and its client is still there."""
+        """Whether there is no result, no error and no cancellation yet."""
         return self._state is _WAITING
 
     @property
     def is_working(self) -> bool:
-        """The request is being served and will be answered without anything else happening (see work.py)."""
+        """Whether the request is being processed and will be answered without a further event (see work.py)."""
         return False
 
     @property
@@ -60,19 +60,19 @@ class Delayed(Generic[T]):
         return self._state is _CANCELLED
 
     def result(self) -> T:
-        """The answer that is there, or what went wrong raised. Only for one that has stopped waiting."""
+        """Return the result or raise the error. Must not be called while waiting."""
         if self._state is _FAILED:
             raise self._error
-        assert self._state is _DONE, f"a result of what is {self._state}"
+        assert self._state is _DONE, f"no result: the state is {self._state}"
         return self._value
 
     def then(self, callback: Callable[[T], None], failed: Callable[[Exception], None] | None = None) -> None:
-        """Have `callback` called with the answer, or `failed` with what went wrong; at once where that is known.
+        """Register a callback for the result and one for an error. Called immediately if either is known.
 
-        There is one listener, the connection (or the `map` in between). Without `failed` an error is raised where it
-        comes up.
+        There is one listener: the connection, or the `map` in between. Without `failed`, an error is raised to the
+        caller of `fail` or `then`.
         """
-        assert self._callback is None, "somebody listens already"
+        assert self._callback is None, "there already is a listener"
         if self._state is _DONE:
             callback(self._value)
         elif self._state is _FAILED and failed is not None:
@@ -83,7 +83,7 @@ class Delayed(Generic[T]):
             self._callback, self._failure = callback, failed
 
     def complete(self, value: T) -> None:
-        """Give the answer. Nothing happens where the client has gone away."""
+        """Set the result. No effect if the request was cancelled."""
         if self._state is _CANCELLED:
             return
         assert self._state is _WAITING, "answered already"
@@ -92,7 +92,7 @@ class Delayed(Generic[T]):
             self._callback(value)
 
     def fail(self, error: Exception) -> None:
-        """End the wait with a bug: the connection that waits is closed."""
+        """Set an error, which is a bug: the waiting connection is closed."""
         if self._state is _CANCELLED:
             return
         assert self._state is _WAITING, "answered already"
@@ -103,18 +103,18 @@ class Delayed(Generic[T]):
             raise error
 
     def cancel(self) -> None:
-        """The client has gone away: forget it, tell nobody. Nothing happens where it was answered already."""
+        """Cancel the wait because the client disconnected. No effect after completion."""
         if self._state is _WAITING:
             self._state = _CANCELLED
             self._callback = self._failure = None
 
     def map(self, transform: "Callable[[T], U]") -> "Delayed[U]":
-        """The same wait with its answer passed through `transform`; cancelling it cancels this one."""
+        """Return a `Delayed` with the transformed result. Cancelling it cancels this one."""
         return _Mapped(self, transform)
 
 
 class _Mapped(Delayed[U]):
-    """The answer of another `Delayed`, transformed."""
+    """The transformed result of another `Delayed`."""
 
     __slots__ = ("_source",)
 
@@ -125,7 +125,7 @@ class _Mapped(Delayed[U]):
         def pass_on(value: T) -> None:
             try:
                 transformed = transform(value)
-            except Exception as error:  # noqa: BLE001 - whatever it is, it belongs to the connection that waits
+            except Exception as error:  # noqa: BLE001 - any error belongs to the waiting connection
                 self.fail(error)
             else:
                 self.complete(transformed)
@@ -138,7 +138,7 @@ class _Mapped(Delayed[U]):
 
 
 class _Parked(Delayed[T]):
-    """A waiter of a purgatory: how it looks for its answer, and what it answers when its time is up."""
+    """A waiter of a purgatory, with its callbacks for a touch and for the timeout."""
 
     __slots__ = ("expired", "keys", "purgatory", "ready", "timer")
 
@@ -168,7 +168,7 @@ class _Parked(Delayed[T]):
     def _settle(self, look: "Callable[[], T | None]") -> None:
         try:
             value = look()
-        except Exception as error:  # noqa: BLE001 - whatever it is, it belongs to the connection that waits
+        except Exception as error:  # noqa: BLE001 - any error belongs to the waiting connection
             self.purgatory.forget(self)
             self.fail(error)
             return
@@ -186,10 +186,10 @@ class _Parked(Delayed[T]):
 
 
 class Purgatory:
-    """The waiting requests of a broker, by the keys that may change their answer.
+    """The waiting requests of a broker, by the keys that they wait for.
 
-    `call_soon` is the event loop's: it runs what it is given after the code that runs now. `now_s` is its clock. If the
-    waiters that have to look again need longer than a turn (turns.py), the rest of them look in the next iteration.
+    `call_soon` is that of the event loop, `now_s` is its clock. If checking the touched waiters takes longer than a
+    turn (turns.py), the remaining ones are checked in the next iteration of the loop.
     """
 
     def __init__(
@@ -201,11 +201,11 @@ class Purgatory:
         self._clock = clock
         self._call_soon = call_soon
         self._now_s = now_s
-        self._waiters: dict[Hashable, dict[_Parked[Any], None]] = {}  # dicts, because they keep their order
+        self._waiters: dict[Hashable, dict[_Parked[Any], None]] = {}  # dicts as ordered sets
         self._touched: dict[_Parked[Any], None] = {}
 
     def __len__(self) -> int:
-        """How many requests wait (counted, not kept: for tests and metrics)."""
+        """Return the number of waiting requests. O(n), for tests and metrics."""
         return len({waiter for waiters in self._waiters.values() for waiter in waiters})
 
     def park(
@@ -215,10 +215,10 @@ class Purgatory:
         ready: Callable[[], T | None],
         expired: Callable[[], T],
     ) -> Delayed[T]:
-        """Wait until `ready` has an answer (not None), for `delay_ms` at most (None: for ever), then take `expired`'s.
+        """Wait until `ready` returns an answer (not None), then complete with it.
 
-        `ready` is asked after each touch of one of `keys` and not before: the caller has just looked himself. A delay
-        of nothing is answered by `expired` at once.
+        After `delay_ms` (None: no timeout), complete with the answer of `expired`; at once if `delay_ms` is 0 or less.
+        `ready` is called only after one of `keys` was touched: the caller has already checked.
         """
         waiter: _Parked[T] = _Parked(self, tuple(keys), ready, expired)
         if delay_ms is not None and delay_ms <= 0:
@@ -231,7 +231,7 @@ class Purgatory:
         return waiter
 
     def touch(self, key: Hashable) -> None:
-        """Something under `key` has changed: its waiters look again soon, once however often it is touched."""
+        """Mark the waiters of `key`; they check again soon, once for any number of touches."""
         waiters = self._waiters.get(key)
         if waiters is None:
             return
@@ -254,7 +254,7 @@ class Purgatory:
         self._touched = left | self._touched
 
     def forget(self, waiter: _Parked[Any]) -> None:
-        """Take a waiter out from under its keys. What is forgotten twice stays forgotten."""
+        """Remove a waiter from its keys. No effect if it was removed before."""
         for key in waiter.keys:
             waiters = self._waiters.get(key)
             if waiters is not None:

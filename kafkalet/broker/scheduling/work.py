@@ -1,18 +1,18 @@
-"""Handlers that take long: they give way to other clients, and leave what cannot be cut up to a thread.
+"""Long-running handlers, which yield to other clients and move blocking calls to a thread.
 
-A handler may be a coroutine (`async def handle`), or return one for the requests that need it. There is no asyncio task
-behind it: the broker runs it in turns (turns.py), and its connection serves no other request meanwhile. Inside it may
+A handler may be a coroutine (`async def handle`), or return one for some requests. It is not an asyncio task: the
+broker runs it in turns (turns.py), and its connection serves no other request meanwhile. It may only await
 
-    await pause()              give way to other clients if this turn has lasted long enough
-    await in_thread(call)      have a function called in a worker thread, and get what it returns or raises
+    await pause()              yield to other clients if this turn has lasted long enough
+    await in_thread(call)      run a function in a worker thread; return its result or raise its exception
     await answered(delayed)    wait for a `Delayed` (purgatory.py)
 
-Nothing else may be awaited. Between two of these points no other handler runs, so the state of the broker changes only
-there. A call in a thread must not touch that state: it gets bytes and values, and returns values.
+No other handler runs between two of these points, so the state of the broker changes only there. A function that runs
+in a thread must not use that state: it takes and returns bytes and values.
 
-A handler that began goes on to its end when its client goes away, as in Kafka, where the request has left the network
-thread by then: a producer with acks=0 may close its connection as soon as it has sent its last batch. Only a handler
-that waits for a `Delayed` is ended, as the `Delayed` is.
+A handler continues if its client disconnects, as in Kafka, where the request has already left the network thread: a
+producer with acks=0 may close its connection right after sending its last batch. Only a handler that waits for a
+`Delayed` is cancelled, and the `Delayed` with it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from .purgatory import Delayed
 from .turns import Turns
 
-if TYPE_CHECKING:  # its import takes milliseconds, and most brokers never need a thread
+if TYPE_CHECKING:  # the import takes milliseconds, and most brokers never need a thread
     from concurrent.futures import Future, ThreadPoolExecutor
 
 T = TypeVar("T")
@@ -36,13 +36,13 @@ T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
 
 WORKERS = 4
-"""So many calls run in threads at the same time; a client with a long one does not hold up the calls of others."""
+"""The number of worker threads, so that one long call does not delay the calls of other clients."""
 SWITCH_S = 0.0002
-"""While a call runs in a thread, Python lets the event loop have the interpreter after this time (default: 5 ms)."""
+"""The interpreter's switch interval while a call runs in a thread (Python's default is 5 ms)."""
 
 
 class _Call(Generic[T]):
-    """A call that a worker thread is to make."""
+    """A step: run a function in a worker thread."""
 
     __slots__ = ("function",)
 
@@ -51,7 +51,7 @@ class _Call(Generic[T]):
 
 
 class _Question:
-    """Asks whether the coroutine has given way to others."""
+    """A step: return whether the coroutine has yielded."""
 
 
 _Step = _Call[Any] | Delayed[Any] | _Question | None
@@ -59,7 +59,7 @@ _HAS_GIVEN_WAY = _Question()
 
 
 class _Ended:
-    """Stands for the step of a coroutine that has no further one."""
+    """The step of a coroutine that has finished."""
 
 
 _ENDED = _Ended()
@@ -71,29 +71,29 @@ def _give(step: _Step) -> Generator[_Step, Any, Any]:
 
 
 async def pause() -> None:
-    """Give way to other clients if this turn has lasted long enough."""
+    """Yield to other clients if this turn has lasted long enough."""
     await _give(None)
 
 
 async def in_thread(function: Callable[[], T]) -> T:
-    """Call `function` in a worker thread. Return what it returns; raise what it raises."""
+    """Call `function` in a worker thread. Return its result or raise its exception."""
     return cast(T, await _give(_Call(function)))
 
 
 async def answered(delayed: Delayed[T]) -> T:
-    """Wait for the answer of a `Delayed`. Raise what it failed with."""
+    """Wait for a `Delayed`. Return its result or raise its error."""
     return cast(T, await _give(delayed)) if delayed.is_waiting else delayed.result()
 
 
 async def has_given_way() -> bool:
-    """Return whether the request has taken more than one turn so far, so that what is left may be long, too."""
+    """Return whether the request has taken more than one turn, in which case the remaining work may be long, too."""
     return cast(bool, await _give(_HAS_GIVEN_WAY))
 
 
 def finish(work: Coroutine[_Step, Any, T]) -> T:
-    """Run a coroutine to its end here and now, without giving way. For callers outside of the broker, such as tests.
+    """Run a coroutine to completion without yielding. For callers outside the broker, such as tests.
 
-    AssertionError if it waits for a `Delayed` that has no answer yet.
+    Raises AssertionError if it waits for a `Delayed` that has no result yet.
     """
     value: Any = None
     error: BaseException | None = None
@@ -113,9 +113,9 @@ def finish(work: Coroutine[_Step, Any, T]) -> T:
 
 
 class Workers:
-    """The worker threads of a cluster. They are started when they are needed first.
+    """The worker threads of a cluster, started on first use.
 
-    `call_soon_threadsafe` is the event loop's.
+    `call_soon_threadsafe` is that of the event loop.
     """
 
     def __init__(self, call_soon_threadsafe: Callable[..., object]) -> None:
@@ -123,7 +123,7 @@ class Workers:
         self._executor: ThreadPoolExecutor | None = None
 
     def submit(self, function: Callable[[], T]) -> Delayed[T]:
-        """Call `function` in a thread; the `Delayed` is completed on the event loop."""
+        """Call `function` in a thread. The `Delayed` is completed on the event loop."""
         if self._executor is None:
             from concurrent.futures import ThreadPoolExecutor
 
@@ -141,7 +141,7 @@ class Workers:
 
         def done(future: Future[T]) -> None:
             _SWITCHING.leave()
-            with suppress(RuntimeError):  # the event loop is closed, and the broker with it
+            with suppress(RuntimeError):  # the event loop has been closed with the broker
                 self._call_soon_threadsafe(settle, future)
 
         _SWITCHING.enter()
@@ -149,18 +149,18 @@ class Workers:
         return delayed
 
     def close(self) -> None:
-        """Let the threads end when their current calls have returned; nothing hears of these any more."""
+        """Let the threads end after their current calls, whose results are dropped."""
         if self._executor is not None:
             self._executor.shutdown(wait=False, cancel_futures=True)
             self._executor = None
 
 
 class _Switching:
-    """Shortens the switch interval of the interpreter while worker threads have something to do.
+    """Shortens the interpreter's switch interval while worker threads are busy.
 
-    A thread that computes gives up the interpreter only when another one has waited for the switch interval. The event
-    loop needs the interpreter back after every system call, so at the default of 5 ms each request would take 15 ms.
-    The interval is a setting of the process; the value that was found is put back.
+    A busy thread releases the interpreter lock only after another thread has waited for the switch interval. The event
+    loop needs the lock after every system call, so with the default of 5 ms each request would take 15 ms. The interval
+    is a process-wide setting; the previous value is restored.
     """
 
     def __init__(self) -> None:
@@ -186,9 +186,9 @@ _SWITCHING = _Switching()
 
 
 class Work(Delayed[T]):
-    """A coroutine that the broker runs in turns; its answer is what the coroutine returns.
+    """A coroutine that the broker runs in turns. The answer is its return value.
 
-    Made by `start`, in the first turn of the coroutine.
+    Created by `start` during the first turn of the coroutine.
     """
 
     __slots__ = (
@@ -205,12 +205,12 @@ class Work(Delayed[T]):
         self._workers = workers
         self._running = running
         self._awaited: Delayed[Any] | None = None
-        """What the coroutine waits for, unless that is a call in a thread."""
+        """The `Delayed` that the coroutine waits for; None if it does not wait, or waits for a thread."""
         self._has_given_way = False
         self._result: Any = None
-        """What the coroutine gets in its next turn, ..."""
+        """The value to send to the coroutine in its next turn ..."""
         self._problem: Exception | None = None
-        """... or what is raised in it."""
+        """... or the exception to raise in it."""
         self.virtual_s = 0.0
         if running is not None:
             running.add(self)
@@ -223,7 +223,7 @@ class Work(Delayed[T]):
         self.obey(self._resume())
 
     def obey(self, step: _Step | _Ended) -> None:
-        """Do what the coroutine asks for, and let it go on when that is done."""
+        """Execute a step of the coroutine; the coroutine continues when the step is done."""
         while True:
             if isinstance(step, _Question):
                 self._result = self._has_given_way
@@ -240,17 +240,17 @@ class Work(Delayed[T]):
             step.then(self._go_on, self._go_on_with_problem)
 
     def _resume(self) -> _Step | _Ended:
-        """Run the coroutine to its next step, or to its end."""
+        """Run the coroutine to its next step or to its end."""
         result, self._result = self._result, None
         problem, self._problem = self._problem, None
-        if self._coroutine is None:  # stopped while it was in the queue
+        if self._coroutine is None:  # stopped while it was queued
             return _ENDED
         try:
             return self._coroutine.send(result) if problem is None else self._coroutine.throw(problem)
         except StopIteration as end:
             self._end()
             self.complete(end.value)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it belongs to the connection that waits
+        except Exception as error:  # noqa: BLE001 - any error belongs to the waiting connection
             self._end()
             self._report(error)
         return _ENDED
@@ -266,7 +266,7 @@ class Work(Delayed[T]):
         self._turns.queue(self)
 
     def cancel(self) -> None:
-        """The client has gone away. A coroutine that waits for a `Delayed` ends; any other goes on to its end."""
+        """Handle a disconnected client: a coroutine that waits for a `Delayed` ends, any other continues."""
         ends = not self.is_working
         super().cancel()
         if ends and self._awaited is not None:
@@ -274,7 +274,7 @@ class Work(Delayed[T]):
             self.stop()
 
     def stop(self) -> None:
-        """End the coroutine where it is. Nothing is answered."""
+        """Stop the coroutine where it is, without an answer."""
         super().cancel()
         if self._coroutine is not None:
             self._coroutine.close()
@@ -282,7 +282,7 @@ class Work(Delayed[T]):
 
     def _report(self, error: Exception) -> None:
         if self.is_cancelled:
-            _LOG.error("a request whose client had gone away failed", exc_info=error)
+            _LOG.error("a request failed after its client had disconnected", exc_info=error)
         else:
             self.fail(error)
 
@@ -295,9 +295,9 @@ class Work(Delayed[T]):
 def start(
     work: Coroutine[_Step, Any, T], turns: Turns, workers: Workers, running: set[Work[Any]] | None = None
 ) -> T | Work[T]:
-    """Run a coroutine until it has to wait. Return its result, or the `Work` that goes on with it in later turns.
+    """Run a coroutine until it has to wait. Return its result, or a `Work` that continues it in later turns.
 
-    The work is in `running` until it ends. Raises what the coroutine raises before it waits for the first time.
+    The work is in `running` until it ends. Raises the exceptions of the coroutine before its first wait.
     """
     try:
         step = work.send(None)

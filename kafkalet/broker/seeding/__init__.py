@@ -1,6 +1,6 @@
-"""Records from files: `kafkalet serve --load`.
+"""Loading records from files: `kafkalet serve --load`.
 
-record_files.py    JSON Lines and CSV to keys, values, headers and timestamps
-partitioner.py     the partition of a key, as Java clients choose it
-loader.py          producing them
+record_files.py    read keys, values, headers and timestamps from JSON Lines and CSV
+partitioner.py     choose the partition of a key like the Java client
+loader.py          append the records
 """

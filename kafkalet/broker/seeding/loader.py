@@ -1,11 +1,11 @@
-"""Fill a topic from a file of records.
+"""Load a file of records into a topic.
 
-A file is loaded whole or not at all. So it is read once to its end: each record is parsed, given its partition, put
-into a batch, and each batch is checked by the log's own rules and laid aside in a temporary file. Only then are the
-batches appended, one after the other. Memory holds a batch for each partition, at most BUFFERED_BYTES of them.
+A file is loaded completely or not at all. It is first read to its end: each record is parsed, assigned to a partition
+and added to a batch, and each batch is validated like a produced batch and written to a temporary file. Only then are
+the batches appended. Memory use is limited to one batch per partition, BUFFERED_BYTES in total.
 
-A record goes to the partition it names, else to the one that a Java producer would choose for its key; records without
-a key go round. A record without a timestamp gets the time of the load.
+A record goes to the partition that it names, or else to the partition that the Java producer would choose for its key.
+Records without a key are distributed round-robin. A record without a timestamp gets the time of the load.
 """
 
 import asyncio
@@ -33,13 +33,13 @@ BATCH_RECORDS = 1000
 BATCH_BYTES = 900_000
 BUFFERED_BYTES = 16 << 20
 BATCH_HEAD_BYTES = 61
-RECORD_HEAD_BYTES = 30  # at most: length, attributes, time and offset deltas, the lengths of key and value
+RECORD_HEAD_BYTES = 30  # maximum: length, attributes, timestamp and offset deltas, lengths of key and value
 HEADER_HEAD_BYTES = 10
 REMEMBERED_KEYS = 1 << 14
-"""The partitions of so many keys are kept during a load: murmur2 in Python takes 2 us for a short key."""
+"""The size of the cache from keys to partitions: murmur2 in Python takes 2 us for a short key."""
 
 Progress = Callable[[int, float], None]
-"""Told how many records have been read, and which part of the file that is (0 to 1)."""
+"""Called with the number of records read and the fraction of the file read (0 to 1)."""
 
 NO_COLUMNS = Columns()
 
@@ -47,12 +47,12 @@ NO_COLUMNS = Columns()
 async def load(
     cluster: Server, topic: str, path: str, columns: Columns = NO_COLUMNS, progress: Progress | None = None
 ) -> int:
-    """Append the records of a file to a topic of a cluster that runs in this event loop; give their number.
+    """Append the records of a file to a topic, and return their number. Must run in the event loop of the cluster.
 
-    A topic that does not exist is made, with the cluster's defaults. LoadError for a file that cannot be loaded: the
-    topic is then as it was before. OSError for one that cannot be read, and for the directory of temporary files, each
-    by its name. KafkaError for a topic that cannot be made or written; in the second case what was appended stays.
-    Other work of the event loop goes on meanwhile.
+    A missing topic is created with the cluster's defaults. Raises LoadError if the file cannot be loaded; the topic is
+    then unchanged. Raises OSError if the file or the temporary directory cannot be used, and names it. Raises
+    KafkaError if the topic cannot be created or written; batches that were already appended stay. The event loop is not
+    blocked.
     """
     check_topic_name(topic)
     try:
@@ -96,7 +96,7 @@ _AT = struct.Struct(">ii")  # partition, size
 
 
 def _batches(file: IO[bytes]) -> Iterator[tuple[int, bytearray]]:
-    """What was laid aside: partitions and batches, in the order of the file."""
+    """Read partitions and batches back from the temporary file, in order."""
     file.seek(0)
     while head := file.read(_AT.size):
         partition, size = _AT.unpack(head)
@@ -115,7 +115,7 @@ class _Filling:
 
 
 class _Sorting:
-    """Records by partition, batch by batch; full batches are checked and laid aside."""
+    """Groups records into batches by partition; full batches are validated and written to the temporary file."""
 
     def __init__(self, path: str, partitions: int, config: LogConfig, into: IO[bytes], now_ms: int) -> None:
         self._path = path
@@ -186,7 +186,7 @@ class _Sorting:
 
 
 def _size(record: FileRecord) -> int:
-    """How many bytes a record takes in a batch, at most."""
+    """Return the maximum size of a record in a batch, in bytes."""
     size = RECORD_HEAD_BYTES + len(record.key or b"") + len(record.value or b"")
     for name, value in record.headers:
         size += HEADER_HEAD_BYTES + len(name.encode()) + len(value or b"")

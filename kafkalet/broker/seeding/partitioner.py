@@ -1,4 +1,4 @@
-"""Which partition a key belongs to, as the Java producer decides it (`Utils.murmur2`, `BuiltInPartitioner`)."""
+"""The default partitioner of the Java producer (`Utils.murmur2`, `BuiltInPartitioner`)."""
 
 _SEED = 0x9747B28C
 _M = 0x5BD1E995
@@ -6,7 +6,7 @@ _MASK = 0xFFFFFFFF
 
 
 def murmur2(data: bytes) -> int:
-    """The hash as Java has it, but unsigned: 0 to 2**32 - 1."""
+    """Return the murmur2 hash as in Java, but unsigned: 0 to 2**32 - 1."""
     length = len(data)
     h = _SEED ^ length
     whole = length & ~3
@@ -21,5 +21,5 @@ def murmur2(data: bytes) -> int:
 
 
 def partition_of(key: bytes, partitions: int) -> int:
-    """The partition of a key in a topic of so many partitions (1 or more)."""
+    """Return the partition of a key in a topic with `partitions` partitions (1 or more)."""
     return (murmur2(key) & 0x7FFFFFFF) % partitions

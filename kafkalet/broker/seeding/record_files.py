@@ -1,18 +1,18 @@
-"""Files of records, line by line: JSON Lines and CSV, plain, .gz, or the one file in a .zip.
+"""Files of records, one per line: JSON Lines or CSV, plain, in .gz, or as the only file in a .zip.
 
-JSON Lines: each line is an object with any of
+JSON Lines: each line is an object with any of these fields:
 
-    key, value     a string is taken as UTF-8, null as null, everything else as compact JSON text
-    headers        {"name": value, ...}, or [["name", value], ...] if a name repeats; values as above
+    key, value     a string is stored as UTF-8, null as null, any other value as compact JSON
+    headers        {"name": value, ...}, or [["name", value], ...] for repeated names; values as above
     timestamp      milliseconds since 1970, or ISO 8601 ("2013-01-01T05:00:00Z"; UTC if no zone is given)
-    partition      the number of the partition
+    partition      the partition number
 
-CSV: a header line, then rows, each of which becomes a JSON object of strings. One column may be named as the key and
-one as the timestamp; they stay in the value, and an empty field there is no key, or no timestamp. Keys and timestamps
-are those that `kafkalet pipeline load` makes of the same columns.
+CSV: a header line, then rows, each of which is stored as a JSON object of strings. One column may be chosen as the key
+and one as the timestamp. They also stay in the value; an empty field means no key or no timestamp. Keys and timestamps
+are the same as those that `kafkalet pipeline load` creates from the same columns.
 
-The name of a file says what it is (.csv, .json, .jsonl, .ndjson, before .gz or .zip), or else its first character. A
-line that is none of this raises LoadError, which names the file and the line.
+The format is recognized by the file name (.csv, .json, .jsonl, .ndjson, before .gz or .zip), or else by the first
+character. An invalid line raises LoadError, which names the file and the line.
 """
 
 import csv
@@ -36,21 +36,21 @@ _MAX_LONG = (1 << 63) - 1
 
 
 class LoadError(Exception):
-    """A file that cannot be loaded. The text names the file, the line where there is one, and what is wrong."""
+    """The file cannot be loaded. The message names the file, the line if known, and the reason."""
 
     def __init__(self, path: str, line: int | None, reason: str) -> None:
         super().__init__(f"{path}:{line}: {reason}" if line is not None else f"{path}: {reason}")
 
 
 class Columns(NamedTuple):
-    """The columns of a CSV file that are more than a part of the value."""
+    """The columns of a CSV file that become key and timestamp."""
 
     key: str | None = None
     timestamp: str | None = None
 
 
 class FileRecord(NamedTuple):
-    """A record as a file has it. What the file does not say is None."""
+    """A record in a file. Missing values are None."""
 
     line: int
     key: bytes | None
@@ -61,11 +61,11 @@ class FileRecord(NamedTuple):
 
 
 class _Bad(ValueError):
-    """What is wrong with a line."""
+    """A line is invalid. The message says why."""
 
 
 class RecordFile:
-    """A file to be read from its beginning to its end, once. Raises LoadError, and OSError where it cannot be read."""
+    """A file of records, which can be iterated once. Raises LoadError, and OSError if it cannot be read."""
 
     def __init__(self, path: str, columns: Columns = Columns()) -> None:  # noqa: B008 - an immutable value
         self.path = path
@@ -75,14 +75,14 @@ class RecordFile:
 
     @property
     def progress(self) -> float:
-        """How much of the file has been read, from 0 to 1."""
+        """The fraction of the file that has been read, from 0 to 1."""
         if self._raw is None or self._raw.closed:
             return 1.0
         return self._raw.tell() / (self._size or 1)
 
     @property
     def is_csv(self) -> bool:
-        """Whether it is read as CSV, and not as JSON Lines."""
+        """Whether the file is CSV rather than JSON Lines."""
         with self._unpacked() as (name, file):
             return _is_csv(name, file)
 
@@ -92,7 +92,7 @@ class RecordFile:
 
     @contextmanager
     def _unpacked(self) -> Iterator[tuple[str, io.BufferedReader]]:
-        """The name without the ending of its packing, and the file inside."""
+        """Open the file; return its name without .gz or .zip, and the uncompressed file."""
         with open(self.path, "rb") as raw:
             self._raw = raw
             try:
@@ -100,7 +100,7 @@ class RecordFile:
                 with file:
                     yield name, file
             except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, NotImplementedError) as error:
-                raise LoadError(self.path, None, f"cannot be unpacked: {error}") from error
+                raise LoadError(self.path, None, f"cannot be decompressed: {error}") from error
 
     def _inside(self, raw: io.BufferedReader) -> tuple[str, io.BufferedReader]:
         name = self.path.lower()
@@ -111,11 +111,11 @@ class RecordFile:
         archive = zipfile.ZipFile(raw)
         inside = [entry for entry in archive.infolist() if not entry.is_dir()]
         if len(inside) != 1:
-            raise LoadError(self.path, None, f"holds {len(inside)} files; it has to hold exactly one")
+            raise LoadError(self.path, None, f"contains {len(inside)} files; expected exactly one")
         return inside[0].filename.lower(), io.BufferedReader(archive.open(inside[0]))  # type: ignore[arg-type]
 
     def _lines(self, file: io.BufferedReader) -> Iterator[tuple[int, str]]:
-        """The lines and their numbers, from 1."""
+        """Iterate over the lines and their numbers, starting at 1."""
         number = 0
         while line := file.readline(MAX_LINE_BYTES + 1):
             number += 1
@@ -147,7 +147,7 @@ class RecordFile:
             names = next(reader, [])
             key, timestamp = (self._column(names, name) for name in self.columns)
             if len(set(names)) != len(names):
-                raise _Bad("a column name appears twice")
+                raise _Bad("two columns have the same name")
             line = reader.line_num + 1
             fields = [_compact_text(name) + ":" for name in names]
             for row in reader:
@@ -189,7 +189,7 @@ def _from_json(line: int, entry: Any) -> FileRecord:
         raise _Bad(f"has an unknown field {min(unknown)}; a record has key, value, headers, timestamp and partition")
     timestamp, partition = entry.get("timestamp"), entry.get("partition")
     if partition is not None and (type(partition) is not int or partition < 0):
-        raise _Bad(f"partition {json.dumps(partition)} is not a number from 0 up")
+        raise _Bad(f"partition {json.dumps(partition)} is not a number of at least 0")
     return FileRecord(
         line,
         _content(entry.get("key")),
@@ -222,12 +222,12 @@ def _headers(headers: Any) -> tuple[tuple[str, bytes | None], ...]:
         isinstance(pair, (list, tuple)) and len(pair) == 2 and isinstance(pair[0], str) for pair in pairs
     )
     if not named:
-        raise _Bad('headers have to be {"name": value} or [["name", value]]')
+        raise _Bad('headers must be {"name": value} or [["name", value]]')
     return tuple((name, _content(value)) for name, value in pairs)
 
 
 def _timestamp(value: Any) -> int:
-    """Milliseconds since 1970."""
+    """Return a timestamp in milliseconds since 1970."""
     if isinstance(value, str):
         ms = _of_text(value)
         if ms is not None:

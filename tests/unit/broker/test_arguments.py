@@ -35,30 +35,30 @@ def cluster() -> Iterator[kafkalet.Cluster]:
     "records", [b"", b"one", b"one" * 40, bytes(5), bytes(100)], ids=["empty", "short", "long", "zeros", "many zeros"]
 )
 def test_produce_of_plain_bytes_names_what_makes_a_batch(broker: kafkalet.Broker, records: bytes) -> None:
-    with pytest.raises(ValueError, match=f"is no record batch.*{BUILD}"):
+    with pytest.raises(ValueError, match=f"is not a record batch.*{BUILD}"):
         broker.produce("t", 0, records)
 
 
 @pytest.mark.parametrize("records", ["one", 5, None, [b"one"], [1, 2]], ids=str)
 def test_produce_of_what_is_not_bytes_is_a_type_error(broker: kafkalet.Broker, records: Any) -> None:
-    with pytest.raises(TypeError, match=f"is no record batch.*{BUILD}"):
+    with pytest.raises(TypeError, match=f"is not a record batch.*{BUILD}"):
         broker.produce("t", 0, records)
 
 
 @pytest.mark.parametrize("cut", [1, 30, 60])
 def test_produce_of_a_batch_that_is_cut_off_is_refused(broker: kafkalet.Broker, cut: int) -> None:
-    with pytest.raises(ValueError, match="is no record batch"):
+    with pytest.raises(ValueError, match="is not a record batch"):
         broker.produce("t", 0, batch(b"a")[:-cut])
 
 
 def test_produce_of_a_batch_and_part_of_another_is_refused(broker: kafkalet.Broker) -> None:
-    with pytest.raises(ValueError, match=r"the last 20 of .* bytes are no whole batch"):
+    with pytest.raises(ValueError, match=r"the last 20 of .* bytes are not a whole batch"):
         broker.produce("t", 0, batch(b"a") + batch(b"b")[:20])
 
 
 def test_refused_records_leave_the_log_as_it_was(broker: kafkalet.Broker) -> None:
     end = broker.log("t").log_end_offset
-    with pytest.raises(ValueError, match="is no record batch"):
+    with pytest.raises(ValueError, match="is not a record batch"):
         broker.produce("t", 0, b"one")
     assert broker.log("t").log_end_offset == end
 
@@ -107,7 +107,7 @@ DOORS: dict[str, Callable[[kafkalet.Cluster, Any], object]] = {
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("name", [b"t", 5], ids=str)
 def test_a_name_that_is_not_a_str_is_a_type_error(cluster: kafkalet.Cluster, door: str, name: Any) -> None:
-    with pytest.raises(TypeError, match="is a str, not"):
+    with pytest.raises(TypeError, match="must be a str, not"):
         DOORS[door](cluster, name)
 
 
@@ -126,7 +126,7 @@ def test_a_partition_that_does_not_exist_is_named_with_those_that_do(cluster: ka
 
 @pytest.mark.parametrize("index", ["0", True, 0.0, None], ids=repr)
 def test_a_partition_that_is_not_an_int_is_a_type_error(cluster: kafkalet.Cluster, index: Any) -> None:
-    with pytest.raises(TypeError, match="the number of a partition is an int, not"):
+    with pytest.raises(TypeError, match="the number of a partition must be an int, not"):
         cluster.log("t", index)
 
 
@@ -151,24 +151,24 @@ def test_a_broker_that_does_not_exist_is_named_with_those_that_do(
 
 
 def test_a_broker_is_named_by_a_number(cluster: kafkalet.Cluster) -> None:
-    with pytest.raises(TypeError, match="the id of a broker is an int, not '1'"):
+    with pytest.raises(TypeError, match="the id of a broker must be an int, not '1'"):
         cluster.stop_broker("1")  # type: ignore[arg-type]
 
 
 def test_a_broker_that_runs_is_not_started(cluster: kafkalet.Cluster) -> None:
-    with pytest.raises(ValueError, match="broker 1 is running already"):
+    with pytest.raises(ValueError, match="broker 1 is already running"):
         cluster.start_broker(1)
 
 
 def test_a_broker_is_stopped_once() -> None:
     with kafkalet.Cluster(2) as cluster:
         cluster.stop_broker(2)
-        with pytest.raises(ValueError, match=r"broker 2 was stopped already; start_broker\(2\) starts it again"):
+        with pytest.raises(ValueError, match=r"broker 2 is already stopped; start_broker\(2\) starts it again"):
             cluster.stop_broker(2)
 
 
 def test_a_broker_that_is_not_in_sync_is_not_elected(cluster: kafkalet.Cluster) -> None:
-    with pytest.raises(KafkaError, match="broker 3 cannot lead t-0; in sync are 1, 2") as refused:
+    with pytest.raises(KafkaError, match="broker 3 cannot lead t-0; the in-sync replicas are 1, 2") as refused:
         cluster.elect_leader("t", 0, 3)
     assert refused.value.code is Code.PREFERRED_LEADER_NOT_AVAILABLE
     with pytest.raises(ValueError, match="broker 9 does not exist"):
@@ -179,7 +179,7 @@ def test_a_broker_that_is_not_in_sync_is_not_elected(cluster: kafkalet.Cluster) 
 
 
 def test_a_partition_is_held_together_with_its_topic(cluster: kafkalet.Cluster) -> None:
-    with pytest.raises(ValueError, match="partition 0 of which topic"):
+    with pytest.raises(ValueError, match="partition 0 is given without a topic"):
         cluster.hold_replication(1, partition=0)
 
 
@@ -188,7 +188,7 @@ def test_what_a_broker_holds_no_replica_of_cannot_be_held_back(place: tuple[Any,
     with kafkalet.Cluster(4) as cluster:
         cluster.create_topic("t", assignments=[[1, 2], [2, 3]])
         cluster.create_topic("u", assignments=[[1]])
-        with pytest.raises(ValueError, match=f"broker 4 holds no replica of {words}, so there is nothing"):
+        with pytest.raises(ValueError, match=f"broker 4 has no replica of {words}, so there is nothing"):
             cluster.hold_replication(4, *place)
 
 
@@ -218,17 +218,20 @@ def test_replicas_of_a_broker_that_was_stopped_may_be_held_back() -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"partitions": "3"}, "the number of partitions is an int, not '3'"),
-        ({"partitions": 3.0}, "the number of partitions is an int, not 3.0"),
-        ({"partitions": True}, "the number of partitions is an int, not True"),
-        ({"replication_factor": "1"}, "the replication factor is an int, not '1'"),
-        ({"config": [("retention.ms", "1")]}, "the config of topic x is a dict of properties"),
-        ({"config": {"retention.ms": None}}, "retention.ms in the config of topic x is a str, an int, a float or a"),
+        ({"partitions": "3"}, "the number of partitions must be an int, not '3'"),
+        ({"partitions": 3.0}, "the number of partitions must be an int, not 3.0"),
+        ({"partitions": True}, "the number of partitions must be an int, not True"),
+        ({"replication_factor": "1"}, "the replication factor must be an int, not '1'"),
+        ({"config": [("retention.ms", "1")]}, "the config of topic x must be a dict of properties"),
+        (
+            {"config": {"retention.ms": None}},
+            "retention.ms in the config of topic x must be a str, an int, a float or a",
+        ),
         ({"config": {"cleanup.policy": ["delete"]}}, r"cleanup.policy in .* not \['delete'\]"),
-        ({"config": {5: "1"}}, "the name of a property in the config of topic x is a str, not 5"),
-        ({"assignments": [1]}, "assignments is a list with the brokers of each partition"),
-        ({"assignments": ["1"]}, "assignments is a list with the brokers of each partition"),
-        ({"assignments": [["1"]]}, "a broker in assignments is an int, not '1'"),
+        ({"config": {5: "1"}}, "the name of a property in the config of topic x must be a str, not 5"),
+        ({"assignments": [1]}, "assignments must be a list with the brokers of each partition"),
+        ({"assignments": ["1"]}, "assignments must be a list with the brokers of each partition"),
+        ({"assignments": [["1"]]}, "a broker in assignments must be an int, not '1'"),
     ],
 )
 def test_a_topic_of_wrong_kinds_is_a_type_error(broker: kafkalet.Broker, given: dict[str, Any], words: str) -> None:
@@ -281,26 +284,26 @@ def test_properties_of_topics_and_brokers_may_be_numbers_and_bools() -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"port": "9092"}, "port is an int, not '9092'"),
-        ({"host": 5}, "host is a str, not 5"),
-        ({"brokers": "3"}, "brokers is an int, not '3'"),
-        ({"advertise": "kafka:9092"}, "advertise is a host and a port, as in"),
-        ({"advertise": ("kafka",)}, "advertise is a host and a port, as in"),
-        ({"advertise": ("kafka", "9092")}, "the port in advertise is an int, not '9092'"),
-        ({"racks": "a"}, "racks is a list with the rack of each broker, not 'a'"),
-        ({"racks": [1]}, "a rack is a str, not 1"),
+        ({"port": "9092"}, "port must be an int, not '9092'"),
+        ({"host": 5}, "host must be a str, not 5"),
+        ({"brokers": "3"}, "brokers must be an int, not '3'"),
+        ({"advertise": "kafka:9092"}, "advertise must be a host and a port, as in"),
+        ({"advertise": ("kafka",)}, "advertise must be a host and a port, as in"),
+        ({"advertise": ("kafka", "9092")}, "the port in advertise must be an int, not '9092'"),
+        ({"racks": "a"}, "racks must be a list with the rack of each broker, not 'a'"),
+        ({"racks": [1]}, "a rack must be a str, not 1"),
         ({"data_dir": 5}, "PathLike"),
-        ({"data_dir": b"data"}, "data_dir is a str, not"),
-        ({"config": "num.partitions=3"}, "config is a dict of properties"),
-        ({"config": [("num.partitions", "3")]}, "config is a dict of properties"),
-        ({"config": {"num.partitions": None}}, "num.partitions in config is a str, an int, a float or a bool"),
+        ({"data_dir": b"data"}, "data_dir must be a str, not"),
+        ({"config": "num.partitions=3"}, "config must be a dict of properties"),
+        ({"config": [("num.partitions", "3")]}, "config must be a dict of properties"),
+        ({"config": {"num.partitions": None}}, "num.partitions in config must be a str, an int, a float or a bool"),
         ({"topics": "orders"}, "topics is a list of names and NewTopic values, .* not 'orders'"),
         ({"topics": {"orders": 3}}, "topics is a list of names and NewTopic values"),
         ({"topics": 5}, "topics is a list of names and NewTopic values"),
         ({"topics": [("orders", 3)]}, r"an element of topics is a name or a NewTopic, not \('orders', 3\)"),
-        ({"topics": [kafkalet.NewTopic("orders", "3")]}, "the number of partitions is an int"),  # type: ignore[arg-type]
-        ({"kafka_version": 3.9}, 'kafka_version, as in "3.9", is a str, not 3.9'),
-        ({"clock": 5}, "clock is a kafkalet.ManualClock or another Clock, not 5"),
+        ({"topics": [kafkalet.NewTopic("orders", "3")]}, "the number of partitions must be an int"),  # type: ignore[arg-type]
+        ({"kafka_version": 3.9}, 'kafka_version, as in "3.9", must be a str, not 3.9'),
+        ({"clock": 5}, "clock must be a kafkalet.ManualClock or another Clock, not 5"),
         ({"bootstrap": "x"}, "unexpected keyword argument 'bootstrap'"),
     ],
 )
@@ -312,13 +315,13 @@ def test_a_cluster_of_wrong_kinds_is_a_type_error_before_it_starts(given: dict[s
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"port": -1}, "port is -1; a port is a number from 0 to 65535"),
-        ({"port": 70000}, "port is 70000; a port is a number from 0 to 65535"),
+        ({"port": -1}, "port is -1; a port must be a number from 0 to 65535"),
+        ({"port": 70000}, "port is 70000; a port must be a number from 0 to 65535"),
         ({"brokers": 3, "port": 65534}, "the port of the last of 3 brokers is 65536"),
         ({"brokers": 0}, "brokers is 0; a cluster has at least one"),
-        ({"advertise": ("kafka", 0)}, "the port in advertise is 0; a port is a number from 1"),
+        ({"advertise": ("kafka", 0)}, "the port in advertise is 0; a port must be a number from 1"),
         ({"brokers": 2, "advertise": ("kafka", 65535)}, "the port that the last of 2 brokers would advertise is 65536"),
-        ({"brokers": 2, "racks": ["a"]}, "racks names 1 racks for 2 brokers"),
+        ({"brokers": 2, "racks": ["a"]}, "racks has 1 racks for 2 brokers"),
         ({"data_dir": ""}, "data_dir is empty"),
         ({"topics": ["t", kafkalet.NewTopic("t", 3)]}, "topics names t twice"),
         ({"kafka_version": "7"}, "Kafka 7 cannot be emulated"),

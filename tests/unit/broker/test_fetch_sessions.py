@@ -9,17 +9,17 @@ from kafkalet.broker.fetch_sessions import (
     MAX_EPOCH,
     NAMELESS,
     NO_SESSION,
-    Asked,
     FetchContext,
     FetchSessions,
     Key,
-    Told,
+    PartitionResult,
+    RequestedPartition,
     next_epoch,
 )
 from kafkalet.clock import ManualClock
 from kafkalet.protocol.errors import Code
 
-ASKED = Asked(fetch_offset=0, max_bytes=1000)
+ASKED = RequestedPartition(fetch_offset=0, max_bytes=1000)
 
 
 def name_key(topic: str, index: int = 0) -> Key:
@@ -27,9 +27,13 @@ def name_key(topic: str, index: int = 0) -> Key:
 
 
 def told(
-    high_watermark: int = 0, size: int = 0, error: Code = Code.NONE, log_start_offset: int = 0, must_tell: bool = False
-) -> Told:
-    return Told(error, high_watermark, log_start_offset, size, must_tell)
+    high_watermark: int = 0,
+    size: int = 0,
+    error: Code = Code.NONE,
+    log_start_offset: int = 0,
+    must_return: bool = False,
+) -> PartitionResult:
+    return PartitionResult(error, high_watermark, log_start_offset, size, must_return)
 
 
 class Client:
@@ -138,11 +142,11 @@ def test_unchanged_partitions_are_not_answered(client: Client) -> None:
         told(log_start_offset=1),
         told(size=10),
         told(error=Code.OFFSET_OUT_OF_RANGE),
-        told(must_tell=True),
+        told(must_return=True),
     ],
     ids=["high watermark", "log start offset", "records", "error", "diverging epoch or preferred replica"],
 )
-def test_a_partition_is_answered_for_each_reason(client: Client, change: Told) -> None:
+def test_a_partition_is_answered_for_each_reason(client: Client, change: PartitionResult) -> None:
     session_id = client.open(A, B)
     assert client.ask(session_id, 1).settle({A: told(), B: change})[2] == [B]
 
@@ -169,7 +173,7 @@ def test_a_partition_that_only_changed_keeps_its_place(client: Client) -> None:
 
 
 def test_before_kafka_3_a_partition_that_only_changed_goes_to_the_end_too(client: Client) -> None:
-    client.sessions.all_told_go_last = True
+    client.sessions.returned_go_last = True
     session_id = client.open(A, B)
     client.ask(session_id, 1).settle({A: told(high_watermark=3), B: told()})
     assert [key for key, _ in client.ask(session_id, 2).asked] == [B, A]

@@ -229,9 +229,9 @@ def test_after_a_start_that_failed_another_may_succeed() -> None:
 
 def test_what_runs_cannot_be_started_again(tidy: Callable[[], None]) -> None:
     with kafkalet.Broker() as broker:
-        with pytest.raises(RuntimeError, match="this Broker is running already; stop it before you start it again"):
+        with pytest.raises(RuntimeError, match="this Broker is already running; stop it before starting it again"):
             broker.__enter__()
-        with pytest.raises(RuntimeError, match="this Broker is running already"):
+        with pytest.raises(RuntimeError, match="this Broker is already running"):
             asyncio.run(broker.start())
         assert broker.server.call(threading.get_ident) != threading.get_ident()
     tidy()
@@ -307,7 +307,7 @@ def test_a_cluster_all_of_whose_brokers_were_stopped_has_no_address() -> None:
         cluster.stop_broker(1)
         cluster.stop_broker(2)
         with pytest.raises(
-            RuntimeError, match=r"every broker of this Cluster was stopped; start_broker\(\) starts one"
+            RuntimeError, match=r"every broker of this Cluster is stopped; start one with start_broker\(\)"
         ):
             cluster.bootstrap_servers  # noqa: B018 - that it raises is the point
 

@@ -80,7 +80,7 @@ def test_an_expression_for_longer_texts_than_there_are_matches_nothing() -> None
 
 
 def test_an_expression_that_repeats_too_much_is_refused() -> None:
-    with pytest.raises(BadRegex, match="more than 60000 parts, which is the limit"):
+    with pytest.raises(BadRegex, match="more than 60000 states, which is the limit"):
         compile_regex("((.{0,60}b){0,60}c){0,60}", LONGEST_TOPIC_NAME)
 
 

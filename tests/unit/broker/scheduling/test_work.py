@@ -218,7 +218,7 @@ async def test_a_problem_of_work_whose_client_has_gone_is_logged(caplog: pytest.
     for _ in range(10):
         await asyncio.sleep(0)
     assert not stage.running
-    assert "had gone away failed" in caplog.text
+    assert "a request failed after its client had disconnected" in caplog.text
 
 
 @in_loop

@@ -96,11 +96,11 @@ def test_blank_lines_are_skipped_and_counted(tmp_path: Path) -> None:
         ('{"timestamp": true}', "timestamp true is neither"),
         ('{"timestamp": "1969-12-31"}', 'timestamp "1969-12-31" is neither'),
         ('{"timestamp": 9223372036854775808}', "timestamp 9223372036854775808 is neither"),
-        ('{"partition": -1}', "partition -1 is not a number from 0 up"),
-        ('{"partition": "1"}', 'partition "1" is not a number from 0 up'),
-        ('{"partition": true}', "partition true is not a number from 0 up"),
-        ('{"headers": [1]}', 'headers have to be {"name": value} or [["name", value]]'),
-        ('{"headers": "a"}', "headers have to be "),
+        ('{"partition": -1}', "partition -1 is not a number of at least 0"),
+        ('{"partition": "1"}', 'partition "1" is not a number of at least 0'),
+        ('{"partition": true}', "partition true is not a number of at least 0"),
+        ('{"headers": [1]}', 'headers must be {"name": value} or [["name", value]]'),
+        ('{"headers": "a"}', "headers must be "),
         ('{"value":' + "[" * 100_000, "cannot be stored"),
         ('{"value": ' + "9" * 5000 + "}", "Exceeds the limit"),
     ],
@@ -144,7 +144,7 @@ def test_a_row_over_several_lines_is_numbered_by_its_first(tmp_path: Path) -> No
     [
         ("a,b\n1,2\n3\n", Columns(), ":3: has 1 fields, but the header has 2"),
         ("a,b\n1,2\n", Columns(key="c"), ":1: there is no column c; the columns are a, b"),
-        ("a,a\n1,2\n", Columns(), ":1: a column name appears twice"),
+        ("a,a\n1,2\n", Columns(), ":1: two columns have the same name"),
         ("a,b\n1,x\n2,y\n", Columns(timestamp="b"), ':2: timestamp "x" is neither'),
         ('a,b\n1,"x\n', Columns(), ":2: unexpected end of data"),
         ("a,b\n1," + "9" * 5000, Columns(timestamp="b"), ':2: timestamp "9'),
@@ -201,13 +201,13 @@ def test_an_empty_file_holds_no_records(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["a.jsonl.gz", "a.csv.zip"])
 def test_a_damaged_packed_file_is_named(tmp_path: Path, name: str) -> None:
     path = written(tmp_path, name, b"this is no archive")
-    with pytest.raises(LoadError, match=r"a\.(jsonl\.gz|csv\.zip): cannot be unpacked"):
+    with pytest.raises(LoadError, match=r"a\.(jsonl\.gz|csv\.zip): cannot be decompressed"):
         read(path)
 
 
 def test_a_cut_off_gzip_file_is_named(tmp_path: Path) -> None:
     path = written(tmp_path, "a.jsonl.gz", gzip.compress(b'{"value": "x"}\n' * 1000)[:-20])
-    with pytest.raises(LoadError, match="cannot be unpacked"):
+    with pytest.raises(LoadError, match="cannot be decompressed"):
         read(path)
 
 
@@ -216,7 +216,7 @@ def test_a_zip_of_two_files_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a.csv", "a\n")
         archive.writestr("b.csv", "a\n")
-    with pytest.raises(LoadError, match="holds 2 files; it has to hold exactly one"):
+    with pytest.raises(LoadError, match="contains 2 files; expected exactly one"):
         read(path)
 
 
