@@ -18,7 +18,7 @@ from kafkalet.protocol.records.batch import HEADER_SIZE, Batch, TimestampType, s
 from kafkalet.protocol.records.build import build_batch, numbered
 from kafkalet.protocol.records.crc32c import BACKEND, crc32c, crc32c_pure, crc32c_table
 from kafkalet.protocol.records.record import Record, encode_records
-from kafkalet.protocol.records.walk import Walked, walk_records
+from kafkalet.protocol.records.walk import WalkResult, walk_records
 
 NOW = 1_600_000_000_000
 
@@ -87,7 +87,7 @@ def others() -> dict[str, tuple[type, type]]:
     return found
 
 
-def walk_batch(batch: Batch) -> Walked:
+def walk_batch(batch: Batch) -> WalkResult:
     return walk_records(batch.buffer, batch.position + HEADER_SIZE, batch.end, batch.count, batch.base_timestamp)
 
 

@@ -13,7 +13,7 @@ from .refusals import AppendRefused
 from .values import UNKNOWN_OFFSET
 
 
-class Accepted(NamedTuple):
+class ValidatedBatches(NamedTuple):
     """Validated batches, ready to be written."""
 
     records: Buffer
@@ -31,7 +31,7 @@ class Accepted(NamedTuple):
     """The time of validation if the topic uses LogAppendTime; else -1."""
 
 
-NOTHING = Accepted(b"", (), UNKNOWN_OFFSET, UNKNOWN_OFFSET, NO_TIMESTAMP, UNKNOWN_OFFSET, NO_TIMESTAMP)
+NOTHING = ValidatedBatches(b"", (), UNKNOWN_OFFSET, UNKNOWN_OFFSET, NO_TIMESTAMP, UNKNOWN_OFFSET, NO_TIMESTAMP)
 
 
 def check_size(size: int, config: LogConfig) -> None:

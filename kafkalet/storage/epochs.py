@@ -84,7 +84,7 @@ class LeaderEpochs:
         if not self.supported:
             return
         if epoch < 0 or start_offset < 0:
-            raise ValueError(f"leader epoch {epoch} at offset {start_offset}")
+            raise ValueError(f"invalid leader epoch {epoch} at offset {start_offset}")
         before, was_dirty = list(self._entries), self._dirty
         self._put(EpochEntry(epoch, start_offset))
         if self._files.durable:

@@ -37,7 +37,7 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import NO_TIMESTAMP, Batch
 
 from . import retention
-from .acceptance import Accepted, check_segment_size, check_size
+from .acceptance import ValidatedBatches, check_segment_size, check_size
 from .checkpoints import write_topic_id
 from .config import LogConfig
 from .epochs import EpochEntry, LeaderEpochs
@@ -53,7 +53,7 @@ from .replicated import accept_replicated
 from .segment import Segment
 from .segments import Segments
 from .validation import relocate, validate
-from .values import UNKNOWN_OFFSET, Appended, Isolation, LogOffsetMetadata, Origin, ReadResult
+from .values import UNKNOWN_OFFSET, AppendResult, Isolation, LogOffsetMetadata, Origin, ReadResult
 from .verification import Guard
 
 _log = logging.getLogger(__name__)
@@ -264,7 +264,7 @@ class Log:
         origin: Origin = Origin.CLIENT,
         *,
         transaction_version: int = 0,
-    ) -> Appended:
+    ) -> AppendResult:
         """Append entries, assigning offsets and `leader_epoch`. Raises AppendRefused; nothing is appended then.
 
         A writable `records` is patched in place. `transaction_version` applies to transaction markers.
@@ -273,7 +273,9 @@ class Log:
         accepted = self.validation(records, leader_epoch, origin)()
         return self._append(accepted, origin, transaction_version)
 
-    def validation(self, records: Buffer, leader_epoch: int, origin: Origin = Origin.CLIENT) -> Callable[[], Accepted]:
+    def validation(
+        self, records: Buffer, leader_epoch: int, origin: Origin = Origin.CLIENT
+    ) -> Callable[[], ValidatedBatches]:
         """Return the validation of `append_as_leader` as a callable, whose result is for `append_validated`.
 
         The callable does not use the log, so another thread may run it. It raises AppendRefused.
@@ -291,8 +293,8 @@ class Log:
         )
 
     def append_validated(
-        self, accepted: Accepted, leader_epoch: int, origin: Origin = Origin.CLIENT
-    ) -> Appended | None:
+        self, accepted: ValidatedBatches, leader_epoch: int, origin: Origin = Origin.CLIENT
+    ) -> AppendResult | None:
         """Append entries accepted by `validation`, even if the log has grown since.
 
         Return None and append nothing if they would have to be validated again (see `relocate`). Raises AppendRefused.
@@ -322,7 +324,7 @@ class Log:
             self.write_topic_id()
             check_size(size, config)
             check_segment_size(size, config)
-            accepted = Accepted(
+            accepted = ValidatedBatches(
                 records, (batch,), batch.base_offset, last_offset, batch.max_timestamp, last_offset, NO_TIMESTAMP
             )
             return self._append(accepted, Origin.COORDINATOR, transaction_version).last_offset
@@ -334,7 +336,7 @@ class Log:
         return last_offset
 
     @storing
-    def append_as_follower(self, records: Buffer) -> Appended:
+    def append_as_follower(self, records: Buffer) -> AppendResult:
         """Append the leader's entries with their offsets and epochs. Gaps between offsets are allowed.
 
         Raises UnexpectedOffset for offsets that are below the log end or do not increase, and
@@ -343,10 +345,10 @@ class Log:
         self.write_topic_id()
         return self._append(accept_replicated(records, self.log_end_offset, self.name), Origin.REPLICATION)
 
-    def _append(self, accepted: Accepted, origin: Origin, transaction_version: int = 0) -> Appended:
+    def _append(self, accepted: ValidatedBatches, origin: Origin, transaction_version: int = 0) -> AppendResult:
         batches = accepted.batches
         if not batches:
-            return Appended(-1, -1, -1, -1, self.log_start_offset)
+            return AppendResult(-1, -1, -1, -1, self.log_start_offset)
         self._enter_epochs(batches)
         segment = self._maybe_roll(accepted)
         change = self.producers.prepare(
@@ -358,7 +360,7 @@ class Log:
         )
         leader_epoch = batches[-1].leader_epoch
         if (old := change.duplicate) is not None:
-            return Appended(
+            return AppendResult(
                 old.first_offset,
                 old.last_offset,
                 old.timestamp,
@@ -368,7 +370,7 @@ class Log:
                 duplicate=True,
             )
         self._take_in(accepted, change)
-        return Appended(
+        return AppendResult(
             accepted.first_offset,
             accepted.last_offset,
             accepted.max_timestamp,
@@ -387,7 +389,7 @@ class Log:
                 _log.warning("%s: entries of format %d appended, leader epochs cleared", self.name, batch.magic)
                 self.epochs.clear()
 
-    def _maybe_roll(self, accepted: Accepted) -> Segment:
+    def _maybe_roll(self, accepted: ValidatedBatches) -> Segment:
         """Return the segment for these entries: the active one, or a new one that begins with their first offset."""
         active, last_offset = self.local.segments.active, accepted.last_offset
         if not active.should_roll(self.config, len(accepted.records), accepted.max_timestamp, last_offset):
@@ -396,7 +398,7 @@ class Log:
         unknown = accepted.first_offset == UNKNOWN_OFFSET
         return self.roll(last_offset - MAX_RELATIVE_OFFSET if unknown else accepted.first_offset)
 
-    def _take_in(self, accepted: Accepted, change: ProducerChange) -> None:
+    def _take_in(self, accepted: ValidatedBatches, change: ProducerChange) -> None:
         """Write validated entries and raise the log end offset. From here on only I/O errors are possible."""
         local, last_offset = self.local, accepted.last_offset
         local.append(accepted.records, last_offset, accepted.max_timestamp, accepted.offset_of_max_timestamp)

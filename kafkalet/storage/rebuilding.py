@@ -28,7 +28,7 @@ from kafkalet.protocol.records.codecs import LIMIT, Codec
 from kafkalet.protocol.records.record import Record
 
 from .acceptance import (
-    Accepted,
+    ValidatedBatches,
     check_alone,
     check_header,
     check_record_sizes,
@@ -53,7 +53,7 @@ def rebuild(
     leader_epoch: int,
     origin: Origin,
     now_ms: int,
-) -> Accepted:
+) -> ValidatedBatches:
     """Check the records of `sent` and encode them for the log. Raises AppendRefused and KafkaError."""
     if source is target is Codec.NONE:
         for batch in sent:  # Kafka estimates the size first, which fails for malformed records
@@ -109,7 +109,7 @@ def _keeps_its_bytes(first: Batch, records: Sequence[Record], source: Codec, tar
 
 def _renumber(
     sent: Sequence[Batch], records: Sequence[Record], config: LogConfig, next_offset: int, now_ms: int
-) -> Accepted:
+) -> ValidatedBatches:
     """Assign offsets and timestamps to messages, or one wrapper, of an old format, in a copy."""
     size = sent[-1].end
     check_segment_size(size, config)
@@ -129,7 +129,7 @@ def _renumber(
             legacy.set_timestamp(buffer, batch.position, stamps, timestamp)
             if timestamp > max_timestamp:
                 max_timestamp, offset_of_max_timestamp = timestamp, offset
-    return Accepted(
+    return ValidatedBatches(
         buffer,
         list(batches(buffer)),
         next_offset,
@@ -148,7 +148,7 @@ def _write(
     next_offset: int,
     leader_epoch: int,
     now_ms: int,
-) -> Accepted:
+) -> ValidatedBatches:
     """Encode the records in the log's format and codec."""
     _check_producer(first, config.record_version)
     stamps = config.stamps_append_time
@@ -171,7 +171,7 @@ def _write(
     for entry in entries:
         check_size(entry.size, config)
     check_segment_size(len(written.data), config)
-    return Accepted(
+    return ValidatedBatches(
         written.data,
         entries,
         next_offset,

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.records.batch import NO_TIMESTAMP
 from kafkalet.protocol.records.record import Record, wrapped
-from kafkalet.protocol.records.walk import Walked
+from kafkalet.protocol.records.walk import WalkResult
 
 from .config import LogConfig
 from .refusals import RecordError, RecordsRefused
@@ -60,7 +60,7 @@ class RecordRules:
             f" The timestamp should be within [{earliest}, {latest}]",
         )
 
-    def check_walked(self, walked: Walked) -> None:
+    def check_walked(self, walked: WalkResult) -> None:
         """Raise RecordsRefused if the walk found missing keys or timestamps out of range."""
         if walked.null_keys or walked.bad_timestamps:
             keyless = [self.without_key(index) for index in walked.null_keys]

@@ -259,7 +259,7 @@ class _Opening:
     def _recover_from_recovery_point(self) -> None:
         unflushed = self._unflushed()
         for at, segment in enumerate(unflushed):
-            _log.info("Recovering %s", segment.path)
+            _log.info("recovering %s", segment.path)
             if self._recover(segment):
                 self._delete(unflushed[at + 1 :], f"{segment.path} was truncated to {segment.size_bytes} bytes")
                 break

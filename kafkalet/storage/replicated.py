@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from kafkalet.protocol.records.batch import NO_TIMESTAMP, batches
 
-from .acceptance import NOTHING, Accepted
+from .acceptance import NOTHING, ValidatedBatches
 from .files import Buffer
 from .values import UNKNOWN_OFFSET
 
@@ -18,7 +18,7 @@ class UnexpectedOffset(Exception):
     """The leader's entries do not continue this log (Kafka's OffsetsOutOfOrder and UnexpectedAppendOffset)."""
 
 
-def accept_replicated(records: Buffer, next_offset: int, name: str) -> Accepted:
+def accept_replicated(records: Buffer, next_offset: int, name: str) -> ValidatedBatches:
     """Return the entries in `records`, with their offsets, epochs and timestamps unchanged.
 
     `first_offset` is -1 for message formats 0 and 1, because finding it would mean decompressing the first wrapper.
@@ -42,4 +42,6 @@ def accept_replicated(records: Buffer, next_offset: int, name: str) -> Accepted:
     if first_or_last < next_offset:
         raise UnexpectedOffset(f"offset {first_or_last} for {name}, but the log end offset is {next_offset}")
     data = memoryview(records)[: found[-1].end]
-    return Accepted(data, found, first_offset, last_offset, max_timestamp, offset_of_max_timestamp, NO_TIMESTAMP)
+    return ValidatedBatches(
+        data, found, first_offset, last_offset, max_timestamp, offset_of_max_timestamp, NO_TIMESTAMP
+    )

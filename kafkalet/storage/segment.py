@@ -49,7 +49,7 @@ def _call(method: WeakMethod[Callable[[], None]]) -> None:
         alive()
 
 
-class Located(NamedTuple):
+class EntryLocation(NamedTuple):
     """An entry's position and size in bytes, and its offsets."""
 
     position: int
@@ -113,7 +113,7 @@ class Segment:
         self._bytes_since_index_entry = 0
         self._indexes_are_full: bool | None = None
         """None: unknown until the indexes are checked."""
-        self._located: Located | None = None
+        self._located: EntryLocation | None = None
         """The entry found last: readers often look up the same entry again."""
         self._first_timestamp: int | None = None
         """The largest timestamp of the first append, from which the age is counted; None: unknown."""
@@ -285,14 +285,14 @@ class Segment:
     def entry(self, position: int, size: int) -> Batch:
         return scan.entry(self._file, position, size)
 
-    def locate(self, offset: int) -> Located | None:
+    def locate(self, offset: int) -> EntryLocation | None:
         """Return the first entry whose last offset is `offset` or larger; None if there is none."""
         found = self._located
         if found is not None and found.base_offset <= offset <= found.last_offset:
             return found
         for position, head in self._heads_near(offset):
             if head.last_offset >= offset:
-                self._located = Located(position, head.size, head.base_offset, head.last_offset)
+                self._located = EntryLocation(position, head.size, head.base_offset, head.last_offset)
                 return self._located
         return None
 

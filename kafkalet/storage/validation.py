@@ -37,11 +37,11 @@ from kafkalet.protocol.records.batch import (
     set_max_timestamp,
 )
 from kafkalet.protocol.records.codecs import Codec
-from kafkalet.protocol.records.walk import Walked, walk_records
+from kafkalet.protocol.records.walk import WalkResult, walk_records
 
 from .acceptance import (
     NOTHING,
-    Accepted,
+    ValidatedBatches,
     check_alone,
     check_header,
     check_record_sizes,
@@ -69,7 +69,7 @@ def validate(
     origin: Origin,
     now_ms: int,
     partition: str = "",
-) -> Accepted:
+) -> ValidatedBatches:
     """Check `records` and assign offsets starting at `next_offset`. An incomplete last batch is dropped.
 
     `partition` is the name of the partition in error messages. A bytearray, or a writable view of one, is patched in
@@ -106,7 +106,7 @@ def validate(
         raise AppendRefused(error.code, error.message or error.code.name) from error
 
 
-def relocate(accepted: Accepted, next_offset: int, leader_epoch: int) -> Accepted | None:
+def relocate(accepted: ValidatedBatches, next_offset: int, leader_epoch: int) -> ValidatedBatches | None:
     """Move accepted entries to offsets starting at `next_offset` and to another leader epoch.
 
     Return None if the records would have to be rebuilt: in a v0 wrapper, each inner message has its own offset.
@@ -161,7 +161,7 @@ def _place(
     next_offset: int,
     leader_epoch: int,
     now_ms: int,
-) -> Accepted:
+) -> ValidatedBatches:
     """Validate a batch without decoding it, and patch it in place. Almost every batch is handled here."""
     walked = _walk(batch, codec, rules, config)
     if batch.attributes & LOG_APPEND_TIME and rules.refuses_append_time(batch.max_timestamp):
@@ -182,7 +182,7 @@ def _place(
         max_timestamp, log_append_time_ms = walked.max_timestamp, NO_TIMESTAMP
         set_max_timestamp(buffer, position, TimestampType.CREATE_TIME, max_timestamp)
     placed = Batch(buffer, position)
-    return Accepted(
+    return ValidatedBatches(
         buffer if len(buffer) == placed.size else placed.view(),
         (placed,),
         next_offset,
@@ -193,7 +193,7 @@ def _place(
     )
 
 
-def _walk(batch: Batch, codec: Codec, rules: RecordRules, config: LogConfig) -> Walked:
+def _walk(batch: Batch, codec: Codec, rules: RecordRules, config: LogConfig) -> WalkResult:
     """Check every record without decoding it; decompress the batch if needed."""
     if batch.count < 0:
         raise AppendRefused(Code.INVALID_RECORD, f"a batch has {batch.count} records")

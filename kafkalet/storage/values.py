@@ -49,7 +49,7 @@ class TimestampOffset(NamedTuple):
     leader_epoch: int = NO_LEADER_EPOCH
 
 
-class Appended(NamedTuple):
+class AppendResult(NamedTuple):
     """The result of an append. For a duplicate, the offsets and timestamp are those of the batch appended before."""
 
     first_offset: int

@@ -29,7 +29,7 @@ from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kafkalet.protocol.records.effort import takes_long
 from kafkalet.protocol.wire import Buffer
-from kafkalet.storage.acceptance import Accepted
+from kafkalet.storage.acceptance import ValidatedBatches
 from kafkalet.storage.refusals import AppendRefused, RecordsRefused
 
 from .produce_rules import WITHOUT_LOG_START, check_first_header, check_produced, is_transactional
@@ -96,7 +96,7 @@ async def _append_in_turns(
 
 async def _validate_in_thread(
     key: Key, chunk: Buffer, verified: Verified, context: Context
-) -> Callable[[], Accepted] | None:
+) -> Callable[[], ValidatedBatches] | None:
     """Return what gives the accepted entries, or raises why they are refused; None if the partition refuses them."""
     name, _, index = key
     try:
@@ -104,7 +104,7 @@ async def _validate_in_thread(
     except KafkaError:
         return None  # for a reason that `_append` will find, too
 
-    def outcome() -> Callable[[], Accepted]:
+    def outcome() -> Callable[[], ValidatedBatches]:
         try:
             accepted = validation()
         except KafkaError as refusal:
@@ -114,7 +114,7 @@ async def _validate_in_thread(
     return await in_thread(outcome)
 
 
-def _raise(refusal: KafkaError) -> Accepted:
+def _raise(refusal: KafkaError) -> ValidatedBatches:
     raise refusal
 
 
@@ -182,7 +182,7 @@ def _append(
     request: ProduceRequest,
     context: Context,
     pending: dict[Key, Pending],
-    outcome: Callable[[], Accepted] | None = None,
+    outcome: Callable[[], ValidatedBatches] | None = None,
 ) -> Answer:
     """Append to one partition; `outcome` is that of the validation, if it is known already."""
     name, _, index = key

@@ -18,14 +18,14 @@ from typing import NamedTuple
 from kafkalet.broker.config.release import Release
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.batch import batches
-from kafkalet.storage.acceptance import Accepted
+from kafkalet.storage.acceptance import ValidatedBatches
 from kafkalet.storage.epochs import UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET
 from kafkalet.storage.failures import StorageFailed
 from kafkalet.storage.log import Log
 from kafkalet.storage.lookup import EARLIEST, EARLIEST_LOCAL, LATEST, Known, find, find_time, legacy_offsets_before
 from kafkalet.storage.values import (
     UNKNOWN_OFFSET,
-    Appended,
+    AppendResult,
     Isolation,
     LogOffsetMetadata,
     Origin,
@@ -162,7 +162,7 @@ class Partition:
         records: bytearray | memoryview | bytes,
         origin: Origin = Origin.CLIENT,
         transaction_version: int = 0,
-    ) -> Appended:
+    ) -> AppendResult:
         """Append records as the leader, and advance the high watermark if all in-sync replicas have them.
 
         `transaction_version` is only used for markers; it determines how strictly the producer epoch is checked.
@@ -172,7 +172,7 @@ class Partition:
         self._note(appended)
         return appended
 
-    def _note(self, appended: Appended) -> None:
+    def _note(self, appended: AppendResult) -> None:
         if not appended.duplicate:
             self.advance_high_watermark()
             self.changed(self)
@@ -276,7 +276,7 @@ class Partition:
             return None
         return log.start_verification(producer_id, sequence, producer_epoch, supports_epoch_bump=raises_epoch)
 
-    def produce(self, records: bytearray | memoryview | bytes, guard: Guard | None = None) -> Appended:
+    def produce(self, records: bytearray | memoryview | bytes, guard: Guard | None = None) -> AppendResult:
         """Append the records of a producer.
 
         `guard` is the result of `start_verification`, if the coordinator was asked. INVALID_TXN_STATE is raised if a
@@ -286,7 +286,9 @@ class Partition:
             self.check_verified(next(batches(records)).producer_id, guard)
         return self.append(records, Origin.CLIENT)
 
-    def validation(self, records: bytearray | memoryview | bytes, guard: Guard | None = None) -> Callable[[], Accepted]:
+    def validation(
+        self, records: bytearray | memoryview | bytes, guard: Guard | None = None
+    ) -> Callable[[], ValidatedBatches]:
         """Return the slow part of `produce` as a function for another thread.
 
         Its result is passed to `produce_validated`.
@@ -295,7 +297,7 @@ class Partition:
             self.check_verified(next(batches(records)).producer_id, guard)
         return self.log_for(None).validation(records, self.leader_epoch)
 
-    def produce_validated(self, accepted: Accepted, guard: Guard | None = None) -> Appended | None:
+    def produce_validated(self, accepted: ValidatedBatches, guard: Guard | None = None) -> AppendResult | None:
         """Append records that `validation` has accepted. Returns None if they have to be validated again."""
         log = self.log_for(None)
         if guard is not None and accepted.batches:

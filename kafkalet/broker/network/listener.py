@@ -108,7 +108,7 @@ class Listener:
 
     def start(self, loop: AbstractEventLoop) -> None:
         """Accept clients in this event loop, which must support `add_reader`."""
-        assert self._socket is not None, "bind comes before start"
+        assert self._socket is not None, "call bind before start"
         self._loop = loop
         self._shared = ListenerContext(
             loop,

@@ -129,7 +129,7 @@ def down_converted(data: Buffer, to_magic: int, first_offset: int) -> bytes:
     return b"".join(pieces)[:size]
 
 
-class Rebuilt(NamedTuple):
+class RebuildResult(NamedTuple):
     """The result of `rebuild`."""
 
     data: bytes
@@ -153,7 +153,7 @@ def rebuild(
     producer_epoch: int = NO_PRODUCER_EPOCH,
     base_sequence: int = NO_SEQUENCE,
     is_transactional: bool = False,
-) -> Rebuilt:
+) -> RebuildResult:
     """Encode `records` in format `magic` with new offsets from `base_offset`, ready to be appended.
 
     `append_time` is the timestamp of all records with LogAppendTime. Raises KafkaError(UNKNOWN_SERVER_ERROR), like
@@ -192,11 +192,11 @@ def rebuild(
         )
     is_one_batch = magic >= 2 or codec is not Codec.NONE
     if timestamp_type is TimestampType.LOG_APPEND_TIME:
-        return Rebuilt(data, append_time, numbered[-1].offset if is_one_batch else base_offset)
+        return RebuildResult(data, append_time, numbered[-1].offset if is_one_batch else base_offset)
     first = max(numbered, key=lambda record: record.timestamp) if magic else numbered[0]
     if magic == 0 or first.timestamp == NO_TIMESTAMP:
-        return Rebuilt(data, NO_TIMESTAMP, -1)
-    return Rebuilt(data, first.timestamp, numbered[-1].offset if is_one_batch else first.offset)
+        return RebuildResult(data, NO_TIMESTAMP, -1)
+    return RebuildResult(data, first.timestamp, numbered[-1].offset if is_one_batch else first.offset)
 
 
 def _check_timestamps(records: Sequence[Record]) -> None:

@@ -16,7 +16,7 @@ from .runs import TIMESTAMP_BYTES, Run, Unusual, read_long, sweep
 from .varint import VarintTooLong, read_varint, read_varlong
 
 
-class Walked(NamedTuple):
+class WalkResult(NamedTuple):
     """The result of `walk_records`. The first record of the batch has index 0."""
 
     max_timestamp: int
@@ -43,7 +43,7 @@ def walk_records(
     earliest: int | None = None,
     latest: int | None = None,
     lengths_count: bool = True,
-) -> Walked:
+) -> WalkResult:
     """Check that `buffer[start:end]` consists of `count` well-formed records, and return what was found.
 
     `append_time`, if given, is the timestamp of all records (LogAppendTime). A memoryview is copied first, bytes and
@@ -193,7 +193,7 @@ class _Walking:
         report_null_keys: bool,
         earliest: int | None,
         latest: int | None,
-    ) -> Walked:
+    ) -> WalkResult:
         """Return the result. Raises Unusual if it needs details that this reader does not collect."""
         largest, smallest = base_timestamp + (self.largest >> 1), base_timestamp
         index = self.index_of_largest
@@ -208,7 +208,7 @@ class _Walking:
             raise Unusual
         if (earliest is not None and smallest < earliest) or (latest is not None and largest > latest):
             raise Unusual
-        return Walked(largest, index, True, [], [])
+        return WalkResult(largest, index, True, [], [])
 
 
 def _skip_record(payload: bytes, position: int) -> tuple[int, int, bool, int]:
@@ -256,7 +256,7 @@ def _walk_exactly(
     earliest: int | None,
     latest: int | None,
     lengths_count: bool,
-) -> Walked:
+) -> WalkResult:
     """Return the result for any records. This is slower than `_Walking`."""
     read = _read_record if lengths_count else _skip_record
     position = 0
@@ -276,4 +276,4 @@ def _walk_exactly(
         if timestamp != -1 and (too_early or (latest is not None and timestamp > latest)):
             bad_timestamps.append((index, offset_delta, timestamp))
     check_nothing_left(payload, position)
-    return Walked(max_timestamp, index_of_max_timestamp, offsets_in_order, null_keys, bad_timestamps)
+    return WalkResult(max_timestamp, index_of_max_timestamp, offsets_in_order, null_keys, bad_timestamps)

@@ -10,7 +10,7 @@ from kafkalet.protocol.records.batch import Batch, batches
 from kafkalet.storage.config import LogConfig
 from kafkalet.storage.directory import LogDirectory
 from kafkalet.storage.log import Log
-from kafkalet.storage.values import Appended, Isolation, Origin, ReadResult
+from kafkalet.storage.values import AppendResult, Isolation, Origin, ReadResult
 
 from .producing import T0, marker, produced
 
@@ -63,7 +63,7 @@ class Place:
             file.seek(position)
             file.write(data)
 
-    def append(self, *records: dict[str, Any] | int, visible: bool = True, **fields: Any) -> Appended:
+    def append(self, *records: dict[str, Any] | int, visible: bool = True, **fields: Any) -> AppendResult:
         """Append one batch; numbers are milliseconds after T0. See `produced` for the fields."""
         appended = self.log.append_as_leader(produced(*records, **fields), 0)
         if visible:
@@ -76,7 +76,7 @@ class Place:
         if visible:
             self.log.maybe_increment_high_watermark(self.log.log_end_offset)
 
-    def replicate(self, *batches: Batch, leader_epoch: int = 0) -> Appended:
+    def replicate(self, *batches: Batch, leader_epoch: int = 0) -> AppendResult:
         """Append as a follower."""
         return self.log.append_as_follower(b"".join(with_epoch(batch, leader_epoch) for batch in batches))
 

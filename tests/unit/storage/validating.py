@@ -4,7 +4,7 @@ import pytest
 
 from kafkalet.protocol.errors import Code
 from kafkalet.protocol.records.batch import Batch, batches
-from kafkalet.storage.acceptance import Accepted
+from kafkalet.storage.acceptance import ValidatedBatches
 from kafkalet.storage.config import LogConfig
 from kafkalet.storage.refusals import AppendRefused, RecordsRefused
 from kafkalet.storage.validation import validate
@@ -24,7 +24,7 @@ def accept(
     *,
     at: int = 100,
     origin: Origin = Origin.CLIENT,
-) -> Accepted:
+) -> ValidatedBatches:
     return validate(data, config, next_offset=at, leader_epoch=3, origin=origin, now_ms=NOW, partition="t-0")
 
 
@@ -44,7 +44,7 @@ def errors(data: bytes | bytearray, config: LogConfig) -> tuple[Code, list[int]]
     return refusal.code, [error.batch_index for error in refusal.record_errors]
 
 
-def stored(accepted: Accepted) -> Batch:
+def stored(accepted: ValidatedBatches) -> Batch:
     """The one batch that is to be written, with a good checksum."""
     (batch,) = batches(accepted.records)
     batch.check_crc()

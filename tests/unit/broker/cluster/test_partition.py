@@ -17,7 +17,7 @@ from kafkalet.storage.config import LogConfig
 from kafkalet.storage.directory import LogDirectory
 from kafkalet.storage.files import File
 from kafkalet.storage.lookup import EARLIEST, LATEST, MAX_TIMESTAMP
-from kafkalet.storage.values import Appended, Isolation, TimestampOffset
+from kafkalet.storage.values import AppendResult, Isolation, TimestampOffset
 from kafkalet.storage.verification import Guard
 from tests.wire.brokers import batch, timed
 
@@ -137,7 +137,7 @@ def test_verification_that_ends_during_validation_refuses_batch(make: Make) -> N
     assert code_of(lambda: partition.produce_validated(accepted, guard)) == Code.INVALID_TXN_STATE
 
 
-def produce(partition: Partition, guard: Guard, is_validated_apart: bool) -> Appended:
+def produce(partition: Partition, guard: Guard, is_validated_apart: bool) -> AppendResult:
     """Produce a transactional batch, in one step or validated separately as a large one."""
     records = batch(b"a", **TRANSACTIONAL)
     if not is_validated_apart:

@@ -5,22 +5,22 @@ from hypothesis import strategies as st
 from kafkalet.protocol.errors import Code, KafkaError
 from kafkalet.protocol.records.record import Record, encode_records
 from kafkalet.protocol.records.varint import encode
-from kafkalet.protocol.records.walk import Walked, walk_records
+from kafkalet.protocol.records.walk import WalkResult, walk_records
 
 from .strategies import NOW, damaged, record_lists
 from .test_record import read_one_by_one, record_bytes
 
 
-def walk(payload: bytes, count: int, *, lengths_count: bool = True) -> Walked:
+def walk(payload: bytes, count: int, *, lengths_count: bool = True) -> WalkResult:
     return walk_records(payload, 0, len(payload), count, NOW, lengths_count=lengths_count)
 
 
-def expected_of(records: list[Record]) -> Walked:
+def expected_of(records: list[Record]) -> WalkResult:
     """Compute the expected result from decoded records."""
     timestamps = [record.timestamp for record in records]
     largest = max([-1, *timestamps])
     in_order = [record.offset for record in records] == list(range(len(records)))
-    return Walked(largest, timestamps.index(largest) if largest > -1 else -1, in_order, [], [])
+    return WalkResult(largest, timestamps.index(largest) if largest > -1 else -1, in_order, [], [])
 
 
 @settings(deadline=None)
@@ -88,7 +88,7 @@ def test_only_the_given_range_is_walked(kind: type) -> None:
     payload = encode_records([Record(index, NOW + index, b"k", b"value") for index in range(40)], 0, NOW)
     buffer = kind(b"before" + payload + b"behind")
     walked = walk_records(buffer, 6, 6 + len(payload), 40, NOW)
-    assert walked == Walked(NOW + 39, 39, True, [], [])
+    assert walked == WalkResult(NOW + 39, 39, True, [], [])
 
 
 def test_incomplete_record_is_not_completed_by_data_after_the_range() -> None:
@@ -99,7 +99,7 @@ def test_incomplete_record_is_not_completed_by_data_after_the_range() -> None:
 
 
 def test_batch_without_records_has_no_timestamp() -> None:
-    assert walk(b"", 0) == Walked(-1, -1, True, [], [])
+    assert walk(b"", 0) == WalkResult(-1, -1, True, [], [])
 
 
 def test_records_without_timestamps_have_no_max_timestamp() -> None:
@@ -110,25 +110,25 @@ def test_records_without_timestamps_have_no_max_timestamp() -> None:
 def test_first_record_has_the_max_timestamp_with_log_append_time() -> None:
     payload = encode_records([Record(0, 5, None, b"a"), Record(1, 6, None, b"b")], 0, 5)
     walked = walk_records(payload, 0, len(payload), 2, 5, append_time=77, latest=50)
-    assert walked == Walked(77, 0, True, [], [(0, 0, 77), (1, 1, 77)])
+    assert walked == WalkResult(77, 0, True, [], [(0, 0, 77), (1, 1, 77)])
 
 
 def test_batch_with_offsets_of_three_bytes_is_walked() -> None:
     records = [Record(index, NOW + index % 100, b"key", b"value") for index in range(10_000)]
-    assert walk(encode_records(records, 0, NOW), 10_000) == Walked(NOW + 99, 99, True, [], [])
+    assert walk(encode_records(records, 0, NOW), 10_000) == WalkResult(NOW + 99, 99, True, [], [])
 
 
 def test_wrong_length_is_ignored_only_in_compressed_batches() -> None:
     payload = record_bytes(b"\0\0\0\1\1\0", 40)
     with pytest.raises(KafkaError):
         walk(payload, 1)
-    assert walk(payload, 1, lengths_count=False) == Walked(NOW, 0, True, [], [])
+    assert walk(payload, 1, lengths_count=False) == WalkResult(NOW, 0, True, [], [])
 
 
 def test_timestamps_overflow_at_64_bits() -> None:
     largest = (1 << 63) - 1
     payload = encode_records([Record(0, largest + 5, None, b""), Record(1, largest, None, b"")], 0, largest)
-    assert walk_records(payload, 0, len(payload), 2, largest) == Walked(largest, 1, True, [], [])
+    assert walk_records(payload, 0, len(payload), 2, largest) == WalkResult(largest, 1, True, [], [])
 
 
 @pytest.mark.parametrize(
