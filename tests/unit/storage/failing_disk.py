@@ -1,12 +1,12 @@
-"""A disk that fails when a test wants it to: the calls of the operating system that change files, under one directory.
+"""A disk that fails on demand: patches the system calls that change files under one directory.
 
     with FailingDisk(directory) as disk:
-        disk.fail_from(3, errno.ENOSPC)     the fourth change from now on fails, and all after it
-        disk.fail_only(3, errno.EIO)        only that one
-        disk.fail_on("checkpoint")          every change of a file with that in its name
+        disk.fail_from(3, errno.ENOSPC)     the fourth change from now fails, and all later ones
+        disk.fail_only(3, errno.EIO)        only the fourth change fails
+        disk.fail_on("checkpoint")          every change of a file with "checkpoint" in its name fails
         disk.heal()
 
-A write that fails writes half of its data first, as a disk that becomes full does.
+A failing write first writes half of its data, like a disk that becomes full.
 """
 
 import errno
@@ -23,7 +23,7 @@ EIO = errno.EIO
 
 
 class FailingDisk:
-    """The calls that change files under `directory`, counted and perhaps refused, between `with` and its end."""
+    """Counts, and possibly fails, the calls that change files under `directory`, inside the `with` block."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = str(directory)
@@ -42,7 +42,7 @@ class FailingDisk:
     def __enter__(self) -> Self:
         for patch in self._patches:
             patch.start()
-        # the test whether descriptors may be given looks for the function itself
+        # The test for descriptor support compares the function itself.
         os.supports_fd.add(os.truncate)
         return self
 
@@ -52,17 +52,17 @@ class FailingDisk:
             patch.stop()
 
     def fail_from(self, change: int, error: int = ENOSPC) -> None:
-        """Fail from the change of that number on, counted from 0 and from now."""
+        """Fail this and all later changes; counting starts at 0 with the next change."""
         self.changes.clear()
         self._first, self._last, self._error = change, 1 << 62, error
 
     def fail_only(self, change: int, error: int = ENOSPC) -> None:
-        """Fail once, with the change of that number."""
+        """Fail only this change."""
         self.changes.clear()
         self._first, self._last, self._error = change, change, error
 
     def fail_on(self, name: str, error: int = ENOSPC) -> None:
-        """Fail with every change of a file that has `name` in its name."""
+        """Fail every change of a file that has `name` in its name."""
         self._name, self._error = name, error
 
     def heal(self) -> None:

@@ -1,4 +1,4 @@
-"""A data directory with one log in it, under a clock that tests move."""
+"""A data directory with one log and a manual clock."""
 
 import shutil
 import struct
@@ -19,7 +19,7 @@ CONFIG = LogConfig(message_timestamp_after_max_ms=(1 << 63) - 1)
 
 
 class Place:
-    """The log is led by its only replica unless a test says otherwise."""
+    """A log that is led by its only replica, unless a test changes that."""
 
     def __init__(self, path: Path, config: LogConfig = CONFIG, *, durable: bool = False) -> None:
         self.path = path
@@ -41,7 +41,7 @@ class Place:
         return self.log
 
     def crash(self) -> Log:
-        """Start on what a killed process has left."""
+        """Start again after the process was killed."""
         self._lives += 1
         left = self.path.with_name(f"{self.path.name}-{self._lives}")
         shutil.copytree(self.path, left)
@@ -51,14 +51,14 @@ class Place:
         return self.log
 
     def file(self, name: str) -> Path:
-        """A file in the directory of the log."""
+        """Return the path of a file in the directory of the log."""
         return Path(self.log.directory) / name
 
     def names(self) -> list[str]:
         return sorted(path.name for path in Path(self.log.directory).iterdir())
 
     def overwrite(self, position: int, data: bytes, segment: int = 0) -> None:
-        """Damage the file of a segment behind the back of the log."""
+        """Damage the file of a segment without using the log."""
         with open(self.file(f"{segment:020d}.log"), "r+b") as file:
             file.seek(position)
             file.write(data)
@@ -84,7 +84,7 @@ class Place:
         return self.log.read(offset, max_bytes, isolation, True)
 
     def offsets(self, isolation: Isolation = Isolation.LOG_END) -> list[int]:
-        """All offsets that a reader sees who goes on reading from the log start."""
+        """Return all offsets read by a consumer that starts at the log start offset."""
         seen: list[int] = []
         offset = self.log.log_start_offset
         while offset < isolation.bound(self.log):
@@ -97,7 +97,7 @@ class Place:
 
 
 def with_epoch(batch: Batch, leader_epoch: int) -> bytes:
-    """The bytes of a batch as its leader has stamped them."""
+    """Return the bytes of a batch with this leader epoch."""
     data = bytearray(batch.view())
     if batch.magic >= 2:
         struct.pack_into(">i", data, 12, leader_epoch)
@@ -109,7 +109,7 @@ def content(result: ReadResult) -> bytes:
 
 
 def four(log: Log) -> tuple[int, int, int, int]:
-    """Log start, last stable, high watermark, log end offset."""
+    """Return log start offset, last stable offset, high watermark and log end offset."""
     return log.log_start_offset, log.last_stable_offset, log.high_watermark, log.log_end_offset
 
 
@@ -118,10 +118,10 @@ def bases(log: Log) -> list[int]:
 
 
 def index_entries(path: Path) -> list[tuple[int, int]]:
-    """An .index file."""
+    """Return the contents of an .index file."""
     return list(struct.iter_unpack(">ii", path.read_bytes()))  # type: ignore[arg-type]
 
 
 def time_entries(path: Path) -> list[tuple[int, int]]:
-    """A .timeindex file."""
+    """Return the contents of a .timeindex file."""
     return list(struct.iter_unpack(">qi", path.read_bytes()))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""What the tests of producer states do again and again: append, be refused, begin anew."""
+"""Helpers for the tests of producer states: append, be refused, restart."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from .producing import logged
 
 
 def again(states: ProducerStates) -> ProducerStates:
-    """What a restart knows of the same directory, before it replays anything."""
+    """Return the states after a restart in the same directory, before any replay."""
     return ProducerStates(states.snapshots.directory, Files(durable=False))
 
 
@@ -26,7 +26,7 @@ def append(states: ProducerStates, *batches: Batch, origin: Origin = Origin.CLIE
 
 
 def sent(offset: int, sequence: int, count: int = 1, *, epoch: int = 0, producer: int = 7, **fields: object) -> Batch:
-    """A batch of `count` records at `offset`, from a producer."""
+    """Return a producer's batch of `count` records at `offset`."""
     return logged(offset, count, producer_id=producer, producer_epoch=epoch, base_sequence=sequence, **fields)
 
 
@@ -35,7 +35,7 @@ def in_transaction(offset: int, sequence: int, count: int = 1, *, epoch: int = 0
 
 
 def refused(states: ProducerStates, batch: Batch, origin: Origin = Origin.CLIENT, **how: int) -> Code:
-    """The code for which `batch` is not appended; nothing else comes of it."""
+    """Return the error code for `batch`, and check that the refusal changes nothing."""
     before = [repr(entry) for entry in states.active()], states.first_unstable
     with pytest.raises(AppendRefused) as caught:
         states.prepare([batch], origin, **how)  # type: ignore[arg-type]

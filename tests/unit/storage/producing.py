@@ -1,4 +1,4 @@
-"""Batches for tests, as a producer sends them or as they lie in a log."""
+"""Batches for tests, as sent by a producer or as stored in a log."""
 
 import struct
 from typing import Any
@@ -20,23 +20,23 @@ def record(
 
 
 def produced(*records: dict[str, Any] | int, **fields: Any) -> bytearray:
-    """A batch as a producer sends it; a number stands for a record at that many milliseconds after T0.
+    """Return a batch as sent by a producer; a number stands for a record at that many milliseconds after T0.
 
-    Fields as in the golden transcripts: codec, producer_id, producer_epoch, base_sequence, transactional, control,
-    ts_type, and `set` for header fields that are to be wrong.
+    The fields are those of the golden transcripts: codec, producer_id, producer_epoch, base_sequence, transactional,
+    control, ts_type, and `set` for invalid header fields.
     """
     made = [record(T0 + each) if isinstance(each, int) else each for each in records]
     return bytearray(record_batches.build({"records": made} | fields, to_bytes))
 
 
 def message_set(magic: int, *records: dict[str, Any] | int, **fields: Any) -> bytearray:
-    """A message set of format 0 or 1."""
+    """Return a message set of format 0 or 1."""
     made = [record(T0 + each) if isinstance(each, int) else each for each in records]
     return bytearray(message_sets.build({"magic": magic, "records": made} | fields, to_bytes))
 
 
 def logged(offset: int, count: int = 1, *, ts: int = T0, **fields: Any) -> Batch:
-    """A batch of `count` records as it lies in a log from `offset` on."""
+    """Return a batch of `count` records as stored in a log, starting at `offset`."""
     data = produced(*[record(ts)] * count, **fields)
     struct.pack_into(">q", data, 0, offset)
     return Batch(data)
@@ -45,7 +45,7 @@ def logged(offset: int, count: int = 1, *, ts: int = T0, **fields: Any) -> Batch
 def marker(
     offset: int, producer_id: int, producer_epoch: int = 0, *, commit: bool, coordinator_epoch: int = 0, ts: int = T0
 ) -> Batch:
-    """The end of a transaction as it lies in a log."""
+    """Return a transaction marker as stored in a log."""
     end = record(ts, struct.pack(">hh", 0, commit), struct.pack(">hi", 0, coordinator_epoch))
     data = produced(end, transactional=True, control=True, producer_id=producer_id, producer_epoch=producer_epoch)
     struct.pack_into(">q", data, 0, offset)

@@ -1,4 +1,4 @@
-"""What a batch has to be before anybody looks at its records."""
+"""Tests of the checks of a whole batch, before its records are read."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The small text files: Kafka's formats, and what is no such file."""
+"""Tests of the checkpoint files: Kafka's formats, and invalid files."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`kafkalet.storage.config`: properties of a topic become what its logs obey."""
+"""Tests of `LogConfig`, which is parsed from topic properties."""
 
 import pytest
 

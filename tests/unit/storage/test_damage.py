@@ -1,4 +1,4 @@
-"""Logs whose files were damaged while no broker ran: what is served, what is cut off, what is said."""
+"""Tests of logs whose files were damaged while the broker was stopped: what is served, truncated and logged."""
 
 import os
 import random
@@ -48,7 +48,7 @@ def append(data: bytes) -> Damage:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
-    """A log of several segments, with records of a producer, and an aborted transaction in the first."""
+    """A log of several segments, with producer ids, and an aborted transaction in the first segment."""
     place = Place(tmp_path / "data", SMALL)
     place.append(1, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
     place.end_transaction(7, commit=False)

@@ -1,4 +1,4 @@
-"""What is deleted later."""
+"""Tests of delayed deletion."""
 
 from collections.abc import Callable
 from typing import NoReturn

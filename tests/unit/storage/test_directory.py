@@ -1,4 +1,4 @@
-"""A data directory: its lock, the logs in it, deletion, checkpoints, the clean stop."""
+"""Tests of a data directory: its lock, its logs, deletion, checkpoints, the clean shutdown."""
 
 import errno
 import fcntl
@@ -27,7 +27,7 @@ OTHER_ID = bytes(16)[::-1] + b""
 
 @pytest.fixture
 def opened(tmp_path: Path) -> Iterator[list[LogDirectory]]:
-    """Directories that are closed at the end."""
+    """Opens directories and closes them at the end of the test."""
     directories: list[LogDirectory] = []
     yield directories
     for directory in directories:
@@ -49,7 +49,7 @@ def test_a_directory_belongs_to_one_broker(tmp_path: Path, opened: list[LogDirec
 
 def test_another_process_is_kept_out(tmp_path: Path, opened: list[LogDirectory]) -> None:
     opened.append(LogDirectory(str(tmp_path), ManualClock()))
-    for call in ("flock", "lockf"):  # we and Java
+    for call in ("flock", "lockf"):  # kafkalet's lock and Java's lock
         program = f"import fcntl; fcntl.{call}(open({str(tmp_path / '.lock')!r}, 'r+'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
         run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
         assert "BlockingIOError" in run.stderr
@@ -114,7 +114,7 @@ def test_a_durable_log_is_on_disk_at_once(tmp_path: Path) -> None:
 
 
 def test_new_log_waits_for_no_disk_until_it_is_flushed(tmp_path: Path) -> None:
-    """kafkalet.json names the topic; what lies beside the segments is forced with them."""
+    """The topic is named in kafkalet.json; the files beside the segments are synced together with them."""
     with FailingDisk(tmp_path) as disk:
         place = Place(tmp_path / "data", durable=True)
         place.append(1)
@@ -153,7 +153,7 @@ def test_what_is_no_log_is_left_alone(tmp_path: Path, opened: list[LogDirectory]
     (tmp_path / "file-0").write_text("x")
     opened.append(LogDirectory(str(tmp_path), ManualClock()))
     assert opened[0].found() == []
-    assert len(names(tmp_path)) == 10  # with .lock and meta.properties
+    assert len(names(tmp_path)) == 10  # beside .lock and meta.properties
 
 
 def test_the_log_of_a_topic_that_was_made_anew_is_put_aside(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -267,7 +267,7 @@ def test_a_clean_stop_finishes_deletions(tmp_path: Path) -> None:
     assert not [name for name in names(place.path) if name.endswith("-delete")]
 
 
-# Checkpoints and the clean stop
+# Checkpoints and clean shutdown
 
 
 def test_checkpoints_are_kafkas(tmp_path: Path) -> None:
@@ -340,7 +340,7 @@ def test_a_broken_checkpoint_counts_as_none(tmp_path: Path, caplog: pytest.LogCa
     assert "replication-offset-checkpoint has version" in caplog.text
 
 
-# Whose it is
+# Identity
 
 
 def test_a_durable_directory_says_whose_it_is(tmp_path: Path) -> None:
@@ -369,7 +369,7 @@ def test_directory_of_another_broker_is_refused_and_stays_as_it_is(
 ) -> None:
     LogDirectory(str(tmp_path), ManualClock(), node_id=3).close()
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    for _ in range(2):  # the lock is given back
+    for _ in range(2):  # the lock has been released
         with pytest.raises(IdentityRefused, match=reason):
             LogDirectory(str(tmp_path), ManualClock(), **of)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

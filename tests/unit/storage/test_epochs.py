@@ -1,4 +1,4 @@
-"""Leader epochs: assignment, ends, truncation, the file."""
+"""Tests of leader epochs: assignment, end offsets, truncation, the file."""
 
 from pathlib import Path
 
@@ -51,13 +51,13 @@ def test_first_and_latest_epoch(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "found"),
     [
-        (-1, (-1, -1)),  # a follower that has no epoch
-        (0, (0, 10)),  # before the first one known: ends where that begins
+        (-1, (-1, -1)),  # a follower without an epoch
+        (0, (0, 10)),  # before the first known epoch: ends where that begins
         (2, (2, 20)),
-        (3, (2, 20)),  # between: the one before
+        (3, (2, 20)),  # between two epochs: the lower one
         (5, (5, 30)),
         (8, (8, 99)),  # the latest ends at the log end
-        (9, (-1, -1)),  # later than all
+        (9, (-1, -1)),  # after all known epochs
     ],
 )
 def test_the_end_offset_of_an_epoch(tmp_path: Path, asked: int, found: tuple[int, int]) -> None:

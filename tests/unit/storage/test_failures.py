@@ -1,8 +1,8 @@
-"""Logs on a disk that fails: every call that changes a file, once and for good, with a full disk and a broken one.
+"""Tests of logs on a failing disk: each call that changes a file fails, once or permanently, with ENOSPC or EIO.
 
-What has to hold: the only exception is StorageFailed; what was acknowledged is there, at once and after a clean stop
-and after a crash; the log goes on when the disk does, or is offline until the next start; and only a directory that is
-whole is marked as cleanly stopped.
+These must hold: the only exception is StorageFailed; acknowledged records are readable, immediately, after a clean
+shutdown and after a crash; the log continues when the disk does, or is offline until the next start; and only an intact
+directory is marked as cleanly shut down.
 """
 
 import os
@@ -44,7 +44,7 @@ def is_marked(place: Place) -> bool:
 
 
 class History:
-    """What is done to a log, step by step, and what of it was acknowledged."""
+    """Runs operations on a log step by step, and records what was acknowledged."""
 
     def __init__(self, place: Place) -> None:
         self.place = place
@@ -113,7 +113,8 @@ class History:
         return [(one.producer_id, one.producer_epoch, one.last_sequence, one.open_since) for one in active]
 
     def check(self, *, with_refused: bool) -> None:
-        """All that was acknowledged is there; what was refused only if the log went offline after writing it."""
+        """Check that all acknowledged records exist, and refused ones only if the log went offline after writing
+        them."""
         found = self.values()
         assert {offset: found.get(offset) for offset in self.acknowledged} == self.acknowledged
         if not with_refused:
@@ -246,7 +247,7 @@ def test_refused_append_of_a_new_epoch_leaves_the_epochs_as_they_were(tmp_path: 
 def test_aborted_transaction_that_cannot_be_indexed_is_indexed_later(tmp_path: Path, disk: FailingDisk) -> None:
     place = place_at(tmp_path)
     place.append(1, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
-    disk.fail_only(1)  # the marker is written, its entry is not
+    disk.fail_only(1)  # the marker is written, its index entry is not
     place.end_transaction(7, commit=False)
     assert disk.changes[1].startswith("open 00000000000000000000.txnindex")
     assert len(place.read(0, Isolation.LAST_STABLE).aborted or []) == 1
@@ -322,7 +323,7 @@ def test_new_log_that_cannot_be_written_leaves_nothing(tmp_path: Path, disk: Fai
         with pytest.raises(StorageFailed, match="No space left on device"):
             directory.get_or_create("u", 0, TOPIC_ID, CONFIG)
         disk.heal()
-        shutil.rmtree(tmp_path / "data" / "u-0", ignore_errors=True)  # a disk on which nothing can be deleted either
+        shutil.rmtree(tmp_path / "data" / "u-0", ignore_errors=True)  # a disk on which deletion fails, too
     disk.fail_only(1)
     with pytest.raises(StorageFailed):
         directory.get_or_create("u", 0, TOPIC_ID, CONFIG)

@@ -1,4 +1,4 @@
-"""Files without a descriptor of their own, and ranges of them that outlive a rename and a removal."""
+"""Tests of files with a limited number of descriptors, and of file ranges, which outlive rename and removal."""
 
 import os
 from collections.abc import Iterator

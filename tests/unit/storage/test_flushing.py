@@ -1,4 +1,4 @@
-"""Forcing segments to the disk beside the event loop."""
+"""Tests of flushing segments in a thread."""
 
 import os
 import threading
@@ -107,7 +107,7 @@ def test_descriptors_are_those_of_what_is_there(tmp_path: Path) -> None:
         descriptor.close()
 
 
-# By a log
+# Flushing by a log
 
 
 def test_a_rolled_segment_is_on_disk_some_time_later(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""meta.properties: whose a data directory is, and what a broker does not open."""
+"""Tests of meta.properties: the owner of a data directory, and which directories a broker refuses."""
 
 import re
 from pathlib import Path

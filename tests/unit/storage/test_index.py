@@ -1,4 +1,4 @@
-"""The bound on the memory of indexes, and indexes that are dropped and loaded again."""
+"""Tests of the memory limit for indexes, and of unloading and reloading them."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The segments of a log as one sequence; what is seen of it through the log is in test_log.py."""
+"""Tests of `LocalLog` itself; test_log.py covers what is visible through the log."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A log: appends as leader and follower, rolls, reads, truncation, retention, deletion of files."""
+"""Tests of a log: append as leader and follower, roll, read, truncation, retention, deletion of files."""
 
 import struct
 from pathlib import Path
@@ -30,7 +30,7 @@ def small(tmp_path: Path) -> Place:
     return Place(tmp_path / "data", SMALL)
 
 
-# Appends of a leader
+# Append as leader
 
 
 def test_an_append_says_where_it_went(place: Place) -> None:
@@ -65,7 +65,7 @@ def test_log_append_time_is_told(tmp_path: Path) -> None:
 
 
 def built(place: Place, *values: bytes, leader_epoch: int = 0) -> bytes:
-    """A batch that is ready for the end of the log."""
+    """Return a batch built for the log end."""
     offset = place.log.log_end_offset
     records = [Record(offset + n, T0, None, value, ()) for n, value in enumerate(values)]
     return build_batch(records, base_offset=offset, leader_epoch=leader_epoch)
@@ -150,7 +150,7 @@ def _at(data: bytearray, offset: int) -> bytes:
     return bytes(data)
 
 
-# Appends of a follower
+# Append as follower
 
 
 def test_a_follower_keeps_offsets_epochs_and_bytes(place: Place) -> None:
@@ -185,7 +185,7 @@ def test_a_follower_leaves_out_what_is_cut_off(place: Place) -> None:
     assert place.log.append_as_follower(b"").first_offset == -1
 
 
-# Rolls
+# Roll
 
 
 def test_a_new_segment_begins_with_the_first_offset_that_did_not_fit(small: Place) -> None:
@@ -231,7 +231,7 @@ def test_a_roll_by_the_time_of_records(tmp_path: Path) -> None:
 
 
 def test_a_refused_append_leaves_the_segment_that_was_begun_for_it(small: Place) -> None:
-    """As in Kafka, which begins the segment before it looks at the producer."""
+    """As in Kafka, which rolls the segment before it checks the producer."""
     small.append(1, producer_id=7, producer_epoch=0, base_sequence=0)
     with pytest.raises(AppendRefused):
         small.append(2, producer_id=7, producer_epoch=0, base_sequence=5)
@@ -269,7 +269,7 @@ def test_a_roll_flushes_what_is_before_it(small: Place) -> None:
     assert small.log.recovery_point == 1
 
 
-# Reads
+# Read
 
 
 def test_a_read_ends_with_its_segment(small: Place) -> None:
@@ -469,7 +469,7 @@ def test_producers_are_known_again_after_a_truncation(place: Place) -> None:
 
 
 def test_truncation_above_the_high_watermark_leaves_the_last_stable_offset_where_it_was(place: Place) -> None:
-    """An aborted transaction below the high watermark holds no reader back, also when producers are read anew."""
+    """An aborted transaction below the high watermark does not limit readers after a rebuild of the producers."""
     place.append(0, transactional=True, producer_id=7, producer_epoch=0, base_sequence=0)
     place.end_transaction(7, commit=False)
     assert place.log.last_stable_offset == place.log.high_watermark == 2

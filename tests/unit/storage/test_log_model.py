@@ -1,9 +1,9 @@
-"""A log against a plain model of it, through any sequence of what can happen to it.
+"""A state machine test of a log against a simple model.
 
-The model keeps the entries as lists of (offset, timestamp) and knows nothing of segments, files or indexes, but for the
-base offsets of segments, which it takes from the log and only checks to be sensible. After every step the log must show
-what the model has: to readers of each isolation, from each offset; and after every stop, clean or not, it must be
-there.
+The model keeps the entries as lists of (offset, timestamp) and knows nothing of segments, files or indexes, except for
+the base offsets of segments, which it takes from the log and only checks for plausibility. After every step, the log
+must return what the model has, to readers of each isolation level, from each offset; and after every stop, clean or
+not, the records must still be there.
 """
 
 import shutil
@@ -26,7 +26,7 @@ from .place import CONFIG, Place, content, four
 from .producing import T0, logged
 
 Entry = list[tuple[int, int]]
-"""The records of one batch: offset and milliseconds after T0."""
+"""The records of one batch: offsets, and timestamps in milliseconds after T0."""
 
 times = st.lists(st.integers(0, 3000), min_size=1, max_size=4)
 sizes = st.sampled_from([100, 200, 400, 10**6])
@@ -53,7 +53,7 @@ class LogModel(RuleBasedStateMachine):
             retention_ms=-1,
             lifts_unstable_to_log_start=lifts,
         )
-        self.without_sync = mock.patch("os.fsync")  # a killed process loses nothing of what it has written
+        self.without_sync = mock.patch("os.fsync")  # a killed process keeps everything it has written
         self.without_sync.start()
         self.place = Place(self.root / "data", config, durable=True)
         self.entries: list[Entry] = []
@@ -74,7 +74,7 @@ class LogModel(RuleBasedStateMachine):
     def log(self) -> Log:
         return self.place.log
 
-    # What happens to a log
+    # Rules: operations on a log
 
     def _append(self, times: list[int], **fields: object) -> None:
         first = self.end
@@ -129,7 +129,7 @@ class LogModel(RuleBasedStateMachine):
 
     @rule(part=fraction)
     def raise_high_watermark(self, part: float) -> None:
-        # Not to the end of the last entry where a hole follows: as in Kafka, it has the place of the log end there.
+        # Not to the end of the last entry if a gap follows: as in Kafka, its position is that of the log end.
         ends = sorted({entry[-1][0] + 1 for entry in self.entries[:-1]} | {self.end})
         to = ends[int(part * (len(ends) - 1))]
         assert self.log.maybe_increment_high_watermark(to) or to <= self.high_watermark
@@ -172,11 +172,11 @@ class LogModel(RuleBasedStateMachine):
     @precondition(lambda self: self.open_since is None)
     @rule(part=fraction)
     def truncate(self, part: float) -> None:
-        """To the end of an entry at or above the high watermark, as replication does."""
+        """Truncate to the end of an entry at or above the high watermark, as replication does."""
         ends = [entry[-1][0] + 1 for entry in self.entries if entry[-1][0] + 1 >= self.high_watermark] or [self.end]
         to = ends[int(part * (len(ends) - 1))]
         if self.last_marker >= self.high_watermark:
-            return  # after a crash the log may hold a marker above the high watermark, and would see it anew
+            return  # After a crash, the log may have a marker above the high watermark, which would be processed again.
         dropped = self.log.truncate_to(to)
         assert dropped == (to < self.end)
         self.end = min(self.end, to)
@@ -206,7 +206,7 @@ class LogModel(RuleBasedStateMachine):
         self._checkpointed()
 
     def _checkpointed(self) -> None:
-        """A log start at the begin of a segment is not written down: the segment says it."""
+        """A log start offset at the beginning of a segment is not in the checkpoint: the segment implies it."""
         start = self.start if self.start > self.log.segments.first.base_offset else 0
         self.checkpointed = (start, self.high_watermark)
 
@@ -218,14 +218,14 @@ class LogModel(RuleBasedStateMachine):
 
     @rule()
     def crash_and_start(self) -> None:
-        """What was written is there; what was only known is as it was when it was written down."""
+        """Records survive a crash; the other offsets have the values of the last checkpoint."""
         self.place.crash()
         self._opened_again(*self.checkpointed)
 
     def _opened_again(self, start: int, high_watermark: int) -> None:
-        """The end is learnt from the last entry, or from the name of an empty segment; a hole at the end is forgotten.
+        """The log end comes from the last entry, or from the name of an empty segment; a gap at the end is lost.
 
-        So are transactions with a marker above the high watermark: they count as decided.
+        So are transactions with a marker above the high watermark: they count as completed.
         """
         bases = self.log.segments.base_offsets
         last = self.entries[-1][-1][0] + 1 if self.entries else 0
@@ -241,7 +241,7 @@ class LogModel(RuleBasedStateMachine):
         if self.marker_at is not None or not self.entries:
             self.open_since = self.marker_at = None
 
-    # What must hold
+    # Invariants
 
     @invariant()
     def offsets_are_those_of_the_model(self) -> None:

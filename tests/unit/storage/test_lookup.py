@@ -1,4 +1,4 @@
-"""An offset for a time: the search, the special times, and the list of ListOffsets v0."""
+"""Tests of lookups by timestamp: the search, the special timestamps, and the list of ListOffsets v0."""
 
 import random
 from pathlib import Path
@@ -32,12 +32,12 @@ def place(tmp_path: Path) -> Place:
 
 
 def at(place: Place, ms: int) -> tuple[int, int] | None:
-    """Milliseconds after T0 and offset of what is found for a time in milliseconds after T0."""
+    """Return the result of a lookup as milliseconds after T0 and offset."""
     found = find(place.log, T0 + ms)
     return None if found is None else (found.timestamp - T0, found.offset)
 
 
-# By time
+# Lookup by timestamp
 
 
 def test_the_first_record_at_or_after_the_time(place: Place) -> None:
@@ -60,7 +60,7 @@ def test_the_first_segment_that_reaches_the_time_is_the_only_one_tried(tmp_path:
     place.append(9)
     place.append(5)
     place.log.maybe_increment_log_start_offset(1)
-    assert at(place, 5) is None  # the deleted record at 9 is in the way
+    assert at(place, 5) is None  # the deleted record at 9 hides later segments
     place.log.apply_retention()
     assert at(place, 5) == (5, 1)
 
@@ -83,7 +83,7 @@ def test_search_goes_on_past_a_batch_whose_late_records_were_deleted(place: Plac
 
 
 def test_batch_whose_header_claims_a_later_timestamp_is_passed_over(place: Place) -> None:
-    """The header of what a follower copies is not compared with the records; nor is it in Kafka."""
+    """A follower does not compare the header with the records; neither does Kafka."""
     place.replicate(logged(0, ts=T0 + 1, set={"max_ts": T0 + 9}))
     place.replicate(logged(1, ts=T0 + 5))
     assert at(place, 3) == (5, 1)
@@ -172,7 +172,7 @@ def test_the_search_is_that_of_the_rules(
 def test_a_search_in_a_large_log_reads_no_more_than_in_a_small_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Entries read for a search are bounded by index.interval.bytes, not by the log."""
+    """The number of entries read by a search is limited by index.interval.bytes, not by the size of the log."""
     read = File.read
     read_bytes = {100: 0, 10_000: 0}
 
@@ -193,7 +193,7 @@ def test_a_search_in_a_large_log_reads_no_more_than_in_a_small_one(
     assert 0 < read_bytes[10_000] < 2 * read_bytes[100]
 
 
-# Special times
+# Special timestamps
 
 
 @pytest.mark.parametrize("special", [EARLIEST, EARLIEST_LOCAL])
@@ -276,12 +276,12 @@ def test_a_log_of_format_1_does(tmp_path: Path) -> None:
     assert at(place, 1) == (5, 0)
 
 
-# The list of version 0
+# ListOffsets v0
 
 
 @pytest.fixture
 def three(tmp_path: Path) -> Place:
-    """Segments at 0, 1, 2, last modified at 0, 10, 20 ms after T0."""
+    """A log with segments at offsets 0, 1, 2, last modified 0, 10, 20 ms after T0."""
     place = Place(tmp_path / "data", SMALL)
     for _ in range(3):
         place.append(99)

@@ -1,4 +1,4 @@
-""".index: Kafka's file format, lookups, and the search for an upper bound."""
+"""Tests of .index files: Kafka's format, lookups, and the search for an upper bound."""
 
 import struct
 from bisect import bisect_left
@@ -159,7 +159,7 @@ def test_the_upper_bound_is_an_entry_behind_the_position(tmp_path: Path) -> None
 
 
 def test_the_upper_bound_passes_by_an_exact_entry_that_no_probe_hits(tmp_path: Path) -> None:
-    """As in Kafka, whose search for three entries probes the third and the second, and never the first."""
+    """As in Kafka, whose search in three entries probes the third and the second, but never the first."""
     made = index(tmp_path, [(45, 100), (60, 5000), (70, 9000)])
     assert made.upper_bound(100) == 60
     assert made.upper_bound(5000) == 60 or made.upper_bound(5000) == 70

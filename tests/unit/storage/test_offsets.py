@@ -1,4 +1,4 @@
-"""The four offsets of a log: every occasion on which they move, and the order they keep."""
+"""Tests of the four offsets of a log: each operation that changes them, and their invariants."""
 
 from pathlib import Path
 
@@ -58,7 +58,7 @@ def test_a_follower_takes_over_gaps(place: Place) -> None:
     assert place.log.log_end_offset == 10
 
 
-# The high watermark: the leader's door
+# The high watermark of a leader
 
 
 def test_an_append_leaves_the_high_watermark(place: Place) -> None:
@@ -107,7 +107,7 @@ def test_its_place_is_looked_up_when_it_is_not_known(place: Place) -> None:
     assert place.log.high_watermark_metadata() == place.log.log_end_metadata()
 
 
-# The high watermark: the follower's door
+# The high watermark of a follower
 
 
 def test_a_follower_takes_the_high_watermark_as_far_as_its_log_reaches(place: Place) -> None:
@@ -128,7 +128,7 @@ def test_a_follower_takes_a_lower_one(place: Place) -> None:
     assert four(place.log) == (0, 1, 1, 3)
 
 
-# The high watermark and the end
+# The high watermark and the log end
 
 
 def test_a_truncation_takes_the_high_watermark_down(place: Place) -> None:

@@ -1,8 +1,7 @@
-"""The produce transcripts of real Kafka, played against validation and producer states alone, without a broker.
+"""Replays the produce transcripts of Apache Kafka against validation and producer states, without a broker.
 
-What a broker adds is imitated in a few lines: topics with their configurations, the checks of the whole request, and
-log start offsets. Steps that are about more than that (acks 0, connections, raw frames) are left to the replay against
-a running broker.
+A few lines imitate the rest of a broker: topics with their configurations, checks of the whole request, and log start
+offsets. Steps about anything else (acks 0, connections, raw frames) are left to the replay against a running broker.
 """
 
 import time
@@ -49,7 +48,7 @@ def now_ms() -> int:
 
 
 class Partition:
-    """As much of a log as a producer notices."""
+    """The parts of a log that are visible to a producer."""
 
     def __init__(self, name: str, config: LogConfig, directory: Path, files: Files) -> None:
         directory.mkdir(parents=True)
@@ -112,7 +111,7 @@ SINCE = {"log_append_time_ms": 2, "log_start_offset": 5, "record_errors": 8, "er
 
 
 class Imitation:
-    """Performs the steps of a scenario; what it does not know has no answer."""
+    """Runs the steps of a scenario; unknown steps have no answer."""
 
     def __init__(self, rules: LogRules, directory: Path, files: Files) -> None:
         self.rules, self.directory, self.files = rules, directory, files
@@ -195,7 +194,7 @@ class Imitation:
         return partitions[index].append(data, version)
 
     def on_ListOffsets(self, body: Answer, version: int) -> Answer | None:
-        """The log end offset alone."""
+        """Return the log end offset."""
         asked = [(topic["name"], each) for topic in body["topics"] for each in topic["partitions"]]
         if len(asked) != 1 or asked[0][1]["timestamp"] != -1 or version != 1:
             return None
@@ -205,7 +204,7 @@ class Imitation:
         return {"topics": [{"name": name, "partitions": [row | {"offset": self.topics[name][index].log_end_offset}]}]}
 
     def on_Fetch(self, body: Answer, version: int) -> Answer | None:
-        """All records from offset 0 on, where a log is asked for as it lies there."""
+        """Return all records from offset 0 on, as stored in the log."""
         asked = [(topic["topic"], each) for topic in body["topics"] if "topic" in topic for each in topic["partitions"]]
         if len(asked) != 1 or version < 10 or asked[0][1]["fetch_offset"] or body.get("isolation_level"):
             return None

@@ -1,4 +1,4 @@
-"""Which epochs and sequences a producer may come with, and which markers a coordinator."""
+"""Tests of the epochs and sequences accepted from producers, and of the markers accepted from coordinators."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is remembered of a producer: its last batches, which may come again."""
+"""Tests of the state of a producer, with its last batches, which it may retry."""
 
 from collections.abc import Iterator
 from pathlib import Path

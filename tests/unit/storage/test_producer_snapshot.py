@@ -1,4 +1,4 @@
-"""Snapshot files: the bytes that Kafka writes and reads, and which of the files stay."""
+"""Tests of snapshot files: Kafka's format, and which files are kept."""
 
 import os
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from kafkalet.storage.files import Files
 from kafkalet.storage.producer_entry import BatchMetadata, ProducerEntry
 from kafkalet.storage.producer_snapshot import CorruptSnapshot, Snapshots, decode, encode
 
-# Written by Kafka 3.9.2: a producer inside a transaction whose one before was aborted, and two idempotent ones.
+# Written by Kafka 3.9.2: a producer in a transaction, whose previous one was aborted, and two idempotent producers.
 RECORDED = bytes.fromhex(
     "0001 5dce4e46 00000003"
     "0000000000000000 0000 00000003 000000000000000f 00000001 00000174876e8002 00000000 000000000000000e"

@@ -1,4 +1,4 @@
-"""The producers of a log: transactions that hold readers back, expiry, truncation, what survives."""
+"""Tests of the producer states of a log: transactions that limit readers, expiration, truncation, snapshots."""
 
 import os
 from collections.abc import Iterator
@@ -109,7 +109,7 @@ def test_several_producers_in_one_append_of_a_follower(states: ProducerStates) -
     assert states.first_undecided_offset == 3
 
 
-# Expiry
+# Expiration
 
 
 def test_a_silent_producer_is_forgotten(states: ProducerStates) -> None:
@@ -232,11 +232,11 @@ def test_a_log_that_begins_anew_knows_nobody(states: ProducerStates) -> None:
     assert os.listdir(states.snapshots.directory) == []
 
 
-# All together
+# State machine test
 
 
 class Model:
-    """The rules of idempotence and of transactions, told in the plainest way: by looking at the whole history."""
+    """A simple model of idempotence and transactions, which searches the whole history."""
 
     def __init__(self) -> None:
         self.log: list[tuple[int, int, int, int, int]] = []  # producer, epoch, first sequence, count, offset
@@ -244,7 +244,7 @@ class Model:
         self.end = 0
 
     def append(self, producer: int, epoch: int, sequence: int, count: int, transactional: bool) -> int | Code:
-        """The offset of the batch, now or when it came first; or why it is refused."""
+        """Return the offset of a new or duplicate batch, or the reason for its refusal."""
         mine = [batch for batch in self.log if batch[0] == producer]
         this_epoch = [batch for batch in mine if batch[1] == epoch]
         for batch in this_epoch[-5:]:
@@ -266,7 +266,7 @@ class Model:
         return self.end - count
 
     def mark(self, producer: int) -> int | None:
-        """Ends a transaction; the offset at which it began."""
+        """End a transaction and return its first offset."""
         self.end += 1
         return self.open.pop(producer, None)
 
@@ -278,7 +278,7 @@ APPENDS = st.tuples(
     st.integers(1, 3),  # count
     st.booleans(),  # transactional
 )
-NEXT = st.tuples(st.integers(1, 3), st.integers(1, 3), st.booleans())  # what that producer should send next
+NEXT = st.tuples(st.integers(1, 3), st.integers(1, 3), st.booleans())  # the next sequence that the producer should send
 MARKS = st.tuples(st.integers(1, 3), st.booleans())
 
 
@@ -293,7 +293,7 @@ def test_what_happens_is_what_a_plain_model_says(tmp_path_factory: pytest.TempPa
             entry = states.entry(producer)
             end = marker(model.end, producer, entry.producer_epoch if entry else 0, commit=commit)
             offset = model.end
-            if entry is None:  # a marker makes a producer known, which the model does not tell
+            if entry is None:  # a marker makes a producer known, which the model ignores
                 continue
             first = model.mark(producer)
             stable = min(model.open.values(), default=model.end)

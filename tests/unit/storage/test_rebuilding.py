@@ -1,4 +1,4 @@
-"""Appends that cannot keep their bytes: another codec, another format."""
+"""Tests of appends whose batches must be rebuilt for another codec or format."""
 
 import os
 from typing import Any

@@ -1,4 +1,4 @@
-"""Records that are refused one by one, and what the producer is told of them."""
+"""Tests of errors of single records, and of their error messages."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Opening a log: after a clean stop without reading it, after a crash with what is whole; strays; damage."""
+"""Tests of opening a log: after a clean shutdown without reading it, after a crash, with stray or damaged files."""
 
 import logging
 import os
@@ -30,7 +30,7 @@ def filled(tmp_path: Path) -> Place:
     return place
 
 
-# After a clean stop
+# After a clean shutdown
 
 
 def test_a_clean_log_is_opened_without_reading_its_entries(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,7 +116,7 @@ def test_what_was_appended_is_there_after_a_crash(place: Place) -> None:
         place.append(number, producer_id=7, producer_epoch=0, base_sequence=number)
     before = content(place.read(0))
     place.crash()
-    assert four(place.log) == (0, 0, 0, 20)  # the high watermark was not written down
+    assert four(place.log) == (0, 0, 0, 20)  # the checkpoint does not have the high watermark
     assert content(place.read(0)) == before
     assert place.append(1, producer_id=7, producer_epoch=0, base_sequence=20).first_offset == 20
     assert place.log.latest_epoch == 0
@@ -288,7 +288,7 @@ def test_a_log_that_ends_before_its_start_begins_there(place: Place, caplog: pyt
     assert "files are missing" in caplog.text
 
 
-# Strays
+# Stray files
 
 
 def test_deleted_files_are_deleted(place: Place) -> None:
@@ -309,7 +309,7 @@ def test_indexes_without_a_log_are_deleted(place: Place, caplog: pytest.LogCaptu
 
 
 def test_index_of_a_finished_compaction_gets_its_name(tmp_path: Path) -> None:
-    """The segment was renamed, then the broker stopped."""
+    """The segment was already renamed when the broker stopped."""
     place = filled(tmp_path)
     place.directory.close()
     index = place.file("00000000000000000002.index")

@@ -1,4 +1,4 @@
-"""What the producer is told of a refusal."""
+"""Tests of the error messages of a refused append."""
 
 from .producing import produced
 from .validating import COMPACTED, refused

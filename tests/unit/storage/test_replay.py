@@ -1,4 +1,4 @@
-"""The producers' states out of snapshots and entries."""
+"""Tests of rebuilding the producer states from snapshots and entries."""
 
 from pathlib import Path
 
@@ -52,7 +52,7 @@ def test_without_snapshots_all_entries_are_read(place: Place) -> None:
 
 def test_from_the_latest_snapshot_on(place: Place) -> None:
     for segment in list(place.log.segments)[:4]:
-        segment.cut(0)  # would be missed if it were read
+        segment.cut(0)  # reading it would raise an error
     assert last_sequence(rebuilt(place)) == 4
 
 

@@ -1,4 +1,4 @@
-"""What a follower takes from its leader, by itself (what the log does with it: test_log.py)."""
+"""Tests of the checks of fetched records on a follower; test_log.py covers the append."""
 
 import pytest
 

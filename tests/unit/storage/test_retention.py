@@ -1,4 +1,4 @@
-"""Which segments may go: the decision by itself (what the log does with it: test_log.py)."""
+"""Tests of the selection of segments to delete; test_log.py covers the deletion."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Walking through the entries of a file."""
+"""Tests of iterating over the entries of a file."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""One segment: appends and their index entries, when it has had enough, reads, cuts, names."""
+"""Tests of one segment: appends and their index entries, when to roll, reads, truncation, files."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,7 +32,7 @@ class Bench:
         return Segment(str(self.directory), BASE, self.config, self.files, IndexPool(), self.clock, new=new)
 
     def append(self, offset: int, *, ms: int | None = None, count: int = 3, value: str = "v" * 100) -> None:
-        """A batch with offsets from `offset` on; its records are `ms` after T0 (default: the offset)."""
+        """Return a batch with offsets starting at `offset`; its records are `ms` after T0 (default: the offset)."""
         batch = logged(offset, count, ts=T0 + (offset if ms is None else ms))
         self.sizes.append(batch.size)
         self.segment.append(batch.view(), batch.last_offset, batch.max_timestamp, batch.last_offset)
@@ -131,7 +131,7 @@ def test_the_time_of_modification_by_our_clock_outlives_a_reopening(bench: Bench
     assert bench.open(new=False).modified_ms == T0 + 1234
 
 
-# When it has had enough
+# When to roll
 
 
 def should_roll(bench: Bench, size: int = 100, ms: int = 0, last_offset: int = BASE + 50) -> bool:
@@ -296,7 +296,7 @@ def test_the_next_offset_is_found_behind_the_last_index_entry(bench: Bench) -> N
     assert bench.segment.next_offset() == 123
 
 
-# Cuts
+# Truncation
 
 
 def test_truncation_cuts_at_the_begin_of_the_entry(bench: Bench) -> None:
@@ -391,7 +391,7 @@ def test_it_follows_its_directory(tmp_path: Path) -> None:
 
 
 def test_indexes_that_are_built_again_are_not_filled_beyond_their_size(tmp_path: Path) -> None:
-    """After a reopening entries come later, so a segment may hold more than its index would have entries for."""
+    """After reopening, entries are added later, so a segment may exceed what its index would have entries for."""
     bench = sized(tmp_path, index_interval_bytes=0, segment_index_bytes=40)
     bench.fill(100)
     for offset in (103, 106, 109, 112):
@@ -404,11 +404,11 @@ def test_indexes_that_are_built_again_are_not_filled_beyond_their_size(tmp_path:
     assert (len(bench.segment.offset_index), len(bench.segment.time_index)) == (2, 2)
 
 
-# Where a search by time begins
+# Start position of a search by timestamp
 
 
 def walked(bench: Bench, ms: int) -> int:
-    """How many entries a search walks through."""
+    """Return the number of entries that a search reads."""
     position = bench.segment.position_before(T0 + ms, 0)
     heads = (head for _, head in bench.segment.heads(position))
     return next(at for at, head in enumerate(heads) if head.max_timestamp >= T0 + ms)

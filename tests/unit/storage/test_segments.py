@@ -1,4 +1,4 @@
-"""Segments in order: which one holds an offset, which one reaches a time."""
+"""Tests of the ordered segments: lookups by offset and by timestamp."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from .producing import logged
 
 
 def make(directory: Path, base_offset: int, timestamp: int | None = None) -> Segment:
-    """A segment that holds one record of that time, or nothing."""
+    """Return a segment that contains one record with this timestamp, or no record."""
     segment = Segment(
         str(directory), base_offset, LogConfig(), Files(durable=False), IndexPool(), ManualClock(50), new=True
     )

@@ -1,4 +1,4 @@
-""".timeindex: Kafka's file format, its rules for entries, lookups."""
+"""Tests of .timeindex files: Kafka's format, its rules for entries, lookups."""
 
 import struct
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`kafkalet.storage.topic_properties`, held to what Kafka 2.8, 3.9 and 4.4 described, accepted and refused."""
+"""Compares `kafkalet.storage.topic_properties` with what Kafka 2.8, 3.9 and 4.4 described, accepted and refused."""
 
 import json
 import os

@@ -1,9 +1,8 @@
-"""What transactions do to readers, against a plain model, through any history of a log.
+"""A state machine test of transactions as seen by readers, against a simple model.
 
-The model keeps a list of entries and a list of transactions. Whatever was appended, decided, deleted and truncated, in
-whatever segments and with whatever indexes: the last stable offset is the model's, the transaction indexes name the
-model's aborted transactions, and a read_committed consumer, which drops what it is told of, is left with the committed
-records and no others.
+The model keeps a list of entries and a list of transactions. After any sequence of appends, markers, deletions and
+truncations, with any segments and indexes, the last stable offset must equal the model's, the transaction indexes must
+contain the model's aborted transactions, and a read_committed consumer must return the committed records and no others.
 """
 
 import shutil
@@ -82,7 +81,7 @@ class TransactionsModel(RuleBasedStateMachine):
     def log(self) -> Log:
         return self.place.log
 
-    # What happens to a log
+    # Rules: operations on a log
 
     def _append(self, count: int, transaction: Transaction | None = None, **fields: object) -> None:
         if "producer_id" in fields:
@@ -114,7 +113,7 @@ class TransactionsModel(RuleBasedStateMachine):
 
     @rule(producer_id=st.sampled_from(TRANSACTIONAL), commit=st.booleans())
     def end_transaction(self, producer_id: int, commit: bool) -> None:
-        """Also of one that has no records."""
+        """The transaction may have no records."""
         transaction = self.open.pop(producer_id, None)
         if transaction is not None:
             transaction.marker, transaction.committed = self.end, commit
@@ -141,7 +140,7 @@ class TransactionsModel(RuleBasedStateMachine):
         self.log.roll()
 
     def is_rebuilt_exactly(self) -> bool:
-        """No transaction that may be undecided has lost its begin: what is not there cannot be read again."""
+        """No transaction that may be open has lost its first records, because deleted records cannot be replayed."""
         return hasattr(self, "place") and all(
             transaction.first >= self.start or (transaction.marker is not None and transaction.marker < self.start)
             for transaction in self.transactions
@@ -150,10 +149,10 @@ class TransactionsModel(RuleBasedStateMachine):
     @precondition(is_rebuilt_exactly)
     @rule(part=fraction)
     def truncate(self, part: float) -> None:
-        """As replication does: to the begin of an entry, not below the high watermark, which the leader then tells.
+        """Truncate like replication: to the beginning of an entry, not below the leader's high watermark.
 
-        Markers above the high watermark are cut off, as after an election. What snapshots of the producers say of
-        transactions is that they are open or decided, so a transaction with such a marker would count as decided.
+        Markers above the high watermark are truncated, as after an election. A snapshot only says whether a transaction
+        is open, so a transaction with such a marker would count as completed.
         """
         above = [entry for entry in self.entries if entry.first >= self.high_watermark]
         highest = next((entry.first for entry in above if entry.is_marker), self.end)
@@ -173,10 +172,10 @@ class TransactionsModel(RuleBasedStateMachine):
     def stop_and_start(self) -> None:
         self.place.reopen()
 
-    # What must hold
+    # Invariants
 
     def unstable(self) -> int | None:
-        """The first unstable offset."""
+        """Return the first unstable offset."""
         first = min((t.first for t in self.transactions if t.is_undecided(self.high_watermark)), default=None)
         if first is None or first >= self.start:
             return first
@@ -189,7 +188,8 @@ class TransactionsModel(RuleBasedStateMachine):
         return self.high_watermark if unstable is None else min(unstable, self.high_watermark)
 
     def aborted(self, offset: int, upper_bound: int) -> list[tuple[int, int]]:
-        """Producer id and first offset of what was aborted at or above `offset`, and began below `upper_bound`."""
+        """Return producer id and first offset of transactions aborted at or above `offset` that began below the
+        bound."""
         ended = [each for each in self.transactions if each.marker is not None and not each.committed]
         ended.sort(key=lambda each: each.marker or 0)
         return [
@@ -199,7 +199,7 @@ class TransactionsModel(RuleBasedStateMachine):
         ]
 
     def committed(self, offset: int) -> list[int]:
-        """The offsets that a consumer is to see from `offset` on."""
+        """Return the offsets that a consumer must see, starting at `offset`."""
         return [
             at
             for entry in self.entries
@@ -256,7 +256,7 @@ class TransactionsModel(RuleBasedStateMachine):
         assert list(self.consume(offset, max_bytes)) == self.committed(offset)
 
     def consume(self, offset: int, max_bytes: int) -> Iterator[int]:
-        """The offsets that a consumer gives out which does as Kafka's (CompletedFetch)."""
+        """Return the offsets that a consumer returns if it works like Kafka's (CompletedFetch)."""
         while True:
             result = self.place.read(offset, Isolation.LAST_STABLE, max_bytes)
             told = result.aborted

@@ -1,4 +1,4 @@
-"""The transaction index: what it finds, what it keeps, and the bytes on disk."""
+"""Tests of the transaction index: searches, truncation, and the file format."""
 
 import os
 from collections.abc import Iterator
@@ -157,7 +157,7 @@ def test_another_name_before_and_after_the_file_was_made(files: Files, path: str
 
 @st.composite
 def histories(draw: st.DrawFn) -> list[AbortedTransaction]:
-    """Aborts as a log writes them: markers rise, and the stable offset is that of what is still open."""
+    """Generates aborts like those of a log: markers increase, and the stable offset is that of open transactions."""
     history = []
     offset = 100
     open_since: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""What a log accepts, with which code it refuses the rest, and what it writes."""
+"""Tests of the validation of appends: accepted records, error codes, and the written batches."""
 
 import struct
 from typing import Any
@@ -21,7 +21,7 @@ from .validating import APPEND_TIME, COMPACTED, NOW, accept, refused, stored
 OLD = [LogConfig(record_version=0), LogConfig(record_version=1)]
 
 
-# What is accepted
+# Accepted records
 
 
 def test_a_batch_gets_its_offset_and_the_leaders_epoch() -> None:
@@ -135,7 +135,7 @@ def test_inside_a_compressed_batch_lengths_of_records_do_not_count() -> None:
 
 
 def with_payload(data: bytes | bytearray, payload: bytes, codec: Codec = Codec.NONE) -> bytearray:
-    """The batch with other records in it, and with the right length and checksum."""
+    """Return the batch with other records, and with the correct length and checksum."""
     made = bytearray(data[:61]) + payload
     struct.pack_into(">i", made, 8, len(made) - 12)
     struct.pack_into(">h", made, 21, codec)
@@ -143,7 +143,7 @@ def with_payload(data: bytes | bytearray, payload: bytes, codec: Codec = Codec.N
     return made
 
 
-# What is refused
+# Refused records
 
 
 def test_max_message_bytes_counts_compressed_bytes() -> None:
@@ -212,7 +212,7 @@ def test_coordinators_need_no_sequence() -> None:
     assert stored(accept(data, COMPACTED, origin=Origin.COORDINATOR)).producer_id == 7
 
 
-# Whatever is sent
+# Arbitrary input
 
 
 RECORDS = st.lists(

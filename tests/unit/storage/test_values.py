@@ -1,4 +1,4 @@
-"""Places in a log, and how far readers see."""
+"""Tests of positions in a log, and of isolation levels."""
 
 import pytest
 

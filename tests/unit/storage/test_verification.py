@@ -1,4 +1,4 @@
-"""Verified transactions: the guard of the question, and who may not overtake whom."""
+"""Tests of pending verifications: their guards, and the order of batches."""
 
 from collections.abc import Iterator
 from pathlib import Path

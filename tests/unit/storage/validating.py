@@ -1,4 +1,4 @@
-"""What the tests of validation do again and again: have records accepted, or refused."""
+"""Helpers for the tests of validation: have records accepted or refused."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def accept(
 
 
 def refused(data: bytes | bytearray, config: LogConfig = DEFAULT, origin: Origin = Origin.CLIENT) -> AppendRefused:
-    """Why `data` is not accepted; it is as it was."""
+    """Return the error for refused `data`, and check that the data is unchanged."""
     before = bytes(data)
     with pytest.raises(AppendRefused) as caught:
         accept(data, config, origin=origin)
@@ -38,14 +38,14 @@ def refused(data: bytes | bytearray, config: LogConfig = DEFAULT, origin: Origin
 
 
 def errors(data: bytes | bytearray, config: LogConfig) -> tuple[Code, list[int]]:
-    """For which records `data` is not accepted."""
+    """Return the record errors for refused `data`."""
     refusal = refused(data, config)
     assert isinstance(refusal, RecordsRefused)
     return refusal.code, [error.batch_index for error in refusal.record_errors]
 
 
 def stored(accepted: ValidatedBatches) -> Batch:
-    """The one batch that is to be written, with a good checksum."""
+    """Return the single batch to be written, and check its checksum."""
     (batch,) = batches(accepted.records)
     batch.check_crc()
     return batch
