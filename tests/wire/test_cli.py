@@ -551,7 +551,7 @@ def test_signal_interrupts_a_start(tmp_path: Path) -> None:
             file.write(build_batch([Record(number, 1000, None, b"v" * 50)], base_offset=number))
     with serving("--data-dir", str(tmp_path)) as process:
         assert process.stderr is not None
-        while "Recovering" not in process.stderr.readline():
+        while "recovering" not in process.stderr.readline():
             pass
         process.terminate()
         out, errors = process.communicate(timeout=10)

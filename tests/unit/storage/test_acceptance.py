@@ -34,20 +34,20 @@ from .validating import accept, refused, stored
     ],
     ids=str,
 )
-def test_a_header_that_cannot_be(fields: dict[str, Any], code: Code) -> None:
+def test_invalid_header_is_refused(fields: dict[str, Any], code: Code) -> None:
     assert refused(produced(0, **fields)).code == code
 
 
-def test_a_negative_producer_id_is_none() -> None:
+def test_negative_producer_id_counts_as_none() -> None:
     assert stored(accept(produced(0, producer_id=-2, producer_epoch=0, base_sequence=-5))).producer_id == -2
 
 
-def test_two_batches_are_one_too_many() -> None:
+def test_second_batch_is_refused() -> None:
     assert refused(produced(0) + produced(1)).code == Code.INVALID_RECORD
 
 
 @pytest.mark.parametrize(("size", "code"), [(500, None), (501, Code.MESSAGE_TOO_LARGE)])
-def test_max_message_bytes_counts_the_whole_batch(size: int, code: Code | None) -> None:
+def test_max_message_bytes_includes_the_batch_header(size: int, code: Code | None) -> None:
     data = produced(record(value="x" * (size - 70)))
     assert len(data) == size
     config = LogConfig(max_message_bytes=500)
@@ -57,7 +57,7 @@ def test_max_message_bytes_counts_the_whole_batch(size: int, code: Code | None) 
         assert refused(data, config).code == code
 
 
-def test_a_batch_fits_into_a_segment() -> None:
+def test_batch_larger_than_a_segment_is_refused() -> None:
     data = produced(record(value="x" * 100))
     accept(data, LogConfig(segment_bytes=len(data)))
     code = refused(produced(record(value="x" * 101)), LogConfig(segment_bytes=len(data))).code

@@ -25,7 +25,7 @@ def test_epochs_are_written_as_kafka_writes_them(tmp_path: Path) -> None:
     assert checkpoints.read_epochs(path) == [(0, 0), (3, 950)]
 
 
-def test_no_file_and_an_empty_one_hold_nothing(tmp_path: Path) -> None:
+def test_missing_and_empty_files_have_no_entries(tmp_path: Path) -> None:
     (tmp_path / "empty").write_text("")
     assert checkpoints.read_offsets(str(tmp_path / "none")) == {}
     assert checkpoints.read_offsets(str(tmp_path / "empty")) == {}
@@ -46,7 +46,7 @@ def test_no_file_and_an_empty_one_hold_nothing(tmp_path: Path) -> None:
         "\x00",
     ],
 )
-def test_other_content_is_corrupt(tmp_path: Path, text: str) -> None:
+def test_invalid_content_is_corrupt(tmp_path: Path, text: str) -> None:
     (tmp_path / "a").write_text(text)
     with pytest.raises(CorruptCheckpoint, match=r"a (has|declares|ends)"):
         checkpoints.read_offsets(str(tmp_path / "a"))
@@ -63,7 +63,7 @@ def test_the_topic_id_is_written_as_kafka_writes_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["", "version: 1\ntopic_id: XSobPE1eT2BxgpOktcbX-w", "version: 0\ntopic_id: abc", "version: 0\ntopic_id: a"]
 )
-def test_a_broken_partition_metadata_is_corrupt(tmp_path: Path, text: str) -> None:
+def test_invalid_partition_metadata_is_corrupt(tmp_path: Path, text: str) -> None:
     (tmp_path / "partition.metadata").write_text(text)
     with pytest.raises(CorruptCheckpoint):
         checkpoints.read_topic_id(str(tmp_path))
@@ -77,14 +77,14 @@ def test_partition_metadata_without_an_id_names_its_file(tmp_path: Path, data: b
 
 
 @pytest.mark.parametrize("number", ["99999999999999999999", "9223372036854775808", "1e3", "", "0x1", "\u0663"])
-def test_offset_that_java_would_not_read_is_corrupt(tmp_path: Path, number: str) -> None:
+def test_offset_that_java_cannot_parse_is_corrupt(tmp_path: Path, number: str) -> None:
     path = tmp_path / "checkpoint"
     path.write_text(f"0\n1\nt 0 {number}\n")
     with pytest.raises(CorruptCheckpoint):
         checkpoints.read_offsets(str(path))
 
 
-def test_the_mark_of_a_clean_shutdown_is_used_up_by_asking(tmp_path: Path) -> None:
+def test_take_clean_shutdown_removes_the_marker(tmp_path: Path) -> None:
     assert not checkpoints.take_clean_shutdown(str(tmp_path))
     checkpoints.mark_clean_shutdown(FILES, str(tmp_path))
     assert (tmp_path / ".kafka_cleanshutdown").read_text() == '{"version":0,"brokerEpoch":-1}'

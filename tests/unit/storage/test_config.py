@@ -10,12 +10,12 @@ OLD = LogRules((2, 8), lifts_unstable_to_log_start=True, honours_message_format=
 LAST_3 = LogRules((3, 9), lifts_unstable_to_log_start=True)
 
 
-def test_nothing_given_is_kafkas_default() -> None:
+def test_config_without_properties_has_kafkas_defaults() -> None:
     assert LogConfig.of({}) == LogConfig()
 
 
 @pytest.mark.parametrize("rules", [OLD, LAST_3, LogRules()], ids=["2.8", "3.9", "4.4"])
-def test_every_property_of_a_release_can_be_given_its_default(rules: LogRules) -> None:
+def test_every_property_accepts_its_default(rules: LogRules) -> None:
     texts = {p.name: p.default for p in topic_properties(rules.version) if p.default is not None}
     assert LogConfig.of(texts, rules) == LogConfig.of({}, rules)
 
@@ -28,7 +28,7 @@ def test_given_properties_are_parsed() -> None:
     assert config.deletes_old_segments
 
 
-def test_an_unknown_name_is_refused_in_kafkas_words() -> None:
+def test_unknown_property_is_refused_with_kafkas_message() -> None:
     with pytest.raises(UnknownProperty, match=r"^Unknown topic config name: retention\.mss$"):
         LogConfig.of({"retention.mss": "1000"})
 
@@ -39,19 +39,19 @@ def test_compaction_lags_must_not_contradict_each_other() -> None:
     assert LogConfig.of({"min.compaction.lag.ms": "9", "max.compaction.lag.ms": "9"}).max_compaction_lag_ms == 9
 
 
-def test_internal_segment_bytes_goes_below_the_bound_of_segment_bytes() -> None:
+def test_internal_segment_bytes_may_be_below_the_minimum_of_segment_bytes() -> None:
     with pytest.raises(InvalidProperty, match="at least 1048576"):
         LogConfig.of({"segment.bytes": "100"})
     assert LogConfig.of({"segment.bytes": "1048576", "internal.segment.bytes": "100"}).segment_bytes == 100
     assert LogConfig.of({"segment.bytes": "100"}, LAST_3).segment_bytes == 100
 
 
-def test_timestamps_from_the_future_are_bounded_since_4_0() -> None:
+def test_future_timestamps_are_limited_by_default_since_4_0() -> None:
     assert LogConfig.of({}).message_timestamp_after_max_ms == HOUR_MS
     assert LogConfig.of({}, LAST_3).message_timestamp_after_max_ms == MAX_LONG
 
 
-def test_the_old_bound_of_timestamps_counts_on_both_sides_unless_they_have_their_own() -> None:
+def test_timestamp_difference_max_sets_both_limits_unless_given() -> None:
     config = LogConfig.of({"message.timestamp.difference.max.ms": "7", "message.timestamp.after.max.ms": "9"}, LAST_3)
     assert config.message_timestamp_before_max_ms == 7
     assert config.message_timestamp_after_max_ms == 9
@@ -66,7 +66,7 @@ def test_the_format_on_disk_follows_message_format_version(format_version: str, 
     assert LogConfig.of({"message.format.version": format_version}, OLD).record_version == version
 
 
-def test_the_format_on_disk_is_the_releases_own_by_default() -> None:
+def test_default_format_on_disk_is_that_of_the_release() -> None:
     assert LogConfig.of({}, LogRules((0, 9), honours_message_format=True)).record_version == 0
     assert LogConfig.of({}, LogRules((0, 10, 1), honours_message_format=True)).record_version == 1
     assert LogConfig.of({}, OLD).record_version == 2
@@ -78,7 +78,7 @@ def test_message_format_version_is_accepted_and_ignored_from_3_0_on() -> None:
         LogConfig.of({"message.format.version": "0.9.0"})
 
 
-def test_rules_of_the_release_come_along() -> None:
+def test_config_contains_the_rules_of_the_release() -> None:
     assert LogConfig.of({}, LAST_3).lifts_unstable_to_log_start
     assert not LogConfig.of({}).lifts_unstable_to_log_start
 
@@ -90,7 +90,7 @@ def test_a_compacted_log_also_rolls_by_its_compaction_lag() -> None:
     assert compacted._replace(cleanup_policy=frozenset({"delete"})).max_segment_ms == 1000
 
 
-def test_jitter_is_a_random_part_of_what_is_allowed_and_less_than_the_time() -> None:
+def test_jitter_is_random_and_less_than_segment_ms() -> None:
     assert LogConfig().draw_jitter_ms() == 0
     seen = {LogConfig(segment_jitter_ms=10).draw_jitter_ms() for _ in range(300)}
     assert len(seen) > 5
@@ -98,7 +98,7 @@ def test_jitter_is_a_random_part_of_what_is_allowed_and_less_than_the_time() -> 
     assert {LogConfig(segment_jitter_ms=10, segment_ms=2).draw_jitter_ms() for _ in range(100)} == {0, 1}
 
 
-def test_jitter_of_a_segment_is_less_than_its_bound_and_its_time() -> None:
+def test_segment_jitter_is_less_than_its_maximum_and_segment_ms() -> None:
     config = LogConfig(segment_jitter_ms=5, segment_ms=3)
     assert {config.draw_jitter_ms() for _ in range(200)} == {0, 1, 2}
     assert LogConfig().draw_jitter_ms() == 0

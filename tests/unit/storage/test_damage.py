@@ -102,7 +102,7 @@ INDEXES = {
 @CLEAN_AND_KILLED
 @pytest.mark.parametrize("segment", [0, -1])
 @pytest.mark.parametrize("damage", INDEXES.values(), ids=INDEXES)
-def test_damaged_index_costs_no_record(place: Place, stop: str, segment: int, damage: Damage) -> None:
+def test_damaged_index_loses_no_records(place: Place, stop: str, segment: int, damage: Damage) -> None:
     expected = place.offsets()
     stopped(place, stop, lambda: damage(segment_file(place, segment, ".index")))
     assert place.offsets() == expected
@@ -114,7 +114,7 @@ def test_damaged_index_costs_no_record(place: Place, stop: str, segment: int, da
     place.directory.close()
 
 
-def test_index_of_garbage_is_written_anew(place: Place) -> None:
+def test_garbage_index_is_rebuilt(place: Place) -> None:
     place.directory.close()
     path = segment_file(place, 0, ".index")
     before = index_entries(path)
@@ -136,7 +136,9 @@ TIME_INDEXES = {
 @CLEAN_AND_KILLED
 @pytest.mark.parametrize("segment", [0, -1])
 @pytest.mark.parametrize("damage", TIME_INDEXES.values(), ids=TIME_INDEXES)
-def test_damaged_time_index_finds_every_time(place: Place, stop: str, segment: int, damage: Damage) -> None:
+def test_lookup_with_damaged_time_index_finds_every_timestamp(
+    place: Place, stop: str, segment: int, damage: Damage
+) -> None:
     expected = [find(place.log, T0 + number * 10) for number in range(60)]
     stopped(place, stop, lambda: damage(segment_file(place, segment, ".timeindex")))
     assert [find(place.log, T0 + number * 10) for number in range(60)] == expected
@@ -155,7 +157,7 @@ TRANSACTION_INDEXES = {
 
 @CLEAN_AND_KILLED
 @pytest.mark.parametrize("damage", TRANSACTION_INDEXES.values(), ids=TRANSACTION_INDEXES)
-def test_damaged_transaction_index_is_built_again(place: Place, stop: str, damage: Damage) -> None:
+def test_damaged_transaction_index_is_rebuilt(place: Place, stop: str, damage: Damage) -> None:
     expected = place.read(0, Isolation.LAST_STABLE).aborted
     assert expected
     stopped(place, stop, lambda: damage(place.path / "t-0" / f"{FIRST}.txnindex"))
@@ -166,7 +168,7 @@ def test_damaged_transaction_index_is_built_again(place: Place, stop: str, damag
 
 @CLEAN_AND_KILLED
 @pytest.mark.parametrize("data", [b"", GARBAGE, b"\0\x09" + bytes(8)], ids=["nothing", "garbage", "another version"])
-def test_damaged_snapshots_cost_no_producer(place: Place, stop: str, data: bytes) -> None:
+def test_damaged_snapshots_lose_no_producers(place: Place, stop: str, data: bytes) -> None:
     def damage() -> None:
         for path in (place.path / "t-0").glob("*.snapshot"):
             path.write_bytes(data)
@@ -190,7 +192,7 @@ EPOCHS = {
 
 @CLEAN_AND_KILLED
 @pytest.mark.parametrize("data", EPOCHS.values(), ids=EPOCHS)
-def test_damaged_leader_epochs_are_read_off_the_entries(
+def test_damaged_leader_epochs_are_read_from_the_entries(
     place: Place, stop: str, data: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     place.log.append_as_leader(produced(1), 4)
@@ -211,7 +213,7 @@ TAILS = {
 
 @CLEAN_AND_KILLED
 @pytest.mark.parametrize("damage", TAILS.values(), ids=TAILS)
-def test_damaged_end_of_a_log_is_cut_off_and_said(
+def test_damaged_end_of_a_log_is_truncated_and_logged(
     place: Place, stop: str, damage: Damage, caplog: pytest.LogCaptureFixture
 ) -> None:
     expected = place.offsets()
@@ -227,7 +229,7 @@ def test_damaged_end_of_a_log_is_cut_off_and_said(
     place.directory.close()
 
 
-def test_damaged_length_in_the_middle_is_answered_with_file_and_position(place: Place) -> None:
+def test_damaged_length_is_reported_with_file_and_position(place: Place) -> None:
     def damage() -> None:
         path = segment_file(place, 0, ".log")
         data = bytearray(path.read_bytes())
@@ -250,7 +252,7 @@ def test_damaged_length_in_the_middle_is_answered_with_file_and_position(place: 
 
 
 @pytest.mark.parametrize("suffix", [".index", ".timeindex"])
-def test_damaged_length_beside_a_damaged_index_leaves_what_lies_before_and_in_other_segments(
+def test_damaged_length_and_index_leave_earlier_entries_and_other_segments_readable(
     place: Place, suffix: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     def damage() -> None:
@@ -285,7 +287,7 @@ OTHERS = {
 
 @CLEAN_AND_KILLED
 @pytest.mark.parametrize("name", OTHERS.values(), ids=OTHERS)
-def test_file_of_another_name_is_left_alone(place: Place, stop: str, name: str) -> None:
+def test_file_with_another_name_is_ignored(place: Place, stop: str, name: str) -> None:
     expected = place.offsets()
     stopped(place, stop, lambda: (place.path / "t-0" / name).write_bytes(GARBAGE))
     assert place.offsets() == expected
@@ -305,7 +307,7 @@ def replaced_by_dangling_link(path: Path) -> None:
 
 @CLEAN_AND_KILLED
 @pytest.mark.parametrize("damage", [replaced_by_directory, replaced_by_dangling_link])
-def test_log_file_that_is_none_takes_its_log_offline_and_no_other(place: Place, stop: str, damage: Damage) -> None:
+def test_invalid_log_file_takes_only_its_log_offline(place: Place, stop: str, damage: Damage) -> None:
     other = place.directory.get_or_create("other", 0, None, SMALL)
     other.append_as_leader(produced(1, 2), 0)
     before = sorted(os.listdir(place.log.directory))

@@ -9,7 +9,7 @@ from kafkalet.clock import ManualClock, SystemClock
 from kafkalet.storage.deletion import Deletions
 
 
-def test_a_deletion_happens_when_its_time_has_come() -> None:
+def test_deletion_runs_after_its_delay() -> None:
     clock, done = ManualClock(), []
     Deletions(clock).later("a", 100, lambda: done.append(1))
     clock.advance(99)
@@ -18,7 +18,7 @@ def test_a_deletion_happens_when_its_time_has_come() -> None:
     assert done == [1]
 
 
-def test_the_deletions_of_a_directory_can_be_hurried_and_happen_once() -> None:
+def test_hurried_deletions_of_a_directory_run_once() -> None:
     clock, done = ManualClock(), []
     deletions = Deletions(clock)
     deletions.later("a", 100, lambda: done.append("a1"))
@@ -31,7 +31,7 @@ def test_the_deletions_of_a_directory_can_be_hurried_and_happen_once() -> None:
     assert done == ["a1", "a2", "b"]
 
 
-def test_all_can_be_hurried() -> None:
+def test_hurry_all_runs_all_deletions() -> None:
     clock, done = ManualClock(), []
     deletions = Deletions(clock)
     deletions.later("a", 100, lambda: done.append("a"))
@@ -41,7 +41,7 @@ def test_all_can_be_hurried() -> None:
     assert done == ["a", "b"]
 
 
-def test_all_can_be_forgotten() -> None:
+def test_cancel_all_runs_no_deletion() -> None:
     clock, done = ManualClock(), []
     deletions = Deletions(clock)
     deletions.later("a", 100, lambda: done.append("a"))
@@ -50,13 +50,13 @@ def test_all_can_be_forgotten() -> None:
     assert not done
 
 
-def test_with_a_clock_without_timers_it_is_done_at_once() -> None:
+def test_deletion_runs_immediately_if_the_clock_has_no_timers() -> None:
     done: list[int] = []
     Deletions(SystemClock()).later("a", 100, lambda: done.append(1))
     assert done == [1]
 
 
-def test_an_error_of_the_clock_is_not_taken_for_a_clock_without_timers() -> None:
+def test_error_of_the_clock_is_raised() -> None:
     class Broken(ManualClock):
         def call_later(self, delay_ms: float, callback: Callable[[], None]) -> NoReturn:
             raise RuntimeError("broken")
@@ -67,7 +67,7 @@ def test_an_error_of_the_clock_is_not_taken_for_a_clock_without_timers() -> None
     assert not done
 
 
-def test_each_deletion_of_a_directory_has_its_own_time() -> None:
+def test_deletions_of_a_directory_have_separate_delays() -> None:
     clock, done = ManualClock(), []
     deletions = Deletions(clock)
     deletions.later("a", 100, lambda: done.append("first"))
@@ -78,7 +78,7 @@ def test_each_deletion_of_a_directory_has_its_own_time() -> None:
     assert done == ["first", "second"]
 
 
-def test_deletion_that_fails_is_logged_and_left_to_the_next_start(caplog: pytest.LogCaptureFixture) -> None:
+def test_failed_deletion_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     def fail() -> NoReturn:
         raise PermissionError(13, "Permission denied", "t-0")
 

@@ -41,13 +41,13 @@ def names(path: Path) -> list[str]:
 # The lock
 
 
-def test_a_directory_belongs_to_one_broker(tmp_path: Path, opened: list[LogDirectory]) -> None:
+def test_directory_in_use_is_refused(tmp_path: Path, opened: list[LogDirectory]) -> None:
     opened.append(LogDirectory(str(tmp_path), ManualClock()))
     with pytest.raises(DirectoryInUse, match="in use by another broker"):
         LogDirectory(str(tmp_path), ManualClock())
 
 
-def test_another_process_is_kept_out(tmp_path: Path, opened: list[LogDirectory]) -> None:
+def test_directory_is_locked_against_other_processes(tmp_path: Path, opened: list[LogDirectory]) -> None:
     opened.append(LogDirectory(str(tmp_path), ManualClock()))
     for call in ("flock", "lockf"):  # kafkalet's lock and Java's lock
         program = f"import fcntl; fcntl.{call}(open({str(tmp_path / '.lock')!r}, 'r+'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
@@ -55,9 +55,7 @@ def test_another_process_is_kept_out(tmp_path: Path, opened: list[LogDirectory])
         assert "BlockingIOError" in run.stderr
 
 
-def test_lock_that_cannot_be_taken_for_another_reason_is_an_error_of_its_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_lock_errors_name_the_lock_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(fd: int, operation: int) -> None:
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
@@ -67,7 +65,7 @@ def test_lock_that_cannot_be_taken_for_another_reason_is_an_error_of_its_file(
     assert refused.value.filename == str(tmp_path / ".lock")
 
 
-def test_closing_gives_the_directory_back(tmp_path: Path) -> None:
+def test_close_releases_the_lock(tmp_path: Path) -> None:
     for discard in (True, False):
         LogDirectory(str(tmp_path), ManualClock()).close(discard=discard)
 
@@ -75,7 +73,7 @@ def test_closing_gives_the_directory_back(tmp_path: Path) -> None:
 # Logs
 
 
-def test_a_log_that_goes_away_has_no_files_before_the_first_record(tmp_path: Path) -> None:
+def test_temporary_log_has_no_files_before_the_first_record(tmp_path: Path) -> None:
     place = Place(tmp_path / "data")
     assert names(tmp_path / "data") == [".lock"]
     place.append(1)
@@ -83,7 +81,7 @@ def test_a_log_that_goes_away_has_no_files_before_the_first_record(tmp_path: Pat
     assert four(place.reopen()) == (0, 1, 1, 1)
 
 
-def test_a_log_without_records_is_there_after_a_clean_stop(tmp_path: Path) -> None:
+def test_empty_log_exists_after_clean_shutdown(tmp_path: Path) -> None:
     place = Place(tmp_path / "data")
     place.directory.close()
     assert {"00000000000000000000.log", "partition.metadata"} <= set(place.names())
@@ -92,14 +90,14 @@ def test_a_log_without_records_is_there_after_a_clean_stop(tmp_path: Path) -> No
     again.close()
 
 
-def test_a_log_without_records_can_be_deleted(tmp_path: Path) -> None:
+def test_empty_log_can_be_deleted(tmp_path: Path) -> None:
     place = Place(tmp_path / "data")
     place.directory.delete("t", 0)
     place.clock.advance(60_000)
     assert names(place.path) == [".lock"]
 
 
-def test_a_log_without_records_can_be_rolled_and_truncated(tmp_path: Path) -> None:
+def test_empty_log_can_be_rolled_and_truncated(tmp_path: Path) -> None:
     place = Place(tmp_path / "data")
     place.log.roll()
     place.log.truncate_fully_and_start_at(7)
@@ -107,13 +105,13 @@ def test_a_log_without_records_can_be_rolled_and_truncated(tmp_path: Path) -> No
     assert place.offsets() == [7]
 
 
-def test_a_durable_log_is_on_disk_at_once(tmp_path: Path) -> None:
+def test_durable_log_is_created_on_disk_immediately(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", durable=True)
     assert place.names() == ["00000000000000000000.log", "partition.metadata"]
     assert place.file("partition.metadata").read_text() == f"version: 0\ntopic_id: {uuid_text(TOPIC_ID)}"
 
 
-def test_new_log_waits_for_no_disk_until_it_is_flushed(tmp_path: Path) -> None:
+def test_new_log_is_not_synced_until_it_is_flushed(tmp_path: Path) -> None:
     """The topic is named in kafkalet.json; the files beside the segments are synced together with them."""
     with FailingDisk(tmp_path) as disk:
         place = Place(tmp_path / "data", durable=True)
@@ -133,7 +131,7 @@ def test_a_log_is_opened_once(tmp_path: Path) -> None:
     assert place.directory.logs == {("t", 0): place.log}
 
 
-def test_what_lies_in_a_directory_is_found(tmp_path: Path, opened: list[LogDirectory]) -> None:
+def test_existing_logs_are_found(tmp_path: Path, opened: list[LogDirectory]) -> None:
     place = Place(tmp_path / "data")
     place.append(1)
     place.directory.get_or_create("a-b.c", 12, None, CONFIG)
@@ -147,7 +145,7 @@ def test_what_lies_in_a_directory_is_found(tmp_path: Path, opened: list[LogDirec
     assert again.found() == [("a-b.c", 12, None)]
 
 
-def test_what_is_no_log_is_left_alone(tmp_path: Path, opened: list[LogDirectory]) -> None:
+def test_directories_that_are_not_logs_are_ignored(tmp_path: Path, opened: list[LogDirectory]) -> None:
     for name in ("lost+found", "x", "x-y", "-1", "a-0.123-future", "a-0.123-stray", "__cluster_metadata-0"):
         (tmp_path / name).mkdir()
     (tmp_path / "file-0").write_text("x")
@@ -156,7 +154,7 @@ def test_what_is_no_log_is_left_alone(tmp_path: Path, opened: list[LogDirectory]
     assert len(names(tmp_path)) == 10  # beside .lock and meta.properties
 
 
-def test_the_log_of_a_topic_that_was_made_anew_is_put_aside(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_log_of_a_recreated_topic_is_renamed_to_stray(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     place = Place(tmp_path / "data")
     place.append(1)
     place.directory.close()
@@ -173,7 +171,7 @@ def test_the_log_of_a_topic_that_was_made_anew_is_put_aside(tmp_path: Path, capl
 # Deletion
 
 
-def test_a_deleted_log_is_renamed_and_goes_after_the_delay(tmp_path: Path) -> None:
+def test_deleted_log_is_renamed_and_removed_after_the_delay(tmp_path: Path) -> None:
     place = Place(tmp_path / "data")
     place.append(1)
     found = place.read(0)
@@ -188,7 +186,7 @@ def test_a_deleted_log_is_renamed_and_goes_after_the_delay(tmp_path: Path) -> No
     assert len(content(found)) > 60
 
 
-def test_a_topic_can_be_made_again_at_once(tmp_path: Path) -> None:
+def test_deleted_topic_can_be_recreated_immediately(tmp_path: Path) -> None:
     place = Place(tmp_path / "data")
     place.append(1)
     place.directory.delete("t", 0)
@@ -200,7 +198,7 @@ def test_a_topic_can_be_made_again_at_once(tmp_path: Path) -> None:
     assert log.read(0, 100, Isolation.LOG_END, True).records
 
 
-def test_segments_on_their_way_out_go_before_the_log_is_renamed(tmp_path: Path) -> None:
+def test_pending_segment_deletions_run_before_the_log_is_renamed(tmp_path: Path) -> None:
     place = Place(tmp_path / "data")
     place.append(1)
     place.log.truncate_fully_and_start_at(5)
@@ -216,21 +214,21 @@ def test_the_name_of_a_deleted_log_is_never_too_long(tmp_path: Path) -> None:
     assert max(map(len, names(place.path))) == 255
 
 
-def test_what_was_to_be_deleted_is_deleted_by_the_next_start(tmp_path: Path, opened: list[LogDirectory]) -> None:
+def test_pending_deletions_run_at_the_next_start(tmp_path: Path, opened: list[LogDirectory]) -> None:
     (tmp_path / "t-0.0123456789abcdef0123456789abcdef-delete").mkdir()
     (tmp_path / "t-0.0123456789abcdef0123456789abcdef-delete" / "00000000000000000000.log").write_bytes(b"x")
     opened.append(LogDirectory(str(tmp_path), ManualClock()))
     assert "t-0.0123456789abcdef0123456789abcdef-delete" not in names(tmp_path)
 
 
-def test_deletion_of_a_log_that_is_not_there_changes_nothing(tmp_path: Path) -> None:
+def test_deletion_of_a_missing_log_changes_nothing(tmp_path: Path) -> None:
     place = Place(tmp_path / "data")
     place.append(1)
     place.directory.delete("t", 7)
     assert "t-0" in names(place.path)
 
 
-def test_log_that_could_not_be_opened_is_deleted_at_once(tmp_path: Path, opened: list[LogDirectory]) -> None:
+def test_log_that_could_not_be_opened_is_deleted_immediately(tmp_path: Path, opened: list[LogDirectory]) -> None:
     place = Place(tmp_path / "data")
     place.append(1)
     place.directory.close()
@@ -258,7 +256,7 @@ def test_topic_id_that_cannot_be_read_is_unknown(
     assert "partition.metadata: Is a directory" in caplog.text
 
 
-def test_a_clean_stop_finishes_deletions(tmp_path: Path) -> None:
+def test_clean_shutdown_finishes_deletions(tmp_path: Path) -> None:
     place = Place(tmp_path / "data")
     place.append(1)
     place.directory.delete("t", 0)
@@ -270,7 +268,7 @@ def test_a_clean_stop_finishes_deletions(tmp_path: Path) -> None:
 # Checkpoints and clean shutdown
 
 
-def test_checkpoints_are_kafkas(tmp_path: Path) -> None:
+def test_checkpoints_have_kafkas_format(tmp_path: Path) -> None:
     place = Place(tmp_path / "data")
     place.append(1, 2, 3)
     place.append(4, visible=False)
@@ -282,14 +280,14 @@ def test_checkpoints_are_kafkas(tmp_path: Path) -> None:
     assert (place.path / "log-start-offset-checkpoint").read_text() == "0\n1\nt 0 2\n"
 
 
-def test_a_log_start_at_its_segment_needs_no_checkpoint(tmp_path: Path) -> None:
+def test_log_start_at_the_first_segment_is_not_checkpointed(tmp_path: Path) -> None:
     place = Place(tmp_path / "data")
     place.append(1)
     place.directory.checkpoint()
     assert (place.path / "log-start-offset-checkpoint").read_text() == "0\n0\n"
 
 
-def test_a_clean_stop_leaves_a_mark_and_a_start_takes_it(tmp_path: Path) -> None:
+def test_clean_shutdown_marker_is_written_and_removed_at_the_next_start(tmp_path: Path) -> None:
     place = Place(tmp_path / "data")
     place.append(1)
     place.directory.close()
@@ -298,7 +296,7 @@ def test_a_clean_stop_leaves_a_mark_and_a_start_takes_it(tmp_path: Path) -> None
     assert not (place.path / ".kafka_cleanshutdown").exists()
 
 
-def test_a_discarded_directory_gets_no_mark(tmp_path: Path) -> None:
+def test_discarded_directory_is_not_marked_as_clean(tmp_path: Path) -> None:
     place = Place(tmp_path / "data")
     place.append(1)
     place.log.truncate_fully_and_start_at(9)
@@ -307,7 +305,7 @@ def test_a_discarded_directory_gets_no_mark(tmp_path: Path) -> None:
     place.clock.advance(10**6)
 
 
-def test_no_mark_after_a_crash_until_every_log_was_checked(tmp_path: Path) -> None:
+def test_directory_is_not_marked_clean_until_every_log_is_recovered(tmp_path: Path) -> None:
     place = Place(tmp_path / "data")
     place.directory.get_or_create("u", 0, None, CONFIG).append_as_leader(produced(1), 0)
     place.append(1)
@@ -330,7 +328,7 @@ def test_a_log_that_was_not_opened_keeps_its_checkpoints(tmp_path: Path) -> None
     assert four(place.log) == (0, 1, 1, 1)
 
 
-def test_a_broken_checkpoint_counts_as_none(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_corrupt_checkpoint_counts_as_empty(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     place = Place(tmp_path / "data")
     place.append(1)
     place.directory.close()
@@ -343,7 +341,7 @@ def test_a_broken_checkpoint_counts_as_none(tmp_path: Path, caplog: pytest.LogCa
 # Identity
 
 
-def test_a_durable_directory_says_whose_it_is(tmp_path: Path) -> None:
+def test_durable_directory_gets_meta_properties(tmp_path: Path) -> None:
     directory = LogDirectory(str(tmp_path), ManualClock(), cluster_id="MkU3OEVBNTcwNTJENDM2Qk", node_id=3)
     assert directory.cluster_id == "MkU3OEVBNTcwNTJENDM2Qk"
     directory.close()
@@ -364,9 +362,7 @@ def test_a_durable_directory_says_whose_it_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("of", "reason"), [({"cluster_id": "other"}, "cluster.id"), ({"given_node_id": 9}, "broker 3")]
 )
-def test_directory_of_another_broker_is_refused_and_stays_as_it_is(
-    tmp_path: Path, of: dict[str, Any], reason: str
-) -> None:
+def test_directory_of_another_broker_is_refused_and_unchanged(tmp_path: Path, of: dict[str, Any], reason: str) -> None:
     LogDirectory(str(tmp_path), ManualClock(), node_id=3).close()
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     for _ in range(2):  # the lock has been released
@@ -375,7 +371,7 @@ def test_directory_of_another_broker_is_refused_and_stays_as_it_is(
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_identity_of_a_zookeeper_broker_without_cluster_is_left_alone(tmp_path: Path) -> None:
+def test_meta_properties_without_cluster_id_is_unchanged(tmp_path: Path) -> None:
     (tmp_path / "meta.properties").write_text("version=0\nbroker.id=0\n")
     directory = LogDirectory(str(tmp_path), ManualClock(), cluster_id="mine")
     assert directory.cluster_id == "mine"
@@ -383,13 +379,13 @@ def test_identity_of_a_zookeeper_broker_without_cluster_is_left_alone(tmp_path: 
     assert (tmp_path / "meta.properties").read_text() == "version=0\nbroker.id=0\n"
 
 
-def test_a_directory_without_owner_gets_one(tmp_path: Path) -> None:
+def test_directory_without_cluster_id_gets_a_new_one(tmp_path: Path) -> None:
     directory = LogDirectory(str(tmp_path), ManualClock(T0))
     assert len(directory.cluster_id) == 22
     directory.close()
 
 
-def test_a_truncation_is_written_down(tmp_path: Path) -> None:
+def test_truncation_rewrites_the_checkpoints(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", durable=True)
     place.append(1, 2)
     place.append(3, 4)
@@ -404,7 +400,7 @@ def test_a_truncation_is_written_down(tmp_path: Path) -> None:
     place.directory.close()
 
 
-def test_a_topic_that_is_made_again_inherits_nothing_in_the_checkpoints(tmp_path: Path) -> None:
+def test_recreated_topic_does_not_inherit_checkpoints(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", durable=True)
     place.append(1, 2, 3)
     place.log.maybe_increment_log_start_offset(2)

@@ -27,7 +27,7 @@ def test_an_earlier_start_of_the_latest_epoch_replaces_it(tmp_path: Path) -> Non
     assert cache(tmp_path, (1, 3), (2, 8), (2, 6)).entries == ((1, 3), (2, 6))
 
 
-def test_a_new_epoch_drops_what_it_contradicts(tmp_path: Path) -> None:
+def test_new_epoch_removes_contradicting_entries(tmp_path: Path) -> None:
     assert cache(tmp_path, (1, 3), (2, 6), (3, 8), (2, 7)).entries == ((1, 3), (2, 7))
     assert cache(tmp_path, (1, 3), (2, 6), (3, 5)).entries == ((1, 3), (3, 5))
     assert cache(tmp_path, (1, 3), (2, 6), (3, 6)).entries == ((1, 3), (3, 6))
@@ -65,7 +65,7 @@ def test_the_end_offset_of_an_epoch(tmp_path: Path, asked: int, found: tuple[int
     assert made.end_offset_for(asked, 99) == found
 
 
-def test_nothing_is_known_of_any_epoch_without_entries(tmp_path: Path) -> None:
+def test_end_offset_without_entries_is_unknown(tmp_path: Path) -> None:
     assert cache(tmp_path).end_offset_for(0, 99) == (-1, -1)
 
 
@@ -92,26 +92,26 @@ def test_truncation_from_the_start_keeps_the_epoch_of_the_start(tmp_path: Path) 
     assert made.entries == ((8, 40),)
 
 
-def test_clear_empties_the_file_too(tmp_path: Path) -> None:
+def test_clear_also_empties_the_file(tmp_path: Path) -> None:
     made = cache(tmp_path, (2, 10), durable=True)
     made.clear()
     assert made.latest_epoch is None
     assert (tmp_path / "leader-epoch-checkpoint").read_text() == "0\n0\n"
 
 
-def test_a_durable_log_has_its_epoch_on_disk_at_once(tmp_path: Path) -> None:
+def test_durable_log_writes_its_epoch_immediately(tmp_path: Path) -> None:
     cache(tmp_path, (2, 10), durable=True)
     assert (tmp_path / "leader-epoch-checkpoint").read_text() == "0\n1\n2 10\n"
 
 
-def test_a_log_that_goes_away_writes_only_when_told(tmp_path: Path) -> None:
+def test_temporary_log_writes_epochs_only_when_flushed(tmp_path: Path) -> None:
     made = cache(tmp_path, (2, 10))
     assert list(tmp_path.iterdir()) == []
     made.write()
     assert (tmp_path / "leader-epoch-checkpoint").read_text() == "0\n1\n2 10\n"
 
 
-def test_the_file_is_read_back(tmp_path: Path) -> None:
+def test_epochs_are_read_from_the_file(tmp_path: Path) -> None:
     (tmp_path / "leader-epoch-checkpoint").write_text("0\n2\n0 0\n4 700\n")
     found = LeaderEpochs(Files(), str(tmp_path))
     assert found.entries == ((0, 0), (4, 700))
@@ -126,7 +126,7 @@ def test_old_message_formats_have_no_epochs_and_lose_their_file(tmp_path: Path) 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_change_to_an_old_format_forgets_and_one_back_begins_anew(tmp_path: Path) -> None:
+def test_change_to_an_old_format_removes_all_epochs(tmp_path: Path) -> None:
     made = cache(tmp_path, (2, 10), durable=True)
     made.reconfigure(supported=False)
     assert made.entries == ()
@@ -136,7 +136,7 @@ def test_a_change_to_an_old_format_forgets_and_one_back_begins_anew(tmp_path: Pa
     assert made.entries == ((3, 20),)
 
 
-def test_it_follows_its_directory(tmp_path: Path) -> None:
+def test_path_follows_a_renamed_directory(tmp_path: Path) -> None:
     (tmp_path / "to").mkdir()
     made = cache(tmp_path, (2, 10))
     made.moved(str(tmp_path / "to"))
@@ -145,7 +145,7 @@ def test_it_follows_its_directory(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 30)), max_size=20))
-def test_epochs_and_start_offsets_always_rise_together(assigned: list[tuple[int, int]]) -> None:
+def test_epochs_and_start_offsets_increase_together(assigned: list[tuple[int, int]]) -> None:
     made = LeaderEpochs(Files(durable=False), "nowhere", new=True)
     for epoch, offset in assigned:
         made.assign(epoch, offset)

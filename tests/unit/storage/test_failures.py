@@ -132,7 +132,7 @@ def count_changes(tmp_path: Path) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how_long", ["once", "for good"])
-def test_no_failing_change_loses_what_was_acknowledged(tmp_path: Path, how_long: str) -> None:
+def test_failing_change_loses_no_acknowledged_records(tmp_path: Path, how_long: str) -> None:
     (tmp_path / "counted").mkdir()
     changes = count_changes(tmp_path)
     assert {change.split()[0] for change in changes} >= {"write", "replace", "fsync", "open"}
@@ -174,7 +174,7 @@ def lives_through(path: Path, number: int, how_long: str) -> None:
     shutil.rmtree(path)
 
 
-def test_stopping_on_a_full_disk_leaves_no_mark_and_all_records(tmp_path: Path) -> None:
+def test_shutdown_on_a_full_disk_keeps_all_records_and_is_not_clean(tmp_path: Path) -> None:
     for number in range(12):
         place = place_at(tmp_path / str(number))
         history = History(place)
@@ -190,7 +190,7 @@ def test_stopping_on_a_full_disk_leaves_no_mark_and_all_records(tmp_path: Path) 
         place.directory.close()
 
 
-def test_append_to_a_full_disk_is_cut_off_and_the_next_one_takes_its_place(tmp_path: Path, disk: FailingDisk) -> None:
+def test_append_to_a_full_disk_is_undone(tmp_path: Path, disk: FailingDisk) -> None:
     place = place_at(tmp_path)
     place.append(1)
     size = place.log.size_bytes
@@ -202,7 +202,7 @@ def test_append_to_a_full_disk_is_cut_off_and_the_next_one_takes_its_place(tmp_p
     place.directory.close()
 
 
-def test_remains_that_cannot_be_cut_off_are_cut_off_before_the_next_append(tmp_path: Path, disk: FailingDisk) -> None:
+def test_remains_of_a_failed_append_are_truncated_before_the_next_append(tmp_path: Path, disk: FailingDisk) -> None:
     place = place_at(tmp_path)
     place.append(1)
     size = place.log.size_bytes
@@ -217,7 +217,7 @@ def test_remains_that_cannot_be_cut_off_are_cut_off_before_the_next_append(tmp_p
     place.directory.close()
 
 
-def test_directory_with_remains_that_cannot_be_cut_off_is_not_marked(tmp_path: Path, disk: FailingDisk) -> None:
+def test_directory_with_remains_of_a_failed_append_is_not_marked_as_clean(tmp_path: Path, disk: FailingDisk) -> None:
     place = place_at(tmp_path)
     place.append(1)
     disk.fail_from(0)
@@ -231,7 +231,7 @@ def test_directory_with_remains_that_cannot_be_cut_off_is_not_marked(tmp_path: P
     place.directory.close()
 
 
-def test_refused_append_of_a_new_epoch_leaves_the_epochs_as_they_were(tmp_path: Path, disk: FailingDisk) -> None:
+def test_failed_append_in_a_new_epoch_leaves_the_epochs_unchanged(tmp_path: Path, disk: FailingDisk) -> None:
     place = place_at(tmp_path)
     place.append(1)
     disk.fail_from(0)
@@ -244,7 +244,7 @@ def test_refused_append_of_a_new_epoch_leaves_the_epochs_as_they_were(tmp_path: 
     place.directory.close()
 
 
-def test_aborted_transaction_that_cannot_be_indexed_is_indexed_later(tmp_path: Path, disk: FailingDisk) -> None:
+def test_transaction_index_entry_that_cannot_be_written_is_written_later(tmp_path: Path, disk: FailingDisk) -> None:
     place = place_at(tmp_path)
     place.append(1, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
     disk.fail_only(1)  # the marker is written, its index entry is not
@@ -256,7 +256,7 @@ def test_aborted_transaction_that_cannot_be_indexed_is_indexed_later(tmp_path: P
     place.directory.close()
 
 
-def test_snapshot_that_cannot_be_taken_is_said_and_producers_are_read_off_the_log(
+def test_failed_snapshot_is_logged_and_producers_are_rebuilt_from_the_log(
     tmp_path: Path, disk: FailingDisk, caplog: pytest.LogCaptureFixture
 ) -> None:
     place = place_at(tmp_path)
@@ -313,7 +313,7 @@ def test_log_whose_flush_fails_is_offline_until_the_next_start(tmp_path: Path, d
     place.directory.close()
 
 
-def test_new_log_that_cannot_be_written_leaves_nothing(tmp_path: Path, disk: FailingDisk) -> None:
+def test_failed_creation_of_a_log_leaves_nothing(tmp_path: Path, disk: FailingDisk) -> None:
     directory = LogDirectory(str(tmp_path / "data"), ManualClock())
     disk.fail_from(1 << 40)
     directory.get_or_create("t", 0, TOPIC_ID, CONFIG)
@@ -345,7 +345,7 @@ def test_checkpoints_that_cannot_be_written_after_a_truncation_are_deleted(tmp_p
     place.directory.close()
 
 
-def test_failing_appends_are_logged_now_and_then(
+def test_failing_appends_are_logged_once_per_interval(
     tmp_path: Path, disk: FailingDisk, caplog: pytest.LogCaptureFixture
 ) -> None:
     place = place_at(tmp_path)

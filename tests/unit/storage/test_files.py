@@ -22,22 +22,20 @@ def open_descriptors(directory: Path) -> list[str]:
     return [os.readlink(link) for link in links if os.path.lexists(link) and str(directory) in os.readlink(link)]
 
 
-def test_a_file_is_made_by_its_first_use(files: Files, tmp_path: Path) -> None:
+def test_file_is_created_on_first_use(files: Files, tmp_path: Path) -> None:
     file = files.file(str(tmp_path / "a"))
     assert not (tmp_path / "a").exists()
     file.write(b"abc", 0)
     assert (tmp_path / "a").read_bytes() == b"abc"
 
 
-def test_create_makes_the_file_and_keeps_no_descriptor(tmp_path: Path) -> None:
+def test_create_keeps_no_descriptor(tmp_path: Path) -> None:
     Files(durable=True).file(str(tmp_path / "a")).create()
     assert (tmp_path / "a").exists()
     assert open_descriptors(tmp_path) == []
 
 
-def test_without_durability_files_and_their_directory_are_made_when_they_are_written(
-    files: Files, tmp_path: Path
-) -> None:
+def test_without_durability_files_are_created_with_the_first_write(files: Files, tmp_path: Path) -> None:
     file = files.file(str(tmp_path / "d" / "a"))
     file.create()
     file.rename(str(tmp_path / "d" / "b"))
@@ -49,7 +47,7 @@ def test_without_durability_files_and_their_directory_are_made_when_they_are_wri
 
 
 @pytest.mark.parametrize("durable", [True, False])
-def test_a_directory_is_not_made_where_it_must_have_been(tmp_path: Path, durable: bool) -> None:
+def test_directory_of_a_durable_pool_is_not_created(tmp_path: Path, durable: bool) -> None:
     path = str(tmp_path / "gone" / "d" / "a") if not durable else str(tmp_path / "d" / "a")
     files = Files(durable=durable)
     with pytest.raises(FileNotFoundError):
@@ -59,7 +57,7 @@ def test_a_directory_is_not_made_where_it_must_have_been(tmp_path: Path, durable
     assert list(tmp_path.iterdir()) == []
 
 
-def test_writes_go_to_their_position(files: Files, tmp_path: Path) -> None:
+def test_writes_are_positional(files: Files, tmp_path: Path) -> None:
     file = files.file(str(tmp_path / "a"))
     file.write(b"abcdef", 0)
     file.write(bytearray(b"XY"), 2)
@@ -69,9 +67,7 @@ def test_writes_go_to_their_position(files: Files, tmp_path: Path) -> None:
     assert file.read(5, 7) == b""
 
 
-def test_a_write_that_the_system_cuts_short_is_continued(
-    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_partial_write_is_continued(files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = os.pwrite
     monkeypatch.setattr(module, "_pwrite", lambda fd, data, position: whole(fd, bytes(data[:2]), position))
     file = files.file(str(tmp_path / "a"))
@@ -79,9 +75,7 @@ def test_a_write_that_the_system_cuts_short_is_continued(
     assert file.read(100, 1) == b"abcdefg"
 
 
-def test_a_read_that_the_system_cuts_short_is_continued(
-    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_partial_read_is_continued(files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = os.pread
     monkeypatch.setattr(module, "_pread", lambda fd, length, position: whole(fd, min(length, 2), position))
     file = files.file(str(tmp_path / "a"))
@@ -90,7 +84,7 @@ def test_a_read_that_the_system_cuts_short_is_continued(
     assert file.read(50, 4) == b"efg"
 
 
-def test_without_pread_and_pwrite_seeking_does_the_same(tmp_path: Path) -> None:
+def test_seek_replaces_pread_and_pwrite(tmp_path: Path) -> None:
     fd = os.open(tmp_path / "a", os.O_RDWR | os.O_CREAT)
     assert module._seek_and_write(fd, b"abcdef", 3) == 6
     assert module._seek_and_read(fd, 3, 5) == b"cde"
@@ -115,7 +109,7 @@ def test_a_file_that_is_used_again_and_again_keeps_its_descriptor(files: Files, 
     assert str(tmp_path / "hot") in open_descriptors(tmp_path)
 
 
-def test_files_step_back_where_the_process_has_too_many_descriptors(
+def test_files_release_descriptors_when_the_process_has_none_left(
     files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = files.file(str(tmp_path / "first"))
@@ -133,7 +127,7 @@ def test_files_step_back_where_the_process_has_too_many_descriptors(
     assert first.read(1, 0) == b"x"
 
 
-def test_a_range_is_a_piece_with_a_length(files: Files, tmp_path: Path) -> None:
+def test_range_has_a_length_and_can_be_sliced(files: Files, tmp_path: Path) -> None:
     file = files.file(str(tmp_path / "a"))
     file.write(b"0123456789", 0)
     piece = FileRange(file, 2, 6)
@@ -183,7 +177,7 @@ def test_a_range_is_readable_after_the_file_was_removed(files: Files, tmp_path: 
     assert not (tmp_path / "a").exists()
 
 
-def test_the_descriptor_of_a_removed_file_goes_with_its_last_range(files: Files, tmp_path: Path) -> None:
+def test_descriptor_of_a_removed_file_is_closed_with_its_last_range(files: Files, tmp_path: Path) -> None:
     file = files.file(str(tmp_path / "a"))
     file.write(b"0123456789", 0)
     piece = FileRange(file, 2, 6)
@@ -194,7 +188,7 @@ def test_the_descriptor_of_a_removed_file_goes_with_its_last_range(files: Files,
     assert open_descriptors(tmp_path) == []
 
 
-def test_removing_twice_and_removing_what_is_gone_does_no_harm(files: Files, tmp_path: Path) -> None:
+def test_removing_a_missing_file_is_no_error(files: Files, tmp_path: Path) -> None:
     file = files.file(str(tmp_path / "a"))
     file.write(b"x", 0)
     file.remove()
@@ -215,7 +209,7 @@ def test_truncate_and_size(files: Files, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("durable", [True, False])
-def test_only_a_durable_pool_forces_to_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, durable: bool) -> None:
+def test_only_a_durable_pool_syncs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, durable: bool) -> None:
     forced: list[int] = []
     monkeypatch.setattr(module.os, "fsync", forced.append)
     files = Files(durable=durable)

@@ -32,7 +32,7 @@ def has_thread() -> bool:
     return any(thread.name == "kafkalet-flush" for thread in threading.enumerate())
 
 
-def test_what_follows_follows_when_it_is_asked_for(tmp_path: Path) -> None:
+def test_callbacks_run_on_collect(tmp_path: Path) -> None:
     flusher, done = Flusher(), []
 
     def then(number: int) -> None:
@@ -45,7 +45,7 @@ def test_what_follows_follows_when_it_is_asked_for(tmp_path: Path) -> None:
     flusher.close()
 
 
-def test_closing_waits_for_everything_and_ends_the_thread(tmp_path: Path) -> None:
+def test_close_waits_for_all_jobs_and_ends_the_thread(tmp_path: Path) -> None:
     flusher, done = Flusher(), []
     flusher.submit("a", job(tmp_path / "a"), done.append)
     flusher.close()
@@ -60,7 +60,7 @@ def test_a_flusher_without_work_has_no_thread() -> None:
     flusher.close()
 
 
-def test_a_failure_is_told_with_its_file_and_descriptors_are_closed(
+def test_failure_is_logged_with_its_file_and_descriptors_are_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(descriptor: int) -> None:
@@ -78,7 +78,7 @@ def test_a_failure_is_told_with_its_file_and_descriptors_are_closed(
     assert "cannot flush t-0 to disk" in caplog.text
 
 
-def test_not_more_jobs_wait_than_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_pending_jobs_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     most = submitted = forced = 0
     enough = threading.Event()
     flusher = Flusher()
@@ -99,7 +99,7 @@ def test_not_more_jobs_wait_than_allowed(tmp_path: Path, monkeypatch: pytest.Mon
     assert (most, forced) == (MOST_JOBS, 3 * MOST_JOBS)
 
 
-def test_descriptors_are_those_of_what_is_there(tmp_path: Path) -> None:
+def test_descriptors_skip_missing_files(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"")
     opened = descriptors([str(tmp_path / "a"), str(tmp_path / "b"), str(tmp_path)])
     assert len(opened) == 2
@@ -110,7 +110,7 @@ def test_descriptors_are_those_of_what_is_there(tmp_path: Path) -> None:
 # Flushing by a log
 
 
-def test_a_rolled_segment_is_on_disk_some_time_later(tmp_path: Path) -> None:
+def test_rolled_segment_is_flushed_in_the_background(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", SMALL, durable=True)
     place.append(1)
     place.append(2)
@@ -119,7 +119,7 @@ def test_a_rolled_segment_is_on_disk_some_time_later(tmp_path: Path) -> None:
     place.directory.close()
 
 
-def test_a_truncation_in_between_makes_it_void(tmp_path: Path) -> None:
+def test_flush_before_a_truncation_does_not_move_the_recovery_point(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", SMALL, durable=True)
     for number in range(4):
         place.append(number)
@@ -133,7 +133,7 @@ def test_a_truncation_in_between_makes_it_void(tmp_path: Path) -> None:
     place.directory.close()
 
 
-def test_a_log_that_could_not_be_forced_goes_offline_and_its_recovery_point_stays(
+def test_failed_flush_takes_the_log_offline_and_keeps_the_recovery_point(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = Place(tmp_path / "data", SMALL, durable=True)

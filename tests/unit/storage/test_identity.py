@@ -14,13 +14,13 @@ def read(directory: Path, text: str | bytes) -> Identity | None:
     return read_identity(str(directory))
 
 
-def test_what_is_written_is_read(tmp_path: Path) -> None:
+def test_identity_round_trip(tmp_path: Path) -> None:
     properties = {"node.id": "1", "directory.id": "abc-_d", "version": "1", "cluster.id": "MkU3OEVBNTcwNTJENDM2Qk"}
     write_identity(Files(), str(tmp_path), properties)
     assert read_identity(str(tmp_path)) == ("MkU3OEVBNTcwNTJENDM2Qk", 1)
 
 
-def test_directory_without_the_file_is_nobodys(tmp_path: Path) -> None:
+def test_directory_without_the_file_has_no_identity(tmp_path: Path) -> None:
     assert read_identity(str(tmp_path)) is None
 
 
@@ -34,7 +34,7 @@ def test_directory_without_the_file_is_nobodys(tmp_path: Path) -> None:
         ("version=1\nnode.id=3\nbroker.id=4\ncluster.id=c\n", ("c", 3)),
     ],
 )
-def test_files_of_apache_kafka_are_understood(tmp_path: Path, text: str, found: tuple[str | None, int | None]) -> None:
+def test_files_of_apache_kafka_are_read(tmp_path: Path, text: str, found: tuple[str | None, int | None]) -> None:
     assert read(tmp_path, text) == found
 
 

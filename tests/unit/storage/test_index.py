@@ -18,7 +18,7 @@ def is_loaded(index: OffsetIndex) -> bool:
     return index._is_loaded
 
 
-def test_the_oldest_indexes_go_where_the_bound_is_exceeded(tmp_path: Path) -> None:
+def test_oldest_indexes_are_unloaded_above_the_limit(tmp_path: Path) -> None:
     pool = IndexPool(max_bytes=200)
     made = [make(tmp_path, pool, number) for number in range(4)]
     for index in made:
@@ -27,7 +27,7 @@ def test_the_oldest_indexes_go_where_the_bound_is_exceeded(tmp_path: Path) -> No
     assert [is_loaded(index) for index in made] == [False, False, True, True]
 
 
-def test_an_index_that_was_dropped_is_loaded_when_it_is_asked(tmp_path: Path) -> None:
+def test_unloaded_index_is_reloaded_on_use(tmp_path: Path) -> None:
     pool = IndexPool(max_bytes=100)
     made = [make(tmp_path, pool, number) for number in range(3)]
     for index in made:
@@ -37,7 +37,7 @@ def test_an_index_that_was_dropped_is_loaded_when_it_is_asked(tmp_path: Path) ->
     assert sum(map(is_loaded, made)) == 1
 
 
-def test_the_index_of_a_segment_that_takes_appends_stays(tmp_path: Path) -> None:
+def test_index_of_the_active_segment_is_not_unloaded(tmp_path: Path) -> None:
     pool = IndexPool(max_bytes=100)
     active = make(tmp_path, pool, 0)
     active.flush()
@@ -50,7 +50,7 @@ def test_the_index_of_a_segment_that_takes_appends_stays(tmp_path: Path) -> None
     assert is_loaded(active)
 
 
-def test_what_is_not_in_the_file_is_never_dropped(tmp_path: Path) -> None:
+def test_unwritten_entries_are_never_unloaded(tmp_path: Path) -> None:
     index = make(tmp_path, IndexPool(), 0)
     index.unload()
     assert is_loaded(index)
@@ -60,7 +60,7 @@ def test_what_is_not_in_the_file_is_never_dropped(tmp_path: Path) -> None:
     assert index.lookup(99) == 99
 
 
-def test_rename_and_removal_take_the_file_along(tmp_path: Path) -> None:
+def test_rename_and_remove_include_the_file(tmp_path: Path) -> None:
     index = make(tmp_path, IndexPool(), 0)
     index.rename(str(tmp_path / "0.index.deleted"))
     index.flush()

@@ -20,7 +20,7 @@ def local(place: Place) -> LocalLog:
     return place.log.local
 
 
-def test_a_segment_begins_at_the_end_or_where_it_is_told(place: Place) -> None:
+def test_segment_begins_at_the_log_end_or_the_expected_offset(place: Place) -> None:
     place.append(1)
     assert local(place).roll().base_offset == 1
     place.append(2)
@@ -28,7 +28,7 @@ def test_a_segment_begins_at_the_end_or_where_it_is_told(place: Place) -> None:
     assert local(place).end == (2, 10, 0)
 
 
-def test_an_empty_segment_is_begun_anew_at_its_place(place: Place) -> None:
+def test_empty_active_segment_is_replaced(place: Place) -> None:
     place.reopen()
     old = local(place).segments.active
     new = local(place).roll()
@@ -56,7 +56,7 @@ def test_files_in_the_way_of_a_new_segment_are_deleted(place: Place, caplog: pyt
     assert "00000000000000000001.log, which already exists" in caplog.text
 
 
-def test_a_truncation_below_the_recovery_point_takes_it_along(place: Place) -> None:
+def test_truncation_lowers_the_recovery_point(place: Place) -> None:
     for number in range(3):
         place.append(number)
     place.log.flush()
@@ -65,7 +65,7 @@ def test_a_truncation_below_the_recovery_point_takes_it_along(place: Place) -> N
     assert local(place).recovery_point == 1
 
 
-def test_the_first_offset_of_the_entry_at_a_place(place: Place) -> None:
+def test_entry_metadata_has_the_first_offset_of_the_entry(place: Place) -> None:
     place.append(1, 2, 3)
     assert local(place).entry_metadata(LogOffsetMetadata(2, 0, 0)) == (0, 0, 0)
     assert local(place).entry_metadata(LogOffsetMetadata(2)) == (2, -1, -1)
@@ -84,14 +84,14 @@ def test_nothing_is_flushed_twice(place: Place) -> None:
     assert local(place).flushed_ms == at + 50
 
 
-def test_a_place_behind_the_last_entry_has_no_entry(place: Place) -> None:
+def test_entry_metadata_past_the_last_entry_is_unchanged(place: Place) -> None:
     place.append(1)
     place.append(2)
     local(place).update_end(9)
     assert local(place).entry_metadata(LogOffsetMetadata(5, 1, place.log.segments.active.size_bytes))[0] == 5
 
 
-def test_a_reader_sees_nothing_of_a_segment_behind_what_it_may_see(place: Place) -> None:
+def test_segment_above_the_limit_is_not_readable(place: Place) -> None:
     place.replicate(logged(0))
     place.replicate(logged(50))
     limit = LogOffsetMetadata(30, 0, place.log.segments.first.size_bytes)

@@ -33,7 +33,7 @@ def small(tmp_path: Path) -> Place:
 # Append as leader
 
 
-def test_an_append_says_where_it_went(place: Place) -> None:
+def test_append_returns_the_offsets(place: Place) -> None:
     place.append(1)
     place.log.maybe_increment_log_start_offset(1)
     appended = place.append(5, 9, 7)
@@ -43,7 +43,7 @@ def test_an_append_says_where_it_went(place: Place) -> None:
     assert appended.size_bytes == place.log.log_end_metadata().position - place.read(1).position.position
 
 
-def test_entries_get_offsets_and_the_leaders_epoch(place: Place) -> None:
+def test_append_assigns_offsets_and_leader_epoch(place: Place) -> None:
     place.append(1, 2)
     place.log.append_as_leader(produced(3), 4)
     found = list(batches(content(place.read(0))))
@@ -52,13 +52,13 @@ def test_entries_get_offsets_and_the_leaders_epoch(place: Place) -> None:
     assert place.log.end_offset_for_epoch(0) == (0, 2)
 
 
-def test_records_in_memory_that_cannot_be_written_to_are_fine(place: Place) -> None:
+def test_append_accepts_read_only_memory(place: Place) -> None:
     place.log.append_as_leader(bytes(produced(1)), 0)
     place.log.append_as_leader(memoryview(bytes(produced(2))), 0)
     assert place.offsets() == [0, 1]
 
 
-def test_log_append_time_is_told(tmp_path: Path) -> None:
+def test_append_returns_the_log_append_time(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", CONFIG._replace(message_timestamp_type="LogAppendTime"))
     place.clock.advance(77)
     assert place.append(1).log_append_time_ms == T0 + 77
@@ -76,7 +76,7 @@ def put(place: Place, *values: bytes, leader_epoch: int = 0) -> None:
     assert last_offset == place.log.log_end_offset - 1
 
 
-def test_a_batch_that_is_ready_lies_in_the_log_as_any_other(tmp_path: Path) -> None:
+def test_built_batch_is_appended_unchanged(tmp_path: Path) -> None:
     ready, checked = Place(tmp_path / "ready"), Place(tmp_path / "checked")
     for values in ((b"a",), (b"b", b"c"), (b"d" * 5000,), (b"e",)):
         put(ready, *values)
@@ -90,7 +90,7 @@ def test_a_batch_that_is_ready_lies_in_the_log_as_any_other(tmp_path: Path) -> N
     assert ready.file(name).read_bytes() == checked.file(name).read_bytes()
 
 
-def test_a_batch_that_is_ready_may_begin_a_segment_and_an_epoch(small: Place) -> None:
+def test_built_batch_may_begin_a_segment_and_an_epoch(small: Place) -> None:
     put(small, b"a")
     put(small, b"b")
     put(small, b"c", leader_epoch=3)
@@ -98,7 +98,7 @@ def test_a_batch_that_is_ready_may_begin_a_segment_and_an_epoch(small: Place) ->
     assert small.log.latest_epoch == 3
 
 
-def test_a_batch_that_is_ready_and_too_large_is_refused(tmp_path: Path) -> None:
+def test_built_batch_that_is_too_large_is_refused(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", CONFIG._replace(max_message_bytes=100))
     put(place, b"a")
     with pytest.raises(AppendRefused) as refused:
@@ -107,13 +107,13 @@ def test_a_batch_that_is_ready_and_too_large_is_refused(tmp_path: Path) -> None:
     assert place.log.log_end_offset == 1
 
 
-def test_nothing_sent_is_nothing_appended(place: Place) -> None:
+def test_empty_append_appends_nothing(place: Place) -> None:
     appended = place.log.append_as_leader(b"", 0)
     assert (appended.first_offset, appended.last_offset, appended.size_bytes) == (-1, -1, 0)
     assert place.log.log_end_offset == 0
 
 
-def test_a_duplicate_is_answered_with_what_is_there(place: Place) -> None:
+def test_duplicate_returns_the_earlier_offsets(place: Place) -> None:
     for sequence in range(3):
         place.append(sequence, producer_id=7, producer_epoch=0, base_sequence=sequence)
     size = place.log.size_bytes
@@ -123,7 +123,7 @@ def test_a_duplicate_is_answered_with_what_is_there(place: Place) -> None:
     assert (place.log.log_end_offset, place.log.size_bytes) == (3, size)
 
 
-def test_a_sequence_that_does_not_follow_is_refused(place: Place) -> None:
+def test_out_of_order_sequence_is_refused(place: Place) -> None:
     place.append(1, producer_id=7, producer_epoch=0, base_sequence=0)
     with pytest.raises(AppendRefused) as refused:
         place.append(2, producer_id=7, producer_epoch=0, base_sequence=5)
@@ -131,14 +131,14 @@ def test_a_sequence_that_does_not_follow_is_refused(place: Place) -> None:
     assert place.log.log_end_offset == 1
 
 
-def test_what_is_larger_than_a_segment_is_refused(small: Place) -> None:
+def test_append_larger_than_a_segment_is_refused(small: Place) -> None:
     with pytest.raises(AppendRefused) as refused:
         small.append(record(value="x" * 200))
     assert refused.value.code is Code.RECORD_LIST_TOO_LARGE
     assert four(small.log) == (0, 0, 0, 0)
 
 
-def test_messages_of_old_formats_forget_the_epochs(tmp_path: Path) -> None:
+def test_messages_of_old_formats_clear_the_epochs(tmp_path: Path) -> None:
     place = Place(tmp_path / "data")
     place.append(1)
     place.log.append_as_follower(_at(message_set(1, record()), 1))
@@ -163,14 +163,14 @@ def test_a_follower_keeps_offsets_epochs_and_bytes(place: Place) -> None:
 
 
 @pytest.mark.parametrize("offsets", [(2, 4), (3, 3), (9, 8), (6, 4)])
-def test_a_follower_refuses_offsets_that_do_not_rise_or_are_there(place: Place, offsets: tuple[int, int]) -> None:
+def test_follower_refuses_offsets_that_do_not_increase(place: Place, offsets: tuple[int, int]) -> None:
     place.replicate(logged(0, 3))
     with pytest.raises(UnexpectedOffset):
         place.replicate(*[logged(offset) for offset in offsets])
     assert place.log.log_end_offset == 3
 
 
-def test_a_follower_refuses_damage(place: Place) -> None:
+def test_follower_refuses_corrupt_entries(place: Place) -> None:
     data = bytearray(with_epoch(logged(0), 0))
     data[-1] ^= 1
     with pytest.raises(KafkaError) as refused:
@@ -178,7 +178,7 @@ def test_a_follower_refuses_damage(place: Place) -> None:
     assert refused.value.code is Code.CORRUPT_MESSAGE
 
 
-def test_a_follower_leaves_out_what_is_cut_off(place: Place) -> None:
+def test_follower_drops_an_incomplete_entry(place: Place) -> None:
     sent = with_epoch(logged(0, 2), 0)
     place.log.append_as_follower(sent + with_epoch(logged(2), 0)[:-1])
     assert (place.log.log_end_offset, place.log.size_bytes) == (2, len(sent))
@@ -188,19 +188,19 @@ def test_a_follower_leaves_out_what_is_cut_off(place: Place) -> None:
 # Roll
 
 
-def test_a_new_segment_begins_with_the_first_offset_that_did_not_fit(small: Place) -> None:
+def test_new_segment_begins_with_the_first_offset_that_did_not_fit(small: Place) -> None:
     small.append(1, 2)
     small.append(3)
     assert bases(small.log) == [0, 2]
 
 
-def test_a_followers_gap_is_not_filled_by_the_new_segment(small: Place) -> None:
+def test_new_segment_begins_after_a_followers_gap(small: Place) -> None:
     small.replicate(logged(0))
     small.replicate(logged(50))
     assert bases(small.log) == [0, 50]
 
 
-def test_an_old_format_does_not_say_its_first_offset_so_the_segment_begins_low(tmp_path: Path) -> None:
+def test_segment_for_an_old_format_begins_at_a_lower_bound_of_its_offsets(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", CONFIG._replace(segment_bytes=60))
     place.replicate(logged(0, ts=5))
     far = 3 * 2**31
@@ -222,7 +222,7 @@ def test_a_roll_completes_and_writes_the_indexes(small: Place) -> None:
     assert small.file("00000000000000000000.timeindex").stat().st_size == 12
 
 
-def test_a_roll_by_the_time_of_records(tmp_path: Path) -> None:
+def test_record_timestamps_roll_the_segment(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", CONFIG._replace(segment_ms=1000))
     place.append(0)
     place.append(1000)
@@ -230,7 +230,7 @@ def test_a_roll_by_the_time_of_records(tmp_path: Path) -> None:
     assert bases(place.log) == [0, 2]
 
 
-def test_a_refused_append_leaves_the_segment_that_was_begun_for_it(small: Place) -> None:
+def test_segment_rolled_for_a_refused_append_stays(small: Place) -> None:
     """As in Kafka, which rolls the segment before it checks the producer."""
     small.append(1, producer_id=7, producer_epoch=0, base_sequence=0)
     with pytest.raises(AppendRefused):
@@ -239,7 +239,7 @@ def test_a_refused_append_leaves_the_segment_that_was_begun_for_it(small: Place)
     assert four(small.log) == (0, 1, 1, 1)
 
 
-def test_an_index_without_room_makes_a_segment_for_each_append(tmp_path: Path) -> None:
+def test_index_without_room_rolls_a_segment_for_each_append(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", CONFIG._replace(segment_index_bytes=4))
     for number in range(3):
         place.append(number)
@@ -247,14 +247,14 @@ def test_an_index_without_room_makes_a_segment_for_each_append(tmp_path: Path) -
     assert place.offsets() == [0, 1, 2]
 
 
-def test_a_full_index_makes_a_new_segment(tmp_path: Path) -> None:
+def test_full_index_rolls_a_segment(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", CONFIG._replace(segment_index_bytes=40, index_interval_bytes=0))
     for number in range(8):
         place.append(number)
     assert bases(place.log) == [0, 3, 6]
 
 
-def test_the_log_is_flushed_after_so_many_records(tmp_path: Path) -> None:
+def test_log_is_flushed_after_flush_messages(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", CONFIG._replace(flush_messages=3))
     place.append(1, 2)
     assert place.log.recovery_point == 0
@@ -262,7 +262,7 @@ def test_the_log_is_flushed_after_so_many_records(tmp_path: Path) -> None:
     assert place.log.recovery_point == 3
 
 
-def test_a_roll_flushes_what_is_before_it(small: Place) -> None:
+def test_roll_flushes_the_previous_segment(small: Place) -> None:
     small.append(1)
     assert small.log.recovery_point == 0
     small.append(2)
@@ -289,13 +289,13 @@ def test_reads_outside_of_log_start_and_end_are_out_of_range(place: Place, offse
 
 
 @pytest.mark.parametrize("isolation", list(Isolation))
-def test_at_the_end_there_is_nothing_and_that_is_no_error(place: Place, isolation: Isolation) -> None:
+def test_read_at_the_log_end_is_empty(place: Place, isolation: Isolation) -> None:
     place.append(1, 2)
     found = place.read(2, isolation)
     assert (found.records, found.position) == (b"", place.log.log_end_metadata())
 
 
-def test_a_consumer_sees_up_to_the_high_watermark(place: Place) -> None:
+def test_consumer_reads_up_to_the_high_watermark(place: Place) -> None:
     place.append(1, 2)
     size = place.log.size_bytes
     place.append(3, visible=False)
@@ -305,7 +305,7 @@ def test_a_consumer_sees_up_to_the_high_watermark(place: Place) -> None:
     assert len(place.read(0).records) == place.log.size_bytes
 
 
-def test_between_high_watermark_and_end_the_place_is_that_of_the_offset(place: Place) -> None:
+def test_empty_read_above_the_high_watermark_has_the_position_of_the_offset(place: Place) -> None:
     place.append(1, 2)
     place.append(3, visible=False)
     size = place.log.size_bytes
@@ -313,7 +313,7 @@ def test_between_high_watermark_and_end_the_place_is_that_of_the_offset(place: P
     assert place.read(3, Isolation.HIGH_WATERMARK).position == (3, 0, size)
 
 
-def test_read_committed_sees_up_to_the_last_stable_offset(place: Place) -> None:
+def test_read_committed_reads_up_to_the_last_stable_offset(place: Place) -> None:
     place.append(1)
     size = place.log.size_bytes
     place.append(2, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
@@ -342,7 +342,7 @@ def test_aborted_transactions_are_searched_in_later_segments(tmp_path: Path) -> 
     assert place.read(0, Isolation.LAST_STABLE).aborted == [(7, 0, 4, 5)]
 
 
-def test_aborted_transactions_behind_the_next_index_entry_are_not_told(tmp_path: Path) -> None:
+def test_aborted_transactions_past_the_next_index_entry_are_not_returned(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", CONFIG._replace(index_interval_bytes=0))
     size = len(produced(1))
     for producer_id in (7, 8):
@@ -357,27 +357,27 @@ def test_aborted_transactions_behind_the_next_index_entry_are_not_told(tmp_path:
     assert sparse.read(0, Isolation.LAST_STABLE, max_bytes=size).aborted == [(7, 0, 1, 2), (8, 2, 3, 4)]
 
 
-def test_an_offset_in_a_hole_reads_the_next_entry_also_of_the_next_segment(small: Place) -> None:
+def test_read_in_a_gap_returns_the_next_entry_even_in_the_next_segment(small: Place) -> None:
     small.replicate(logged(0))
     small.replicate(logged(50))
     assert [batch.base_offset for batch in batches(content(small.read(20)))] == [50]
     assert small.read(20).position == (20, 50, 0)
 
 
-def test_a_hole_at_the_end_reads_nothing(small: Place) -> None:
+def test_read_in_a_gap_at_the_end_is_empty(small: Place) -> None:
     small.replicate(logged(0))
     small.replicate(logged(50))
     small.log.local.update_end(70)
     assert small.read(60).records == b""
 
 
-def test_the_log_start_may_lie_inside_an_entry_which_is_read_whole(place: Place) -> None:
+def test_entry_that_contains_the_log_start_is_read_completely(place: Place) -> None:
     place.append(1, 2, 3)
     place.log.maybe_increment_log_start_offset(2)
     assert [batch.base_offset for batch in batches(content(place.read(2)))] == [0]
 
 
-def test_a_negative_limit_is_refused_only_where_there_is_something(place: Place) -> None:
+def test_negative_max_bytes_is_refused_if_there_are_records(place: Place) -> None:
     place.append(1)
     assert place.log.read(1, -1, Isolation.LOG_END, True).records == b""
     with pytest.raises(KafkaError) as refused:
@@ -385,7 +385,7 @@ def test_a_negative_limit_is_refused_only_where_there_is_something(place: Place)
     assert refused.value.code is Code.UNKNOWN_SERVER_ERROR
 
 
-def test_an_offset_outside_the_log_has_no_place(place: Place) -> None:
+def test_offset_outside_the_log_has_no_position(place: Place) -> None:
     place.append(1)
     assert place.log.offset_metadata(0) == (0, 0, 0)
     assert place.log.offset_metadata(9).offset_only
@@ -402,14 +402,14 @@ def test_the_end_of_the_latest_epoch_is_the_log_end(place: Place) -> None:
     assert place.log.end_offset_for_epoch(1) == (-1, -1)
 
 
-def test_a_truncation_forgets_later_epochs(place: Place) -> None:
+def test_truncation_removes_later_epochs(place: Place) -> None:
     place.append(1, 2)
     place.log.append_as_leader(produced(3), 4)
     place.log.truncate_to(2)
     assert place.log.latest_epoch == 0
 
 
-def test_a_truncation_at_the_end_forgets_an_epoch_that_wrote_nothing(place: Place) -> None:
+def test_truncation_at_the_end_removes_an_epoch_without_records(place: Place) -> None:
     place.append(1, 2)
     place.log.assign_epoch_start_offset(5, 2)
     assert not place.log.truncate_to(2)
@@ -443,7 +443,7 @@ def test_a_truncation_drops_segments_and_their_snapshots(small: Place) -> None:
     assert small.offsets() == [0, 1, 2]
 
 
-def test_a_truncated_log_takes_appends_where_it_was_cut(tmp_path: Path) -> None:
+def test_truncated_log_appends_at_the_truncation_offset(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", CONFIG._replace(index_interval_bytes=0))
     for number in range(5):
         place.append(number)
@@ -456,19 +456,19 @@ def test_a_truncated_log_takes_appends_where_it_was_cut(tmp_path: Path) -> None:
     assert [offset for offset, _ in entries] == [1, 2, 4, 5]
 
 
-def test_a_negative_truncation_is_a_bug(place: Place) -> None:
+def test_truncation_to_a_negative_offset_is_refused(place: Place) -> None:
     with pytest.raises(ValueError, match="cannot truncate"):
         place.log.truncate_to(-1)
 
 
-def test_producers_are_known_again_after_a_truncation(place: Place) -> None:
+def test_producers_are_restored_after_a_truncation(place: Place) -> None:
     for sequence in range(3):
         place.append(sequence, producer_id=7, producer_epoch=0, base_sequence=sequence)
     place.log.truncate_to(1)
     assert place.append(9, producer_id=7, producer_epoch=0, base_sequence=1).first_offset == 1
 
 
-def test_truncation_above_the_high_watermark_leaves_the_last_stable_offset_where_it_was(place: Place) -> None:
+def test_truncation_above_the_high_watermark_keeps_the_last_stable_offset(place: Place) -> None:
     """An aborted transaction below the high watermark does not limit readers after a rebuild of the producers."""
     place.append(0, transactional=True, producer_id=7, producer_epoch=0, base_sequence=0)
     place.end_transaction(7, commit=False)
@@ -479,7 +479,7 @@ def test_truncation_above_the_high_watermark_leaves_the_last_stable_offset_where
     assert (place.log.last_stable_offset, place.log.high_watermark, place.log.log_end_offset) == (2, 2, 3)
 
 
-def test_everything_can_be_dropped(small: Place) -> None:
+def test_full_truncation_removes_everything(small: Place) -> None:
     for number in range(3):
         small.append(number, producer_id=7, producer_epoch=0, base_sequence=number)
     small.log.truncate_fully_and_start_at(100)
@@ -488,7 +488,7 @@ def test_everything_can_be_dropped(small: Place) -> None:
     assert small.append(1, producer_id=7, producer_epoch=0, base_sequence=77).first_offset == 100
 
 
-def test_everything_can_be_dropped_to_go_on_at_the_same_place(place: Place) -> None:
+def test_full_truncation_may_continue_at_the_same_offset(place: Place) -> None:
     place.append(1, 2)
     place.log.truncate_fully_and_start_at(0)
     assert place.append(1).first_offset == 0
@@ -503,7 +503,7 @@ def retained(place: Place) -> list[int]:
     return bases(place.log)
 
 
-def test_segments_older_than_retention_go(tmp_path: Path) -> None:
+def test_segments_older_than_retention_ms_are_deleted(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", SMALL._replace(retention_ms=1000))
     for number in range(3):
         place.append(number * 400)
@@ -514,14 +514,14 @@ def test_segments_older_than_retention_go(tmp_path: Path) -> None:
     assert place.log.log_start_offset == 1
 
 
-def test_the_time_of_records_counts_not_that_of_their_append(tmp_path: Path) -> None:
+def test_retention_uses_record_timestamps(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", SMALL._replace(retention_ms=1000))
     place.append(-2000)
     place.append(0)
     assert retained(place) == [1]
 
 
-def test_a_younger_segment_keeps_older_ones_behind_it(tmp_path: Path) -> None:
+def test_newer_segment_keeps_older_ones_after_it(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", SMALL._replace(retention_ms=1000))
     place.append(0)
     place.append(-5000)
@@ -529,7 +529,7 @@ def test_a_younger_segment_keeps_older_ones_behind_it(tmp_path: Path) -> None:
     assert retained(place) == [0, 1, 2]
 
 
-def test_where_all_are_old_the_active_one_goes_too_and_a_new_one_begins(tmp_path: Path) -> None:
+def test_active_segment_is_rolled_and_deleted_if_all_are_old(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", SMALL._replace(retention_ms=1000))
     for number in range(3):
         place.append(number)
@@ -541,14 +541,14 @@ def test_where_all_are_old_the_active_one_goes_too_and_a_new_one_begins(tmp_path
     assert place.append(DAY_MS).first_offset == 3
 
 
-def test_an_empty_active_segment_stays(tmp_path: Path) -> None:
+def test_empty_active_segment_is_kept(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", CONFIG._replace(retention_ms=1000, retention_bytes=0))
     place.clock.advance(DAY_MS)
     assert place.log.apply_retention() == 0
     assert bases(place.log) == [0]
 
 
-def test_what_is_not_below_the_high_watermark_stays(tmp_path: Path) -> None:
+def test_records_above_the_high_watermark_are_kept(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", SMALL._replace(retention_ms=1000))
     for number in range(3):
         place.append(number, visible=False)
@@ -558,21 +558,21 @@ def test_what_is_not_below_the_high_watermark_stays(tmp_path: Path) -> None:
     assert retained(place) == [2]
 
 
-def test_segments_beyond_the_size_go(tmp_path: Path) -> None:
+def test_segments_beyond_retention_bytes_are_deleted(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", SMALL._replace(retention_bytes=2 * len(produced(1))))
     for number in range(5):
         place.append(number)
     assert retained(place) == [3, 4]
 
 
-def test_a_segment_that_is_partly_beyond_the_size_stays(tmp_path: Path) -> None:
+def test_segment_partly_beyond_retention_bytes_is_kept(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", SMALL._replace(retention_bytes=2 * len(produced(1)) + 1))
     for number in range(5):
         place.append(number)
     assert retained(place) == [2, 3, 4]
 
 
-def test_no_limits_keep_everything(tmp_path: Path) -> None:
+def test_log_without_limits_keeps_everything(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", SMALL._replace(retention_ms=-1, retention_bytes=-1))
     for number in range(3):
         place.append(number)
@@ -580,7 +580,7 @@ def test_no_limits_keep_everything(tmp_path: Path) -> None:
     assert retained(place) == [0, 1, 2]
 
 
-def test_segments_below_the_log_start_go_whatever_the_policy(tmp_path: Path) -> None:
+def test_segments_below_the_log_start_are_deleted_with_any_policy(tmp_path: Path) -> None:
     policy = frozenset({"compact"})
     place = Place(tmp_path / "data", SMALL._replace(cleanup_policy=policy, retention_ms=0, retention_bytes=0))
     for number in range(4):
@@ -591,7 +591,7 @@ def test_segments_below_the_log_start_go_whatever_the_policy(tmp_path: Path) -> 
     assert retained(place) == [3]
 
 
-def test_producers_are_forgotten_once_they_have_been_silent_for_their_expiration(tmp_path: Path) -> None:
+def test_inactive_producers_expire(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", SMALL)
     place.append(1, producer_id=7, producer_epoch=0, base_sequence=0)
     place.log.remove_expired_producers(DAY_MS)
@@ -601,7 +601,7 @@ def test_producers_are_forgotten_once_they_have_been_silent_for_their_expiration
     assert len(place.log.producers) == 0
 
 
-def test_log_is_flushed_once_its_flush_ms_have_passed(tmp_path: Path) -> None:
+def test_log_is_flushed_after_flush_ms(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", SMALL._replace(flush_ms=500))
     place.append(1)
     place.clock.advance(499)
@@ -615,7 +615,7 @@ def test_log_is_flushed_once_its_flush_ms_have_passed(tmp_path: Path) -> None:
 # Files of deleted segments
 
 
-def test_deleted_segments_are_renamed_and_go_after_the_delay(small: Place) -> None:
+def test_deleted_segments_are_renamed_and_removed_after_the_delay(small: Place) -> None:
     for number in range(3):
         small.append(number)
     small.log.maybe_increment_log_start_offset(2)
@@ -631,7 +631,7 @@ def test_deleted_segments_are_renamed_and_go_after_the_delay(small: Place) -> No
     assert [batch.base_offset for batch in batches(content(found))] == [2]
 
 
-def test_what_is_still_to_be_deleted_goes_at_a_clean_stop(small: Place) -> None:
+def test_clean_shutdown_removes_deleted_segments(small: Place) -> None:
     for number in range(3):
         small.append(number)
     small.log.truncate_fully_and_start_at(0)
@@ -642,7 +642,7 @@ def test_what_is_still_to_be_deleted_goes_at_a_clean_stop(small: Place) -> None:
 # Configuration
 
 
-def test_a_new_configuration_holds_from_the_next_append_on(place: Place) -> None:
+def test_new_configuration_applies_to_the_next_append(place: Place) -> None:
     place.append(1)
     place.append(2)
     place.log.reconfigure(SMALL)
@@ -651,7 +651,7 @@ def test_a_new_configuration_holds_from_the_next_append_on(place: Place) -> None
     assert place.log.config is SMALL
 
 
-def test_a_change_to_an_old_format_forgets_the_epochs(place: Place) -> None:
+def test_change_to_an_old_format_clears_the_epochs(place: Place) -> None:
     place.append(1)
     place.log.reconfigure(CONFIG._replace(record_version=1))
     assert place.log.latest_epoch is None

@@ -48,14 +48,14 @@ def test_the_first_record_at_or_after_the_time(place: Place) -> None:
     ]  # fmt: skip
 
 
-def test_the_first_in_the_order_of_offsets_not_of_times(place: Place) -> None:
+def test_first_match_is_by_offset_not_by_timestamp(place: Place) -> None:
     place.append(1, 9, 5)
     place.append(3, 7)
     assert at(place, 4) == (9, 1)
     assert at(place, 6) == (9, 1)
 
 
-def test_the_first_segment_that_reaches_the_time_is_the_only_one_tried(tmp_path: Path) -> None:
+def test_only_the_first_segment_that_reaches_the_timestamp_is_searched(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", SMALL)
     place.append(9)
     place.append(5)
@@ -65,7 +65,7 @@ def test_the_first_segment_that_reaches_the_time_is_the_only_one_tried(tmp_path:
     assert at(place, 5) == (5, 1)
 
 
-def test_deleted_records_are_passed_over_inside_an_entry_and_behind(place: Place) -> None:
+def test_deleted_records_are_skipped(place: Place) -> None:
     place.append(1, 2, 3)
     place.append(1, 2)
     place.log.maybe_increment_log_start_offset(1)
@@ -75,14 +75,14 @@ def test_deleted_records_are_passed_over_inside_an_entry_and_behind(place: Place
     assert at(place, 3) is None
 
 
-def test_search_goes_on_past_a_batch_whose_late_records_were_deleted(place: Place) -> None:
+def test_search_continues_past_a_batch_with_deleted_matches(place: Place) -> None:
     place.append(9, 1)
     place.append(7)
     place.log.maybe_increment_log_start_offset(1)
     assert at(place, 5) == (7, 2)
 
 
-def test_batch_whose_header_claims_a_later_timestamp_is_passed_over(place: Place) -> None:
+def test_batch_with_a_wrong_largest_timestamp_is_skipped(place: Place) -> None:
     """A follower does not compare the header with the records; neither does Kafka."""
     place.replicate(logged(0, ts=T0 + 1, set={"max_ts": T0 + 9}))
     place.replicate(logged(1, ts=T0 + 5))
@@ -90,7 +90,7 @@ def test_batch_whose_header_claims_a_later_timestamp_is_passed_over(place: Place
     assert find(place.log, MAX_TIMESTAMP) is None
 
 
-def test_what_is_found_has_the_epoch_of_its_entry(place: Place) -> None:
+def test_result_has_the_leader_epoch_of_its_entry(place: Place) -> None:
     place.append(1)
     place.replicate(logged(1, ts=T0 + 2), leader_epoch=5)
     found = find(place.log, T0 + 2)
@@ -98,7 +98,7 @@ def test_what_is_found_has_the_epoch_of_its_entry(place: Place) -> None:
     assert found.leader_epoch == 5
 
 
-def test_in_an_empty_log_nothing_is_found(place: Place) -> None:
+def test_lookup_in_an_empty_log_finds_nothing(place: Place) -> None:
     assert find(place.log, 0) is None
 
 
@@ -131,7 +131,7 @@ def test_a_message_of_format_1_is_found(place: Place) -> None:
     assert found.leader_epoch == -1
 
 
-def test_a_marker_is_a_record_like_others(place: Place) -> None:
+def test_markers_are_found_like_records(place: Place) -> None:
     place.append(1, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
     place.end_transaction(7, commit=True)
     assert at(place, 0) == (1, 0)
@@ -141,7 +141,7 @@ batches_of_times = st.lists(st.lists(st.integers(0, 50), min_size=1, max_size=4)
 
 
 @given(times=batches_of_times, start=st.integers(0, 30), dense=st.booleans(), reopen=st.booleans())
-def test_the_search_is_that_of_the_rules(
+def test_search_equals_a_linear_search(
     tmp_path_factory: pytest.TempPathFactory, times: list[list[int]], start: int, dense: bool, reopen: bool
 ) -> None:
     interval = 0 if dense else 300
@@ -197,7 +197,7 @@ def test_a_search_in_a_large_log_reads_no_more_than_in_a_small_one(
 
 
 @pytest.mark.parametrize("special", [EARLIEST, EARLIEST_LOCAL])
-def test_earliest_is_the_log_start_with_the_epoch_that_wrote_it(place: Place, special: int) -> None:
+def test_earliest_is_the_log_start_with_its_leader_epoch(place: Place, special: int) -> None:
     place.log.assign_epoch_start_offset(0, 0)
     assert find(place.log, special) == (-1, 0, 0)
     place.append(1, 2)
@@ -205,13 +205,13 @@ def test_earliest_is_the_log_start_with_the_epoch_that_wrote_it(place: Place, sp
     assert find(place.log, special) == (-1, 1, 0)
 
 
-def test_earliest_has_no_epoch_where_the_first_one_began_later(place: Place) -> None:
+def test_earliest_has_no_epoch_if_the_first_one_began_later(place: Place) -> None:
     place.log.append_as_follower(message_set(1, 1))
     place.log.assign_epoch_start_offset(3, 1)
     assert find(place.log, EARLIEST) == (-1, 0, -1)
 
 
-def test_the_largest_timestamp_is_found_where_it_came_first(tmp_path: Path) -> None:
+def test_max_timestamp_finds_its_first_record(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", SMALL)
     for ms in (2, 6, 4, 6, 5):
         place.append(ms)
@@ -220,13 +220,13 @@ def test_the_largest_timestamp_is_found_where_it_came_first(tmp_path: Path) -> N
     assert find(place.log, MAX_TIMESTAMP) == (T0 + 9, 6, 0)
 
 
-def test_the_largest_timestamp_may_be_that_of_a_deleted_record(place: Place) -> None:
+def test_max_timestamp_may_find_a_deleted_record(place: Place) -> None:
     place.append(1, 9, 2)
     place.log.maybe_increment_log_start_offset(3)
     assert find(place.log, MAX_TIMESTAMP) == (T0 + 9, 1, 0)
 
 
-def test_without_records_there_is_no_largest_timestamp(place: Place) -> None:
+def test_max_timestamp_of_an_empty_log_is_not_found(place: Place) -> None:
     assert find(place.log, MAX_TIMESTAMP) is None
 
 
@@ -241,7 +241,7 @@ def test_messages_of_format_0_have_no_largest_timestamp(place: Place) -> None:
     assert find(place.log, MAX_TIMESTAMP) is None
 
 
-def test_the_largest_timestamp_is_found_anew_after_a_truncation(place: Place) -> None:
+def test_max_timestamp_changes_after_a_truncation(place: Place) -> None:
     place.append(1)
     place.append(9)
     place.append(5)
@@ -256,13 +256,13 @@ def test_nothing_is_in_tiered_storage(place: Place, special: int) -> None:
 
 
 @pytest.mark.parametrize("timestamp", [LATEST, -7])
-def test_other_negative_times_are_not_found(place: Place, timestamp: int) -> None:
+def test_other_negative_timestamps_are_refused(place: Place, timestamp: int) -> None:
     with pytest.raises(ValueError, match=f"special timestamp {timestamp}"):
         find(place.log, timestamp)
 
 
 @pytest.mark.parametrize("timestamp", [0, MAX_TIMESTAMP, EARLIEST_LOCAL, -99])
-def test_a_log_of_format_0_knows_no_times(tmp_path: Path, timestamp: int) -> None:
+def test_log_of_format_0_has_no_timestamps(tmp_path: Path, timestamp: int) -> None:
     place = Place(tmp_path / "data", CONFIG._replace(record_version=0))
     with pytest.raises(KafkaError) as refused:
         find(place.log, timestamp)
@@ -270,7 +270,7 @@ def test_a_log_of_format_0_knows_no_times(tmp_path: Path, timestamp: int) -> Non
     assert find(place.log, EARLIEST) == (-1, 0, -1)
 
 
-def test_a_log_of_format_1_does(tmp_path: Path) -> None:
+def test_log_of_format_1_has_timestamps(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", CONFIG._replace(record_version=1))
     place.append(5)
     assert at(place, 1) == (5, 0)
@@ -293,11 +293,11 @@ def before(place: Place, timestamp: int, number: int = 10) -> list[int]:
     return legacy_offsets_before(place.log, timestamp, number, place.clock.now_ms())
 
 
-def test_latest_lists_all_segments_and_the_end(three: Place) -> None:
+def test_v0_latest_lists_all_segments_and_the_end(three: Place) -> None:
     assert before(three, LATEST) == [3, 2, 1, 0]
 
 
-def test_earliest_lists_the_first(three: Place) -> None:
+def test_v0_earliest_lists_the_first_segment(three: Place) -> None:
     assert before(three, EARLIEST) == [0]
 
 
@@ -310,23 +310,23 @@ def test_segments_are_listed_by_their_last_modification(three: Place) -> None:
     assert before(three, T0 + 30) == [3, 2, 1, 0]
 
 
-def test_a_number_bounds_the_list_from_the_latest_on(three: Place) -> None:
+def test_v0_list_is_limited_to_the_latest_offsets(three: Place) -> None:
     assert before(three, LATEST, 2) == [3, 2]
     assert before(three, T0 + 20, 1) == [2]
     assert before(three, LATEST, 0) == []
 
 
-def test_what_lies_below_the_log_start_is_lifted_and_stays_in_the_list(three: Place) -> None:
+def test_v0_offsets_below_the_log_start_are_raised_to_it(three: Place) -> None:
     three.log.maybe_increment_log_start_offset(2)
     assert before(three, LATEST) == [3, 2, 2, 2]
 
 
-def test_an_empty_log_lists_its_start_by_the_time_it_was_made(place: Place) -> None:
+def test_v0_list_of_an_empty_log_has_its_start(place: Place) -> None:
     assert before(place, LATEST) == [0]
     assert before(place, T0 - 1) == []
     assert before(place, T0) == [0]
 
 
-def test_an_empty_last_segment_has_no_end(three: Place) -> None:
+def test_v0_list_has_no_log_end_if_the_last_segment_is_empty(three: Place) -> None:
     three.log.roll()
     assert before(three, LATEST) == [3, 2, 1, 0]

@@ -31,7 +31,7 @@ def test_lookup_finds_the_last_entry_at_or_below(tmp_path: Path) -> None:
     assert [made.lookup(offset) for offset in (40, 44, 45, 59, 60, 10**12)] == [0, 0, 100, 100, 5000, 5000]
 
 
-def test_lookup_in_an_empty_index_is_the_begin_of_the_file(tmp_path: Path) -> None:
+def test_lookup_in_an_empty_index_returns_zero(tmp_path: Path) -> None:
     assert index(tmp_path).lookup(77) == 0
 
 
@@ -40,13 +40,13 @@ def test_the_last_offset_of_an_empty_index_is_the_base(tmp_path: Path) -> None:
     assert index(tmp_path, [(45, 100)]).last_offset == 45
 
 
-def test_offsets_must_rise(tmp_path: Path) -> None:
+def test_offsets_must_increase(tmp_path: Path) -> None:
     made = index(tmp_path, [(45, 100)])
     with pytest.raises(OutOfOrder):
         made.append(45, 200)
 
 
-def test_it_is_full_with_as_many_entries_as_fit_into_its_size(tmp_path: Path) -> None:
+def test_index_is_full_at_its_maximum_size(tmp_path: Path) -> None:
     made = index(tmp_path, max_bytes=23)
     assert made.max_entries == 2
     made.append(41, 10)
@@ -57,7 +57,7 @@ def test_it_is_full_with_as_many_entries_as_fit_into_its_size(tmp_path: Path) ->
         made.append(43, 30)
 
 
-def test_it_holds_offsets_up_to_two_gigarecords_from_the_base(tmp_path: Path) -> None:
+def test_offsets_are_limited_to_31_bits_above_the_base(tmp_path: Path) -> None:
     made = index(tmp_path)
     assert not made.can_hold(BASE - 1)
     assert made.can_hold(BASE)
@@ -74,7 +74,7 @@ def test_truncation_drops_entries_at_and_above_the_offset(tmp_path: Path, offset
     assert len(made) == left
 
 
-def test_the_file_is_kafkas(tmp_path: Path) -> None:
+def test_file_has_kafkas_format(tmp_path: Path) -> None:
     index(tmp_path, [(45, 100), (60, 5000)]).flush()
     assert (tmp_path / "0.index").read_bytes() == struct.pack(">iiii", 5, 100, 20, 5000)
 
@@ -98,7 +98,7 @@ def test_a_flush_appends_what_is_new(tmp_path: Path) -> None:
     assert len(reopened(tmp_path)) == 2
 
 
-def test_a_flush_after_a_truncation_cuts_the_file(tmp_path: Path) -> None:
+def test_flush_after_a_truncation_truncates_the_file(tmp_path: Path) -> None:
     made = index(tmp_path, [(45, 100), (60, 5000)])
     made.flush()
     made.truncate_to(50)
@@ -106,14 +106,14 @@ def test_a_flush_after_a_truncation_cuts_the_file(tmp_path: Path) -> None:
     assert (tmp_path / "0.index").stat().st_size == 8
 
 
-def test_it_is_read_back(tmp_path: Path) -> None:
+def test_entries_are_read_from_the_file(tmp_path: Path) -> None:
     index(tmp_path, [(45, 100), (60, 5000)]).flush()
     found = reopened(tmp_path)
     assert found.last_offset == 60
     assert [found.lookup(offset) for offset in (44, 45, 60)] == [0, 100, 5000]
 
 
-def test_zeros_that_kafka_allocates_ahead_are_no_entries(tmp_path: Path) -> None:
+def test_preallocated_zeros_are_not_entries(tmp_path: Path) -> None:
     (tmp_path / "0.index").write_bytes(struct.pack(">iiii", 5, 100, 256, 512) + bytes(8 * 100))
     found = reopened(tmp_path)
     assert len(found) == 2
@@ -142,14 +142,14 @@ def test_a_missing_file_is_an_empty_index(tmp_path: Path) -> None:
         struct.pack(">ii", 1, -100),
     ],
 )
-def test_entries_that_no_broker_writes_are_dropped_and_built_again(tmp_path: Path, data: bytes) -> None:
+def test_invalid_entries_are_rebuilt(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "0.index").write_bytes(data)
     found = reopened(tmp_path)
     found.rebuild = lambda: found.append(BASE + 7, 70)
     assert (len(found), found.lookup(BASE + 7)) == (1, 70)
 
 
-def test_the_upper_bound_is_an_entry_behind_the_position(tmp_path: Path) -> None:
+def test_upper_bound_is_an_entry_after_the_position(tmp_path: Path) -> None:
     made = index(tmp_path, [(45, 100), (60, 5000), (70, 9000)])
     assert [made.upper_bound(position) for position in (0, 99, 101, 4999, 5001, 8999)] == [45, 45, 60, 60, 70, 70]
     assert made.upper_bound(9001) is None
@@ -158,7 +158,7 @@ def test_the_upper_bound_is_an_entry_behind_the_position(tmp_path: Path) -> None
     assert index(tmp_path).upper_bound(0) is None
 
 
-def test_the_upper_bound_passes_by_an_exact_entry_that_no_probe_hits(tmp_path: Path) -> None:
+def test_upper_bound_skips_an_exact_entry_that_no_probe_hits(tmp_path: Path) -> None:
     """As in Kafka, whose search in three entries probes the third and the second, but never the first."""
     made = index(tmp_path, [(45, 100), (60, 5000), (70, 9000)])
     assert made.upper_bound(100) == 60
@@ -189,7 +189,7 @@ def test_the_position_of_an_entry(tmp_path: Path) -> None:
     assert [reopened(tmp_path).position(entry) for entry in (0, 1, -1)] == [100, 5000, 5000]
 
 
-def test_no_offset_is_known_of_a_position_between_entries() -> None:
+def test_position_between_entries_has_no_offset() -> None:
     made = OffsetIndex(Files(), IndexPool(), "nowhere", 100, 1 << 20, new=True)
     made.append(110, 1000)
     made.append(120, 2000)

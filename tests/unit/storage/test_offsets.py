@@ -31,7 +31,7 @@ def test_all_offsets_of_a_new_log_are_zero(place: Place) -> None:
 # The log end offset
 
 
-def test_the_end_moves_behind_what_is_appended(place: Place) -> None:
+def test_append_moves_the_log_end(place: Place) -> None:
     place.append(1, 2, 3, visible=False)
     assert place.log.log_end_offset == 3
     place.append(4, visible=False)
@@ -39,13 +39,13 @@ def test_the_end_moves_behind_what_is_appended(place: Place) -> None:
     assert place.log.log_end_metadata() == (4, 0, place.log.size_bytes)
 
 
-def test_the_end_takes_its_new_place_with_a_roll_and_keeps_its_value(place: Place) -> None:
+def test_roll_changes_the_position_of_the_log_end(place: Place) -> None:
     place.append(1, 2, 3)
     place.log.roll()
     assert place.log.log_end_metadata() == (3, 3, 0)
 
 
-def test_a_refused_append_moves_nothing(place: Place) -> None:
+def test_refused_append_changes_no_offset(place: Place) -> None:
     place.append(1, 2, 3)
     before = four(place.log), place.log.size_bytes
     with pytest.raises(KafkaError):
@@ -53,7 +53,7 @@ def test_a_refused_append_moves_nothing(place: Place) -> None:
     assert (four(place.log), place.log.size_bytes) == before
 
 
-def test_a_follower_takes_over_gaps(place: Place) -> None:
+def test_follower_keeps_gaps(place: Place) -> None:
     place.replicate(logged(0, 2), logged(7, 3))
     assert place.log.log_end_offset == 10
 
@@ -61,7 +61,7 @@ def test_a_follower_takes_over_gaps(place: Place) -> None:
 # The high watermark of a leader
 
 
-def test_an_append_leaves_the_high_watermark(place: Place) -> None:
+def test_append_does_not_change_the_high_watermark(place: Place) -> None:
     place.append(1, 2, 3, visible=False)
     assert four(place.log) == (0, 0, 0, 3)
 
@@ -75,21 +75,21 @@ def test_a_leader_raises_the_high_watermark(place: Place) -> None:
     assert place.log.high_watermark == 3
 
 
-def test_a_leader_never_lowers_it(place: Place) -> None:
+def test_leader_never_lowers_the_high_watermark(place: Place) -> None:
     place.append(1, 2, 3)
     assert not place.log.maybe_increment_high_watermark(1)
     assert not place.log.maybe_increment_high_watermark(3)
     assert place.log.high_watermark == 3
 
 
-def test_a_leader_cannot_raise_it_past_the_end(place: Place) -> None:
+def test_leader_cannot_raise_the_high_watermark_past_the_end(place: Place) -> None:
     place.append(1, 2, 3)
     with pytest.raises(ValueError, match="past the log end offset"):
         place.log.maybe_increment_high_watermark(4)
     assert place.log.high_watermark == 3
 
 
-def test_the_same_offset_in_a_newer_segment_counts_as_a_move(place: Place) -> None:
+def test_high_watermark_in_a_newer_segment_counts_as_a_change(place: Place) -> None:
     place.append(1, 2, 3, visible=False)
     place.log.update_high_watermark(2)
     place.log.high_watermark_metadata()
@@ -97,7 +97,7 @@ def test_the_same_offset_in_a_newer_segment_counts_as_a_move(place: Place) -> No
     assert place.log.maybe_increment_high_watermark(LogOffsetMetadata(2, 2, 0))
 
 
-def test_its_place_is_looked_up_when_it_is_not_known(place: Place) -> None:
+def test_unknown_position_of_the_high_watermark_is_looked_up(place: Place) -> None:
     place.append(1, 2, visible=False)
     size = place.log.size_bytes
     place.append(3, 4, visible=False)
@@ -110,19 +110,19 @@ def test_its_place_is_looked_up_when_it_is_not_known(place: Place) -> None:
 # The high watermark of a follower
 
 
-def test_a_follower_takes_the_high_watermark_as_far_as_its_log_reaches(place: Place) -> None:
+def test_high_watermark_of_a_follower_is_limited_to_its_log_end(place: Place) -> None:
     place.append(1, 2, 3, visible=False)
     assert place.log.update_high_watermark(10) == 3
     assert place.log.high_watermark_metadata() == place.log.log_end_metadata()
 
 
-def test_a_follower_does_not_take_it_below_its_log_start(place: Place) -> None:
+def test_high_watermark_of_a_follower_is_not_below_its_log_start(place: Place) -> None:
     place.append(1, 2, 3)
     place.log.maybe_increment_log_start_offset(2)
     assert place.log.update_high_watermark(1) == 2
 
 
-def test_a_follower_takes_a_lower_one(place: Place) -> None:
+def test_follower_accepts_a_lower_high_watermark(place: Place) -> None:
     place.append(1, 2, 3)
     assert place.log.update_high_watermark(1) == 1
     assert four(place.log) == (0, 1, 1, 3)
@@ -131,7 +131,7 @@ def test_a_follower_takes_a_lower_one(place: Place) -> None:
 # The high watermark and the log end
 
 
-def test_a_truncation_takes_the_high_watermark_down(place: Place) -> None:
+def test_truncation_lowers_the_high_watermark(place: Place) -> None:
     place.append(1, 2)
     place.append(3)
     place.log.truncate_to(2)
@@ -139,7 +139,7 @@ def test_a_truncation_takes_the_high_watermark_down(place: Place) -> None:
     assert place.log.high_watermark_metadata() == place.log.log_end_metadata()
 
 
-def test_a_truncation_above_it_leaves_the_high_watermark(place: Place) -> None:
+def test_truncation_above_the_high_watermark_keeps_it(place: Place) -> None:
     place.append(1, 2)
     place.append(3, visible=False)
     place.append(4, visible=False)
@@ -147,7 +147,7 @@ def test_a_truncation_above_it_leaves_the_high_watermark(place: Place) -> None:
     assert four(place.log) == (0, 2, 2, 3)
 
 
-def test_a_roll_brings_the_high_watermark_at_the_end_to_the_new_segment(place: Place) -> None:
+def test_roll_moves_a_high_watermark_at_the_end_to_the_new_segment(place: Place) -> None:
     place.append(1, 2)
     place.log.roll()
     assert place.log.high_watermark_metadata() == (2, 2, 0)
@@ -156,14 +156,14 @@ def test_a_roll_brings_the_high_watermark_at_the_end_to_the_new_segment(place: P
 # The last stable offset
 
 
-def test_without_transactions_it_is_the_high_watermark(place: Place) -> None:
+def test_last_stable_offset_without_transactions_is_the_high_watermark(place: Place) -> None:
     place.append(1, 2)
     place.append(3, visible=False)
     assert place.log.last_stable_offset == place.log.high_watermark == 2
     assert place.log.last_stable_metadata() == place.log.high_watermark_metadata()
 
 
-def test_an_open_transaction_holds_it_back(place: Place) -> None:
+def test_open_transaction_limits_the_last_stable_offset(place: Place) -> None:
     place.append(1)
     size = place.log.size_bytes
     place.append(2, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
@@ -173,20 +173,20 @@ def test_an_open_transaction_holds_it_back(place: Place) -> None:
     assert place.log.last_stable_metadata() == (1, 0, size)
 
 
-def test_it_is_not_past_the_high_watermark(place: Place) -> None:
+def test_last_stable_offset_is_not_past_the_high_watermark(place: Place) -> None:
     place.append(1)
     place.append(2, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True, visible=False)
     assert four(place.log) == (0, 1, 1, 2)
 
 
 @pytest.mark.parametrize("commit", [True, False])
-def test_the_end_of_the_transaction_frees_it(place: Place, commit: bool) -> None:
+def test_marker_releases_the_last_stable_offset(place: Place, commit: bool) -> None:
     place.append(1, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
     place.end_transaction(7, commit=commit)
     assert four(place.log) == (0, 2, 2, 2)
 
 
-def test_the_oldest_open_transaction_counts(place: Place) -> None:
+def test_oldest_open_transaction_determines_the_last_stable_offset(place: Place) -> None:
     place.append(1, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
     place.append(2, producer_id=8, producer_epoch=0, base_sequence=0, transactional=True)
     place.end_transaction(7, commit=True)
@@ -195,7 +195,7 @@ def test_the_oldest_open_transaction_counts(place: Place) -> None:
     assert place.log.last_stable_offset == 4
 
 
-def test_a_transaction_is_undecided_until_its_marker_is_below_the_high_watermark(place: Place) -> None:
+def test_transaction_is_unstable_until_its_marker_is_below_the_high_watermark(place: Place) -> None:
     place.append(1, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
     place.end_transaction(7, commit=True, visible=False)
     place.append(2, visible=False)
@@ -204,7 +204,7 @@ def test_a_transaction_is_undecided_until_its_marker_is_below_the_high_watermark
     assert four(place.log) == (0, 2, 2, 3)
 
 
-def test_a_follower_sees_transactions_too(place: Place) -> None:
+def test_follower_tracks_transactions(place: Place) -> None:
     place.replicate(logged(0), logged(1, 2, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True))
     place.log.update_high_watermark(3)
     assert four(place.log) == (0, 1, 3, 3)
@@ -222,21 +222,21 @@ def test_a_truncation_into_a_transaction_leaves_it_open(place: Place) -> None:
     assert four(place.log) == (0, 0, 1, 1)
 
 
-def test_a_truncation_below_a_transaction_forgets_it(place: Place) -> None:
+def test_truncation_below_a_transaction_removes_it(place: Place) -> None:
     place.append(1)
     place.append(2, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
     place.log.truncate_to(1)
     assert four(place.log) == (0, 1, 1, 1)
 
 
-def test_the_place_of_a_transaction_that_was_read_from_a_snapshot_is_looked_up(place: Place) -> None:
+def test_position_of_a_transaction_from_a_snapshot_is_looked_up(place: Place) -> None:
     place.append(1)
     size = place.log.size_bytes
     place.append(2, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
     assert place.reopen().last_stable_metadata() == (1, 0, size)
 
 
-def test_damage_is_not_taken_for_an_unknown_place(place: Place) -> None:
+def test_corruption_is_not_treated_as_an_unknown_position(place: Place) -> None:
     place.append(1)
     place.append(2)
     place.overwrite(0, bytes(12))
@@ -267,7 +267,7 @@ def test_the_log_start_inside_an_open_transaction(tmp_path: Path, start: int, st
 @pytest.mark.parametrize(
     ("start", "stable_4", "stable_3"), [(2, 3, 3), (3, 3, 3), (4, 3, 4), (5, 5, 5), (6, 5, 6), (7, 7, 7), (8, 7, 8)]
 )
-def test_the_log_start_around_and_behind_an_open_transaction(
+def test_the_log_start_before_and_after_an_open_transaction(
     tmp_path: Path, start: int, stable_4: int, stable_3: int
 ) -> None:
     for lifts, stable in ((False, stable_4), (True, stable_3)):
@@ -297,7 +297,7 @@ def test_delete_records_raises_the_log_start(place: Place) -> None:
     assert four(place.log) == (2, 3, 3, 3)
 
 
-def test_the_log_start_never_goes_back_by_that_door(place: Place) -> None:
+def test_delete_records_never_lowers_the_log_start(place: Place) -> None:
     place.append(1, 2, 3)
     place.log.maybe_increment_log_start_offset(2)
     assert not place.log.maybe_increment_log_start_offset(1)
@@ -315,7 +315,7 @@ def test_the_log_start_cannot_pass_the_high_watermark(place: Place) -> None:
     assert place.log.log_start_offset == 0
 
 
-def test_a_raised_log_start_takes_recovery_point_and_epochs_along(place: Place) -> None:
+def test_raised_log_start_raises_recovery_point_and_epochs(place: Place) -> None:
     place.log.assign_epoch_start_offset(0, 0)
     place.append(1, 2, 3)
     place.log.maybe_increment_log_start_offset(2)
@@ -323,7 +323,7 @@ def test_a_raised_log_start_takes_recovery_point_and_epochs_along(place: Place) 
     assert place.log.epochs.earliest == (0, 2)
 
 
-def test_a_truncation_below_it_takes_the_log_start_down(place: Place) -> None:
+def test_truncation_below_the_log_start_lowers_it(place: Place) -> None:
     place.append(1, 2)
     place.append(3, 4)
     place.log.maybe_increment_log_start_offset(3)
@@ -331,7 +331,7 @@ def test_a_truncation_below_it_takes_the_log_start_down(place: Place) -> None:
     assert four(place.log) == (2, 2, 2, 2)
 
 
-def test_a_truncation_above_it_leaves_the_log_start(place: Place) -> None:
+def test_truncation_above_the_log_start_keeps_it(place: Place) -> None:
     place.append(1, 2)
     place.append(3, 4)
     place.log.maybe_increment_log_start_offset(1)
@@ -377,7 +377,7 @@ def test_the_log_start_is_the_first_segment_after_a_start_without_checkpoint(tmp
     assert four(place.log) == (2, 4, 4, 4)
 
 
-def test_all_offsets_outlive_a_clean_stop(place: Place) -> None:
+def test_all_offsets_survive_a_clean_shutdown(place: Place) -> None:
     place.append(1, 2, 3)
     place.append(4, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
     place.append(5, visible=False)
@@ -387,6 +387,6 @@ def test_all_offsets_outlive_a_clean_stop(place: Place) -> None:
     assert four(place.reopen()) == before
 
 
-def test_it_says_what_it_is(place: Place) -> None:
+def test_repr_shows_all_offsets(place: Place) -> None:
     place.append(1)
     assert repr(place.log) == "<Log t-0 start 0 stable 1 high watermark 1 end 1>"

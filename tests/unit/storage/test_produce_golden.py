@@ -236,7 +236,7 @@ def files() -> Iterator[Files]:
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_the_answers_are_those_of_kafka(path: Path, tmp_path: Path, files: Files) -> None:
+def test_results_equal_those_of_kafka(path: Path, tmp_path: Path, files: Files) -> None:
     imitation = Imitation(RULES[path.parent.name], tmp_path, files)
     matcher = Matcher({})
     problems = []

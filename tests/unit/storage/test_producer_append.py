@@ -23,7 +23,7 @@ def states(tmp_path: Path) -> Iterator[ProducerStates]:
     files.close()
 
 
-def test_a_batch_without_producer_id_leaves_nothing_behind(states: ProducerStates) -> None:
+def test_batch_without_producer_id_adds_no_state(states: ProducerStates) -> None:
     append(states, logged(0, 3))
     append(states, logged(3, producer_id=-2, producer_epoch=0, base_sequence=0))
     assert len(states) == 0
@@ -47,13 +47,13 @@ def test_sequences_follow_each_other(states: ProducerStates) -> None:
     assert (entry.batches[0].first_sequence, entry.last_sequence, entry.last_data_offset) == (0, 4, 4)
 
 
-def test_sequences_go_on_with_0_behind_the_largest_int(states: ProducerStates) -> None:
+def test_sequences_wrap_around_to_0(states: ProducerStates) -> None:
     append(states, sent(0, MAX_SEQUENCE))
     append(states, sent(1, 0))
     assert refused(states, sent(2, 2)) == Code.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
-def test_a_batch_may_reach_around_the_largest_int(states: ProducerStates) -> None:
+def test_sequences_may_wrap_around_within_a_batch(states: ProducerStates) -> None:
     append(states, sent(0, MAX_SEQUENCE - 1, 4))
     entry = states.entry(7)
     assert entry is not None
@@ -62,7 +62,7 @@ def test_a_batch_may_reach_around_the_largest_int(states: ProducerStates) -> Non
     append(states, sent(4, 2))
 
 
-def test_an_epoch_of_minus_1_knows_no_order(states: ProducerStates) -> None:
+def test_unknown_epoch_accepts_any_sequence(states: ProducerStates) -> None:
     append(states, sent(0, 4, epoch=-1))
     append(states, sent(1, 9, epoch=-1))
     append(states, sent(2, 3, epoch=0))
@@ -81,13 +81,13 @@ def test_an_old_epoch_is_fenced(states: ProducerStates) -> None:
     assert refused(states, sent(1, 0, epoch=2)) == Code.INVALID_PRODUCER_EPOCH
 
 
-def test_coordinators_have_no_sequences(states: ProducerStates) -> None:
+def test_sequences_of_coordinators_are_not_checked(states: ProducerStates) -> None:
     append(states, in_transaction(0, -1), origin=Origin.COORDINATOR)
     append(states, in_transaction(1, -1), origin=Origin.COORDINATOR)
     assert refused(states, in_transaction(2, -1, epoch=-1), Origin.COORDINATOR) == Code.INVALID_PRODUCER_EPOCH
 
 
-def test_what_the_leader_sends_is_not_questioned(states: ProducerStates) -> None:
+def test_entries_of_the_leader_are_not_checked(states: ProducerStates) -> None:
     append(states, sent(0, 0, epoch=3), origin=Origin.REPLICATION)
     append(states, sent(1, 9, epoch=3), origin=Origin.REPLICATION)
     append(states, sent(2, 2, epoch=1), origin=Origin.REPLICATION)
@@ -99,20 +99,20 @@ def test_what_the_leader_sends_is_not_questioned(states: ProducerStates) -> None
 # Transactions and markers
 
 
-def test_inside_a_transaction_all_data_belongs_to_it(states: ProducerStates) -> None:
+def test_non_transactional_data_is_refused_during_a_transaction(states: ProducerStates) -> None:
     append(states, in_transaction(0, 0))
     assert refused(states, sent(1, 1)) == Code.INVALID_TXN_STATE
     append(states, sent(1, 0, producer=8))
 
 
-def test_sequences_go_on_behind_a_marker(states: ProducerStates) -> None:
+def test_sequences_continue_after_a_marker(states: ProducerStates) -> None:
     append(states, in_transaction(0, 0))
     append(states, marker(1, 7, commit=True), origin=Origin.COORDINATOR)
     assert refused(states, in_transaction(2, 0, 2)) == Code.OUT_OF_ORDER_SEQUENCE_NUMBER
     append(states, in_transaction(2, 1))
 
 
-def test_a_marker_with_a_new_epoch_begins_anew(states: ProducerStates) -> None:
+def test_marker_with_a_new_epoch_restarts_the_sequences(states: ProducerStates) -> None:
     append(states, in_transaction(0, 0))
     append(states, marker(1, 7, 1, commit=False), origin=Origin.COORDINATOR)
     assert refused(states, in_transaction(2, 1)) == Code.INVALID_PRODUCER_EPOCH
@@ -135,7 +135,7 @@ def test_a_marker_of_an_old_coordinator_is_fenced(states: ProducerStates) -> Non
     assert entry.coordinator_epoch == 4
 
 
-def test_with_transaction_version_2_each_marker_has_an_epoch_of_its_own(states: ProducerStates) -> None:
+def test_transaction_version_2_requires_a_new_epoch_for_each_marker(states: ProducerStates) -> None:
     append(states, in_transaction(0, 0))
     late = marker(1, 7, 0, commit=False)
     assert refused(states, late, Origin.COORDINATOR, transaction_version=2) == Code.INVALID_PRODUCER_EPOCH
@@ -144,7 +144,7 @@ def test_with_transaction_version_2_each_marker_has_an_epoch_of_its_own(states: 
     assert states.prepare([marker(2, 7, 1, commit=False)], Origin.COORDINATOR, transaction_version=2).appends
 
 
-def test_an_empty_control_batch_is_what_compaction_left(states: ProducerStates) -> None:
+def test_empty_control_batch_is_accepted(states: ProducerStates) -> None:
     end = marker(4, 7, commit=True)
     end.count = 0
     assert append(states, end, origin=Origin.REPLICATION) == []

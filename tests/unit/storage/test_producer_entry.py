@@ -22,7 +22,7 @@ def states(tmp_path: Path) -> Iterator[ProducerStates]:
     files.close()
 
 
-def test_the_last_five_batches_are_known_again(states: ProducerStates) -> None:
+def test_duplicates_of_the_last_five_batches_are_found(states: ProducerStates) -> None:
     for n in range(6):
         append(states, sent(10 + n, n, ts=T0 + n))
     for n in range(1, 6):
@@ -32,7 +32,7 @@ def test_the_last_five_batches_are_known_again(states: ProducerStates) -> None:
     assert refused(states, sent(16, 0)) == Code.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
-def test_a_duplicate_has_both_ends_in_common(states: ProducerStates) -> None:
+def test_duplicate_has_the_same_first_and_last_sequence(states: ProducerStates) -> None:
     append(states, sent(0, 0, 3))
     duplicate = states.prepare([sent(3, 0, 3)], Origin.CLIENT).duplicate
     assert duplicate is not None
@@ -41,7 +41,7 @@ def test_a_duplicate_has_both_ends_in_common(states: ProducerStates) -> None:
     assert refused(states, sent(3, 1, 2)) == Code.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
-def test_another_epoch_makes_no_duplicate(states: ProducerStates) -> None:
+def test_batch_of_another_epoch_is_not_a_duplicate(states: ProducerStates) -> None:
     append(states, sent(0, 0))
     append(states, sent(1, 0, epoch=1))
     assert refused(states, sent(2, 0, epoch=0)) == Code.INVALID_PRODUCER_EPOCH
@@ -55,24 +55,24 @@ def test_a_duplicate_changes_nothing(states: ProducerStates) -> None:
     assert states.entry(7) is before
 
 
-def test_only_clients_repeat_themselves(states: ProducerStates) -> None:
+def test_duplicates_are_only_detected_for_clients(states: ProducerStates) -> None:
     append(states, sent(0, 0))
     assert states.prepare([sent(1, 0)], Origin.REPLICATION).duplicate is None
 
 
-def test_a_batch_around_the_largest_int_knows_where_it_began() -> None:
+def test_first_sequence_of_a_batch_that_wraps_around() -> None:
     batch = BatchMetadata(last_sequence=1, last_offset=10, offset_delta=3, timestamp=T0)
     assert (batch.first_sequence, batch.first_offset) == (2147483646, 7)
 
 
-def test_a_producer_of_which_nothing_is_known() -> None:
+def test_unknown_producer_has_no_state() -> None:
     entry = ProducerEntry(7)
     assert (entry.producer_epoch, entry.coordinator_epoch, entry.last_timestamp, entry.open_since) == (-1, -1, -1, None)
     assert (entry.batches, entry.last_sequence) == ((), -1)
     assert (entry.last_data_offset, entry.last_offset_delta) == (-1, 0)
 
 
-def test_a_copy_goes_its_own_way() -> None:
+def test_copy_is_independent() -> None:
     entry = ProducerEntry(7)
     copy = entry.copy()
     copy.add_batch(0, BatchMetadata(0, 0, 0, T0))

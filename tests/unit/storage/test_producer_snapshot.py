@@ -32,7 +32,7 @@ def told(entry: ProducerEntry) -> tuple[object, ...]:
     )
 
 
-def test_a_snapshot_of_kafka_is_understood() -> None:
+def test_snapshot_of_kafka_is_read() -> None:
     assert [told(entry) for entry in decode(RECORDED)] == [
         (0, 0, 0, 1600000000002, 14, (BatchMetadata(3, 15, 1, 1600000000002),)),
         (0x385, 2, -1, 1600000000002, None, (BatchMetadata(0, 2, 0, 1600000000002),)),
@@ -69,12 +69,12 @@ def test_only_the_last_batch_is_written() -> None:
         RECORDED[:9] + b"\4" + RECORDED[10:],
     ],
 )
-def test_what_is_no_snapshot_is_refused(data: bytes) -> None:
+def test_invalid_snapshot_is_refused(data: bytes) -> None:
     with pytest.raises(CorruptSnapshot):
         decode(data)
 
 
-def test_a_count_beyond_the_entries_is_refused_whatever_the_checksum_says() -> None:
+def test_count_beyond_the_entries_is_refused_despite_a_valid_checksum() -> None:
     from kafkalet.protocol.records.crc32c import crc32c
 
     rest = b"\0\0\0\4" + RECORDED[10:]
@@ -103,7 +103,7 @@ ENTRIES = st.builds(
 
 
 @given(entries=st.lists(ENTRIES, max_size=6))
-def test_what_is_written_is_read_again(entries: list[ProducerEntry]) -> None:
+def test_snapshot_round_trip(entries: list[ProducerEntry]) -> None:
     assert [told(entry) for entry in decode(encode(entries))] == [told(entry) for entry in entries]
 
 
@@ -132,11 +132,11 @@ def test_offsets_are_in_the_names(snapshots: Snapshots) -> None:
     assert names(snapshots) == [5, 7, 10, 20]
 
 
-def test_a_directory_that_is_not_there_has_none() -> None:
+def test_missing_directory_has_no_snapshots() -> None:
     assert Snapshots("/nowhere", Files(durable=False)).offsets == []
 
 
-def test_other_files_are_none(snapshots: Snapshots) -> None:
+def test_other_files_are_ignored(snapshots: Snapshots) -> None:
     for name in ("00000000000000000030.log", "x.snapshot", "00000000000000000031.snapshot.deleted"):
         Path(snapshots.directory, name).touch()
     assert names(snapshots) == [5, 10, 20]
@@ -148,7 +148,7 @@ def test_a_snapshot_replaces_the_one_at_its_offset(snapshots: Snapshots) -> None
     assert names(snapshots) == [5, 10, 20]
 
 
-def test_removing_what_is_gone_is_no_error(snapshots: Snapshots) -> None:
+def test_removing_a_missing_snapshot_is_no_error(snapshots: Snapshots) -> None:
     os.unlink(snapshots.path(10))
     snapshots.remove_all([10, 11])
     assert names(snapshots) == [5, 20]
@@ -158,7 +158,7 @@ def test_removing_what_is_gone_is_no_error(snapshots: Snapshots) -> None:
     ("base_offsets", "left"),
     [([0, 5, 10], [5, 10, 20]), ([0, 10], [10, 20]), ([0, 30], []), ([0, 20], [20]), ([], [20])],
 )
-def test_strays_go_but_for_the_one_of_a_clean_stop(
+def test_stray_snapshots_are_removed_except_that_of_a_clean_shutdown(
     snapshots: Snapshots, base_offsets: list[int], left: list[int]
 ) -> None:
     snapshots.remove_stray(base_offsets)

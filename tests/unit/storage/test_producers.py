@@ -42,14 +42,14 @@ def test_an_open_transaction_is_the_first_unstable_offset(states: ProducerStates
     assert not states.has_open_transaction(8)
 
 
-def test_the_place_of_a_transaction_counts_the_batches_before_it(states: ProducerStates) -> None:
+def test_position_of_a_transaction_includes_earlier_batches_of_the_append(states: ProducerStates) -> None:
     before = logged(0)
     change = states.prepare([before, in_transaction(1, 0)], Origin.REPLICATION, segment_base_offset=0, position=1000)
     states.commit(change)
     assert states.first_unstable == LogOffsetMetadata(1, 0, 1000 + before.size)
 
 
-def test_a_marker_holds_back_until_it_is_replicated(states: ProducerStates) -> None:
+def test_transaction_is_unstable_until_its_marker_is_replicated(states: ProducerStates) -> None:
     append(states, in_transaction(0, 0))
     append(states, marker(1, 7, commit=True), origin=Origin.COORDINATOR)
     assert not states.has_open_transaction(7)
@@ -61,7 +61,7 @@ def test_a_marker_holds_back_until_it_is_replicated(states: ProducerStates) -> N
     assert states.first_unstable is None
 
 
-def test_the_oldest_transaction_of_both_kinds_counts(states: ProducerStates) -> None:
+def test_first_unstable_is_the_oldest_open_or_unreplicated_transaction(states: ProducerStates) -> None:
     append(states, in_transaction(0, 0, producer=1))
     append(states, in_transaction(1, 0, producer=2))
     append(states, marker(2, 2, commit=True), origin=Origin.COORDINATOR)
@@ -75,12 +75,12 @@ def test_the_oldest_transaction_of_both_kinds_counts(states: ProducerStates) -> 
     assert states.first_unstable == LogOffsetMetadata(4)
 
 
-def test_a_commit_leaves_no_entry_for_the_index(states: ProducerStates) -> None:
+def test_commit_has_no_index_entry(states: ProducerStates) -> None:
     append(states, in_transaction(0, 0))
     assert append(states, marker(1, 7, commit=True), origin=Origin.COORDINATOR) == []
 
 
-def test_an_abort_goes_into_the_index_with_the_stable_offset_behind_it(states: ProducerStates) -> None:
+def test_abort_is_indexed_with_the_next_stable_offset(states: ProducerStates) -> None:
     append(states, in_transaction(0, 0, producer=7))
     append(states, in_transaction(1, 0, producer=8))
     end = append(states, marker(2, 7, commit=False), origin=Origin.COORDINATOR)
@@ -89,7 +89,7 @@ def test_an_abort_goes_into_the_index_with_the_stable_offset_behind_it(states: P
     assert end == [AbortedTransaction(8, first_offset=1, last_offset=3, last_stable_offset=4)]
 
 
-def test_a_marker_alone_leaves_no_trace_in_the_index(states: ProducerStates) -> None:
+def test_marker_without_transaction_has_no_index_entry(states: ProducerStates) -> None:
     assert append(states, marker(0, 7, commit=False), origin=Origin.COORDINATOR) == []
     assert states.first_unstable is None
     assert states.entry(7) is not None
@@ -112,7 +112,7 @@ def test_several_producers_in_one_append_of_a_follower(states: ProducerStates) -
 # Expiration
 
 
-def test_a_silent_producer_is_forgotten(states: ProducerStates) -> None:
+def test_inactive_producer_expires(states: ProducerStates) -> None:
     append(states, sent(0, 0, ts=T0))
     append(states, sent(1, 0, ts=T0 + 1, producer=8))
     states.remove_expired(T0 + DAY_MS - 1)
@@ -122,7 +122,7 @@ def test_a_silent_producer_is_forgotten(states: ProducerStates) -> None:
     append(states, sent(2, 5))
 
 
-def test_a_producer_inside_a_transaction_is_not_forgotten(states: ProducerStates) -> None:
+def test_producer_in_a_transaction_does_not_expire(states: ProducerStates) -> None:
     append(states, in_transaction(0, 0))
     states.remove_expired(T0 + 2 * DAY_MS)
     assert states.has_open_transaction(7)
@@ -131,7 +131,7 @@ def test_a_producer_inside_a_transaction_is_not_forgotten(states: ProducerStates
 # Snapshots and truncation
 
 
-def test_a_snapshot_brings_back_the_last_batch_and_the_open_transactions(states: ProducerStates) -> None:
+def test_snapshot_restores_the_last_batch_and_the_open_transactions(states: ProducerStates) -> None:
     append(states, sent(0, 0, 2))
     append(states, sent(2, 2, 3))
     append(states, in_transaction(5, 0, producer=8))
@@ -159,7 +159,7 @@ def test_a_snapshot_is_taken_once_for_an_offset(states: ProducerStates) -> None:
     assert os.listdir(states.snapshots.directory) == ["00000000000000000001.snapshot"]
 
 
-def test_expired_producers_do_not_come_back_with_a_snapshot(states: ProducerStates) -> None:
+def test_expired_producers_are_not_restored_from_a_snapshot(states: ProducerStates) -> None:
     append(states, sent(0, 0))
     append(states, in_transaction(1, 0, producer=8))
     states.take_snapshot()
@@ -168,7 +168,7 @@ def test_expired_producers_do_not_come_back_with_a_snapshot(states: ProducerStat
     assert [entry.producer_id for entry in states.active()] == [8]
 
 
-def test_truncation_goes_back_to_the_latest_snapshot_below(states: ProducerStates) -> None:
+def test_truncation_loads_the_latest_snapshot_below(states: ProducerStates) -> None:
     append(states, sent(0, 0))
     states.take_snapshot()
     append(states, in_transaction(1, 1))
@@ -181,7 +181,7 @@ def test_truncation_goes_back_to_the_latest_snapshot_below(states: ProducerState
     append(states, sent(1, 1))
 
 
-def test_without_a_snapshot_everything_has_to_be_replayed(states: ProducerStates) -> None:
+def test_everything_is_replayed_without_a_snapshot(states: ProducerStates) -> None:
     append(states, sent(0, 0))
     append(states, sent(1, 1))
     states.truncate_and_reload(0, 1, T0)
@@ -190,7 +190,7 @@ def test_without_a_snapshot_everything_has_to_be_replayed(states: ProducerStates
     assert refused(states, sent(1, 2)) == Code.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
-def test_a_broken_snapshot_is_deleted_and_the_one_before_is_used(states: ProducerStates) -> None:
+def test_corrupt_snapshot_is_deleted_and_the_previous_one_is_used(states: ProducerStates) -> None:
     append(states, sent(0, 0))
     states.take_snapshot()
     append(states, sent(1, 1))
@@ -204,7 +204,7 @@ def test_a_broken_snapshot_is_deleted_and_the_one_before_is_used(states: Produce
     assert states.snapshots.offsets == [1]
 
 
-def test_a_new_log_start_forgets_snapshots_but_no_producers(states: ProducerStates) -> None:
+def test_raised_log_start_removes_snapshots_but_no_producers(states: ProducerStates) -> None:
     append(states, in_transaction(0, 0))
     states.take_snapshot()
     append(states, sent(1, 0, producer=8))
@@ -215,7 +215,7 @@ def test_a_new_log_start_forgets_snapshots_but_no_producers(states: ProducerStat
     assert states.has_open_transaction(7)
 
 
-def test_a_new_log_start_settles_the_transactions_below_it(states: ProducerStates) -> None:
+def test_raised_log_start_releases_transactions_below_it(states: ProducerStates) -> None:
     append(states, in_transaction(0, 0))
     append(states, marker(1, 7, commit=True), origin=Origin.COORDINATOR)
     states.on_log_start_offset_incremented(2)
@@ -224,7 +224,7 @@ def test_a_new_log_start_settles_the_transactions_below_it(states: ProducerState
     assert states.end_offset == 10
 
 
-def test_a_log_that_begins_anew_knows_nobody(states: ProducerStates) -> None:
+def test_full_truncation_removes_all_producers(states: ProducerStates) -> None:
     append(states, in_transaction(0, 0))
     states.take_snapshot()
     states.truncate_fully_and_start_at(50)
@@ -283,7 +283,7 @@ MARKS = st.tuples(st.integers(1, 3), st.booleans())
 
 
 @given(steps=st.lists(st.one_of(APPENDS, NEXT, NEXT, MARKS), max_size=40))
-def test_what_happens_is_what_a_plain_model_says(tmp_path_factory: pytest.TempPathFactory, steps: list[Any]) -> None:
+def test_producers_behave_like_the_model(tmp_path_factory: pytest.TempPathFactory, steps: list[Any]) -> None:
     states = ProducerStates(str(tmp_path_factory.mktemp("states")), Files(durable=False))
     model = Model()
     unreplicated: list[tuple[int, int]] = []

@@ -19,7 +19,7 @@ from .validating import APPEND_TIME, COMPACTED, NOW, accept, errors, refused, st
 
 @pytest.mark.parametrize("sent", ["none", "gzip", "lz4", "zstd"])
 @pytest.mark.parametrize("wanted", ["uncompressed", "gzip", "snappy", "lz4", "zstd"])
-def test_a_topic_has_its_own_codec(sent: str, wanted: str) -> None:
+def test_topic_codec_replaces_the_producers(sent: str, wanted: str) -> None:
     records = record(T0 + 5, "k", "a", headers=[["h", b"v"]]), record(T0 + 1, None, None)
     data = produced(*records, codec=sent, producer_id=7, producer_epoch=1, base_sequence=4, transactional=True)
     accepted = accept(data, LogConfig(compression_type=wanted))
@@ -48,14 +48,14 @@ def test_a_rebuilt_batch_has_append_time() -> None:
     assert (accepted.max_timestamp, accepted.log_append_time_ms) == (NOW, NOW)
 
 
-def test_a_rebuilt_batch_is_numbered_anew() -> None:
+def test_rebuilt_batch_has_consecutive_offsets() -> None:
     wrong = record(T0, offset_delta=3), record(T0, offset_delta=1)
     data = produced(*wrong, set={"last_offset_delta": 1}, codec="gzip")
     batch = stored(accept(data, LogConfig(compression_type="lz4")))
     assert [each.offset for each in batch.records()] == [100, 101]
 
 
-def test_a_rebuilt_batch_counts_again() -> None:
+def test_rebuilt_batch_has_the_actual_count() -> None:
     data = produced(record(value=os.urandom(400)))
     config = LogConfig(compression_type="zstd", max_message_bytes=len(data))
     assert refused(data, config).code == Code.MESSAGE_TOO_LARGE
@@ -78,7 +78,7 @@ def test_a_rebuilt_batch_has_no_negative_timestamps() -> None:
     ],
     ids=str,
 )
-def test_a_rebuilt_batch_has_a_producer_that_makes_sense(fields: dict[str, Any]) -> None:
+def test_rebuilt_batch_has_a_valid_producer(fields: dict[str, Any]) -> None:
     data = produced(0, **fields)
     assert refused(data, LogConfig(compression_type="gzip")).code == Code.UNKNOWN_SERVER_ERROR
     accept(data)
@@ -111,7 +111,7 @@ def test_old_formats_become_one_batch(magic: int, codec: str) -> None:
     assert (accepted.max_timestamp, accepted.offset_of_max_timestamp) == ((T0 + 5, 101) if magic else (-1, -1))
 
 
-def test_wrappers_of_librdkafka_with_offsets_of_0_are_understood() -> None:
+def test_wrappers_of_librdkafka_with_offsets_of_0_are_accepted() -> None:
     data = message_set(1, 0, 1, 2, codec="gzip", inner_offsets="zero")
     assert [each.offset for each in stored(accept(data)).records()] == [100, 101, 102]
 
@@ -128,7 +128,7 @@ def test_wrappers_of_librdkafka_with_offsets_of_0_are_understood() -> None:
         (message_set(0, 0, set={"crc": 1}), Code.CORRUPT_MESSAGE),
     ],
 )
-def test_message_sets_that_cannot_be(data: bytearray, code: Code) -> None:
+def test_invalid_message_sets_are_refused(data: bytearray, code: Code) -> None:
     assert refused(data).code == code
 
 
@@ -169,7 +169,7 @@ def test_a_log_of_an_old_format_keeps_messages_of_it(config: LogConfig) -> None:
 
 
 @pytest.mark.parametrize("config", OLD)
-def test_a_log_of_an_old_format_takes_batches_apart(config: LogConfig) -> None:
+def test_batch_is_converted_to_messages_of_an_old_format(config: LogConfig) -> None:
     accepted = accept(produced(5, 1), config)
     found = list(batches(accepted.records))
     assert [(each.magic, each.base_offset) for each in found] == [
@@ -190,7 +190,7 @@ def test_a_wrapper_with_good_offsets_is_kept() -> None:
 
 
 @pytest.mark.parametrize("magic", [0, 1])
-def test_a_wrapper_with_other_offsets_is_written_anew(magic: int) -> None:
+def test_wrapper_with_other_offsets_is_rebuilt(magic: int) -> None:
     data = message_set(magic, 5, 1, codec="gzip", inner_offsets="zero")
     wrapper = stored(accept(data, OLD[magic]))
     assert [each.offset for each in wrapper.records()] == [100, 101]
@@ -205,7 +205,7 @@ def test_messages_of_format_1_get_append_time() -> None:
 
 
 @pytest.mark.parametrize("config", OLD)
-def test_old_formats_have_no_room_for_producers_and_headers(config: LogConfig) -> None:
+def test_old_formats_cannot_store_producers_and_headers(config: LogConfig) -> None:
     idempotent = produced(0, producer_id=7, producer_epoch=0, base_sequence=0)
     assert refused(idempotent, config).code == Code.UNSUPPORTED_FOR_MESSAGE_FORMAT
     assert refused(produced(0, transactional=True), config).code == Code.UNKNOWN_SERVER_ERROR

@@ -16,7 +16,7 @@ def test_a_compacted_topic_needs_keys(codec: str) -> None:
     assert errors(data, COMPACTED) == (Code.INVALID_RECORD, [1, 3])
 
 
-def test_the_first_errors_are_repeated_in_the_text() -> None:
+def test_error_message_lists_the_first_errors() -> None:
     refusal = refused(produced(*[record()] * 5), COMPACTED)
     text = "Compacted topic cannot accept message without key in topic partition t-0"
     assert isinstance(refusal, RecordsRefused)
@@ -29,7 +29,7 @@ def test_the_first_errors_are_repeated_in_the_text() -> None:
 
 
 @pytest.mark.parametrize("codec", ["none", "lz4"])
-def test_timestamps_too_far_from_now(codec: str) -> None:
+def test_timestamps_out_of_range_are_refused(codec: str) -> None:
     config = LogConfig(message_timestamp_before_max_ms=1000, message_timestamp_after_max_ms=1000)
     good = [record(NOW), record(NOW - 1000), record(NOW + 1000), record(-1)]
     accept(produced(*good, codec=codec), config)
@@ -37,7 +37,7 @@ def test_timestamps_too_far_from_now(codec: str) -> None:
     assert errors(produced(*good, *bad, codec=codec), config) == (Code.INVALID_TIMESTAMP, [4, 5])
 
 
-def test_the_text_names_timestamp_offset_and_bounds() -> None:
+def test_error_message_has_timestamp_offset_and_bounds() -> None:
     config = LogConfig(message_timestamp_before_max_ms=1000)
     refusal = refused(produced(record(NOW), 0), config)
     assert isinstance(refusal, RecordsRefused)
@@ -48,27 +48,27 @@ def test_the_text_names_timestamp_offset_and_bounds() -> None:
     )
 
 
-def test_a_bound_of_all_time_is_shown_as_java_counts() -> None:
+def test_overflowed_bound_is_shown_as_in_java() -> None:
     config = LogConfig(message_timestamp_before_max_ms=1000, message_timestamp_after_max_ms=(1 << 63) - 1)
     refusal = refused(produced(0), config)
     assert f"[{NOW - 1000}, {NOW - (1 << 63) - 1}]" in str(refusal)
     accept(produced(record((1 << 63) - 1)), LogConfig(message_timestamp_after_max_ms=(1 << 63) - 1))
 
 
-def test_a_key_is_missed_before_a_timestamp() -> None:
+def test_missing_key_is_reported_before_a_timestamp() -> None:
     config = COMPACTED._replace(message_timestamp_before_max_ms=1000)
     assert errors(produced(0), config) == (Code.INVALID_RECORD, [0])
     assert errors(produced(record(NOW), record(T0, key="k")), config) == (Code.INVALID_TIMESTAMP, [0, 1])
 
 
-def test_append_time_topics_do_not_look_at_timestamps() -> None:
+def test_log_append_time_topics_do_not_check_timestamps() -> None:
     accept(produced(record(5)), APPEND_TIME._replace(message_timestamp_before_max_ms=1000))
 
 
 @pytest.mark.parametrize(
     ("codec", "kind", "null"), [("none", "DefaultRecord", 0), ("gzip", "PartialDefaultRecord", -1)]
 )
-def test_append_time_is_not_for_the_producer_to_claim(codec: str, kind: str, null: int) -> None:
+def test_claimed_append_time_is_refused(codec: str, kind: str, null: int) -> None:
     refusal = refused(produced(0, 1, ts_type="append", codec=codec), APPEND_TIME)
     assert isinstance(refusal, RecordsRefused)
     assert (refusal.code, len(refusal.record_errors)) == (Code.INVALID_TIMESTAMP, 2)
@@ -78,12 +78,12 @@ def test_append_time_is_not_for_the_producer_to_claim(codec: str, kind: str, nul
     )
 
 
-def test_a_claimed_append_time_needs_a_time() -> None:
+def test_claimed_append_time_without_timestamp_is_refused() -> None:
     data = produced(0, ts_type="append", set={"max_ts": -1})
     assert errors(data, LogConfig()) == (Code.INVALID_TIMESTAMP, [0])
 
 
-def test_before_3_6_no_topic_believes_a_claimed_append_time() -> None:
+def test_claimed_append_time_is_refused_by_all_topics_before_3_6() -> None:
     config = LogConfig.of({}, LogRules((3, 5), refuses_claimed_append_time=True))
     data = produced(0, 1, ts_type="append")
     assert errors(data, config) == (Code.INVALID_TIMESTAMP, [0, 1])

@@ -44,7 +44,7 @@ def test_a_clean_log_is_opened_without_reading_its_entries(place: Place, monkeyp
     assert place.append(1, producer_id=7, producer_epoch=0, base_sequence=20).first_offset == 20
 
 
-def test_the_indexes_of_a_clean_log_are_used_and_go_on(place: Place) -> None:
+def test_indexes_of_a_clean_log_are_reused(place: Place) -> None:
     for number in range(3):
         place.append(number)
     place.reopen()
@@ -71,7 +71,7 @@ def test_an_empty_log_stays_empty(place: Place) -> None:
     assert four(place.reopen()) == (33, 33, 33, 33)
 
 
-def test_a_lost_index_is_built_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_missing_index_is_rebuilt(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     place = Place(tmp_path / "data", DENSE)
     for number in range(4):
         place.append(number)
@@ -85,7 +85,7 @@ def test_a_lost_index_is_built_again(tmp_path: Path, caplog: pytest.LogCaptureFi
     assert index_entries(place.file("00000000000000000000.index")) == expected
 
 
-def test_lost_time_index_is_built_from_the_log(place: Place) -> None:
+def test_missing_time_index_is_rebuilt(place: Place) -> None:
     place.append(1)
     place.append(2)
     place.directory.close()
@@ -94,7 +94,7 @@ def test_lost_time_index_is_built_from_the_log(place: Place) -> None:
     assert place.log.segments.active.largest == (T0 + 2, 1, -1)
 
 
-def test_an_impossible_transaction_index_is_built_again(tmp_path: Path) -> None:
+def test_invalid_transaction_index_is_rebuilt(tmp_path: Path) -> None:
     place = Place(tmp_path / "data", SMALL)
     place.append(1)
     place.append(2, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
@@ -111,7 +111,7 @@ def test_an_impossible_transaction_index_is_built_again(tmp_path: Path) -> None:
 # After a crash
 
 
-def test_what_was_appended_is_there_after_a_crash(place: Place) -> None:
+def test_appended_records_survive_a_crash(place: Place) -> None:
     for number in range(20):
         place.append(number, producer_id=7, producer_epoch=0, base_sequence=number)
     before = content(place.read(0))
@@ -122,7 +122,7 @@ def test_what_was_appended_is_there_after_a_crash(place: Place) -> None:
     assert place.log.latest_epoch == 0
 
 
-def test_the_indexes_after_a_crash_are_those_of_a_clean_stop(place: Place, tmp_path: Path) -> None:
+def test_indexes_after_a_crash_equal_those_of_a_clean_shutdown(place: Place, tmp_path: Path) -> None:
     for number in (5, 3, 9, 9, 12):
         place.append(number)
     place.crash()
@@ -136,7 +136,7 @@ def test_the_indexes_after_a_crash_are_those_of_a_clean_stop(place: Place, tmp_p
         assert found == clean.file(f"00000000000000000000.{kind}").read_bytes()
 
 
-def test_the_transaction_index_is_built_again(place: Place) -> None:
+def test_transaction_index_is_rebuilt_after_a_crash(place: Place) -> None:
     place.append(1, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
     place.append(1, producer_id=8, producer_epoch=0, base_sequence=0, transactional=True)
     place.end_transaction(8, commit=False)
@@ -149,7 +149,7 @@ def test_the_transaction_index_is_built_again(place: Place) -> None:
 
 
 @pytest.mark.parametrize("left", [1, 11, 12, 16, 17, 30, 60, -1])
-def test_an_entry_that_was_not_written_whole_is_cut_off(place: Place, left: int) -> None:
+def test_incomplete_entry_is_truncated(place: Place, left: int) -> None:
     place.append(1)
     size = place.log.size_bytes
     place.append(2)
@@ -159,7 +159,7 @@ def test_an_entry_that_was_not_written_whole_is_cut_off(place: Place, left: int)
     assert place.append(3).first_offset == 1
 
 
-def test_a_damaged_entry_and_all_behind_it_are_cut_off(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+def test_corrupt_entry_and_everything_after_it_are_truncated(place: Place, caplog: pytest.LogCaptureFixture) -> None:
     for number in range(4):
         place.append(number)
     size = place.log.size_bytes // 4
@@ -171,7 +171,7 @@ def test_a_damaged_entry_and_all_behind_it_are_cut_off(place: Place, caplog: pyt
     assert f"removing the last {2 * size} bytes, from position {2 * size} on" in caplog.text
 
 
-def test_zeros_behind_the_last_entry_are_cut_off(place: Place) -> None:
+def test_zeros_after_the_last_entry_are_truncated(place: Place) -> None:
     place.append(1)
     size = place.log.size_bytes
     place.overwrite(size, bytes(5000))
@@ -179,7 +179,7 @@ def test_zeros_behind_the_last_entry_are_cut_off(place: Place) -> None:
     assert (place.log.log_end_offset, place.log.size_bytes) == (1, size)
 
 
-def test_segments_behind_a_damaged_one_go(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_segments_after_a_corrupt_one_are_deleted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     place = filled(tmp_path)
     place.overwrite(65, b"\xff", segment=2)
     place.log.local.recovery_point = 0
@@ -199,10 +199,10 @@ def test_segments_below_the_recovery_point_are_not_read(tmp_path: Path, caplog: 
     place.directory.checkpoint()
     assert place.log.recovery_point == 5
     place.crash()
-    assert [text for text in caplog.text.splitlines() if "Recovering" in text] == [
-        text for text in caplog.text.splitlines() if "00000000000000000005.log" in text and "Recovering" in text
+    assert [text for text in caplog.text.splitlines() if "recovering" in text] == [
+        text for text in caplog.text.splitlines() if "00000000000000000005.log" in text and "recovering" in text
     ]
-    assert "Recovering" in caplog.text
+    assert "recovering" in caplog.text
     assert place.offsets() == [0, 1, 2, 3, 4, 5]
 
 
@@ -215,7 +215,7 @@ def test_the_recovery_point_is_not_raised_by_a_recovery(tmp_path: Path) -> None:
     assert place.log.recovery_point == point == 4
 
 
-def test_a_segment_whose_offsets_fall_is_emptied(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+def test_segment_with_decreasing_offsets_is_emptied(place: Place, caplog: pytest.LogCaptureFixture) -> None:
     place.append(1)
     sent = b"".join(with_epoch(logged(offset), 0) for offset in (5, 3, 2))
     place.overwrite(0, sent)
@@ -224,21 +224,21 @@ def test_a_segment_whose_offsets_fall_is_emptied(place: Place, caplog: pytest.Lo
     assert (place.log.log_end_offset, place.log.size_bytes) == (0, 0)
 
 
-def test_an_offset_too_far_from_its_segment_is_not_opened(place: Place) -> None:
+def test_segment_with_an_offset_overflow_is_not_opened(place: Place) -> None:
     place.append(1)
     place.overwrite(0, with_epoch(logged(2**31), 0))
     with pytest.raises(StorageFailed, match=r"00000000000000000000\.log holds offset 2147483648 at 0"):
         place.crash()
 
 
-def test_epochs_are_learnt_from_the_entries(place: Place) -> None:
+def test_epochs_are_recovered_from_the_entries(place: Place) -> None:
     place.log.append_as_leader(produced(1), 0)
     place.log.append_as_leader(produced(1), 6)
     place.crash()
     assert place.log.epochs.entries == ((0, 0), (6, 1))
 
 
-def test_epochs_behind_the_end_are_forgotten(place: Place) -> None:
+def test_epochs_past_the_end_are_removed(place: Place) -> None:
     place.append(1)
     place.directory.close()
     place.file("leader-epoch-checkpoint").write_text("0\n2\n0 0\n9 55\n")
@@ -246,7 +246,7 @@ def test_epochs_behind_the_end_are_forgotten(place: Place) -> None:
     assert place.log.epochs.entries == ((0, 0),)
 
 
-def test_snapshots_behind_the_end_are_deleted(place: Place) -> None:
+def test_snapshots_past_the_end_are_deleted(place: Place) -> None:
     place.append(1, producer_id=7, producer_epoch=0, base_sequence=0)
     place.append(1, producer_id=7, producer_epoch=0, base_sequence=1)
     place.directory.close()
@@ -266,7 +266,7 @@ def test_messages_of_old_formats_are_recovered(tmp_path: Path) -> None:
     assert place.offsets() == [0, 1]
 
 
-def test_the_log_start_is_kept_by_its_checkpoint(place: Place) -> None:
+def test_log_start_is_restored_from_the_checkpoint(place: Place) -> None:
     place.append(1, 2)
     place.append(1, 2)
     place.log.maybe_increment_log_start_offset(3)
@@ -275,7 +275,7 @@ def test_the_log_start_is_kept_by_its_checkpoint(place: Place) -> None:
     assert four(place.log) == (3, 4, 4, 4)
 
 
-def test_a_log_that_ends_before_its_start_begins_there(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+def test_log_that_ends_below_its_start_begins_at_the_start(place: Place, caplog: pytest.LogCaptureFixture) -> None:
     place.append(1, 2)
     place.append(3, 4)
     place.log.maybe_increment_log_start_offset(3)
@@ -299,7 +299,7 @@ def test_deleted_files_are_deleted(place: Place) -> None:
     assert not [name for name in place.names() if name.endswith(".deleted")]
 
 
-def test_indexes_without_a_log_are_deleted(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+def test_index_files_without_a_log_file_are_deleted(place: Place, caplog: pytest.LogCaptureFixture) -> None:
     place.append(1)
     place.file("00000000000000000007.index").write_bytes(b"")
     place.file("00000000000000000007.timeindex").write_bytes(b"")
@@ -320,7 +320,7 @@ def test_index_of_a_finished_compaction_gets_its_name(tmp_path: Path) -> None:
     assert bases(place.log) == [0, 1, 2, 3, 4]
 
 
-def test_empty_transaction_index_is_in_order(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+def test_empty_transaction_index_is_valid(place: Place, caplog: pytest.LogCaptureFixture) -> None:
     place.append(1)
     place.directory.close()
     place.file("00000000000000000000.txnindex").write_bytes(b"")
@@ -340,7 +340,7 @@ def test_an_unfinished_compaction_is_undone(tmp_path: Path) -> None:
     assert not [name for name in place.names() if name.endswith((".cleaned", ".swap"))]
 
 
-def test_a_finished_compaction_takes_the_place_of_what_it_was_made_from(tmp_path: Path) -> None:
+def test_finished_compaction_replaces_the_old_segments(tmp_path: Path) -> None:
     place = filled(tmp_path)
     place.directory.close()
     data = b"".join(with_epoch(logged(offset), 0) for offset in (1, 3))
@@ -351,7 +351,7 @@ def test_a_finished_compaction_takes_the_place_of_what_it_was_made_from(tmp_path
     assert place.offsets() == [0, 1, 3, 4]
 
 
-def test_other_files_are_left_alone(place: Place) -> None:
+def test_other_files_are_ignored(place: Place) -> None:
     place.append(1)
     place.file("notes.txt").write_text("x")
     place.file("00000000000000000000.checksum").write_text("x")
@@ -359,7 +359,7 @@ def test_other_files_are_left_alone(place: Place) -> None:
     assert {"notes.txt", "00000000000000000000.checksum"} <= set(place.names())
 
 
-def test_a_broken_topic_id_is_written_anew(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+def test_invalid_topic_id_is_rewritten(place: Place, caplog: pytest.LogCaptureFixture) -> None:
     place.append(1)
     before = place.file("partition.metadata").read_bytes()
     place.directory.close()

@@ -4,6 +4,6 @@ from .producing import produced
 from .validating import COMPACTED, refused
 
 
-def test_the_answer_has_a_text_only_where_records_are_named() -> None:
+def test_message_is_only_set_for_record_errors() -> None:
     assert refused(produced(0, control=True)).message is None
     assert refused(produced(0), COMPACTED).message is not None

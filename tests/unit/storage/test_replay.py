@@ -50,14 +50,14 @@ def test_without_snapshots_all_entries_are_read(place: Place) -> None:
     assert snapshots(place) == [4, 5, 6]
 
 
-def test_from_the_latest_snapshot_on(place: Place) -> None:
+def test_entries_after_the_latest_snapshot_are_read(place: Place) -> None:
     for segment in list(place.log.segments)[:4]:
         segment.cut(0)  # reading it would raise an error
     assert last_sequence(rebuilt(place)) == 4
 
 
 @pytest.mark.parametrize(("end", "sequence"), [(1, 0), (3, 2), (5, 4)])
-def test_up_to_the_end(place: Place, end: int, sequence: int) -> None:
+def test_entries_up_to_the_end_offset_are_read(place: Place, end: int, sequence: int) -> None:
     states = rebuilt(place, end=end)
     assert last_sequence(states) == sequence
     assert not states.has_open_transaction(8)
@@ -70,7 +70,7 @@ def test_entries_below_the_log_start_are_not_read(place: Place) -> None:
     assert rebuilt(place, start=5).has_open_transaction(8)
 
 
-def test_after_a_clean_stop_without_snapshots_nothing_is_read(place: Place) -> None:
+def test_nothing_is_read_after_a_clean_shutdown_without_snapshots(place: Place) -> None:
     for offset in snapshots(place):
         place.file(f"{offset:020d}.snapshot").unlink()
     assert len(rebuilt(place, clean=True)) == 0
@@ -82,14 +82,14 @@ def test_old_formats_have_no_producers(place: Place) -> None:
     assert len(rebuilt(place)) == 0
 
 
-def test_the_end_of_a_transaction_is_read(place: Place) -> None:
+def test_markers_are_replayed(place: Place) -> None:
     place.end_transaction(8, commit=True, epoch=1)
     for offset in snapshots(place):
         place.file(f"{offset:020d}.snapshot").unlink()
     assert not rebuilt(place).has_open_transaction(8)
 
 
-def test_a_segment_may_end_before_what_is_wanted(place: Place) -> None:
+def test_segment_may_end_before_the_start_of_the_replay(place: Place) -> None:
     place.log.roll(20)
     for offset in snapshots(place):
         place.file(f"{offset:020d}.snapshot").unlink()

@@ -45,7 +45,7 @@ def expired(
     return [segment.base_offset for segment in found]
 
 
-def test_only_logs_that_delete_look_at_size_and_time() -> None:
+def test_size_and_time_apply_only_with_cleanup_policy_delete() -> None:
     assert reasons(CONFIG) == (Reason.LOG_START, Reason.SIZE, Reason.TIME)
     assert reasons(CONFIG._replace(cleanup_policy=frozenset({"compact"}))) == (Reason.LOG_START,)
     assert len(reasons(CONFIG._replace(cleanup_policy=frozenset({"compact", "delete"})))) == 3
@@ -54,7 +54,7 @@ def test_only_logs_that_delete_look_at_size_and_time() -> None:
 @pytest.mark.parametrize(
     ("start", "found"), [(0, []), (9, []), (10, [0]), (29, [0, 10]), (30, [0, 10, 20]), (35, [0, 10, 20])]
 )
-def test_below_the_log_start(start: int, found: list[int]) -> None:
+def test_segments_below_the_log_start_are_selected(start: int, found: list[int]) -> None:
     assert expired(Reason.LOG_START, log_start_offset=start) == found
 
 
@@ -62,7 +62,7 @@ def test_below_the_log_start(start: int, found: list[int]) -> None:
     ("limit", "found"),
     [(-1, []), (651, []), (650, []), (551, []), (550, [0]), (350, [0, 10]), (50, [0, 10, 20]), (0, [0, 10, 20, 30])],
 )
-def test_beyond_the_size(limit: int, found: list[int]) -> None:
+def test_segments_beyond_the_size_are_selected(limit: int, found: list[int]) -> None:
     assert expired(Reason.SIZE, CONFIG._replace(retention_bytes=limit)) == found
 
 
@@ -70,21 +70,21 @@ def test_beyond_the_size(limit: int, found: list[int]) -> None:
     ("now_ms", "found"),
     [(110, []), (111, [0]), (120, [0]), (121, [0, 10, 20]), (140, [0, 10, 20]), (141, [0, 10, 20, 30])],
 )
-def test_older_than_the_time(now_ms: int, found: list[int]) -> None:
+def test_segments_older_than_retention_ms_are_selected(now_ms: int, found: list[int]) -> None:
     assert expired(Reason.TIME, now_ms=now_ms) == found
 
 
-def test_no_limit_of_time() -> None:
+def test_negative_retention_ms_selects_nothing() -> None:
     assert expired(Reason.TIME, CONFIG._replace(retention_ms=-1), now_ms=10**15) == []
 
 
 @pytest.mark.parametrize(
     ("high_watermark", "found"), [(0, []), (9, []), (10, [0]), (30, [0, 10, 20]), (34, [0, 10, 20])]
 )
-def test_never_above_the_high_watermark(high_watermark: int, found: list[int]) -> None:
+def test_segments_above_the_high_watermark_are_never_selected(high_watermark: int, found: list[int]) -> None:
     assert expired(Reason.TIME, now_ms=1000, high_watermark=high_watermark) == found
 
 
-def test_an_empty_active_segment_stays() -> None:
+def test_empty_active_segment_is_never_selected() -> None:
     segments = Segments([*FOUR[:3], Segment(35, 0, 0)])
     assert expired(Reason.TIME, segments=segments, now_ms=1000) == [0, 10, 20]

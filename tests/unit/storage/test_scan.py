@@ -28,7 +28,7 @@ def walked(walk: Walk, file: File, start: int = 0, end: int | None = None) -> li
 
 @both
 @pytest.mark.parametrize("size", [1, 3000, 70_000])
-def test_all_entries_are_found_whatever_their_size(walk: Walk, tmp_path: Path, size: int) -> None:
+def test_entries_of_any_size_are_found(walk: Walk, tmp_path: Path, size: int) -> None:
     made = [bytes(logged(offset).view()) for offset in range(5)]
     made += [bytes(message_set(1, record(value="x" * size)))] * 40
     position, expected = 0, []
@@ -39,7 +39,7 @@ def test_all_entries_are_found_whatever_their_size(walk: Walk, tmp_path: Path, s
 
 
 @both
-def test_the_walk_begins_and_ends_where_it_is_told(walk: Walk, tmp_path: Path) -> None:
+def test_iteration_respects_start_and_end(walk: Walk, tmp_path: Path) -> None:
     made = [bytes(logged(offset).view()) for offset in range(4)]
     size = len(made[0])
     file = file_of(tmp_path, b"".join(made))
@@ -49,7 +49,7 @@ def test_the_walk_begins_and_ends_where_it_is_told(walk: Walk, tmp_path: Path) -
 
 
 @both
-def test_an_entry_that_is_cut_off_is_left_out(walk: Walk, tmp_path: Path) -> None:
+def test_incomplete_entry_is_skipped(walk: Walk, tmp_path: Path) -> None:
     made = bytes(logged(0).view())
     for cut in range(1, len(made)):
         file = file_of(tmp_path, made + made[:cut])
@@ -58,7 +58,7 @@ def test_an_entry_that_is_cut_off_is_left_out(walk: Walk, tmp_path: Path) -> Non
 
 
 @both
-def test_a_length_that_cannot_be_is_damage(walk: Walk, tmp_path: Path) -> None:
+def test_invalid_length_is_corruption(walk: Walk, tmp_path: Path) -> None:
     file = file_of(tmp_path, bytes(logged(0).view()) + bytes(100))
     found = walk(file, 0, file.size())
     next(found)
@@ -73,13 +73,13 @@ def test_small_messages_of_old_formats_at_the_very_end_are_found(walk: Walk, tmp
     assert walked(walk, file_of(tmp_path, data)) == [(0, 0, len(data))]
 
 
-def test_entries_are_whole(tmp_path: Path) -> None:
+def test_entries_are_complete(tmp_path: Path) -> None:
     made = b"".join(bytes(logged(offset, 3).view()) for offset in range(0, 9, 3))
     found = scan.entries(file_of(tmp_path, made), 0, len(made))
     assert [record.offset for _, batch in found for record in batch.records()] == list(range(9))
 
 
-def test_one_entry_is_read_by_its_place(tmp_path: Path) -> None:
+def test_entry_is_read_by_its_position(tmp_path: Path) -> None:
     made = [bytes(logged(offset, 2).view()) for offset in (0, 2, 4)]
     batch = scan.entry(file_of(tmp_path, b"".join(made)), len(made[0]), len(made[1]))
     assert [record.offset for record in batch.records()] == [2, 3]

@@ -59,7 +59,7 @@ def sized(directory: Path, **config: int) -> Bench:
 # Index entries
 
 
-def test_an_entry_comes_when_more_than_the_interval_was_written_since_the_last(tmp_path: Path) -> None:
+def test_index_entry_is_added_after_index_interval_bytes(tmp_path: Path) -> None:
     bench = sized(tmp_path, index_interval_bytes=200)
     bench.fill(*range(100, 130, 3))
     size = bench.sizes[0]  # two batches are less than 200 bytes, three are more
@@ -68,18 +68,18 @@ def test_an_entry_comes_when_more_than_the_interval_was_written_since_the_last(t
     assert index_entries(tmp_path / "00000000000000000100.index") == [(11, 3 * size), (20, 6 * size), (29, 9 * size)]
 
 
-def test_an_entry_names_the_last_offset_of_the_append_and_its_begin(bench: Bench) -> None:
+def test_index_entry_has_the_last_offset_and_the_position_of_the_append(bench: Bench) -> None:
     bench.fill(100, 103)
     bench.segment.write()
     assert index_entries(bench.directory / "00000000000000000100.index") == [(5, bench.sizes[0])]
 
 
-def test_the_first_append_gets_no_entry(bench: Bench) -> None:
+def test_first_append_gets_no_index_entry(bench: Bench) -> None:
     bench.fill(100)
     assert len(bench.segment.offset_index) == len(bench.segment.time_index) == 0
 
 
-def test_the_time_index_has_an_entry_where_the_largest_time_has_risen(bench: Bench) -> None:
+def test_time_index_has_an_entry_if_the_largest_timestamp_increased(bench: Bench) -> None:
     bench.append(100, ms=50)
     bench.append(103, ms=10)
     bench.append(106, ms=50)
@@ -88,14 +88,14 @@ def test_the_time_index_has_an_entry_where_the_largest_time_has_risen(bench: Ben
     assert time_entries(bench.directory / "00000000000000000100.timeindex") == [(T0 + 50, 2), (T0 + 51, 11)]
 
 
-def test_the_end_of_appends_adds_the_largest_time(bench: Bench) -> None:
+def test_end_appends_adds_the_largest_timestamp(bench: Bench) -> None:
     bench.append(100, ms=50)
     bench.segment.end_appends()
     assert time_entries(bench.directory / "00000000000000000100.timeindex") == [(T0 + 50, 2)]
     assert index_entries(bench.directory / "00000000000000000100.index") == []
 
 
-def test_the_largest_timestamp_is_that_of_the_first_entry_that_has_it(bench: Bench) -> None:
+def test_largest_timestamp_has_the_offset_of_its_first_entry(bench: Bench) -> None:
     assert bench.segment.largest == (-1, BASE, -1)
     bench.append(100, ms=5)
     bench.append(103, ms=9)
@@ -114,7 +114,7 @@ def test_without_timestamps_the_largest_is_the_last_modification(bench: Bench) -
 # Modification
 
 
-def test_a_segment_is_modified_by_its_making_and_by_appends(bench: Bench) -> None:
+def test_creation_and_appends_set_the_modification_time(bench: Bench) -> None:
     assert bench.segment.modified_ms == T0
     bench.clock.advance(5)
     bench.fill(100)
@@ -123,7 +123,7 @@ def test_a_segment_is_modified_by_its_making_and_by_appends(bench: Bench) -> Non
     assert bench.segment.modified_ms == T0 + 5
 
 
-def test_the_time_of_modification_by_our_clock_outlives_a_reopening(bench: Bench) -> None:
+def test_modification_time_survives_reopening(bench: Bench) -> None:
     bench.clock.advance(1234)
     bench.fill(100)
     bench.segment.close()
@@ -138,7 +138,7 @@ def should_roll(bench: Bench, size: int = 100, ms: int = 0, last_offset: int = B
     return bench.segment.should_roll(bench.config, size, T0 + ms, last_offset)
 
 
-def test_it_rolls_where_the_append_does_not_fit(tmp_path: Path) -> None:
+def test_segment_rolls_if_the_append_does_not_fit(tmp_path: Path) -> None:
     bench = sized(tmp_path, segment_bytes=1000)
     bench.fill(100)
     left = 1000 - bench.sizes[0]
@@ -146,7 +146,7 @@ def test_it_rolls_where_the_append_does_not_fit(tmp_path: Path) -> None:
     assert should_roll(bench, left + 1, 100)
 
 
-def test_it_rolls_when_the_new_record_is_too_much_later_than_the_first(tmp_path: Path) -> None:
+def test_segment_rolls_after_segment_ms_by_record_timestamps(tmp_path: Path) -> None:
     bench = sized(tmp_path, segment_ms=1000)
     bench.append(100, ms=5)
     bench.append(103, ms=800)
@@ -161,13 +161,13 @@ def test_an_empty_segment_never_rolls_for_its_age(tmp_path: Path) -> None:
     assert not should_roll(bench, ms=10**9)
 
 
-def test_records_of_an_earlier_time_do_not_roll(tmp_path: Path) -> None:
+def test_earlier_timestamps_do_not_roll_the_segment(tmp_path: Path) -> None:
     bench = sized(tmp_path, segment_ms=1000)
     bench.append(100, ms=10**7)
     assert not should_roll(bench, ms=-(10**9))
 
 
-def test_without_a_first_timestamp_the_age_is_that_of_the_segment(tmp_path: Path) -> None:
+def test_age_without_first_timestamp_counts_from_creation(tmp_path: Path) -> None:
     bench = sized(tmp_path, segment_ms=1000)
     bench.segment.append(message_set(0, record()), 100, -1, 100)
     bench.clock.advance(1000)
@@ -176,7 +176,7 @@ def test_without_a_first_timestamp_the_age_is_that_of_the_segment(tmp_path: Path
     assert bench.segment.should_roll(bench.config, 1, -1, 101)
 
 
-def test_the_first_timestamp_is_read_again_after_a_reopening(tmp_path: Path) -> None:
+def test_first_timestamp_is_read_after_reopening(tmp_path: Path) -> None:
     bench = sized(tmp_path, segment_ms=1000)
     bench.append(100, ms=5)
     bench.append(103, ms=800)
@@ -186,7 +186,7 @@ def test_the_first_timestamp_is_read_again_after_a_reopening(tmp_path: Path) -> 
     assert should_roll(bench, ms=1006)
 
 
-def test_jitter_shortens_the_time_by_a_part_of_it(tmp_path: Path) -> None:
+def test_jitter_reduces_segment_ms(tmp_path: Path) -> None:
     seen = set()
     for number in range(60):
         directory = tmp_path / str(number)
@@ -198,7 +198,7 @@ def test_jitter_shortens_the_time_by_a_part_of_it(tmp_path: Path) -> None:
     assert seen <= set(range(992, 1002))
 
 
-def test_it_rolls_when_an_index_is_full(tmp_path: Path) -> None:
+def test_segment_rolls_if_an_index_is_full(tmp_path: Path) -> None:
     bench = sized(tmp_path, index_interval_bytes=0, segment_index_bytes=40)  # 5 offsets, 3 times
     bench.fill(100, 103)
     assert not should_roll(bench)
@@ -206,7 +206,7 @@ def test_it_rolls_when_an_index_is_full(tmp_path: Path) -> None:
     assert should_roll(bench)
 
 
-def test_it_rolls_for_an_offset_that_is_too_far_from_the_base(bench: Bench) -> None:
+def test_segment_rolls_for_an_offset_too_far_from_the_base(bench: Bench) -> None:
     assert not should_roll(bench, last_offset=BASE + 2**31 - 1)
     assert should_roll(bench, last_offset=BASE + 2**31)
     with pytest.raises(ValueError, match="does not fit"):
@@ -217,7 +217,7 @@ def test_it_rolls_for_an_offset_that_is_too_far_from_the_base(bench: Bench) -> N
 # Reads
 
 
-def test_a_read_begins_with_the_entry_that_holds_the_offset(bench: Bench) -> None:
+def test_read_begins_with_the_entry_that_contains_the_offset(bench: Bench) -> None:
     bench.fill(100, 103, 106)
     size = bench.sizes[0]
     for offset, position in ((100, 0), (102, 0), (103, size), (104, size), (107, 2 * size)):
@@ -228,20 +228,20 @@ def test_a_read_begins_with_the_entry_that_holds_the_offset(bench: Bench) -> Non
         assert len(content(found)) == len(found.records)
 
 
-def test_a_read_in_a_hole_begins_with_the_next_entry(bench: Bench) -> None:
+def test_read_in_a_gap_begins_with_the_next_entry(bench: Bench) -> None:
     bench.fill(100, 110)
     found = bench.read(105)
     assert found is not None
     assert found.position == (105, BASE, bench.sizes[0])
 
 
-def test_behind_the_last_entry_there_is_nothing(bench: Bench) -> None:
+def test_read_past_the_last_entry_returns_none(bench: Bench) -> None:
     assert bench.read(100) is None
     bench.fill(100)
     assert bench.read(103) is None
 
 
-def test_the_bytes_end_where_the_limit_cuts(bench: Bench) -> None:
+def test_read_ends_at_max_bytes(bench: Bench) -> None:
     bench.fill(100, 103)
     size = bench.sizes[0]
     for limit in (size, size + 1, 2 * size - 1, 2 * size, 10 * size):
@@ -251,14 +251,14 @@ def test_the_bytes_end_where_the_limit_cuts(bench: Bench) -> None:
         assert not found.first_entry_incomplete
 
 
-def test_a_limit_below_the_first_entry_cuts_it_and_says_so(bench: Bench) -> None:
+def test_incomplete_first_entry_is_reported(bench: Bench) -> None:
     bench.fill(100, 103)
     found = bench.read(100, bench.sizes[0] - 1)
     assert found is not None
     assert (len(found.records), found.first_entry_incomplete) == (bench.sizes[0] - 1, True)
 
 
-def test_the_first_entry_comes_whole_where_one_is_wanted(bench: Bench) -> None:
+def test_at_least_one_returns_a_complete_first_entry(bench: Bench) -> None:
     bench.fill(100, 103)
     for limit in (0, 1, bench.sizes[0] - 1):
         found = bench.read(100, limit, at_least_one=True)
@@ -266,20 +266,20 @@ def test_the_first_entry_comes_whole_where_one_is_wanted(bench: Bench) -> None:
         assert (len(found.records), found.first_entry_incomplete) == (bench.sizes[0], False)
 
 
-def test_a_limit_of_nothing_finds_the_place_and_no_bytes(bench: Bench) -> None:
+def test_max_bytes_of_zero_returns_only_the_position(bench: Bench) -> None:
     bench.fill(100, 103)
     found = bench.read(103, 0)
     assert found == ReadResult((103, BASE, bench.sizes[0]), b"")  # type: ignore[arg-type]
 
 
-def test_a_negative_limit_is_refused(bench: Bench) -> None:
+def test_negative_max_bytes_is_refused(bench: Bench) -> None:
     bench.fill(100)
     with pytest.raises(KafkaError) as refused:
         bench.read(100, -1)
     assert refused.value.code is Code.UNKNOWN_SERVER_ERROR
 
 
-def test_the_readable_part_bounds_a_read_even_of_one_entry(bench: Bench) -> None:
+def test_max_position_limits_a_read_even_with_at_least_one(bench: Bench) -> None:
     bench.fill(100, 103)
     found = bench.segment.read(100, 1 << 20, bench.sizes[0], True)
     assert found is not None
@@ -288,7 +288,7 @@ def test_the_readable_part_bounds_a_read_even_of_one_entry(bench: Bench) -> None
     assert unreadable == ReadResult((100, BASE, 0), b"")  # type: ignore[arg-type]
 
 
-def test_the_next_offset_is_found_behind_the_last_index_entry(bench: Bench) -> None:
+def test_next_offset_is_found_after_the_last_index_entry(bench: Bench) -> None:
     assert bench.segment.next_offset() == BASE
     bench.fill(100)
     assert bench.segment.next_offset() == 103
@@ -299,7 +299,7 @@ def test_the_next_offset_is_found_behind_the_last_index_entry(bench: Bench) -> N
 # Truncation
 
 
-def test_truncation_cuts_at_the_begin_of_the_entry(bench: Bench) -> None:
+def test_truncation_removes_whole_entries(bench: Bench) -> None:
     bench.fill(100, 103, 106)
     assert bench.segment.truncate_to(104) == 2 * bench.sizes[0]
     assert bench.segment.size_bytes == bench.sizes[0]
@@ -307,13 +307,13 @@ def test_truncation_cuts_at_the_begin_of_the_entry(bench: Bench) -> None:
     assert len(bench.segment.offset_index) == 0
 
 
-def test_truncation_behind_the_end_changes_nothing(bench: Bench) -> None:
+def test_truncation_past_the_end_changes_nothing(bench: Bench) -> None:
     bench.fill(100, 103)
     assert bench.segment.truncate_to(106) == 0
     assert bench.segment.size_bytes == 2 * bench.sizes[0]
 
 
-def test_after_a_truncation_the_largest_time_is_that_of_what_is_left(tmp_path: Path) -> None:
+def test_truncation_updates_the_largest_timestamp(tmp_path: Path) -> None:
     bench = sized(tmp_path, index_interval_bytes=10**6)
     bench.append(100, ms=5)
     bench.append(103, ms=8)
@@ -326,7 +326,7 @@ def test_after_a_truncation_the_largest_time_is_that_of_what_is_left(tmp_path: P
     assert bench.segment.largest == (-1, BASE, -1)
 
 
-def test_a_segment_truncated_to_nothing_begins_its_life_anew(tmp_path: Path) -> None:
+def test_truncation_to_zero_resets_the_age(tmp_path: Path) -> None:
     bench = sized(tmp_path, segment_ms=1000)
     bench.append(100, ms=5)
     bench.segment.truncate_to(100)
@@ -335,7 +335,7 @@ def test_a_segment_truncated_to_nothing_begins_its_life_anew(tmp_path: Path) -> 
     assert should_roll(bench, ms=1701)
 
 
-def test_appends_go_on_after_a_truncation(bench: Bench) -> None:
+def test_appends_continue_after_a_truncation(bench: Bench) -> None:
     bench.fill(100, 103, 106)
     bench.segment.truncate_to(103)
     bench.append(103, ms=1, value="other")
@@ -378,7 +378,7 @@ def test_all_files_are_renamed_and_removed_together(bench: Bench) -> None:
     assert len(content(found)) == 2 * bench.sizes[0]
 
 
-def test_it_follows_its_directory(tmp_path: Path) -> None:
+def test_paths_follow_a_renamed_directory(tmp_path: Path) -> None:
     (tmp_path / "from").mkdir()
     bench = Bench(tmp_path / "from", LogConfig(index_interval_bytes=0))
     bench.fill(100, 103)
@@ -390,7 +390,7 @@ def test_it_follows_its_directory(tmp_path: Path) -> None:
     assert len(list((tmp_path / "to").iterdir())) == 3
 
 
-def test_indexes_that_are_built_again_are_not_filled_beyond_their_size(tmp_path: Path) -> None:
+def test_rebuilt_indexes_do_not_exceed_their_size(tmp_path: Path) -> None:
     """After reopening, entries are added later, so a segment may exceed what its index would have entries for."""
     bench = sized(tmp_path, index_interval_bytes=0, segment_index_bytes=40)
     bench.fill(100)
@@ -414,7 +414,7 @@ def walked(bench: Bench, ms: int) -> int:
     return next(at for at, head in enumerate(heads) if head.max_timestamp >= T0 + ms)
 
 
-def test_a_search_by_time_begins_near_what_it_finds_even_where_times_do_not_rise(bench: Bench) -> None:
+def test_search_by_timestamp_starts_near_the_result_even_if_timestamps_do_not_increase(bench: Bench) -> None:
     bench.append(100, ms=500)
     for number in range(1, 50):
         bench.append(100 + 3 * number, ms=number)
@@ -423,7 +423,7 @@ def test_a_search_by_time_begins_near_what_it_finds_even_where_times_do_not_rise
     assert walked(bench, 400) == 0
 
 
-def test_after_a_reopening_only_the_time_index_says_where(bench: Bench) -> None:
+def test_search_after_reopening_uses_only_the_time_index(bench: Bench) -> None:
     bench.append(100, ms=500)
     for number in range(1, 50):
         bench.append(100 + 3 * number, ms=number)
@@ -433,7 +433,7 @@ def test_after_a_reopening_only_the_time_index_says_where(bench: Bench) -> None:
     assert walked(bench, 700) == 50
 
 
-def test_a_search_by_time_begins_right_after_a_truncation(bench: Bench) -> None:
+def test_search_by_timestamp_works_after_a_truncation(bench: Bench) -> None:
     for number, ms in enumerate((5, 9, 7, 30, 8)):
         bench.append(100 + 3 * number, ms=ms)
     bench.segment.truncate_to(109)
@@ -446,7 +446,7 @@ def test_segment_without_entries_has_no_first_timestamp(bench: Bench) -> None:
     assert bench.segment.first_timestamp == -1
 
 
-def test_truncation_of_a_segment_without_timestamps_leaves_it_without(tmp_path: Path) -> None:
+def test_truncated_segment_without_timestamps_has_no_largest_timestamp(tmp_path: Path) -> None:
     bench = sized(tmp_path, index_interval_bytes=0)
     for offset in (100, 101):
         batch = logged(offset, ts=-1)

@@ -36,13 +36,13 @@ def three(tmp_path: Path) -> Segments:
     return segments
 
 
-def test_they_are_in_order_and_the_last_is_active(three: Segments) -> None:
+def test_segments_are_ordered_and_the_last_is_active(three: Segments) -> None:
     assert three.base_offsets == [segment.base_offset for segment in three] == [0, 10, 20]
     assert (three.first.base_offset, three.active.base_offset, len(three)) == (0, 20, 3)
     assert three.size_bytes == sum(segment.size_bytes for segment in three)
 
 
-def test_neighbours_of_an_offset(three: Segments) -> None:
+def test_floor_lower_and_higher_of_an_offset(three: Segments) -> None:
     def base(segment: Segment | None) -> int | None:
         return None if segment is None else segment.base_offset
 
@@ -63,7 +63,7 @@ def test_the_segments_of_a_range(three: Segments, start: int, end: int, found: l
     assert [segment.base_offset for segment in three.between(start, end)] == found
 
 
-def test_a_segment_with_the_same_base_replaces_the_old(three: Segments, tmp_path: Path) -> None:
+def test_segment_with_the_same_base_offset_is_replaced(three: Segments, tmp_path: Path) -> None:
     (tmp_path / "x").mkdir()
     new = make(tmp_path / "x", 10, 5)
     three.add(new)
@@ -71,12 +71,12 @@ def test_a_segment_with_the_same_base_replaces_the_old(three: Segments, tmp_path
     assert len(three) == 3
 
 
-def test_removal_leaves_the_others(three: Segments) -> None:
+def test_removal_keeps_the_other_segments(three: Segments) -> None:
     three.remove(three.first)
     assert three.base_offsets == [10, 20]
 
 
-def test_the_first_segment_that_reaches_a_time(tmp_path: Path) -> None:
+def test_first_reaching_finds_the_first_segment(tmp_path: Path) -> None:
     segments = Segments()
     for base_offset, timestamp in ((0, 100), (10, 300), (20, 200), (30, 400)):
         segments.add(make(tmp_path, base_offset, timestamp))
@@ -88,7 +88,7 @@ def test_the_first_segment_that_reaches_a_time(tmp_path: Path) -> None:
     assert [base(time) for time in (0, 100, 101, 300, 301, 400, 401)] == [0, 0, 10, 10, 30, 30, None]
 
 
-def test_a_segment_without_timestamps_reaches_the_time_of_its_modification(tmp_path: Path) -> None:
+def test_segment_without_timestamps_counts_by_modification_time(tmp_path: Path) -> None:
     segments = Segments()
     segments.add(make(tmp_path, 0))
     segments.add(make(tmp_path, 10, 100))
@@ -100,14 +100,14 @@ def test_a_segment_without_timestamps_reaches_the_time_of_its_modification(tmp_p
     assert found.base_offset == 10
 
 
-def test_the_first_of_those_with_the_largest_time(tmp_path: Path) -> None:
+def test_with_largest_timestamp_finds_the_first_segment(tmp_path: Path) -> None:
     segments = Segments()
     for base_offset, timestamp in ((0, 100), (10, 300), (20, 300), (30, 200)):
         segments.add(make(tmp_path, base_offset, timestamp))
     assert segments.with_largest_timestamp().base_offset == 10
 
 
-def test_the_active_segment_is_asked_each_time(tmp_path: Path) -> None:
+def test_active_segment_is_checked_on_each_search(tmp_path: Path) -> None:
     segments = Segments()
     segments.add(make(tmp_path, 0, 100))
     assert segments.first_reaching(200) is None
@@ -134,7 +134,7 @@ changes = st.lists(
 
 
 @given(changes)
-def test_the_search_by_time_is_right_after_any_change(changes: list[tuple[str, int, int]]) -> None:
+def test_first_reaching_is_correct_after_any_change(changes: list[tuple[str, int, int]]) -> None:
     segments, known = Segments(), {}
     for what, base_offset, timestamp in changes:
         if what == "add":

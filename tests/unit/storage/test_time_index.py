@@ -37,17 +37,17 @@ def test_lookup_before_the_first_entry_is_the_base(tmp_path: Path) -> None:
     assert index(tmp_path).lookup(999) == (-1, BASE, -1)
 
 
-def test_an_entry_with_the_timestamp_of_the_last_is_left_out(tmp_path: Path) -> None:
+def test_entry_with_the_last_timestamp_is_skipped(tmp_path: Path) -> None:
     made = index(tmp_path, [(1000, 45), (1000, 46)])
     assert len(made) == 1
     assert made.last_entry == (1000, 45, -1)
 
 
-def test_no_timestamp_makes_no_entry(tmp_path: Path) -> None:
+def test_no_entry_without_timestamp(tmp_path: Path) -> None:
     assert len(index(tmp_path, [(-1, 45)])) == 0
 
 
-def test_time_and_offset_must_not_fall(tmp_path: Path) -> None:
+def test_timestamps_and_offsets_must_not_decrease(tmp_path: Path) -> None:
     made = index(tmp_path, [(1000, 45)])
     with pytest.raises(OutOfOrder):
         made.maybe_append(999, 46)
@@ -55,7 +55,7 @@ def test_time_and_offset_must_not_fall(tmp_path: Path) -> None:
         made.maybe_append(1001, 44)
 
 
-def test_the_last_entry_is_kept_free_for_the_roll(tmp_path: Path) -> None:
+def test_one_entry_is_reserved_for_the_roll(tmp_path: Path) -> None:
     made = index(tmp_path, max_bytes=24)
     assert not made.is_full
     made.maybe_append(1000, 41)
@@ -73,7 +73,7 @@ def test_truncation_drops_entries_at_and_above_the_offset(tmp_path: Path, offset
     assert len(made) == left
 
 
-def test_the_last_entry_is_known_without_reading_the_others(tmp_path: Path) -> None:
+def test_last_entry_is_read_without_loading_the_index(tmp_path: Path) -> None:
     index(tmp_path, [(1000, 45), (2000, 60)]).flush()
     found = reopened(tmp_path)
     assert found.last_entry == (2000, 60, -1)
@@ -86,25 +86,25 @@ def test_the_last_entry_is_found_before_padding(tmp_path: Path, padding: int) ->
     assert reopened(tmp_path).last_entry == (1000, 45, -1)
 
 
-def test_the_last_entry_of_nothing(tmp_path: Path) -> None:
+def test_last_entry_of_an_empty_index(tmp_path: Path) -> None:
     assert reopened(tmp_path).last_entry == (-1, BASE, -1)
     (tmp_path / "0.timeindex").write_bytes(b"")
     assert reopened(tmp_path).last_entry == (-1, BASE, -1)
 
 
-def test_the_file_is_kafkas(tmp_path: Path) -> None:
+def test_file_has_kafkas_format(tmp_path: Path) -> None:
     index(tmp_path, [(1_700_000_000_000, 45), (1_700_000_000_001, 60)]).flush()
     expected = struct.pack(">qiqi", 1_700_000_000_000, 5, 1_700_000_000_001, 20)
     assert (tmp_path / "0.timeindex").read_bytes() == expected
 
 
-def test_the_zero_entry_of_a_single_record_of_1970_is_an_entry(tmp_path: Path) -> None:
+def test_single_zero_entry_is_not_padding(tmp_path: Path) -> None:
     made = index(tmp_path, [(0, BASE)])
     made.flush()
     assert reopened(tmp_path).last_entry == (0, BASE, -1)
 
 
-def test_zeros_that_kafka_allocates_ahead_are_no_entries(tmp_path: Path) -> None:
+def test_preallocated_zeros_are_not_entries(tmp_path: Path) -> None:
     (tmp_path / "0.timeindex").write_bytes(struct.pack(">qi", 1000, 5) + bytes(12 * 100))
     assert len(reopened(tmp_path)) == 1
 
@@ -117,7 +117,7 @@ entries = st.lists(st.tuples(st.integers(1, 2**40), st.integers(1, 1000)), max_s
 
 
 @given(entries=entries, wanted=st.integers(-1, 2**46))
-def test_what_was_written_is_read(
+def test_time_index_round_trip(
     tmp_path_factory: pytest.TempPathFactory, entries: list[tuple[int, int]], wanted: int
 ) -> None:
     directory = tmp_path_factory.mktemp("index")

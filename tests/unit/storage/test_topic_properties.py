@@ -31,7 +31,7 @@ def test_a_release_has_kafkas_properties_with_their_types_and_defaults(release: 
     assert ours == RECORDED[release]["properties"]
 
 
-def test_properties_come_in_the_order_of_kafka() -> None:
+def test_properties_are_in_kafkas_order() -> None:
     names = [property_.name for property_ in topic_properties((4, 4))]
     assert names[:-1] == list(RECORDED["4.4"]["properties"])
 
@@ -69,7 +69,7 @@ def test_every_recorded_value_is_accepted_or_refused_as_by_kafka(release: str) -
     assert wrong == []
 
 
-def test_throttled_replicas_are_refused_in_kafkas_words() -> None:
+def test_throttled_replicas_are_refused_with_kafkas_message() -> None:
     with pytest.raises(InvalidProperty) as refused:
         topic_properties((4, 4))["leader.replication.throttled.replicas"].parse("1:2, x")
     assert str(refused.value) == (
@@ -101,13 +101,13 @@ def test_a_release_refuses_the_format_of_a_later_one() -> None:
         topic_properties((2, 4))["message.format.version"].parse("2.4-IV2")
 
 
-def test_segments_smaller_than_a_mebibyte_have_a_property_of_their_own_since_4_1() -> None:
+def test_internal_segment_bytes_exists_since_4_1() -> None:
     assert HIDDEN not in topic_properties((4, 0))
     assert topic_properties((4, 1))[HIDDEN].parse("100") == 100
 
 
 @pytest.mark.parametrize("value", ["2.8.x", "2.8-IV1.x", "2.8." + "9" * 5000, "0.9.0.1", "0.10.2-IV0", "2.8-IV0"])
-def test_format_version_is_judged_by_its_first_numbers(value: str) -> None:
+def test_format_version_is_checked_by_its_first_numbers(value: str) -> None:
     assert topic_properties((2, 8))["message.format.version"].parse(value) == value
     assert LogConfig.of({"message.format.version": value}, LogRules(version=(2, 8), honours_message_format=True))
 
@@ -130,7 +130,7 @@ def test_throttled_replicas_are_ascii_digits() -> None:
         ((4, 2), "Configuration 'cleanup.policy' values must not be empty."),
     ],
 )
-def test_empty_word_in_cleanup_policy_is_refused(version: tuple[int, ...], message: str) -> None:
+def test_empty_value_in_cleanup_policy_is_refused(version: tuple[int, ...], message: str) -> None:
     with pytest.raises(InvalidProperty) as refused:
         topic_properties(version)["cleanup.policy"].parse("delete,")
     assert str(refused.value) == message

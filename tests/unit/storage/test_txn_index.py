@@ -37,7 +37,7 @@ def index_at(files: Files, path: str, *entries: AbortedTransaction) -> Transacti
     return index
 
 
-def test_the_file_is_made_with_the_first_entry(files: Files, path: str) -> None:
+def test_file_is_created_with_the_first_entry(files: Files, path: str) -> None:
     index = index_at(files, path)
     assert list(index) == []
     assert index.collect(0, 1000).aborted == []
@@ -48,20 +48,20 @@ def test_the_file_is_made_with_the_first_entry(files: Files, path: str) -> None:
     assert os.path.getsize(path) == 34
 
 
-def test_an_entry_has_34_bytes_as_kafka_writes_them(files: Files, path: str) -> None:
+def test_entry_has_kafkas_format(files: Files, path: str) -> None:
     index_at(files, path, FIRST)
     with open(path, "rb") as file:
         assert file.read().hex() == ("000000000000000000070000000000000064000000000000006e0000000000000069")
 
 
-def test_entries_are_read_again_after_a_reopening(files: Files, path: str) -> None:
+def test_entries_are_read_after_reopening(files: Files, path: str) -> None:
     index_at(files, path, FIRST, SECOND).close()
     index = index_at(files, path)
     assert list(index) == [FIRST, SECOND]
     assert (len(index), index.last_offset) == (2, 120)
 
 
-def test_an_entry_that_was_cut_off_is_written_over(files: Files, path: str) -> None:
+def test_partial_entry_is_overwritten(files: Files, path: str) -> None:
     index_at(files, path, FIRST).close()
     with open(path, "ab") as file:
         file.write(b"\xff" * 20)
@@ -70,14 +70,14 @@ def test_an_entry_that_was_cut_off_is_written_over(files: Files, path: str) -> N
     assert list(index_at(files, path)) == [FIRST, SECOND]
 
 
-def test_markers_have_to_rise(files: Files, path: str) -> None:
+def test_markers_must_increase(files: Files, path: str) -> None:
     index = index_at(files, path, SECOND)
     with pytest.raises(AssertionError):
         index.append(FIRST)
     assert list(index) == [SECOND]
 
 
-def test_a_search_finds_what_reaches_into_the_range(files: Files, path: str) -> None:
+def test_search_finds_transactions_that_overlap_the_range(files: Files, path: str) -> None:
     index = index_at(files, path, FIRST, SECOND, THIRD)
     assert index.collect(100, 101).aborted == [FIRST]
     assert index.collect(110, 111).aborted == [FIRST, SECOND]
@@ -86,7 +86,7 @@ def test_a_search_finds_what_reaches_into_the_range(files: Files, path: str) -> 
     assert index.collect(131, 200).aborted == []
 
 
-def test_a_search_ends_where_the_stable_offset_reached_the_upper_bound(files: Files, path: str) -> None:
+def test_search_ends_when_the_stable_offset_reaches_the_upper_bound(files: Files, path: str) -> None:
     index = index_at(files, path, FIRST, SECOND, THIRD)
     assert index.collect(100, 111).complete
     assert not index.collect(100, 132).complete
@@ -119,7 +119,7 @@ def test_a_marker_below_the_segment_is_corruption(files: Files, path: str) -> No
     index_at(files, path + "2", FIRST, SECOND).check()
 
 
-def test_an_entry_of_a_later_version_is_not_understood(files: Files, path: str) -> None:
+def test_entry_of_an_unknown_version_is_corruption(files: Files, path: str) -> None:
     with open(path, "wb") as file:
         file.write(b"\x00\x01" + bytes(32))
     index = index_at(files, path)
@@ -136,7 +136,7 @@ def test_a_flush_reaches_the_disk(path: str, monkeypatch: pytest.MonkeyPatch) ->
     assert len(synced) == 1
 
 
-def test_the_file_goes_with_its_index_and_may_come_again(files: Files, path: str) -> None:
+def test_removed_index_can_be_used_again(files: Files, path: str) -> None:
     index = index_at(files, path, FIRST)
     index.remove()
     assert not os.path.exists(path)
@@ -144,7 +144,7 @@ def test_the_file_goes_with_its_index_and_may_come_again(files: Files, path: str
     index.remove()
 
 
-def test_another_name_before_and_after_the_file_was_made(files: Files, path: str) -> None:
+def test_rename_before_and_after_the_file_exists(files: Files, path: str) -> None:
     index = index_at(files, path)
     index.rename(path + ".deleted")
     index.append(FIRST)
@@ -174,7 +174,7 @@ def histories(draw: st.DrawFn) -> list[AbortedTransaction]:
 
 
 @given(history=histories(), fetch_offset=st.integers(90, 150), length=st.integers(1, 60), cut=st.integers(90, 150))
-def test_a_search_finds_what_a_look_at_every_entry_finds(
+def test_search_equals_a_linear_search(
     tmp_path_factory: pytest.TempPathFactory,
     history: list[AbortedTransaction],
     fetch_offset: int,
@@ -198,9 +198,7 @@ def test_a_search_finds_what_a_look_at_every_entry_finds(
 @pytest.mark.parametrize(
     "changed", [{"first_offset": 111}, {"first_offset": -1}, {"producer_id": -1}], ids=lambda fields: next(iter(fields))
 )
-def test_an_entry_that_cannot_be_a_transaction_is_found_by_a_check(
-    files: Files, path: str, changed: dict[str, int]
-) -> None:
+def test_check_finds_invalid_entries(files: Files, path: str, changed: dict[str, int]) -> None:
     index = index_at(files, path, FIRST._replace(**changed))
     with pytest.raises(CorruptTransactionIndex, match="which is invalid"):
         index.check()

@@ -34,12 +34,12 @@ def test_a_batch_gets_its_offset_and_the_leaders_epoch() -> None:
     assert [each.base_offset for each in accepted.batches] == [100]
 
 
-def test_a_bytearray_is_patched_where_it_is() -> None:
+def test_bytearray_is_patched_in_place() -> None:
     data = produced(0)
     assert accept(data).records is data
 
 
-def test_a_view_of_a_frame_is_patched_where_it_is() -> None:
+def test_view_of_a_frame_is_patched_in_place() -> None:
     frame = bytearray(b"head") + produced(0) + b"tail"
     accepted = accept(memoryview(frame)[4:-4])
     assert bytes(accepted.records) == bytes(frame[4:-4])
@@ -47,21 +47,21 @@ def test_a_view_of_a_frame_is_patched_where_it_is() -> None:
 
 
 @pytest.mark.parametrize("wrap", [bytes, lambda data: memoryview(bytes(data))])
-def test_what_cannot_be_written_to_is_copied(wrap: Any) -> None:
+def test_read_only_memory_is_copied(wrap: Any) -> None:
     data = wrap(produced(0))
     before = bytes(data)
     assert stored(accept(data)).base_offset == 100
     assert data == before
 
 
-def test_a_cut_off_rest_is_left_out() -> None:
+def test_incomplete_last_batch_is_dropped() -> None:
     data = produced(0)
     accepted = accept(data + produced(0)[:-1])
     assert len(accepted.records) == len(data)
     assert stored(accepted).base_offset == 100
 
 
-def test_nothing_sent_is_nothing_to_append() -> None:
+def test_empty_records_are_accepted() -> None:
     for data in (b"", bytes(11), produced(0)[:-1]):
         accepted = accept(data)
         assert (accepted.first_offset, accepted.last_offset, accepted.batches, len(accepted.records)) == (-1, -1, (), 0)
@@ -94,7 +94,7 @@ def test_without_a_timestamp_there_is_no_largest_one() -> None:
     assert (accepted.max_timestamp, accepted.offset_of_max_timestamp) == (-1, -1)
 
 
-def test_timestamps_below_minus_1_are_taken_as_they_are() -> None:
+def test_timestamps_below_minus_1_are_unchanged() -> None:
     accepted = accept(produced(record(-5), record(-7)))
     assert stored(accepted).max_timestamp == -1
     assert [each.timestamp for each in stored(accepted).records()] == [-5, -7]
@@ -105,20 +105,20 @@ def test_an_uncompressed_batch_keeps_its_offset_deltas() -> None:
     assert [each.offset for each in stored(accept(data)).records()] == [103, 101]
 
 
-def test_meaningless_attributes_stay_unless_the_header_is_written() -> None:
+def test_unknown_attributes_are_kept_unless_the_header_is_written() -> None:
     assert stored(accept(produced(0, set={"attributes": 0x7FC0}))).attributes == 0x7FC0
     assert stored(accept(produced(0, set={"attributes": 0x7FC0, "max_ts": 5}))).attributes == 0x40
 
 
 @pytest.mark.parametrize("codec", ["none", "gzip"])
-def test_append_time_replaces_the_producers(codec: str) -> None:
+def test_append_time_replaces_the_producers_timestamps(codec: str) -> None:
     accepted = accept(produced(0, 5, codec=codec), APPEND_TIME)
     batch = stored(accepted)
     assert (batch.timestamp_type, batch.max_timestamp, batch.base_timestamp) == (TimestampType.LOG_APPEND_TIME, NOW, T0)
     assert (accepted.max_timestamp, accepted.offset_of_max_timestamp, accepted.log_append_time_ms) == (NOW, 101, NOW)
 
 
-def test_a_producer_that_claims_append_time_is_not_believed() -> None:
+def test_claimed_append_time_is_refused() -> None:
     batch = stored(accept(produced(0, 1, ts_type="append")))
     assert (batch.timestamp_type, batch.max_timestamp) == (TimestampType.CREATE_TIME, T0 + 1)
 
@@ -128,7 +128,7 @@ def test_a_claimed_append_time_counts_for_all_records() -> None:
     assert batch.max_timestamp == T0 + 7
 
 
-def test_inside_a_compressed_batch_lengths_of_records_do_not_count() -> None:
+def test_record_lengths_in_a_compressed_batch_are_not_checked() -> None:
     data = produced(0)
     payload = codecs.compress("gzip", b"\x02" + bytes(data[62:]))
     assert stored(accept(with_payload(data, payload, Codec.GZIP))).count == 1
@@ -151,7 +151,7 @@ def test_max_message_bytes_counts_compressed_bytes() -> None:
 
 
 @pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])
-def test_a_payload_that_is_none_of_its_codec(codec: Codec) -> None:
+def test_invalid_compressed_payload_is_refused(codec: Codec) -> None:
     data = with_payload(produced(0), b"\x01\x02\x03", codec)
     assert refused(data).code == Code.UNKNOWN_SERVER_ERROR
 
@@ -159,18 +159,18 @@ def test_a_payload_that_is_none_of_its_codec(codec: Codec) -> None:
 @pytest.mark.parametrize(
     "payload", [b"\x01\x02\x03", b"", b"\x02" + bytes(produced(0)[62:]), bytes(produced(0)[61:]) * 2]
 )
-def test_records_that_are_none(payload: bytes) -> None:
+def test_malformed_records_are_refused(payload: bytes) -> None:
     assert refused(with_payload(produced(0), payload)).code == Code.INVALID_RECORD
 
 
-def test_a_compressed_batch_has_its_offsets_in_order() -> None:
+def test_compressed_batch_with_unordered_offsets_is_refused() -> None:
     wrong = record(T0, offset_delta=3), record(T0, offset_delta=1)
     code = refused(produced(*wrong, set={"last_offset_delta": 1}, codec="gzip")).code
     assert code == Code.UNKNOWN_SERVER_ERROR
 
 
 @pytest.mark.parametrize("wanted", ["producer", "uncompressed", "lz4"])
-def test_a_record_that_is_too_large_once_decompressed(wanted: str) -> None:
+def test_record_too_large_after_decompression_is_refused(wanted: str) -> None:
     config = LogConfig(max_decompressed_message_bytes=300, compression_type=wanted)
     good, bad = record(value="x" * 293), record(value="x" * 294)
     accept(produced(good, good, codec="gzip"), config)
@@ -178,7 +178,7 @@ def test_a_record_that_is_too_large_once_decompressed(wanted: str) -> None:
     accept(produced(bad), config)
 
 
-def test_a_record_size_that_is_no_number_is_left_to_the_walk() -> None:
+def test_invalid_record_size_is_reported_by_the_walk() -> None:
     data = with_payload(produced(0), codecs.compress("gzip", b"\xff" * 40), Codec.GZIP)
     assert refused(data, LogConfig(max_decompressed_message_bytes=10)).code == Code.INVALID_RECORD
 
@@ -186,7 +186,7 @@ def test_a_record_size_that_is_no_number_is_left_to_the_walk() -> None:
 # Coordinators
 
 
-def test_coordinators_write_markers() -> None:
+def test_coordinators_may_append_markers() -> None:
     accepted = accept(marker(0, 7, commit=True).buffer, origin=Origin.COORDINATOR)
     assert stored(accepted).is_control
 
@@ -197,12 +197,12 @@ def test_markers_are_not_compressed() -> None:
     assert (batch.codec, batch.is_control) == (Codec.NONE, True)
 
 
-def test_what_coordinators_write_has_no_negative_count() -> None:
+def test_negative_count_from_a_coordinator_is_refused() -> None:
     data = produced(0, set={"count": -1})
     assert refused(data, origin=Origin.COORDINATOR).code == Code.INVALID_RECORD
 
 
-def test_what_coordinators_write_gets_the_codec_of_the_topic() -> None:
+def test_batches_of_coordinators_get_the_codec_of_the_topic() -> None:
     data = produced(record(key="k"), codec="gzip")
     assert stored(accept(data, LogConfig(compression_type="lz4"), origin=Origin.COORDINATOR)).codec is Codec.LZ4
 
@@ -235,7 +235,7 @@ RECORDS = st.lists(
     ),
     config=st.sampled_from([LogConfig(), APPEND_TIME, LogConfig(compression_type="gzip"), *OLD]),
 )
-def test_accepted_offsets_are_consecutive_and_records_stay_what_they_are(
+def test_accepted_offsets_are_consecutive_and_records_unchanged(
     appends: list[tuple[list[dict[str, Any]], str, int]], config: LogConfig
 ) -> None:
     next_offset = 7
@@ -258,7 +258,7 @@ def test_accepted_offsets_are_consecutive_and_records_stay_what_they_are(
 
 
 @given(data=st.data())
-def test_a_refused_append_leaves_its_bytes_as_they_were(data: st.DataObject) -> None:
+def test_refused_append_leaves_its_bytes_unchanged(data: st.DataObject) -> None:
     records = data.draw(RECORDS)
     codec = data.draw(st.sampled_from(["none", "gzip", "snappy", "lz4", "zstd"]))
     sent = produced(*records, codec=codec)

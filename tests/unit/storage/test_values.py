@@ -5,12 +5,12 @@ import pytest
 from kafkalet.storage.values import Isolation, LogOffsetMetadata
 
 
-def test_a_place_may_be_unknown() -> None:
+def test_position_may_be_unknown() -> None:
     assert LogOffsetMetadata(5).offset_only
     assert not LogOffsetMetadata(5, 0, 0).offset_only
 
 
-def test_places_are_compared_by_segment_where_both_are_known() -> None:
+def test_known_positions_are_compared_by_segment() -> None:
     old, new, nowhere = LogOffsetMetadata(5, 0, 100), LogOffsetMetadata(9, 7, 50), LogOffsetMetadata(6)
     assert old.on_older_segment(new)
     assert not new.on_older_segment(old)
@@ -27,7 +27,7 @@ def test_bytes_are_counted_within_a_segment() -> None:
         LogOffsetMetadata(5, 0, 100).bytes_since(LogOffsetMetadata(5))
 
 
-def test_each_isolation_is_bound_by_its_offset() -> None:
+def test_each_isolation_is_limited_by_its_offset() -> None:
     class Offsets:
         log_end_offset, high_watermark, last_stable_offset = 9, 7, 5
 

@@ -23,7 +23,7 @@ def states(tmp_path: Path) -> Iterator[ProducerStates]:
     files.close()
 
 
-def test_a_guard_proves_its_question_until_the_first_batch_is_appended(states: ProducerStates) -> None:
+def test_guard_is_valid_until_the_first_batch_is_appended(states: ProducerStates) -> None:
     guard = states.verifications.start(7, 0, 0, T0)
     assert states.verifications.is_proven(7, guard)
     assert not states.verifications.is_proven(8, guard)
@@ -32,7 +32,7 @@ def test_a_guard_proves_its_question_until_the_first_batch_is_appended(states: P
     assert states.verifications.get(7) is None
 
 
-def test_a_guard_from_before_a_marker_proves_nothing(states: ProducerStates) -> None:
+def test_guard_from_before_a_marker_is_invalid(states: ProducerStates) -> None:
     guard = states.verifications.start(7, 0, 0, T0)
     append(states, marker(0, 7, commit=False), origin=Origin.COORDINATOR)
     again = states.verifications.start(7, 0, 0, T0)
@@ -40,7 +40,7 @@ def test_a_guard_from_before_a_marker_proves_nothing(states: ProducerStates) -> 
     assert states.verifications.is_proven(7, again)
 
 
-def test_a_batch_does_not_overtake_one_that_waits_for_its_verification(states: ProducerStates) -> None:
+def test_batch_does_not_overtake_an_unverified_one(states: ProducerStates) -> None:
     guard = states.verifications.start(7, 3, 0, T0)
     assert states.verifications.start(7, 1, 0, T0) is guard
     assert refused(states, in_transaction(0, 3)) == Code.OUT_OF_ORDER_SEQUENCE_NUMBER
@@ -48,7 +48,7 @@ def test_a_batch_does_not_overtake_one_that_waits_for_its_verification(states: P
     append(states, in_transaction(1, 2))
 
 
-def test_a_new_epoch_asks_anew(states: ProducerStates) -> None:
+def test_new_epoch_resets_the_lowest_sequence(states: ProducerStates) -> None:
     states.verifications.start(7, 1, 0, T0)
     states.verifications.start(7, 5, 1, T0)
     states.verifications.start(7, 0, 0, T0)
@@ -57,13 +57,13 @@ def test_a_new_epoch_asks_anew(states: ProducerStates) -> None:
     assert (verification.epoch, verification.lowest_sequence) == (1, 5)
 
 
-def test_with_epochs_that_rise_an_unknown_producer_begins_with_0(states: ProducerStates) -> None:
+def test_unknown_producer_begins_with_0_in_transaction_version_2(states: ProducerStates) -> None:
     states.verifications.start(7, 4, 0, T0, supports_epoch_bump=True)
     assert refused(states, in_transaction(0, 4)) == Code.OUT_OF_ORDER_SEQUENCE_NUMBER
     append(states, in_transaction(0, 0))
 
 
-def test_a_verification_expires_too(states: ProducerStates) -> None:
+def test_verification_expires_with_the_producers(states: ProducerStates) -> None:
     states.verifications.start(7, 0, 0, T0)
     states.remove_expired(T0 + DAY_MS - 1)
     assert states.verifications.get(7) is not None
