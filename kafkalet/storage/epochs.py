@@ -122,7 +122,7 @@ class LeaderEpochs:
             self._changed()
 
     def truncate_from_start(self, start_offset: int) -> None:
-        """Keep only the last of the epochs that start at or before the new log start offset, and start it there."""
+        """Remove the epochs before the one at the new log start offset, which then starts at that offset."""
         passed = bisect_right(self._entries, start_offset, key=_start_offset)
         if passed and self._entries[passed - 1] != (kept := EpochEntry(self._entries[passed - 1].epoch, start_offset)):
             self._entries[:passed] = [kept]

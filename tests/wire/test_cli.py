@@ -1,4 +1,4 @@
-"""`kafkalet.cli`: what the command line understands, and how a served broker begins and ends."""
+"""Tests of the command line: parsing, messages, and how `kafkalet serve` starts and stops."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def test_help_names_the_pipeline() -> None:
     assert "kafkalet pipeline load|dump|audit" in help_text()
 
 
-def test_who_serves_does_not_pay_for_the_pipeline() -> None:
+def test_serve_does_not_import_the_pipeline() -> None:
     script = (
         "import sys, kafkalet.cli\n"
         "print([name for name in sys.modules if 'pipeline' in name or name in ('argparse', 'difflib')])"
@@ -42,14 +42,14 @@ def test_who_serves_does_not_pay_for_the_pipeline() -> None:
     assert done.stdout == "[]\n"
 
 
-# Reading the command line
+# Parsing
 
 
 def test_an_option_takes_its_value_after_a_space_or_an_equals_sign() -> None:
     assert parse(["--brokers", "3", "--listen=h:1"], SERVE_OPTIONS) == {"brokers": ["3"], "listen": ["h:1"]}
 
 
-def test_a_value_may_have_equals_signs_of_its_own() -> None:
+def test_value_may_contain_equals_signs() -> None:
     assert parse(["--set=a=b=c", "--set", "d=e"], SERVE_OPTIONS) == {"set": ["a=b=c", "d=e"]}
 
 
@@ -81,7 +81,7 @@ def test_a_value_may_have_equals_signs_of_its_own() -> None:
         (["--config", "/no/such/file"], "--config /no/such/file: No such file or directory"),
     ],
 )
-def test_a_bad_option_is_named_with_what_is_allowed(arguments: list[str], message: str) -> None:
+def test_invalid_option_is_named_with_what_is_allowed(arguments: list[str], message: str) -> None:
     with pytest.raises(UsageError) as refused:
         Serve.of(arguments)
     assert str(refused.value) == message
@@ -132,13 +132,13 @@ def test_both_names_of_an_option_are_one_option() -> None:
         Serve.of(["--load", "t=a.csv", "--key", "id", "--key-column", "id"])
 
 
-def test_properties_of_the_command_line_come_before_those_of_a_file(tmp_path: Path) -> None:
+def test_properties_of_the_command_line_override_those_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "server.properties").write_text("num.partitions=2\nlog.retention.ms=5\n")
     told = Serve.of(["--set", "num.partitions=3", "--config", str(tmp_path / "server.properties")])
     assert told.properties == {"num.partitions": "3", "log.retention.ms": "5"}
 
 
-def test_listeners_of_a_properties_file_count_unless_listen_is_given(tmp_path: Path) -> None:
+def test_listeners_of_a_properties_file_apply_unless_listen_is_given(tmp_path: Path) -> None:
     path = tmp_path / "server.properties"
     path.write_text("listeners=PLAINTEXT://:1234\nadvertised.listeners=PLAINTEXT://broker:5678\n")
     told = Serve.of(["--config", str(path)])
@@ -147,7 +147,7 @@ def test_listeners_of_a_properties_file_count_unless_listen_is_given(tmp_path: P
     assert Serve.of([]).address == ("127.0.0.1", 9092)
 
 
-# Commands that end at once
+# Commands that end immediately
 
 
 def test_help_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
@@ -160,7 +160,7 @@ def test_help_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     "command", ["", "-h", "help", "serve -h", "serve --help", "serve help", "help serve", "serve --topic t -h"]
 )
-def test_help_is_shown_however_it_is_asked_for(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_form_of_help_shows_the_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(command.split()) == 0
     assert capsys.readouterr().out == help_text()
 
@@ -177,7 +177,7 @@ def test_help_is_shown_however_it_is_asked_for(command: str, capsys: pytest.Capt
         ("help pipeline audit", "kafkalet pipeline audit "),
     ],
 )
-def test_the_pipelines_help_is_shown_however_it_is_asked_for(
+def test_every_form_of_pipeline_help_shows_the_help(
     command: str, usage: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(command.split()) == 0
@@ -185,7 +185,7 @@ def test_the_pipelines_help_is_shown_however_it_is_asked_for(
 
 
 @pytest.mark.parametrize("command", ["--version", "-V", "version", "serve --version"])
-def test_the_version_is_told(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_version_is_printed(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(command.split()) == 0
     assert capsys.readouterr().out == f"kafkalet {VERSION}\n"
 
@@ -226,7 +226,7 @@ def test_the_version_is_told(command: str, capsys: pytest.CaptureFixture[str]) -
         (["serve", "--kafka-version", "7.7"], 2, "kafkalet: Kafka 7.7 cannot be emulated; known are 0.8.2, "),
     ],
 )
-def test_what_cannot_be_understood_is_one_line_on_stderr(arguments: list[str], status: int, line: str) -> None:
+def test_invalid_command_line_prints_one_line_on_stderr(arguments: list[str], status: int, line: str) -> None:
     done = run(*arguments, "--listen", "127.0.0.1:0") if arguments[0] == "serve" else run(*arguments)
     assert done.returncode == status
     assert done.stdout == ""
@@ -245,7 +245,7 @@ def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
 
 @contextmanager
 def serving(*arguments: str, environment: dict[str, str] | None = None) -> "Iterator[subprocess.Popen[str]]":
-    """A broker in a process of its own; it is killed at the end if it still runs."""
+    """A broker in its own process, which is killed at the end if it is still running."""
     with subprocess.Popen(
         [*COMMAND, *arguments],
         stdout=subprocess.PIPE,
@@ -260,7 +260,7 @@ def serving(*arguments: str, environment: dict[str, str] | None = None) -> "Iter
 
 
 def ready(process: "subprocess.Popen[str]") -> list[tuple[str, int]]:
-    """Wait for the line that says that it serves, and give the addresses in it."""
+    """Wait for the ready line and return the addresses in it."""
     assert process.stdout is not None
     line = process.stdout.readline()
     found = READY.fullmatch(line)
@@ -270,7 +270,7 @@ def ready(process: "subprocess.Popen[str]") -> list[tuple[str, int]]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
-def test_a_signal_ends_it_cleanly(number: signal.Signals, tmp_path: Path) -> None:
+def test_signal_stops_the_broker_cleanly(number: signal.Signals, tmp_path: Path) -> None:
     with serving("--topic", "t:3", environment={"TMPDIR": str(tmp_path)}) as process:
         [address] = ready(process)
         with socket.create_connection(address):
@@ -289,12 +289,12 @@ def test_one_line_on_stdout_names_every_broker() -> None:
             socket.create_connection(address).close()
 
 
-def test_advertise_is_what_clients_are_told() -> None:
+def test_advertised_address_is_returned_to_clients() -> None:
     with serving("--advertise", "broker.example:1234") as process:
         assert ready(process) == [("broker.example", 1234)]
 
 
-def test_of_every_interface_clients_are_told_localhost() -> None:
+def test_localhost_is_advertised_for_every_interface() -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "kafkalet", "serve", "--listen", "0.0.0.0:0", "--log-level", "error"],
         stdout=subprocess.PIPE,
@@ -306,7 +306,7 @@ def test_of_every_interface_clients_are_told_localhost() -> None:
         process.terminate()
 
 
-def test_a_taken_port_is_one_line_and_status_1() -> None:
+def test_port_in_use_prints_one_line_and_returns_1() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         done = run("serve", "--listen", f"127.0.0.1:{port}")
@@ -318,7 +318,7 @@ def test_a_taken_port_is_one_line_and_status_1() -> None:
     assert done.stdout == ""
 
 
-def test_a_data_directory_that_cannot_be_made_is_one_line_and_status_1(tmp_path: Path) -> None:
+def test_data_directory_that_cannot_be_created_prints_one_line_and_returns_1(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = run("serve", "--listen", "127.0.0.1:0", "--data-dir", str(tmp_path / "file" / "dir"))
     assert done.returncode == 1
@@ -333,7 +333,7 @@ def test_a_data_directory_is_kept(tmp_path: Path) -> None:
     assert {"kept-0", "kept-1"} <= {path.name for path in tmp_path.iterdir()}
 
 
-def test_an_unknown_property_is_a_warning_on_stderr() -> None:
+def test_unknown_property_logs_a_warning() -> None:
     with serving("--set", "num.partitionz=3") as process:
         ready(process)
         process.terminate()
@@ -342,7 +342,7 @@ def test_an_unknown_property_is_a_warning_on_stderr() -> None:
     assert "num.partitionz" in errors
 
 
-def test_log_level_error_keeps_quiet() -> None:
+def test_log_level_error_logs_nothing() -> None:
     with serving("--set", "num.partitionz=3", "--log-level", "error") as process:
         ready(process)
         process.terminate()
@@ -372,7 +372,7 @@ def test_files_are_loaded_before_it_is_ready(tmp_path: Path) -> None:
     assert (tmp_path / "data" / "t-0" / "00000000000000000000.log").stat().st_size > 100
 
 
-def test_a_bad_line_in_a_file_is_one_line_and_status_1(tmp_path: Path) -> None:
+def test_invalid_line_in_a_file_prints_one_line_and_returns_1(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"value": "v"}\n' * 3000 + "{\n")
     done = run("serve", "--listen", "127.0.0.1:0", "--load", f"t={tmp_path}/a.jsonl", "--log-level", "error")
     assert done.returncode == 1
@@ -381,7 +381,7 @@ def test_a_bad_line_in_a_file_is_one_line_and_status_1(tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1
 
 
-def test_a_file_that_is_not_there_is_one_line_and_status_1(tmp_path: Path) -> None:
+def test_missing_file_prints_one_line_and_returns_1(tmp_path: Path) -> None:
     done = run("serve", "--listen", "127.0.0.1:0", "--load", f"t={tmp_path}/none.csv")
     assert done.returncode == 1
     assert done.stderr == f"kafkalet: --load t={tmp_path}/none.csv: No such file or directory\n"
@@ -397,7 +397,7 @@ def test_columns_of_json_lines_are_refused_before_anything_is_loaded(tmp_path: P
     )
 
 
-def test_columns_are_for_the_csv_files_among_those_that_are_loaded(tmp_path: Path) -> None:
+def test_columns_apply_to_the_csv_files_among_the_loaded_files(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"value": "v"}\n')
     (tmp_path / "b.csv").write_text("id\n7\n")
     loads = ("--load", f"t={tmp_path}/a.jsonl", "--load", f"t={tmp_path}/b.csv", "--key", "id")
@@ -405,7 +405,7 @@ def test_columns_are_for_the_csv_files_among_those_that_are_loaded(tmp_path: Pat
         ready(process)
 
 
-def test_a_signal_ends_a_load(tmp_path: Path) -> None:
+def test_signal_stops_a_load(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"key": "k", "value": "v"}\n' * 500_000)
     with serving("--load", f"t={path}", environment={"TMPDIR": str(tmp_path)}) as process:
@@ -440,7 +440,7 @@ def test_progress_is_shown_on_a_terminal(tmp_path: Path) -> None:
 
 
 def kept(path: Path, *, topic: str = "t:2") -> Path:
-    """A data directory that a broker has left."""
+    """Create a data directory of a stopped broker."""
     with serving("--data-dir", str(path), "--topic", topic) as process:
         ready(process)
         process.terminate()
@@ -449,7 +449,7 @@ def kept(path: Path, *, topic: str = "t:2") -> Path:
 
 
 def refused(path: Path, *arguments: str) -> str:
-    """The line on stderr of a broker that does not start on a directory."""
+    """Return the line on stderr of a broker that refuses to start in a directory."""
     done = run("serve", "--listen", "127.0.0.1:0", "--data-dir", str(path), *arguments)
     assert done.returncode == 1
     assert done.stdout == ""
@@ -459,7 +459,7 @@ def refused(path: Path, *arguments: str) -> str:
     return lines[-1].removeprefix("kafkalet: ")
 
 
-def test_second_broker_on_a_directory_is_one_line_and_status_1(tmp_path: Path) -> None:
+def test_directory_in_use_prints_one_line_and_returns_1(tmp_path: Path) -> None:
     with serving("--data-dir", str(tmp_path)) as process:
         ready(process)
         assert refused(tmp_path) == f"{tmp_path} is in use by another broker"
@@ -473,13 +473,15 @@ def test_second_broker_on_a_directory_is_one_line_and_status_1(tmp_path: Path) -
         ("cluster.id=", "cluster.id=x", "cluster.id is x"),
     ],
 )
-def test_directory_of_another_owner_is_one_line_and_status_1(tmp_path: Path, old: str, new: str, reason: str) -> None:
+def test_directory_of_another_owner_prints_one_line_and_returns_1(
+    tmp_path: Path, old: str, new: str, reason: str
+) -> None:
     properties = kept(tmp_path) / "meta.properties"
     properties.write_text(properties.read_text().replace(old, new))
     assert refused(tmp_path).startswith(f"{properties}: {reason}")
 
 
-def test_directory_of_another_broker_than_the_given_id_is_one_line_and_status_1(tmp_path: Path) -> None:
+def test_directory_of_another_broker_id_prints_one_line_and_returns_1(tmp_path: Path) -> None:
     kept(tmp_path)
     line = refused(tmp_path, "--set", "node.id=9")
     assert line.startswith(f"{tmp_path}/meta.properties: the directory belongs to broker 1, but the id of this broker")
@@ -495,7 +497,7 @@ def test_directory_of_apache_kafka_opens_without_a_given_id(tmp_path: Path, prop
     assert (tmp_path / "meta.properties").read_text() == properties
 
 
-def test_directory_that_was_made_with_an_id_wants_it_again(tmp_path: Path) -> None:
+def test_directory_created_with_an_id_requires_it_again(tmp_path: Path) -> None:
     for arguments in (["--topic", "t"], []):
         with serving("--data-dir", str(tmp_path), "--set", "node.id=5", *arguments) as process:
             ready(process)
@@ -506,19 +508,19 @@ def test_directory_that_was_made_with_an_id_wants_it_again(tmp_path: Path) -> No
     )
 
 
-def test_metadata_that_is_damaged_is_one_line_and_status_1(tmp_path: Path) -> None:
+def test_damaged_metadata_prints_one_line_and_returns_1(tmp_path: Path) -> None:
     metadata = kept(tmp_path) / "kafkalet.json"
     metadata.write_bytes(b"\xff" + metadata.read_bytes())
     assert refused(tmp_path).startswith(f"{metadata}: ")
 
 
-def test_saved_property_that_is_none_is_one_line_and_status_1(tmp_path: Path) -> None:
+def test_invalid_saved_property_prints_one_line_and_returns_1(tmp_path: Path) -> None:
     metadata = kept(tmp_path, topic="t:1:retention.ms=5") / "kafkalet.json"
     metadata.write_text(metadata.read_text().replace('"retention.ms": "5"', '"retention.ms": "x"'))
     assert refused(tmp_path) == f"{metadata}: Invalid value x for configuration retention.ms: Not a number of type LONG"
 
 
-def test_checkpoint_that_is_a_directory_is_one_line_and_status_1(tmp_path: Path) -> None:
+def test_checkpoint_that_is_a_directory_prints_one_line_and_returns_1(tmp_path: Path) -> None:
     checkpoint = kept(tmp_path) / "recovery-point-offset-checkpoint"
     checkpoint.unlink()
     checkpoint.mkdir()
@@ -529,7 +531,7 @@ def test_checkpoint_that_is_a_directory_is_one_line_and_status_1(tmp_path: Path)
     "name",
     ["t-99999999999", "backup-20240101", "t-2147483647", "backup-1500", "x-delete", "t-007", "a b-0", "lost+found"],
 )
-def test_directory_that_is_no_log_is_left_alone(tmp_path: Path, name: str) -> None:
+def test_directory_that_is_not_a_log_is_ignored(tmp_path: Path, name: str) -> None:
     (kept(tmp_path) / name).mkdir()
     (tmp_path / name / "precious").write_text("x")
     with serving("--data-dir", str(tmp_path)) as process:
@@ -542,7 +544,7 @@ def test_directory_that_is_no_log_is_left_alone(tmp_path: Path, name: str) -> No
 
 
 def test_signal_interrupts_a_start(tmp_path: Path) -> None:
-    """A start that has to check a large log; the directory is not marked then."""
+    """The start must recover a large log; the directory is not marked as clean afterwards."""
     kept(tmp_path, topic="t:1")
     (tmp_path / ".kafka_cleanshutdown").unlink()
     log = tmp_path / "t-0" / "00000000000000000000.log"
@@ -560,7 +562,7 @@ def test_signal_interrupts_a_start(tmp_path: Path) -> None:
     assert not (tmp_path / ".kafka_cleanshutdown").exists()
 
 
-# Standard output and error that are closed, full, or read by nobody
+# Standard output and error that are closed, full, or not read
 
 SHELL_COMMAND = f"{sys.executable} -m kafkalet serve --listen 127.0.0.1:0 --log-level error"
 
@@ -569,7 +571,7 @@ def in_shell(command: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=30, check=False)
 
 
-def test_a_broker_whose_output_nobody_reads_any_more_ends_with_one_line() -> None:
+def test_closed_pipe_before_the_ready_line_stops_the_broker_with_one_line() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(COMMAND, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=30, check=False)
@@ -580,7 +582,7 @@ def test_a_broker_whose_output_nobody_reads_any_more_ends_with_one_line() -> Non
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
 @pytest.mark.parametrize("command", [SHELL_COMMAND, f"{sys.executable} -m kafkalet --help"], ids=["serve", "help"])
-def test_output_that_cannot_be_written_is_one_line_and_status_1(command: str) -> None:
+def test_unwritable_output_prints_one_line_and_returns_1(command: str) -> None:
     done = in_shell(f"{command} > /dev/full")
     assert (done.returncode, done.stderr) == (
         1,
@@ -588,7 +590,7 @@ def test_output_that_cannot_be_written_is_one_line_and_status_1(command: str) ->
     )
 
 
-def test_a_broker_goes_on_when_its_reader_goes_after_the_ready_line() -> None:
+def test_closed_pipe_after_the_ready_line_does_not_stop_the_broker() -> None:
     with serving() as process:
         [address] = ready(process)
         assert process.stdout is not None
@@ -600,7 +602,7 @@ def test_a_broker_goes_on_when_its_reader_goes_after_the_ready_line() -> None:
 
 @contextmanager
 def serving_without(closed: str, data_dir: Path) -> Iterator[tuple[str, int]]:
-    """A broker with some of its standard descriptors closed; its address. It has to end cleanly."""
+    """Start a broker with some of its standard descriptors closed and return its address. It must stop cleanly."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     command = f"exec {sys.executable} -m kafkalet serve --listen 127.0.0.1:{port} --data-dir {data_dir} {closed}"
@@ -621,14 +623,14 @@ def serving_without(closed: str, data_dir: Path) -> Iterator[tuple[str, int]]:
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
-def test_a_broker_serves_without_its_standard_descriptors(closed: str, tmp_path: Path) -> None:
+def test_broker_serves_without_standard_descriptors(closed: str, tmp_path: Path) -> None:
     with serving_without(closed, tmp_path) as address, socket.create_connection(address) as client:
         client.sendall(b"\0\0\0\x0a" + b"\0\x12\0\0" + b"\0\0\0\x07" + b"\xff\xff")
         assert client.recv(10)[4:] == b"\0\0\0\x07\0\0"
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="there is no /proc")
-def test_no_file_takes_the_place_of_a_standard_descriptor(tmp_path: Path) -> None:
+def test_closed_standard_descriptors_are_not_reused(tmp_path: Path) -> None:
     script = f"""
 import os, sys
 from kafkalet.cli import _keep_standard_descriptors
@@ -647,7 +649,7 @@ def test_a_message_for_a_closed_stderr_is_not_printed_on_stdout() -> None:
     assert (done.returncode, done.stdout) == (2, "")
 
 
-def test_a_broker_serves_though_nobody_reads_its_log() -> None:
+def test_broker_serves_if_its_log_is_not_read() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     with subprocess.Popen(
@@ -660,7 +662,7 @@ def test_a_broker_serves_though_nobody_reads_its_log() -> None:
         assert process.wait(timeout=10) == 0
 
 
-def test_a_broker_under_nohup_outlives_its_terminal() -> None:
+def test_broker_under_nohup_survives_its_terminal() -> None:
     with subprocess.Popen(["nohup", *COMMAND], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         [address] = ready(process)
         process.send_signal(signal.SIGHUP)

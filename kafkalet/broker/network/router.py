@@ -16,8 +16,7 @@ RequestContext.parseRequest):
 * Bytes after a complete request are ignored.
 * If a response cannot be encoded, because a string has more than 32,767 bytes, the answer is UNKNOWN_SERVER_ERROR.
 * An error that does not belong to one part of the response fails all of it (KafkaApis.handleError, getErrorResponse): a
-  KafkaError raised by a handler is passed to `refuse` in the module of the handler. A handler without `refuse` must not
-  raise.
+  KafkaError raised by a handler is passed to `refuse` in the module of the handler. Without `refuse` it is a bug.
 
 Three hooks are None until they are used: `gate` (authentication), `intercept` (fault injection), `throttle` (quotas,
 see quotas/throttling.py). A fourth one is active while the logger `kafkalet.requests` is at level debug

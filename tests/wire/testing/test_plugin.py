@@ -1,4 +1,4 @@
-"""`kafkalet.testing.plugin`: the fixtures serve, each as long as it should, and leave nothing behind."""
+"""Tests of the pytest fixtures: their brokers work, live as long as their scope, and leave nothing behind."""
 
 from importlib.metadata import entry_points
 
@@ -6,7 +6,7 @@ import pytest
 
 pytest_plugins = ["pytester"]
 
-# An installed package is found by its entry point; then asking for the plugin by name would load it twice.
+# An installed plugin is found by its entry point; naming it explicitly would load it twice.
 INSTALLED = any(point.value == "kafkalet.testing.plugin" for point in entry_points(group="pytest11"))
 PLUGIN = () if INSTALLED else ("-p", "kafkalet.testing.plugin")
 
@@ -40,7 +40,7 @@ def run(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
     return pytester.runpytest_subprocess("-p", "no:cacheprovider", *PLUGIN, *arguments)
 
 
-def test_a_test_gets_a_broker_of_its_own(pytester: pytest.Pytester) -> None:
+def test_each_test_gets_a_separate_broker(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(clients=PRODUCE_AND_CONSUME)
     pytester.makepyfile(
         """
@@ -56,7 +56,7 @@ def test_a_test_gets_a_broker_of_its_own(pytester: pytest.Pytester) -> None:
     run(pytester).assert_outcomes(passed=3)
 
 
-def test_the_broker_of_the_session_is_shared(pytester: pytest.Pytester) -> None:
+def test_session_broker_is_shared(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(clients=PRODUCE_AND_CONSUME)
     pytester.makepyfile(
         """
@@ -111,7 +111,7 @@ def test_nothing_is_left_behind(pytester: pytest.Pytester) -> None:
     run(pytester).assert_outcomes(passed=4)
 
 
-def test_the_temporary_directory_goes_away(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_temporary_directory_is_removed(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     temporary = pytester.mkdir("temporary")
     monkeypatch.setenv("TMPDIR", str(temporary))
     pytester.makepyfile(
@@ -125,7 +125,7 @@ def test_the_temporary_directory_goes_away(pytester: pytest.Pytester, monkeypatc
     assert [path.name for path in temporary.iterdir() if path.name.startswith("kafkalet")] == []
 
 
-def test_a_failing_test_ends_its_broker_too(pytester: pytest.Pytester) -> None:
+def test_failing_test_stops_its_broker(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
         import threading
@@ -141,7 +141,7 @@ def test_a_failing_test_ends_its_broker_too(pytester: pytest.Pytester) -> None:
     run(pytester).assert_outcomes(failed=1, passed=1)
 
 
-def test_it_serves_tests_with_an_event_loop(pytester: pytest.Pytester) -> None:
+def test_fixture_works_in_tests_with_an_event_loop(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
         import asyncio
@@ -161,7 +161,7 @@ def test_it_serves_tests_with_an_event_loop(pytester: pytest.Pytester) -> None:
     run(pytester).assert_outcomes(passed=1)
 
 
-def test_workers_of_xdist_have_brokers_of_their_own(pytester: pytest.Pytester) -> None:
+def test_xdist_workers_have_separate_brokers(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
         import pytest
@@ -180,7 +180,7 @@ def test_workers_of_xdist_have_brokers_of_their_own(pytester: pytest.Pytester) -
     assert len(seen) == len({line.split()[0] for line in seen}) == len({line.split()[1] for line in seen})
 
 
-def test_the_plugin_imports_no_broker_until_it_is_asked_for(pytester: pytest.Pytester) -> None:
+def test_plugin_imports_the_broker_on_first_use(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
         import sys

@@ -1,4 +1,4 @@
-"""Limits: Kafka's defaults."""
+"""Tests of `Limits`."""
 
 from kafkalet.broker.network.listener_context import Limits
 

@@ -1,4 +1,4 @@
-"""Cutting frames, without a socket."""
+"""Tests of splitting received data into frames."""
 
 import sys
 
@@ -21,7 +21,7 @@ def test_the_limit_itself_is_allowed() -> None:
     check_size(100, 100)
 
 
-def test_the_frame_of_a_produce_request_can_be_written_and_any_other_is_constant() -> None:
+def test_only_the_frame_of_a_produce_request_is_writable() -> None:
     buffer = ReceiveBuffer(64)
     buffer.data[:12] = b"\x00\x00\x00\x09abcd\x00\x01wx"
     assert type(buffer.frame(0, 8)) is bytearray
@@ -38,9 +38,7 @@ def test_a_frame_is_a_copy() -> None:
 
 
 @given(st.binary(min_size=2, max_size=3000), st.lists(st.integers(1, 700), min_size=1), st.data())
-def test_a_partial_frame_is_put_together_whatever_the_pieces(
-    frame: bytes, sizes: list[int], data: st.DataObject
-) -> None:
+def test_partial_frame_is_joined_from_any_pieces(frame: bytes, sizes: list[int], data: st.DataObject) -> None:
     at = data.draw(st.integers(1, len(frame) - 1))
     partial = Partial(len(frame), bytearray(frame[:at]), at)
     whole: bytes | bytearray | None = None
@@ -58,7 +56,7 @@ def test_a_partial_frame_is_put_together_whatever_the_pieces(
     assert (type(whole) is bytearray) is (frame[:2] == b"\0\0")
 
 
-def test_a_partial_frame_takes_memory_for_what_came_not_for_what_is_promised() -> None:
+def test_partial_frame_allocates_memory_for_received_bytes_only() -> None:
     partial = Partial(2**31 - 1, bytearray(5000), 5000)
     room = partial.room()
     assert len(room) == (GROWTH - 1) * 5000
@@ -67,7 +65,7 @@ def test_a_partial_frame_takes_memory_for_what_came_not_for_what_is_promised() -
 
 
 def receive(buffer: ReceiveBuffer, content: bytes, head: int) -> bytes | bytearray:
-    """Have `content` come in two parts."""
+    """Receive `content` in two parts."""
     buffer.data[:head] = content[:head]
     partial = buffer.begin(len(content), 0, head)
     whole = None
@@ -82,7 +80,7 @@ def receive(buffer: ReceiveBuffer, content: bytes, head: int) -> bytes | bytearr
 
 
 @given(st.lists(st.tuples(st.integers(4097, 30_000), st.booleans(), st.booleans()), max_size=12))
-def test_frames_are_whole_whether_or_not_their_memory_served_before(frames: list[tuple[int, bool, bool]]) -> None:
+def test_frames_in_reused_memory_are_complete(frames: list[tuple[int, bool, bool]]) -> None:
     buffer = ReceiveBuffer(40_000)
     looking: list[tuple[memoryview, bytes]] = []
     for number, (size, is_produce, somebody_looks) in enumerate(frames):
@@ -96,14 +94,14 @@ def test_frames_are_whole_whether_or_not_their_memory_served_before(frames: list
         assert view == content
 
 
-def test_the_memory_of_a_served_frame_serves_again() -> None:
+def test_memory_of_a_served_frame_is_reused() -> None:
     buffer = ReceiveBuffer(40_000)
     frame = receive(buffer, bytes(20_000), 5000)
     buffer.give_back(frame)
     assert receive(buffer, bytes(21_000), 5000) is frame
 
 
-def test_memory_that_somebody_still_looks_at_does_not() -> None:
+def test_memory_with_a_view_is_not_reused() -> None:
     buffer = ReceiveBuffer(40_000)
     frame = receive(buffer, bytes(20_000), 5000)
     view = memoryview(frame)

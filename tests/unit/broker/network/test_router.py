@@ -1,4 +1,4 @@
-"""From a frame to the pieces of its answer: headers, versions, what closes a connection, and the hooks."""
+"""Tests of the router: headers, versions, errors that close the connection, and the hooks."""
 
 import contextlib
 import logging
@@ -26,7 +26,7 @@ from kafkalet.protocol.wire import Chunk
 
 
 class Broker:
-    """As much of a broker as the router asks of one."""
+    """The parts of a broker that the router uses."""
 
     def __init__(self) -> None:
         self.node = SimpleNamespace(
@@ -41,7 +41,7 @@ class Broker:
 
 
 class Client:
-    """The connection, as a context sees it."""
+    """The connection as seen by a context."""
 
     is_closed = False
 
@@ -51,7 +51,7 @@ class Client:
 
 
 class Routing:
-    """A router whose handlers are those of a test."""
+    """A router with the handlers of a test."""
 
     def __init__(self) -> None:
         self.broker = Broker()
@@ -113,7 +113,7 @@ def test_the_answer_is_framed_with_the_header_of_its_version(routing: Routing, v
     assert ListOffsetsResponse.decode(wire[4:], version, start) == answer()
 
 
-def test_the_handler_sees_who_asks_what(routing: Routing) -> None:
+def test_context_has_client_and_api_of_the_request(routing: Routing) -> None:
     routing.route(ask(7, 78, "another"))
     [(request, *who)] = routing.asked
     assert request == ListOffsetsRequest(replica_id=-1, topics=[])
@@ -132,7 +132,7 @@ def test_a_client_id_that_is_not_utf_8_is_read_as_java_reads_it(routing: Routing
     assert routing.asked[0][-1] == "\ufffdb"
 
 
-def test_any_negative_length_of_a_client_id_is_null_as_in_kafka(routing: Routing) -> None:
+def test_negative_length_of_a_client_id_is_null(routing: Routing) -> None:
     frame = ask(5, client_id=None)
     routing.route(frame[:8] + b"\xff\xfe" + frame[10:])
     assert routing.asked[0][-1] == ""
@@ -169,19 +169,19 @@ def test_unknown_tags_in_the_header_are_skipped(routing: Routing) -> None:
         (header(2, 0), "ListOffsets v0 is not served"),
     ],
 )
-def test_what_cannot_be_served_closes_the_connection(routing: Routing, frame: bytes, reason: str) -> None:
+def test_unsupported_request_closes_the_connection(routing: Routing, frame: bytes, reason: str) -> None:
     with pytest.raises((CloseConnection, DecodeError), match=reason):
         routing.route(frame)
     assert routing.asked == []
 
 
-def test_a_body_that_is_cut_off_closes_the_connection(routing: Routing) -> None:
+def test_incomplete_body_closes_the_connection(routing: Routing) -> None:
     with pytest.raises(DecodeError):
         routing.route(ask()[:-2])
 
 
 @given(st.binary(max_size=60))
-def test_any_bytes_are_answered_or_refused_in_an_orderly_way(frame: bytes) -> None:
+def test_random_bytes_are_answered_or_close_the_connection(frame: bytes) -> None:
     routing = Routing()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(router_module, "import_module", routing.import_module)
@@ -209,34 +209,34 @@ def test_api_versions_in_an_unserved_version_is_answered_in_version_0(
     assert len(wire) == 8 + 2 + 4 + 6
 
 
-def test_before_kip_511_that_answer_is_empty(routing: Routing) -> None:
+def test_unsupported_api_versions_before_kip_511_has_an_empty_response(routing: Routing) -> None:
     routing.broker.api_versions[Api.API_VERSIONS] = (0, 2)
     _, wire = routing.route(header(18, 3) + b"\x00")
     assert ApiVersionsResponse.decode(wire[8:], 0).api_keys == []
 
 
-def test_a_broken_header_closes_the_connection_even_then(routing: Routing) -> None:
+def test_malformed_header_of_api_versions_closes_the_connection(routing: Routing) -> None:
     with pytest.raises(CloseConnection):
-        routing.route(header(18, 99))  # no tag section
+        routing.route(header(18, 99))  # without a tag section
     with pytest.raises(CloseConnection):
         routing.route(header(18, -1)[:-1])
 
 
-def test_its_answers_have_response_header_0_in_every_version(routing: Routing) -> None:
+def test_api_versions_has_response_header_0_in_every_version(routing: Routing) -> None:
     routing.handlers["api_versions"] = lambda request, context: ApiVersionsResponse(error_code=0, api_keys=[])
     _, wire = routing.route(header(18, 3) + b"\x00\x02x\x02x\x00")
     assert ApiVersionsResponse.decode(wire[8:], 3).error_code == 0
 
 
-# Answers
+# Responses
 
 
-def test_no_answer_is_no_bytes(routing: Routing) -> None:
+def test_handler_without_response_sends_no_bytes(routing: Routing) -> None:
     routing.handlers["list_offsets"] = lambda request, context: None
     assert routing.route(ask()) == (0, b"")
 
 
-def test_an_answer_that_waits_is_handed_on_and_finished_later(routing: Routing) -> None:
+def test_delayed_response_is_finished_later(routing: Routing) -> None:
     delayed: Delayed[Response] = Delayed()
     routing.handlers["list_offsets"] = lambda request, context: delayed
     assert routing.route(ask()) == (delayed, b"")
@@ -248,7 +248,7 @@ def test_an_answer_that_waits_is_handed_on_and_finished_later(routing: Routing) 
     assert wire.endswith(answer().encode(7))
 
 
-def test_a_delayed_answer_that_is_there_already_is_taken_at_once(routing: Routing) -> None:
+def test_completed_delayed_response_is_sent_immediately(routing: Routing) -> None:
     delayed: Delayed[Response] = Delayed()
     delayed.complete(answer())
     routing.handlers["list_offsets"] = lambda request, context: delayed
@@ -256,11 +256,11 @@ def test_a_delayed_answer_that_is_there_already_is_taken_at_once(routing: Routin
     assert size == len(wire) > 0
 
 
-def test_finishing_without_an_answer_is_no_bytes(routing: Routing) -> None:
+def test_finishing_without_a_response_sends_no_bytes(routing: Routing) -> None:
     assert routing.router.finish(None, routing.context, []) == 0
 
 
-def test_a_bug_in_a_handler_comes_through(routing: Routing) -> None:
+def test_unexpected_exception_of_a_handler_is_raised(routing: Routing) -> None:
     def bug(request: Any, context: Context) -> None:
         raise ZeroDivisionError
 
@@ -269,7 +269,7 @@ def test_a_bug_in_a_handler_comes_through(routing: Routing) -> None:
         routing.route(ask())
 
 
-def test_a_refusal_of_the_whole_request_is_put_in_words_by_its_module(routing: Routing) -> None:
+def test_kafka_error_of_a_handler_is_answered_by_its_refuse_function(routing: Routing) -> None:
     def handle(request: Any, context: Context) -> None:
         raise KafkaError(Code.CORRUPT_MESSAGE, "broken")
 
@@ -282,7 +282,7 @@ def test_a_refusal_of_the_whole_request_is_put_in_words_by_its_module(routing: R
     assert ListOffsetsResponse.decode(wire[8:], 5).throttle_time_ms == Code.CORRUPT_MESSAGE
 
 
-def test_a_refusal_that_no_module_can_put_in_words_is_a_bug(routing: Routing) -> None:
+def test_kafka_error_without_a_refuse_function_is_raised(routing: Routing) -> None:
     def handle(request: Any, context: Context) -> None:
         raise KafkaError(Code.CORRUPT_MESSAGE, "broken")
 
@@ -299,7 +299,7 @@ def test_a_module_is_imported_once(routing: Routing, monkeypatch: pytest.MonkeyP
     assert names == ["kafkalet.broker.apis.list_offsets"]
 
 
-def test_an_api_nobody_has_written_is_lamented_once_by_name(
+def test_unimplemented_api_is_logged_once(
     routing: Routing, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(router_module, "SERVED", frozenset({Api.API_VERSIONS}))
@@ -312,7 +312,7 @@ def test_an_api_nobody_has_written_is_lamented_once_by_name(
     assert routing.router.unimplemented_calls == {"JoinGroup": 2}
 
 
-def test_routers_that_count_together_lament_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_unimplemented_api_is_logged_once_for_all_routers(caplog: pytest.LogCaptureFixture) -> None:
     calls: dict[str, int] = {}
     for _ in range(2):
         router = Router(Broker(), calls)
@@ -325,7 +325,7 @@ def test_routers_that_count_together_lament_once(caplog: pytest.LogCaptureFixtur
 # Hooks
 
 
-def test_the_gate_stands_before_the_message_is_read(routing: Routing) -> None:
+def test_gate_is_called_before_the_request_is_decoded(routing: Routing) -> None:
     def gate(api: Api, context: Context) -> None:
         raise CloseConnection(f"{api} before authentication")
 
@@ -334,7 +334,7 @@ def test_the_gate_stands_before_the_message_is_read(routing: Routing) -> None:
         routing.route(ask()[:-2])
 
 
-def test_an_interceptor_stands_in_the_handlers_place(routing: Routing) -> None:
+def test_interceptor_is_called_instead_of_the_handler(routing: Routing) -> None:
     seen: list[object] = []
 
     def intercept(request: Any, context: Context, handle: Any) -> Any:
@@ -349,7 +349,7 @@ def test_an_interceptor_stands_in_the_handlers_place(routing: Routing) -> None:
 
 
 class Counting:
-    """A throttle that writes down what it is told."""
+    """A throttle that records its calls."""
 
     def __init__(self) -> None:
         self.told: list[Any] = []
@@ -373,7 +373,7 @@ def test_the_throttle_sees_each_request_and_its_answer_before_it_is_encoded(rout
     assert throttle.told == [len(ask(5)), "end"]
 
 
-def test_the_throttle_is_told_that_a_request_waits(routing: Routing) -> None:
+def test_throttle_is_called_for_a_delayed_response(routing: Routing) -> None:
     routing.router.throttle = throttle = Counting()
     delayed: Delayed[Any] = Delayed()
     routing.handlers["list_offsets"] = lambda request, context: delayed
@@ -382,21 +382,21 @@ def test_the_throttle_is_told_that_a_request_waits(routing: Routing) -> None:
     assert throttle.told[1:] == ["pause", None]
 
 
-def test_a_throttle_can_be_taken_away(routing: Routing) -> None:
+def test_throttle_can_be_removed(routing: Routing) -> None:
     routing.router.throttle = throttle = Counting()
     routing.router.throttle = None
     routing.route(ask())
     assert throttle.told == []
 
 
-def test_the_header_agrees_with_the_protocols_own(routing: Routing) -> None:
+def test_header_equals_that_of_the_protocol(routing: Routing) -> None:
     for version in (1, 7):
         frame = RequestHeader(Api.LIST_OFFSETS, version, 9, "x").encode()
         routing.route(frame + ListOffsetsRequest(replica_id=-1, topics=[]).encode(version))
     assert [asked[3] for asked in routing.asked] == [9, 9]
 
 
-# Answers that cannot be written
+# Responses that cannot be encoded
 
 
 def unwritable(*_: Any) -> ListOffsetsResponse:
@@ -408,7 +408,7 @@ def refused(request: Any, context: Context, error: KafkaError) -> ListOffsetsRes
 
 
 @pytest.mark.parametrize("version", [5, 7])
-def test_answer_that_cannot_be_written_is_unknown_server_error(routing: Routing, version: int) -> None:
+def test_response_that_cannot_be_encoded_is_unknown_server_error(routing: Routing, version: int) -> None:
     routing.handlers["list_offsets"], routing.refuse = unwritable, refused
     size, wire = routing.route(ask(version))
     assert size == len(wire)
@@ -417,7 +417,7 @@ def test_answer_that_cannot_be_written_is_unknown_server_error(routing: Routing,
 
 
 @pytest.mark.parametrize("refuse", [None, unwritable])
-def test_refusal_that_cannot_be_written_closes_the_connection(routing: Routing, refuse: Any) -> None:
+def test_error_response_that_cannot_be_encoded_closes_the_connection(routing: Routing, refuse: Any) -> None:
     routing.handlers["list_offsets"], routing.refuse = unwritable, refuse
     with pytest.raises(CloseConnection, match="cannot encode the response to ListOffsets v5"):
         routing.route(ask(5))

@@ -1,4 +1,4 @@
-"""Portions: small pieces joined, large ones alone, order kept, nothing lost."""
+"""Tests of outgoing portions: small chunks are joined, large ones are sent alone, order is kept, nothing is lost."""
 
 import os
 import socket
@@ -59,7 +59,7 @@ def test_a_small_range_of_a_file_is_read_and_joined(files: Files, segment: str) 
     assert outbox.take() == b"<" + CONTENT[10:15] + b">"
 
 
-def test_a_large_range_of_a_file_is_a_portion_of_its_own(files: Files, segment: str) -> None:
+def test_large_file_range_is_a_separate_portion(files: Files, segment: str) -> None:
     outbox = Outbox([b"<", FileRange(files.file(segment), 0, JOIN_BYTES), b">"])
     assert outbox.take() == b"<"
     assert isinstance(outbox.take(), FileRange)
@@ -79,13 +79,13 @@ def test_a_portion_never_exceeds_the_joining_size() -> None:
     assert len(outbox.take()) == 40_000
 
 
-def test_what_was_sent_in_part_is_next(files: Files, segment: str) -> None:
+def test_partly_sent_portion_is_continued(files: Files, segment: str) -> None:
     outbox = Outbox([FileRange(files.file(segment), 0, 100_000), b">"])
     outbox.put_back(outbox.take(), 70_000)
     assert outbox.take() == CONTENT[70_000:100_000] + b">"
 
 
-def test_a_file_that_is_shorter_than_promised_is_an_error(files: Files, segment: str) -> None:
+def test_file_shorter_than_its_range_is_an_error(files: Files, segment: str) -> None:
     with pytest.raises(FileTooShort):
         Outbox([FileRange(files.file(segment), len(CONTENT) - 5, 10)]).take()
 
@@ -147,20 +147,20 @@ def test_a_full_socket_is_no_error_and_loses_nothing(pair: tuple[socket.socket, 
     assert received + drain(theirs) == everything
 
 
-def test_a_turn_ends_after_its_bytes(pair: tuple[socket.socket, socket.socket]) -> None:
+def test_send_stops_after_the_given_number_of_bytes(pair: tuple[socket.socket, socket.socket]) -> None:
     outbox = Outbox([b"x" * JOIN_BYTES, b"y" * JOIN_BYTES])
     outbox.send(pair[0], 1)
     assert len(outbox.take()) == JOIN_BYTES
 
 
-def test_a_client_that_is_gone_is_an_error() -> None:
+def test_disconnected_client_is_an_error() -> None:
     ours, theirs = socket.socketpair()
     theirs.close()
     with ours, pytest.raises(OSError, match="pipe"):
         Outbox([b"x"]).send(ours, 1)
 
 
-def test_a_large_piece_of_memory_goes_out_in_parts(pair: tuple[socket.socket, socket.socket]) -> None:
+def test_large_chunk_of_memory_is_sent_in_parts(pair: tuple[socket.socket, socket.socket]) -> None:
     pair[0].setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * JOIN_BYTES)
     outbox = Outbox([b"x" * 4 * JOIN_BYTES])
     outbox.send(pair[0], JOIN_BYTES)

@@ -1,4 +1,4 @@
-"""Expressions as RE2/J 1.8 read them and matched names with them: some 600 made by chance, recorded in vectors/."""
+"""Compares expressions with RE2/J 1.8: some 600 random expressions and their matches are recorded in vectors/."""
 
 import json
 import random
@@ -17,17 +17,17 @@ REFUSED = [(expression, reason) for expression, _, reason in VECTORS if isinstan
 READ = [(expression, names, matched) for expression, names, matched in VECTORS if not isinstance(matched, str)]
 
 
-def test_there_are_enough_of_both_kinds() -> None:
+def test_vectors_have_matches_and_mismatches() -> None:
     assert len(REFUSED) > 100
     assert len(READ) > 300
 
 
-def test_names_match_as_they_did() -> None:
+def test_names_match_as_in_re2j() -> None:
     for expression, names, matched in READ:
         assert list(map(compile_regex(expression), names)) == matched, expression
 
 
-def test_what_was_refused_is_refused_in_the_same_words() -> None:
+def test_invalid_expressions_are_refused_with_the_same_message() -> None:
     for expression, reason in REFUSED:
         with pytest.raises(BadRegex) as refusal:
             compile_regex(expression)
@@ -37,19 +37,19 @@ def test_what_was_refused_is_refused_in_the_same_words() -> None:
 @pytest.mark.parametrize(
     "expression", [r"(a)\1", "a(?=b)", "a(?!b)", "(?<=a)b", "(?<!a)b", "(?P=n)", "a++", "(?>a)", "(?#a)", r"\Z"]
 )
-def test_what_only_engines_that_go_back_can_do_is_refused(expression: str) -> None:
+def test_backreferences_and_lookaround_are_refused(expression: str) -> None:
     with pytest.raises(BadRegex):
         compile_regex(expression)
 
 
-def test_a_match_is_one_of_the_whole_name() -> None:
+def test_whole_name_must_match() -> None:
     matches = compile_regex("orders|pay")
     assert matches("orders")
     assert not matches("orders-eu")
     assert not matches("pays")
 
 
-def test_an_expression_that_makes_others_try_for_ever_does_not() -> None:
+def test_expression_with_exponential_backtracking_is_matched_in_linear_time() -> None:
     assert not compile_regex("(a+)+(a+)+(a|aa)*b")("a" * 249)
 
 
@@ -67,19 +67,19 @@ def test_an_expression_that_makes_others_try_for_ever_does_not() -> None:
         pytest.param("(?:^){1000}((?:^){1000}){1000}a", "a", id="a place, a million times"),
     ],
 )
-def test_large_expressions_are_read(expression: str, name: str) -> None:
-    """Kafka takes them, but for the last two, on which it runs out of memory."""
+def test_large_expressions_are_compiled(expression: str, name: str) -> None:
+    """Kafka accepts them, except for the last two, for which it runs out of memory."""
     matches = compile_regex(expression, LONGEST_TOPIC_NAME)
     assert matches(name)
     assert not matches("other than that !")
 
 
-def test_an_expression_for_longer_texts_than_there_are_matches_nothing() -> None:
+def test_expression_for_longer_texts_never_matches() -> None:
     matches = compile_regex("((a{1000}){1000}){1000}", LONGEST_TOPIC_NAME)
     assert not matches("a" * 249)
 
 
-def test_an_expression_that_repeats_too_much_is_refused() -> None:
+def test_expression_with_too_many_repetitions_is_refused() -> None:
     with pytest.raises(BadRegex, match="more than 60000 states, which is the limit"):
         compile_regex("((.{0,60}b){0,60}c){0,60}", LONGEST_TOPIC_NAME)
 
@@ -100,7 +100,7 @@ HARD_EXPRESSIONS = {
 
 
 @pytest.mark.parametrize("kind", HARD_EXPRESSIONS)
-def test_work_is_bounded_by_expression_and_text(kind: str) -> None:
+def test_most_work_depends_on_expression_and_text(kind: str) -> None:
     expression, name = HARD_EXPRESSIONS[kind], "ab" * 20
 
     def work() -> None:
@@ -119,7 +119,7 @@ def test_no_slice_of_work_is_long(kind: str) -> None:
 
 
 def slices_within(work: Generator[None, None, object], most_lines: int) -> object:
-    """The value of `work`, of which no slice may execute more lines; None if the expression is refused."""
+    """Return the value of `work`, no slice of which may execute more lines; None if the expression is refused."""
     value = None
     is_done = False
 
@@ -137,7 +137,7 @@ def slices_within(work: Generator[None, None, object], most_lines: int) -> objec
     return value
 
 
-def test_many_names_are_tried_in_slices() -> None:
+def test_many_names_are_matched_in_slices() -> None:
     regex = finished(compiling("(a|b)*a(a|b){100}", LONGEST_TOPIC_NAME))
     names = ["".join(random.Random(number).choices("ab", k=200)) for number in range(20)]
     work = regex.selecting(names)
@@ -153,7 +153,7 @@ def test_many_names_are_tried_in_slices() -> None:
     assert found == [name for name in names if name[-101] == "a"]
 
 
-def test_what_is_kept_of_an_automaton_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cached_states_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(regex_module, "MOST_STATES_KEPT", 500)
     matches = compile_regex("(a|b)*a(a|b){12}", LONGEST_TOPIC_NAME)
     for number in range(200):

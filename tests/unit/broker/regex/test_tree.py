@@ -37,7 +37,7 @@ def bounds(node: Node) -> tuple[int, int | None]:
         pytest.param(X, 21, 21, NEVER, id="more than the longest text has"),
     ],
 )
-def test_a_repetition_is_replaced_by_what_it_comes_to(part: Node, least: int, most: int, result: Node) -> None:
+def test_repetition_is_simplified(part: Node, least: int, most: int, result: Node) -> None:
     assert repetition(part, least, most, LONGEST) is result
 
 
@@ -60,13 +60,13 @@ def test_bounds_of_a_repetition(part: Node, least: int, most: int | None, expect
 
 
 def test_a_repetition_with_gaps_stays_nested() -> None:
-    """`(x{3}){1,2}` is three or six times, not four."""
+    """`(x{3}){1,2}` means three or six times, not four."""
     node = repetition(repetition(X, 3, 3, LONGEST), 1, 2, LONGEST)
     assert bounds(node) == (1, 2)
     assert node.parts[0].kind is Kind.REPEAT
 
 
-def test_a_sequence_drops_what_is_empty() -> None:
+def test_sequence_drops_empty_parts() -> None:
     assert sequence([EMPTY, X, EMPTY], LONGEST) is X
     assert sequence([EMPTY, EMPTY], LONGEST) is EMPTY
 
@@ -76,7 +76,7 @@ def test_a_sequence_longer_than_the_longest_text_never_matches() -> None:
     assert sequence([X] * 21, LONGEST) is NEVER
 
 
-def test_a_choice_drops_what_never_matches_and_what_comes_twice() -> None:
+def test_choice_drops_parts_that_never_match_and_duplicates() -> None:
     assert choice([NEVER, X, X]) is X
     assert choice([NEVER, NEVER]) is NEVER
 

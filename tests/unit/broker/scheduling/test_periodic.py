@@ -1,4 +1,4 @@
-"""Periodic tasks: when they run, what an error in one does, and how they end."""
+"""Tests of periodic tasks: when they run, errors, and stopping."""
 
 import pytest
 

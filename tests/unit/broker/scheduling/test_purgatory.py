@@ -1,4 +1,4 @@
-"""Waiting: woken by a touch, never inside it, answered once, and forgotten when the client goes away."""
+"""Tests of waiting requests: touch, timeout, cancellation, and answering exactly once."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ from kafkalet.clock import ManualClock
 
 
 class Loop:
-    """What is called soon is called when the test says so."""
+    """Runs the calls of `call_soon` when the test tells it to."""
 
     def __init__(self) -> None:
         self.calls: list[Callable[[], None]] = []
@@ -26,7 +26,7 @@ class Loop:
 
 
 class Waiting:
-    """A purgatory, its clock and loop, and one waiter for `stock` to reach 3."""
+    """A purgatory with its clock and loop, and one waiter for `stock` to reach 3."""
 
     def __init__(self, delay_ms: float | None = 1000) -> None:
         self.clock, self.loop = ManualClock(), Loop()
@@ -41,7 +41,7 @@ class Waiting:
         return "ready" if self.stock >= 3 else None
 
 
-def test_a_touch_makes_the_waiter_look_again_in_a_later_turn() -> None:
+def test_touched_waiter_is_checked_in_a_later_turn() -> None:
     waiting = Waiting()
     waiting.stock = 3
     waiting.purgatory.touch("a")
@@ -50,7 +50,7 @@ def test_a_touch_makes_the_waiter_look_again_in_a_later_turn() -> None:
     assert waiting.answers == ["ready"]
 
 
-def test_many_touches_before_the_next_turn_are_one_look() -> None:
+def test_repeated_touches_check_the_waiter_once() -> None:
     waiting = Waiting()
     for key in ("a", "b", "a"):
         waiting.purgatory.touch(key)
@@ -59,7 +59,7 @@ def test_many_touches_before_the_next_turn_are_one_look() -> None:
     assert not waiting.loop.calls
 
 
-def test_a_waiter_with_no_answer_yet_goes_on_waiting() -> None:
+def test_waiter_without_an_answer_keeps_waiting() -> None:
     waiting = Waiting()
     waiting.purgatory.touch("a")
     waiting.loop.turn()
@@ -70,13 +70,13 @@ def test_a_waiter_with_no_answer_yet_goes_on_waiting() -> None:
     assert waiting.answers == ["ready"]
 
 
-def test_touching_a_key_nobody_waits_for_schedules_nothing() -> None:
+def test_touch_of_a_key_without_waiters_schedules_nothing() -> None:
     waiting = Waiting()
     waiting.purgatory.touch("z")
     assert not waiting.loop.calls
 
 
-def test_when_the_time_is_up_the_waiter_takes_what_there_is() -> None:
+def test_timeout_completes_the_waiter_with_expired() -> None:
     waiting = Waiting()
     waiting.clock.advance(999)
     assert waiting.answers == []
@@ -85,7 +85,7 @@ def test_when_the_time_is_up_the_waiter_takes_what_there_is() -> None:
     assert len(waiting.purgatory) == 0
 
 
-def test_an_answer_takes_the_timer_back() -> None:
+def test_answer_cancels_the_timer() -> None:
     waiting = Waiting()
     waiting.stock = 3
     waiting.purgatory.touch("a")
@@ -94,7 +94,7 @@ def test_an_answer_takes_the_timer_back() -> None:
     assert waiting.answers == ["ready"]
 
 
-def test_no_delay_waits_for_ever() -> None:
+def test_waiter_without_timeout_waits_forever() -> None:
     waiting = Waiting(delay_ms=None)
     waiting.clock.advance(10**9)
     assert waiting.answers == []
@@ -102,13 +102,13 @@ def test_no_delay_waits_for_ever() -> None:
 
 
 @pytest.mark.parametrize("delay_ms", [0, -1])
-def test_a_delay_of_nothing_is_answered_at_once(delay_ms: int) -> None:
+def test_zero_delay_is_answered_immediately(delay_ms: int) -> None:
     waiting = Waiting(delay_ms)
     assert waiting.answers == ["expired"]
     assert waiting.delayed.result() == "expired"
 
 
-def test_a_cancelled_waiter_is_gone_and_answers_nobody() -> None:
+def test_cancelled_waiter_is_removed_and_not_answered() -> None:
     waiting = Waiting()
     waiting.delayed.cancel()
     assert len(waiting.purgatory) == 0
@@ -119,7 +119,7 @@ def test_a_cancelled_waiter_is_gone_and_answers_nobody() -> None:
     assert (waiting.looked, waiting.answers) == (0, [])
 
 
-def test_a_waiter_cancelled_between_touch_and_look_does_not_look() -> None:
+def test_waiter_cancelled_after_a_touch_is_not_checked() -> None:
     waiting = Waiting()
     waiting.purgatory.touch("a")
     waiting.delayed.cancel()
@@ -127,7 +127,7 @@ def test_a_waiter_cancelled_between_touch_and_look_does_not_look() -> None:
     assert waiting.looked == 0
 
 
-def test_what_is_touched_while_looking_is_looked_at_in_the_turn_after() -> None:
+def test_touch_during_a_check_is_handled_in_the_next_turn() -> None:
     clock, loop = ManualClock(), Loop()
     purgatory = Purgatory(clock, loop.call_soon)
     seen: list[str] = []
@@ -150,7 +150,7 @@ def test_what_is_touched_while_looking_is_looked_at_in_the_turn_after() -> None:
     assert seen == ["first", "second"]
 
 
-def test_waiters_of_one_key_look_in_the_order_they_came() -> None:
+def test_waiters_of_a_key_are_checked_in_order() -> None:
     clock, loop = ManualClock(), Loop()
     purgatory = Purgatory(clock, loop.call_soon)
     seen: list[int] = []
@@ -189,7 +189,7 @@ def test_a_bug_in_expired_fails_the_waiter() -> None:
     assert [type(error) for error in errors] == [ZeroDivisionError]
 
 
-def test_then_after_the_answer_is_called_at_once() -> None:
+def test_then_after_completion_calls_back_immediately() -> None:
     delayed: Delayed[int] = Delayed()
     delayed.complete(1)
     answers: list[int] = []
@@ -204,7 +204,7 @@ def test_a_second_answer_is_a_bug() -> None:
         delayed.complete(2)
 
 
-def test_an_answer_after_the_client_left_goes_nowhere() -> None:
+def test_completion_after_cancellation_has_no_effect() -> None:
     delayed: Delayed[int] = Delayed()
     answers: list[int] = []
     delayed.then(answers.append)
@@ -215,7 +215,7 @@ def test_an_answer_after_the_client_left_goes_nowhere() -> None:
     assert delayed.is_cancelled
 
 
-def test_cancelling_what_is_answered_changes_nothing() -> None:
+def test_cancellation_after_completion_has_no_effect() -> None:
     delayed: Delayed[int] = Delayed()
     delayed.complete(1)
     delayed.cancel()
@@ -230,7 +230,7 @@ def test_a_failure_without_a_listener_for_it_is_raised() -> None:
         delayed.fail(ValueError("broken"))
 
 
-def test_a_failure_nobody_listens_to_yet_is_kept() -> None:
+def test_failure_before_then_is_kept() -> None:
     delayed: Delayed[int] = Delayed()
     delayed.fail(ValueError("broken"))
     with pytest.raises(ValueError, match="broken"):
@@ -268,7 +268,7 @@ def test_a_bug_in_the_transformation_fails_the_mapped_answer() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("tcwg"), st.integers(0, 9), st.sampled_from("abc")), max_size=60))
-def test_whatever_happens_each_waiter_is_answered_at_most_once_and_none_is_left_behind(
+def test_every_waiter_is_answered_at_most_once_and_removed(
     steps: list[tuple[str, int, str]],
 ) -> None:
     clock, loop = ManualClock(), Loop()
@@ -304,7 +304,7 @@ def test_whatever_happens_each_waiter_is_answered_at_most_once_and_none_is_left_
         assert len(given_answers) == (0 if waiter.is_waiting or waiter.is_cancelled else 1)
 
 
-def test_waiters_that_take_long_to_look_let_the_loop_go_on_in_between() -> None:
+def test_slow_checks_of_waiters_yield_to_the_loop() -> None:
     clock, loop, now = ManualClock(), Loop(), [0.0]
     purgatory = Purgatory(clock, loop.call_soon, lambda: now[0])
     looked: list[int] = []

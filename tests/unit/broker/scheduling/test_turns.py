@@ -1,4 +1,4 @@
-"""Turns: short while little is going on, queued by the time used once the loop is congested."""
+"""Tests of turns: immediate under low load, queued by the time used once the loop is congested."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from kafkalet.broker.scheduling.turns import CHARGE_S, CREDIT_S, CYCLE_S, ROUND_
 
 
 class Loop:
-    """An event loop without sockets: each iteration makes the calls that were asked for before it."""
+    """An event loop without sockets: each iteration runs the calls that were scheduled before it."""
 
     def __init__(self) -> None:
         self.now_s = 0.0
@@ -25,7 +25,7 @@ class Loop:
 
 
 class Worker:
-    """A task with so many seconds of work, of which it does at most a slice in a turn."""
+    """A task with a number of seconds of work, which works for at most one slice per turn."""
 
     def __init__(self, loop: Loop, work_s: float, piece_s: float = SLICE_S) -> None:
         self.virtual_s = 0.0
@@ -104,7 +104,7 @@ def test_a_round_ends_with_tasks_still_in_the_queue() -> None:
     assert loop.turns.is_congested
 
 
-def test_tasks_that_used_equal_time_go_in_the_order_in_which_they_joined() -> None:
+def test_tasks_with_equal_time_run_in_the_order_in_which_they_joined() -> None:
     loop = Loop()
     tasks = [Worker(loop, SLICE_S) for _ in range(6)]
     for task in tasks:
@@ -114,7 +114,7 @@ def test_tasks_that_used_equal_time_go_in_the_order_in_which_they_joined() -> No
     assert [task.done_s for task in tasks] == sorted(task.done_s or 0 for task in tasks)
 
 
-def test_a_task_that_arrives_passes_those_that_have_been_busy() -> None:
+def test_new_task_overtakes_busy_tasks() -> None:
     loop = Loop()
     busy = [Worker(loop, 1.0) for _ in range(30)]
     for task in busy:
@@ -129,7 +129,7 @@ def test_a_task_that_arrives_passes_those_that_have_been_busy() -> None:
     assert late.done_s - began_s <= 2 * ROUND_S + SLICE_S
 
 
-def test_a_task_that_was_idle_saves_up_no_time() -> None:
+def test_idle_task_accumulates_no_credit() -> None:
     loop = Loop()
     first, second = Worker(loop, 1.0), Worker(loop, 1.0)
     loop.turns.queue(first)
@@ -143,8 +143,8 @@ def test_a_task_that_was_idle_saves_up_no_time() -> None:
 
 
 @given(st.lists(st.tuples(st.floats(0.001, 0.2), st.floats(0.0005, SLICE_S)), min_size=2, max_size=8))
-def test_busy_tasks_share_the_time_equally_whatever_their_turns_cost(costs: list[tuple[float, float]]) -> None:
-    """No task gets further ahead of another that still has something to do than by its credit and two slices."""
+def test_busy_tasks_share_the_time_equally(costs: list[tuple[float, float]]) -> None:
+    """No task gets ahead of another one with work left by more than its credit and two slices."""
     loop = Loop()
     tasks = [Worker(loop, work_s, piece_s) for work_s, piece_s in costs]
     total = {id(task): task.work_s for task in tasks}
@@ -157,7 +157,7 @@ def test_busy_tasks_share_the_time_equally_whatever_their_turns_cost(costs: list
             assert max(busy) - min(busy) <= CREDIT_S + 2 * SLICE_S + 1e-6
 
 
-def test_work_that_begins_in_the_turn_of_a_connection_does_not_pass_others_because_of_that() -> None:
+def test_work_started_in_a_connections_turn_does_not_overtake_others() -> None:
     loop = Loop()
     connection, work, other = Worker(loop, 0), Worker(loop, SLICE_S), Worker(loop, SLICE_S)
     loop.turns.begin()
@@ -171,14 +171,14 @@ def test_work_that_begins_in_the_turn_of_a_connection_does_not_pass_others_becau
     assert work.done_s == pytest.approx(3 * SLICE_S)
 
 
-def test_a_turn_that_takes_longer_than_a_round_congests_the_loop_at_once() -> None:
+def test_turn_longer_than_a_round_congests_the_loop() -> None:
     loop = Loop()
     work_directly(loop, Worker(loop, 0), ROUND_S * 1.1)
     assert loop.turns.is_congested
 
 
-def test_one_long_interruption_does_not_let_a_task_wait_until_others_have_had_as_much() -> None:
-    """Python may collect garbage, or another process have the processor, in the turn of a small request."""
+def test_charge_for_a_long_interruption_is_limited() -> None:
+    """Python may collect garbage, or another process use the CPU, during the turn of a small request."""
     loop = Loop()
     busy = [Worker(loop, 10.0) for _ in range(5)]
     for task in busy:
@@ -196,7 +196,7 @@ def test_one_long_interruption_does_not_let_a_task_wait_until_others_have_had_as
     assert unlucky.done_s - began_s <= len(busy) * (CHARGE_S + 2 * SLICE_S)
 
 
-def test_a_client_that_asks_for_little_passes_those_that_have_just_come() -> None:
+def test_client_with_little_work_overtakes_new_clients() -> None:
     loop = Loop()
     small = Worker(loop, 0.0001)
     loop.turns.queue(small)

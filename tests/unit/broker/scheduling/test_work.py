@@ -1,4 +1,4 @@
-"""Handlers that give way, wait, and have calls made in threads."""
+"""Tests of handlers that yield, wait, and call functions in threads."""
 
 import asyncio
 import gc
@@ -16,7 +16,7 @@ from tests.wire.serving import in_loop
 
 
 class Stage:
-    """Turns on a clock of the test, and workers on the running loop."""
+    """Turns on the clock of the test, and workers on the running loop."""
 
     def __init__(self) -> None:
         loop = asyncio.get_running_loop()
@@ -30,7 +30,7 @@ class Stage:
         return start(work, self.turns, self.workers, self.running)
 
     async def result(self, work: Work[Any]) -> Any:
-        """What comes of it."""
+        """The result of the work."""
         arrived: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         work.then(arrived.set_result, arrived.set_exception)
         return await arrived
@@ -40,7 +40,7 @@ class Stage:
 
 
 @in_loop
-async def test_a_coroutine_that_never_waits_gives_its_result_at_once() -> None:
+async def test_coroutine_that_never_waits_returns_its_result_immediately() -> None:
     async def work() -> int:
         return 7
 
@@ -50,7 +50,7 @@ async def test_a_coroutine_that_never_waits_gives_its_result_at_once() -> None:
 
 
 @in_loop
-async def test_a_pause_within_the_slice_goes_on_at_once() -> None:
+async def test_pause_within_the_slice_continues_immediately() -> None:
     async def work() -> int:
         for _ in range(10_000):
             await pause()
@@ -62,7 +62,7 @@ async def test_a_pause_within_the_slice_goes_on_at_once() -> None:
 
 
 @in_loop
-async def test_a_pause_after_the_slice_lets_others_go_first() -> None:
+async def test_pause_after_the_slice_yields_to_others() -> None:
     stage = Stage()
     order: list[str] = []
 
@@ -130,7 +130,7 @@ async def test_waiting_for_a_delayed_raises_what_it_failed_with() -> None:
 
 
 @in_loop
-async def test_a_delayed_that_has_its_answer_is_not_waited_for() -> None:
+async def test_completed_delayed_is_not_waited_for() -> None:
     delayed: Delayed[int] = Delayed()
     delayed.complete(5)
     assert Stage().start(_wait_for(delayed)) == 5
@@ -165,7 +165,7 @@ async def test_an_error_in_a_later_turn_fails_the_work() -> None:
 
 
 @in_loop
-async def test_work_whose_client_has_gone_goes_on_to_its_end() -> None:
+async def test_work_continues_after_its_client_disconnects() -> None:
     stage = Stage()
     done = asyncio.Event()
 
@@ -182,7 +182,7 @@ async def test_work_whose_client_has_gone_goes_on_to_its_end() -> None:
 
 
 @in_loop
-async def test_work_that_waits_for_a_delayed_ends_with_its_client() -> None:
+async def test_work_that_waits_for_a_delayed_is_cancelled_with_its_client() -> None:
     delayed: Delayed[int] = Delayed()
     stage = Stage()
     begun = stage.start(_wait_for(delayed))
@@ -206,7 +206,7 @@ async def test_work_that_waits_for_other_work_is_working() -> None:
 
 
 @in_loop
-async def test_a_problem_of_work_whose_client_has_gone_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+async def test_error_after_the_client_disconnected_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     stage = Stage()
 
     async def work() -> None:
@@ -222,7 +222,7 @@ async def test_a_problem_of_work_whose_client_has_gone_is_logged(caplog: pytest.
 
 
 @in_loop
-async def test_stopped_work_does_not_go_on() -> None:
+async def test_stopped_work_does_not_continue() -> None:
     stage = Stage()
     went_on: list[bool] = []
 
@@ -240,7 +240,7 @@ async def test_stopped_work_does_not_go_on() -> None:
 
 
 @in_loop
-async def test_work_knows_whether_it_has_given_way() -> None:
+async def test_has_given_way_is_true_after_the_first_turn() -> None:
     stage = Stage()
 
     async def work() -> list[bool]:
@@ -253,7 +253,7 @@ async def test_work_knows_whether_it_has_given_way() -> None:
 
 
 @in_loop
-async def test_the_switch_interval_is_put_back_when_no_thread_has_work_left() -> None:
+async def test_switch_interval_is_restored_when_the_threads_are_idle() -> None:
     stage = Stage()
     found = sys.getswitchinterval()
     may_end = threading.Event()

@@ -1,4 +1,4 @@
-"""`kafkalet.broker.seeding.loader`: a file is in a topic whole, each record where it belongs, or not at all."""
+"""Tests of the loader: a file is loaded completely, with each record in its partition, or not at all."""
 
 import asyncio
 import errno
@@ -35,7 +35,7 @@ def records(broker: Broker, topic: str, partition: int = 0) -> list[Record]:
 
 
 async def loaded(path: str, *topics: NewTopic, columns: Columns = Columns()) -> list[list[Record]]:  # noqa: B008
-    """The records of each partition of topic t after the load."""
+    """Return the records of each partition of topic t after the load."""
     async with Broker(topics=topics, clock=ManualClock(NOW_MS)) as broker:
         await load(broker.server, "t", path, columns)
         return [records(broker, "t", index) for index in range(len(broker.server.metadata.topics["t"].partitions))]
@@ -45,7 +45,7 @@ def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
     return asyncio.run(coroutine)
 
 
-def test_records_come_as_the_file_has_them(tmp_path: Path) -> None:
+def test_records_are_loaded_unchanged(tmp_path: Path) -> None:
     path = written(
         tmp_path,
         {"key": "k", "value": {"a": 1}, "headers": {"h": "x"}, "timestamp": 1_500_000_000_000},
@@ -64,7 +64,7 @@ def test_a_record_without_a_timestamp_gets_the_time_of_the_load(tmp_path: Path) 
     assert record.timestamp == NOW_MS
 
 
-def test_a_topic_that_is_not_there_is_made_with_the_defaults_of_the_cluster(tmp_path: Path) -> None:
+def test_missing_topic_is_created_with_the_defaults_of_the_cluster(tmp_path: Path) -> None:
     async def made() -> tuple[int, int]:
         async with Broker(config={"num.partitions": "3", "auto.create.topics.enable": "false"}) as broker:
             count = await load(broker.server, "t", written(tmp_path, {"value": "x"}, {"value": "y"}))
@@ -73,7 +73,7 @@ def test_a_topic_that_is_not_there_is_made_with_the_defaults_of_the_cluster(tmp_
     assert run(made()) == (2, 3)
 
 
-def test_keyed_records_go_where_java_would_send_them(tmp_path: Path) -> None:
+def test_keyed_records_get_the_partition_of_the_java_producer(tmp_path: Path) -> None:
     keys = [f"key-{number}" for number in range(100)]
     partitions = run(loaded(written(tmp_path, *({"key": key} for key in keys)), NewTopic("t", 4)))
     for index, content in enumerate(partitions):
@@ -82,17 +82,17 @@ def test_keyed_records_go_where_java_would_send_them(tmp_path: Path) -> None:
         ]
 
 
-def test_records_without_a_key_go_round(tmp_path: Path) -> None:
+def test_records_without_a_key_are_distributed_round_robin(tmp_path: Path) -> None:
     partitions = run(loaded(written(tmp_path, *({"value": number} for number in range(9))), NewTopic("t", 3)))
     assert [len(content) for content in partitions] == [3, 3, 3]
 
 
-def test_a_named_partition_comes_before_the_key(tmp_path: Path) -> None:
+def test_named_partition_overrides_the_key(tmp_path: Path) -> None:
     partitions = run(loaded(written(tmp_path, {"key": "k", "partition": 2}), NewTopic("t", 3)))
     assert [len(content) for content in partitions] == [0, 0, 1]
 
 
-def test_columns_of_csv_give_key_and_timestamp(tmp_path: Path) -> None:
+def test_csv_columns_become_key_and_timestamp(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("id,at\n7,1500000000000\n")
     assert run(loaded(str(path), columns=Columns("id", "at"))) == [
@@ -110,7 +110,7 @@ def test_batches_hold_at_most_a_thousand_records(tmp_path: Path) -> None:
     assert run(counts()) == [BATCH_RECORDS, BATCH_RECORDS, 1]
 
 
-def test_batches_keep_to_the_size_the_topic_allows(tmp_path: Path) -> None:
+def test_batches_respect_max_message_bytes(tmp_path: Path) -> None:
     async def sizes() -> list[int]:
         async with Broker(topics=[NewTopic("t", 1, {"max.message.bytes": "1000"})]) as broker:
             await load(broker.server, "t", written(tmp_path, *({"value": "x" * 300} for _ in range(10))))
@@ -130,7 +130,7 @@ def test_batches_keep_to_the_size_the_topic_allows(tmp_path: Path) -> None:
         ({"message.timestamp.before.max.ms": "10"}, {"key": "k", "timestamp": 5}, "imestamp"),
     ],
 )
-def test_a_record_that_the_log_would_refuse_is_named_and_nothing_is_loaded(
+def test_invalid_record_is_reported_and_nothing_is_loaded(
     tmp_path: Path, config: dict[str, str], bad: dict[str, Any], reason: str
 ) -> None:
     async def refused() -> tuple[str, int]:
@@ -146,7 +146,7 @@ def test_a_record_that_the_log_would_refuse_is_named_and_nothing_is_loaded(
     assert log_end_offset == 0
 
 
-def test_a_bad_line_leaves_no_topic_behind(tmp_path: Path) -> None:
+def test_invalid_line_creates_no_topic(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"value": "x"}\n' * 2500 + "{")
 
@@ -159,7 +159,7 @@ def test_a_bad_line_leaves_no_topic_behind(tmp_path: Path) -> None:
     assert run(refused()) == []
 
 
-def test_a_name_no_topic_may_have_is_refused_first(tmp_path: Path) -> None:
+def test_invalid_topic_name_is_refused_first(tmp_path: Path) -> None:
     async def refused() -> None:
         async with Broker() as broker:
             with pytest.raises(KafkaError, match="INVALID_TOPIC"):
@@ -168,7 +168,7 @@ def test_a_name_no_topic_may_have_is_refused_first(tmp_path: Path) -> None:
     run(refused())
 
 
-def test_progress_is_told(tmp_path: Path) -> None:
+def test_progress_is_reported(tmp_path: Path) -> None:
     told: list[tuple[int, float]] = []
 
     async def watched() -> None:
@@ -181,9 +181,7 @@ def test_progress_is_told(tmp_path: Path) -> None:
     assert told[-1][1] == 1.0
 
 
-def test_full_directory_of_temporary_files_is_named_and_not_the_file_that_is_loaded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_full_temporary_directory_is_named_in_the_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Full(io.BytesIO):
         def write(self, data: object) -> int:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

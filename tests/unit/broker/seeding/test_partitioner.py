@@ -1,4 +1,4 @@
-"""`kafkalet.broker.seeding.partitioner`: keys go where Java's producers send them."""
+"""Tests of the partitioner, which chooses the same partitions as the Java producer."""
 
 import pytest
 
@@ -25,5 +25,5 @@ def test_an_empty_key_is_a_key() -> None:
     assert partition_of(b"", 10) == (murmur2(b"") & 0x7FFFFFFF) % 10
 
 
-def test_one_partition_takes_everything() -> None:
+def test_single_partition_gets_all_keys() -> None:
     assert {partition_of(bytes([byte]), 1) for byte in range(256)} == {0}

@@ -1,4 +1,4 @@
-"""`kafkalet.broker.seeding.record_files`: lines become records, and a bad line is named."""
+"""Tests of reading files of records, and of the errors for invalid lines."""
 
 import gzip
 import zipfile
@@ -105,7 +105,7 @@ def test_blank_lines_are_skipped_and_counted(tmp_path: Path) -> None:
         ('{"value": ' + "9" * 5000 + "}", "Exceeds the limit"),
     ],
 )
-def test_a_bad_line_is_named_with_file_and_number(tmp_path: Path, line: str, reason: str) -> None:
+def test_invalid_line_is_reported_with_file_and_line_number(tmp_path: Path, line: str, reason: str) -> None:
     path = written(tmp_path, "a.jsonl", '{"value": 1}\n' + line + "\n")
     with pytest.raises(LoadError) as failed:
         read(path)
@@ -126,7 +126,7 @@ def test_a_row_becomes_an_object_of_strings(tmp_path: Path) -> None:
     ]
 
 
-def test_columns_give_key_and_timestamp_and_stay_in_the_value(tmp_path: Path) -> None:
+def test_columns_become_key_and_timestamp_and_stay_in_the_value(tmp_path: Path) -> None:
     path = written(tmp_path, "a.csv", "id,at\n7,2013-01-01T05:00:00Z\n,\n")
     assert read(path, Columns("id", "at")) == [
         FileRecord(2, b"7", b'{"id":"7","at":"2013-01-01T05:00:00Z"}', timestamp=1357016400000),
@@ -150,14 +150,16 @@ def test_a_row_over_several_lines_is_numbered_by_its_first(tmp_path: Path) -> No
         ("a,b\n1," + "9" * 5000, Columns(timestamp="b"), ':2: timestamp "9'),
     ],
 )
-def test_a_bad_row_is_named_with_file_and_number(tmp_path: Path, text: str, columns: Columns, reason: str) -> None:
+def test_invalid_row_is_reported_with_file_and_line_number(
+    tmp_path: Path, text: str, columns: Columns, reason: str
+) -> None:
     path = written(tmp_path, "a.csv", text)
     with pytest.raises(LoadError) as failed:
         read(path, columns)
     assert str(failed.value).startswith(str(path) + reason)
 
 
-def test_packed_files_are_read_as_what_is_inside(tmp_path: Path) -> None:
+def test_compressed_files_are_read(tmp_path: Path) -> None:
     line, row = '{"value": "x"}\n', "a\nx\n"
     jsonl = written(tmp_path, "a.jsonl.gz", gzip.compress(line.encode()))
     csv = written(tmp_path, "a.csv.gz", gzip.compress(row.encode()))
@@ -170,7 +172,7 @@ def test_packed_files_are_read_as_what_is_inside(tmp_path: Path) -> None:
     assert [record.value for record in read(packed)] == [b'{"a":"x"}']
 
 
-def test_a_file_without_a_telling_name_is_known_by_its_first_character(tmp_path: Path) -> None:
+def test_format_is_recognized_by_the_first_character(tmp_path: Path) -> None:
     assert read(written(tmp_path, "a", '\n {"value": "x"}\n'))[0].value == b"x"
     assert read(written(tmp_path, "b", "a\nx\n"))[0].value == b'{"a":"x"}'
     assert read(written(tmp_path, "c", b'\xef\xbb\xbf{"value": "x"}\n'))[0].value == b"x"
@@ -186,9 +188,7 @@ def test_a_file_without_a_telling_name_is_known_by_its_first_character(tmp_path:
         ("a", "", False),
     ],
 )
-def test_whether_a_file_is_csv_can_be_asked_before_it_is_read(
-    tmp_path: Path, name: str, text: str, is_csv: bool
-) -> None:
+def test_is_csv_works_before_the_file_is_read(tmp_path: Path, name: str, text: str, is_csv: bool) -> None:
     assert RecordFile(str(written(tmp_path, name, text))).is_csv is is_csv
 
 
@@ -199,13 +199,13 @@ def test_an_empty_file_holds_no_records(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.jsonl.gz", "a.csv.zip"])
-def test_a_damaged_packed_file_is_named(tmp_path: Path, name: str) -> None:
+def test_damaged_compressed_file_is_reported(tmp_path: Path, name: str) -> None:
     path = written(tmp_path, name, b"this is no archive")
     with pytest.raises(LoadError, match=r"a\.(jsonl\.gz|csv\.zip): cannot be decompressed"):
         read(path)
 
 
-def test_a_cut_off_gzip_file_is_named(tmp_path: Path) -> None:
+def test_incomplete_gzip_file_is_reported(tmp_path: Path) -> None:
     path = written(tmp_path, "a.jsonl.gz", gzip.compress(b'{"value": "x"}\n' * 1000)[:-20])
     with pytest.raises(LoadError, match="cannot be decompressed"):
         read(path)
@@ -225,7 +225,7 @@ def test_a_missing_file_is_an_os_error(tmp_path: Path) -> None:
         read(tmp_path / "none.jsonl")
 
 
-def test_progress_goes_from_nothing_to_all(tmp_path: Path) -> None:
+def test_progress_goes_from_0_to_1(tmp_path: Path) -> None:
     file = RecordFile(str(written(tmp_path, "a.jsonl", '{"value": "x"}\n' * 50_000)))
     parts = [file.progress for _ in file]
     assert 0 < parts[0] < 0.5
