@@ -35,8 +35,8 @@ Key = tuple[str, bytes | None, int]
 NAMELESS = ("", ZERO_UUID)
 """The key of the zero topic id, which has no name.
 
-Kafka looks up the name of each topic: before 4.3 when it is added to a session, and always if another topic follows in
-a response. Without a name the request fails.
+Kafka identifies a topic with the zero id by its name: before 4.3 in sessions, and always if another topic follows in a
+response. There is none, so the request fails.
 """
 
 

@@ -104,8 +104,7 @@ class LogView:
 
     @property
     def batches(self) -> list[Batch]:
-        """Every batch on disk, including those below the log start offset that were not deleted yet. Reads all of
-        them."""
+        """Every batch on disk, including those below the log start offset. All segments are read."""
         return self._look(lambda log: [batch for segment in log.segments for _, batch in segment.entries()])
 
     @property

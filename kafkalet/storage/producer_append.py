@@ -86,8 +86,8 @@ class ProducerAppend:
     def _is_late_marker(self, batch: Batch) -> bool:
         """Return whether the marker ends a transaction before the one under verification.
 
-        If each transaction increments the epoch, the marker of that transaction has the next epoch
-        (UnifiedLog.updateProducers).
+        If each transaction increments the epoch, the marker of the transaction under verification has the next epoch,
+        so a marker with the current epoch is late (UnifiedLog.updateProducers).
         """
         asked = self._verification
         return (
