@@ -156,8 +156,10 @@ class Server:
             )
 
     def elect_leader(self, name: str, index: int, node_id: int) -> None:
-        """Make a broker the leader of a partition, in a new epoch. PREFERRED_LEADER_NOT_AVAILABLE if it is not in
-        sync."""
+        """Make a broker the leader of a partition, in a new epoch.
+
+        Raises PREFERRED_LEADER_NOT_AVAILABLE if its replica is not in sync.
+        """
         state = self.metadata.existing_partition(name, index)
         self._check_node(node_id)
         self.leadership.elect(self.metadata.topics[name], state, node_id)

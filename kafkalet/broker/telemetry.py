@@ -129,8 +129,10 @@ class Telemetry:
         return Subscription(crc - (1 << 32) if crc >> 31 else crc, names, interval_ms)
 
     def _fits(self, name: str, match: str | None, client_id: bytes, asker: Asker) -> bool:
-        """Return whether a subscription matches a client. The client's software name and version are not kept, so a
-        pattern for them matches only if it matches the empty string."""
+        """Return whether a subscription matches a client.
+
+        The client's software name and version are not kept: a pattern for them must match the empty string.
+        """
         import uuid
 
         if match is None:

@@ -134,8 +134,10 @@ class GroupView:
 
     @property
     def state(self) -> str:
-        """ "Empty", "PreparingRebalance", "CompletingRebalance", "Stable"; in the consumer protocol also "Assigning"
-        and "Reconciling"; "Dead" if the group does not exist."""
+        """The state of the group: "Empty", "PreparingRebalance", "CompletingRebalance" or "Stable".
+
+        In the consumer protocol also "Assigning" and "Reconciling"; "Dead" if the group does not exist.
+        """
         return self._look(lambda group, _: str(group.state) if group is not None else "Dead", "Dead")
 
     @property

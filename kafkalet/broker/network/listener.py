@@ -65,8 +65,10 @@ class Listener:
         self._by_host: dict[str, int] = {}
         self._accepting = False
         self.admission: Callable[[str], float] | None = None
-        """Called with the address of each new connection. A result above 0 rejects it: it is closed after that delay,
-        in milliseconds, without being served."""
+        """Called with the address of each new connection; returns 0 to accept it.
+
+        A connection with a larger result is not served, and is closed after that delay in milliseconds.
+        """
         self._turned_away: dict[socket.socket, Timer] = {}
         self._is_full = False
         self._out_of_descriptors = False
