@@ -274,12 +274,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return pipeline(rest)
     try:
         if command in HELP_OPTIONS or (command in COMMANDS and any(name in rest for name in HELP_OPTIONS)):
-            _say(help_text().rstrip("\n"))
+            _print(help_text().rstrip("\n"))
             return 0
         if command in ("version", *VERSION_OPTIONS) or (
             command in COMMANDS and any(o in rest for o in VERSION_OPTIONS)
         ):
-            _say(f"kafkalet {VERSION}")
+            _print(f"kafkalet {VERSION}")
             return 0
         if command.startswith("-"):
             raise UsageError(f"{command} must follow a command: kafkalet serve {command} ...")
@@ -287,19 +287,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise UsageError(f"unknown command {command}; {_hint(command, COMMANDS)}")
         return serve(Serve.of(rest))
     except (UsageError, InvalidProperty, UnknownRelease) as error:
-        return _complain(error, 2)
+        return _print_error(error, 2)
     except Failure as error:
-        return _complain(error, 1)
+        return _print_error(error, 1)
 
 
-def _complain(error: Exception, status: int) -> int:
+def _print_error(error: Exception, status: int) -> int:
     if sys.stderr is not None:  # None if the process was started without stderr
         with contextlib.suppress(OSError):
             print(f"kafkalet: {error}", file=sys.stderr)
     return status
 
 
-def _say(text: str) -> None:
+def _print(text: str) -> None:
     """Print on stdout, if the process has one. Raise Failure if the write fails."""
     if sys.stdout is None:
         return
@@ -358,7 +358,7 @@ async def _serve(cluster: Cluster, options: Serve) -> int:
         if options.loads and not await _unless_stopped(stopped, _load(cluster, options)):
             return 0
         with collected_when_idle(lambda: cluster.server.is_busy):
-            _say(f"kafkalet ready bootstrap={cluster.bootstrap_servers}")
+            _print(f"kafkalet ready bootstrap={cluster.bootstrap_servers}")
             await stopped.wait()
         return 0
     finally:

@@ -91,7 +91,7 @@ class Server:
         self._turns: Turns | None = None
         self._workers: Workers | None = None
         self._periodic_tasks: PeriodicTasks | None = None
-        self._is_to_stop = False
+        self._is_interrupted = False
 
     def call(self, function: Callable[[], T]) -> T:
         """Run `function` in the event loop of the server; see LoopHost.call."""
@@ -197,7 +197,7 @@ class Server:
         for node_id in range(first, first + self._brokers):
             self._open_broker(node_id, loop)
         self._check_saved_ids()
-        self._take_in_topics()
+        self._open_topics()
         for broker in self.brokers.values():
             broker.coordinators.load_all()
         for new in self._new_topics:
@@ -250,7 +250,7 @@ class Server:
         )
         if not self.metadata.cluster_id:
             self.metadata.cluster_id = directory.cluster_id
-        config = self.controller.configure(node_id, self.config.for_broker(self._facts_of(node_id)))
+        config = self.controller.configure(node_id, self.config.for_broker(self._own_properties(node_id)))
         assert self._turns is not None
         assert self._workers is not None
         node = Node(
@@ -282,14 +282,14 @@ class Server:
         """Return the id of a broker if a property sets it, else None."""
         return node_id if any(name in self.config.static for name in NODE_IDS) else None
 
-    def _facts_of(self, node_id: int) -> dict[str, str]:
+    def _own_properties(self, node_id: int) -> dict[str, str]:
         """Return the properties that are set for this broker only."""
         facts = {name: str(node_id) for name in NODE_IDS if name in self.config.static}
         if self._racks is not None:
             facts["broker.rack"] = self._racks[node_id - self.first_node_id]
         return facts
 
-    def _take_in_topics(self) -> None:
+    def _open_topics(self) -> None:
         """Open the logs of the topics in the metadata, and of topics that exist only as directories."""
         if self.release.fences_leaders_after_a_crash:
             self.leadership.take_leave()
@@ -304,10 +304,10 @@ class Server:
 
     def interrupt(self) -> None:
         """Make a start in progress end soon, with StartInterrupted. May be called from a signal handler."""
-        self._is_to_stop = True
+        self._is_interrupted = True
 
     def _check_interrupted(self) -> None:
-        if self._is_to_stop:
+        if self._is_interrupted:
             raise StartInterrupted
 
     def stop_broker(self, node_id: int) -> None:

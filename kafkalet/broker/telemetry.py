@@ -44,7 +44,7 @@ class Subscription(NamedTuple):
     interval_ms: int
 
 
-class Asker(Protocol):
+class TelemetryClient(Protocol):
     """The attributes of the client that sends a request (a Context)."""
 
     clock: Clock
@@ -73,7 +73,7 @@ class Telemetry:
         self._instances: dict[bytes, _Instance] = {}
         self._patterns: dict[str, tuple[str, dict[str, Regex]]] = {}  # by subscription: its `match`, compiled
 
-    def ask(self, client_id: bytes, asker: Asker) -> Subscription:
+    def ask(self, client_id: bytes, asker: TelemetryClient) -> Subscription:
         """Return the subscription of a client. Raises THROTTLING_QUOTA_EXCEEDED before the end of the interval."""
         instance = self._instance(client_id, asker)
         now_ms = asker.clock.now_ms()
@@ -84,7 +84,7 @@ class Telemetry:
         instance.last_error = Code.NONE
         return instance.subscription
 
-    def push(self, client_id: bytes, subscription_id: int, is_ending: bool, asker: Asker) -> None:
+    def push(self, client_id: bytes, subscription_id: int, is_ending: bool, asker: TelemetryClient) -> None:
         """Accept a push of a client. Raises KafkaError with the error code of PushTelemetry."""
         instance = self._instance(client_id, asker)
         if instance.is_ending:
@@ -105,7 +105,7 @@ class Telemetry:
         if client_id in self._instances:
             self._instances[client_id].last_error = code
 
-    def _instance(self, client_id: bytes, asker: Asker) -> _Instance:
+    def _instance(self, client_id: bytes, asker: TelemetryClient) -> _Instance:
         subscription = self._subscription(client_id, asker)
         instance = self._instances.get(client_id)
         if instance is None:
@@ -117,18 +117,18 @@ class Telemetry:
             instance.asked_ms = instance.pushed_ms = 0
         return instance
 
-    def _subscription(self, client_id: bytes, asker: Asker) -> Subscription:
+    def _subscription(self, client_id: bytes, asker: TelemetryClient) -> Subscription:
         metrics: set[str] = set()
         interval_ms = DEFAULT_INTERVAL_MS
         for name, texts in self._metadata.client_metrics.items():
-            if self._fits(name, texts.get("match"), client_id, asker):
+            if self._matches_client(name, texts.get("match"), client_id, asker):
                 metrics.update(name.strip() for name in texts.get("metrics", "").split(",") if name.strip())
                 interval_ms = min(interval_ms, int(texts.get("interval.ms", DEFAULT_INTERVAL_MS)))
         names = [ALL_METRICS] if ALL_METRICS in metrics else sorted(metrics)
         crc = zlib.crc32("".join([*names, str(interval_ms)]).encode() + client_id)
         return Subscription(crc - (1 << 32) if crc >> 31 else crc, names, interval_ms)
 
-    def _fits(self, name: str, match: str | None, client_id: bytes, asker: Asker) -> bool:
+    def _matches_client(self, name: str, match: str | None, client_id: bytes, asker: TelemetryClient) -> bool:
         """Return whether a subscription matches a client.
 
         The client's software name and version are not kept: a pattern for them must match the empty string.

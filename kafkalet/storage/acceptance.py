@@ -65,7 +65,7 @@ def check_header(batch: Batch) -> None:
         )
 
 
-def check_alone(batches: Sequence[Batch], compressed: bool) -> None:
+def check_single_batch(batches: Sequence[Batch], compressed: bool) -> None:
     """Raise INVALID_RECORD for more than one entry if the first is a v2 batch or a compressed wrapper message."""
     if len(batches) > 1 and (compressed or batches[0].magic >= 2):
         raise AppendRefused(Code.INVALID_RECORD, f"expected one batch, got {len(batches)}")

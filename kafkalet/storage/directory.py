@@ -76,7 +76,7 @@ class LogDirectory:
         self.path = path
         self.clock = clock
         files = Files(durable=durable, max_open=max_open_files)
-        self.environment = LogEnvironment(files, clock, self._distrust_checkpoints, check_interrupted)
+        self.environment = LogEnvironment(files, clock, self._rewrite_checkpoints, check_interrupted)
         self.logs: dict[TopicPartition, Log] = {}
         """The open logs."""
         self._closed: dict[TopicPartition, str] = {}
@@ -94,7 +94,7 @@ class LogDirectory:
             self._written = self._recovery_points.keys() | self._log_start_offsets.keys() | self._high_watermarks.keys()
             """The logs for which the checkpoint files have entries."""
             self.cluster_id = self._identify(cluster_id, node_id, given_node_id)
-            self._look_around()
+            self._find_logs()
             self._was_clean = checkpoints.take_clean_shutdown(path)
         except BaseException:
             os.close(self._lock)
@@ -102,7 +102,7 @@ class LogDirectory:
 
     # -- existing logs
 
-    def _look_around(self) -> None:
+    def _find_logs(self) -> None:
         for name in os.listdir(self.path):
             directory = os.path.join(self.path, name)
             if not os.path.isdir(directory):
@@ -158,7 +158,7 @@ class LogDirectory:
         directory = self._closed.get(key) or self._empty.get(key)
         try:
             if directory is not None and topic_id is not None and _topic_id(directory) not in (None, topic_id):
-                self._put_aside(topic, partition, directory)
+                self._rename_to_stray(topic, partition, directory)
                 directory = None
             if directory is None:
                 log = self._create(key, topic_id, config)
@@ -175,7 +175,7 @@ class LogDirectory:
         from .recovery import create_log
 
         if key in self._written:  # an earlier log of this name is in the checkpoints
-            self._distrust_checkpoints()
+            self._rewrite_checkpoints()
         return create_log(os.path.join(self.path, "{}-{}".format(*key)), *key, topic_id, config, self.environment)
 
     def _open(self, key: TopicPartition, directory: str, topic_id: bytes | None, config: LogConfig) -> Log:
@@ -206,8 +206,8 @@ class LogDirectory:
         _log.info("opened %r", log)
         return log
 
-    def _put_aside(self, topic: str, partition: int, directory: str) -> None:
-        aside = self._name_aside(topic, partition, STRAY)
+    def _rename_to_stray(self, topic: str, partition: int, directory: str) -> None:
+        aside = self._new_name(topic, partition, STRAY)
         _log.warning("renaming %s to %s: it belongs to a deleted topic of the same name", directory, aside)
         os.replace(directory, aside)
         self._forget((topic, partition))
@@ -223,7 +223,7 @@ class LogDirectory:
         directory = self._closed.get(key) if log is None else log.directory
         if directory is None:
             return
-        aside = self._name_aside(topic, partition, DELETE)
+        aside = self._new_name(topic, partition, DELETE)
         try:
             if log is not None:
                 self.environment.deletions.hurry(log.directory)
@@ -246,7 +246,7 @@ class LogDirectory:
         for offsets in (self._recovery_points, self._log_start_offsets, self._high_watermarks):
             offsets.pop(key, None)
 
-    def _name_aside(self, topic: str, partition: int, suffix: str) -> str:
+    def _new_name(self, topic: str, partition: int, suffix: str) -> str:
         ending = f"-{partition}.{os.urandom(16).hex()}{suffix}"
         return os.path.join(self.path, topic[: MAX_NAME - len(ending)] + ending)
 
@@ -267,7 +267,7 @@ class LogDirectory:
         self._write_offsets(checkpoints.HIGH_WATERMARKS, self._high_watermarks)
         self._written = self._recovery_points.keys() | self._high_watermarks.keys()
 
-    def _distrust_checkpoints(self) -> None:
+    def _rewrite_checkpoints(self) -> None:
         """Rewrite the checkpoints because the entry of a log has become wrong.
 
         After a crash, a log that was truncated would not be recovered below its old recovery point, and a log that was

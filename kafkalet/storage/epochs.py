@@ -142,7 +142,7 @@ class LeaderEpochs:
         if supported != self.supported:
             self.supported = supported
             if not supported:
-                self._forget_file()
+                self._delete_file()
 
     def moved(self, directory: str) -> None:
         """Update the path after the directory was renamed."""
@@ -156,7 +156,7 @@ class LeaderEpochs:
 
     def _load(self) -> None:
         if not self.supported:
-            self._forget_file()
+            self._delete_file()
             return
         for epoch, start_offset in read_epochs(self.path):
             if not 0 <= epoch <= MAX_EPOCH or not 0 <= start_offset <= MAX_OFFSET:
@@ -164,7 +164,7 @@ class LeaderEpochs:
             self._put(EpochEntry(epoch, start_offset))
         self._dirty = False
 
-    def _forget_file(self) -> None:
+    def _delete_file(self) -> None:
         self._entries.clear()
         self._changed()
         if os.path.exists(self.path):

@@ -26,7 +26,7 @@ from .files import explain
 
 _log = logging.getLogger(__name__)
 
-COMPLAINT_INTERVAL_MS = 10_000
+LOG_INTERVAL_MS = 10_000
 """Minimum time between two log lines about the same failure: producers retry often."""
 
 P = ParamSpec("P")
@@ -47,14 +47,14 @@ class StorageFailed(KafkaError):
 class Failures:
     """The I/O failures of one log."""
 
-    __slots__ = ("_complained_ms", "_now_ms", "name", "offline")
+    __slots__ = ("_logged_ms", "_now_ms", "name", "offline")
 
     def __init__(self, name: str, now_ms: Callable[[], int]) -> None:
         self.name = name
         self._now_ms = now_ms
         self.offline: str | None = None
         """The reason why the log is offline; None while it is online."""
-        self._complained_ms: int | None = None
+        self._logged_ms: int | None = None
 
     def check(self) -> None:
         """Raise StorageFailed if the log is offline."""
@@ -68,12 +68,12 @@ class Failures:
             _log.error("%s", self.offline)
 
     def answer(self, error: OSError) -> StorageFailed:
-        """Return the exception for clients, and log the reason at most once in COMPLAINT_INTERVAL_MS."""
+        """Return the exception for clients, and log the reason at most once in LOG_INTERVAL_MS."""
         if self.offline is not None:
             return StorageFailed(self.offline)
         now_ms = self._now_ms()
-        if self._complained_ms is None or not 0 <= now_ms - self._complained_ms < COMPLAINT_INTERVAL_MS:
-            self._complained_ms = now_ms
+        if self._logged_ms is None or not 0 <= now_ms - self._logged_ms < LOG_INTERVAL_MS:
+            self._logged_ms = now_ms
             _log.error("%s: %s; appends continue when the file can be written again", self.name, explain(error))
         return StorageFailed(explain(error))
 

@@ -100,17 +100,17 @@ class File:
             raise _of(self.path, error) from None
 
     def truncate(self, size: int) -> None:
-        with _naming(self.path):
+        with _with_path(self.path):
             os.truncate(self.fileno() if os.truncate in os.supports_fd else self.path, size)
 
     def size(self) -> int:
-        with _naming(self.path):
+        with _with_path(self.path):
             return os.fstat(self.fileno()).st_size
 
     def sync(self) -> None:
         """Flush the file to disk, if this pool is durable."""
         if self._pool.durable:
-            with _naming(self.path):
+            with _with_path(self.path):
                 os.fsync(self.fileno())
 
     def rename(self, path: str) -> None:
@@ -266,7 +266,7 @@ class Descriptor(NamedTuple):
 
     def force(self) -> None:
         """Flush the file to disk."""
-        with _naming(self.path):
+        with _with_path(self.path):
             os.fsync(self.number)
 
     def close(self) -> None:
@@ -294,7 +294,7 @@ def explain(error: OSError) -> str:
 
 def read_all(path: str) -> bytes:
     """Return the contents of a small file. Raises FileNotFoundError if it does not exist."""
-    with open(path, "rb") as file, _naming(path):
+    with open(path, "rb") as file, _with_path(path):
         return file.read()
 
 
@@ -304,7 +304,7 @@ def read_end(path: str, size: int) -> bytes:
     Return no bytes if the file is missing or empty, or if its length is not a multiple of `size`.
     """
     try:
-        with open(path, "rb") as file, _naming(path):
+        with open(path, "rb") as file, _with_path(path):
             length = os.fstat(file.fileno()).st_size
             if not length or length % size:
                 return b""
@@ -346,14 +346,14 @@ def _sync_directory(path: str) -> None:
         return
     fd = os.open(path or ".", os.O_RDONLY)
     try:
-        with _naming(path):
+        with _with_path(path):
             os.fsync(fd)
     finally:
         os.close(fd)
 
 
 @contextlib.contextmanager
-def _naming(path: str) -> Iterator[None]:
+def _with_path(path: str) -> Iterator[None]:
     """Add the path to an OSError raised by a call on a descriptor."""
     try:
         yield

@@ -71,7 +71,7 @@ class LocalLog:
         self.end = LogOffsetMetadata(end_offset, segments.active.base_offset, segments.active.size_bytes)
 
     @contextmanager
-    def all_or_offline(self) -> Iterator[None]:
+    def offline_on_error(self) -> Iterator[None]:
         """Take the log offline if the block raises OSError, because the state of the files is then unknown."""
         try:
             yield
@@ -133,7 +133,7 @@ class LocalLog:
     def _replace_active(self, base_offset: int) -> Segment:
         """Replace the last segment by a new one; the log always has a segment."""
         old = self.segments.active
-        with self.all_or_offline():
+        with self.offline_on_error():
             if base_offset == old.base_offset:
                 old.rename(DELETED)
             segment = self._new_segment(base_offset)
@@ -225,7 +225,7 @@ class LocalLog:
         self._truncations += 1
         self._submitted = 0
         gone = [segment for segment in self.segments if segment.base_offset > offset]
-        with self.all_or_offline():
+        with self.offline_on_error():
             self.delete_segments(gone, "the log was truncated")
             self.segments.active.truncate_to(offset)
             self.segments.active.begin_appends(self.config)
@@ -248,7 +248,7 @@ class LocalLog:
         if not segments:
             return
         _log.info("%s: deleting %s because %s", self.directory, segments, reason)
-        with self.all_or_offline():
+        with self.offline_on_error():
             for segment in segments:
                 self.segments.remove(segment)
                 segment.rename(DELETED)
@@ -267,17 +267,17 @@ class LocalLog:
 
     def flush(self, offset: int) -> None:
         """Flush the segments with records between the recovery point and `offset` (exclusive)."""
-        to_be_forced = self._to_be_forced(self.recovery_point, offset)
-        with ExitStack() as stack, self.all_or_offline():
-            for descriptor in to_be_forced:
+        to_flush = self._descriptors_to_flush(self.recovery_point, offset)
+        with ExitStack() as stack, self.offline_on_error():
+            for descriptor in to_flush:
                 stack.callback(descriptor.close)
-            for descriptor in to_be_forced:
+            for descriptor in to_flush:
                 descriptor.force()
 
-    def flush_soon(self, offset: int) -> None:
+    def flush_in_background(self, offset: int) -> None:
         """Flush in another thread; the recovery point moves to `offset` afterwards."""
         start, truncations = max(self.recovery_point, self._submitted), self._truncations
-        descriptors = self._to_be_forced(start, offset)
+        descriptors = self._descriptors_to_flush(start, offset)
         if not descriptors:
             self.mark_flushed(offset)
             return
@@ -292,7 +292,7 @@ class LocalLog:
         self._submitted = offset
         self.environment.flusher.submit(self.directory, descriptors, done)
 
-    def _to_be_forced(self, start: int, end: int) -> list[Descriptor]:
+    def _descriptors_to_flush(self, start: int, end: int) -> list[Descriptor]:
         """Write the segments with records from `start` to `end` (exclusive) to their files.
 
         Return descriptors of their files, of the checkpoints beside them, and of the directory.

@@ -220,7 +220,7 @@ class Log:
         self.producers.on_high_watermark_updated(to.offset)
         self._update_first_unstable()
 
-    def _follow_end(self) -> None:
+    def _limit_high_watermark(self) -> None:
         """Update the high watermark after the log end moved back or to another segment."""
         if self._high_watermark.offset >= self.local.end.offset:
             self._set_high_watermark(self.local.end)
@@ -349,7 +349,7 @@ class Log:
         batches = accepted.batches
         if not batches:
             return AppendResult(-1, -1, -1, -1, self.log_start_offset)
-        self._enter_epochs(batches)
+        self._assign_epochs(batches)
         segment = self._maybe_roll(accepted)
         change = self.producers.prepare(
             batches,
@@ -369,7 +369,7 @@ class Log:
                 leader_epoch,
                 duplicate=True,
             )
-        self._take_in(accepted, change)
+        self._write(accepted, change)
         return AppendResult(
             accepted.first_offset,
             accepted.last_offset,
@@ -380,7 +380,7 @@ class Log:
             size_bytes=len(accepted.records),
         )
 
-    def _enter_epochs(self, batches: Sequence[Batch]) -> None:
+    def _assign_epochs(self, batches: Sequence[Batch]) -> None:
         for batch in batches:
             if batch.magic >= 2:
                 self.epochs.assign(batch.leader_epoch, batch.base_offset)
@@ -398,7 +398,7 @@ class Log:
         unknown = accepted.first_offset == UNKNOWN_OFFSET
         return self.roll(last_offset - MAX_RELATIVE_OFFSET if unknown else accepted.first_offset)
 
-    def _take_in(self, accepted: ValidatedBatches, change: ProducerChange) -> None:
+    def _write(self, accepted: ValidatedBatches, change: ProducerChange) -> None:
         """Write validated entries and raise the log end offset. From here on only I/O errors are possible."""
         local, last_offset = self.local, accepted.last_offset
         local.append(accepted.records, last_offset, accepted.max_timestamp, accepted.offset_of_max_timestamp)
@@ -504,11 +504,11 @@ class Log:
         # The snapshot must match the segment, which may begin above the log end offset (a gap on a follower).
         self.producers.end_offset = segment.base_offset
         self.producers.try_to_take_snapshot()
-        self._follow_end()
+        self._limit_high_watermark()
         if segment.base_offset > self.recovery_point:
             if self.local.environment.files.durable:
                 self.epochs.write()
-            self.local.flush_soon(segment.base_offset)
+            self.local.flush_in_background(segment.base_offset)
         return segment
 
     @storing
@@ -526,13 +526,13 @@ class Log:
             self.truncate_fully_and_start_at(offset)
             return True
         _log.info("%s: truncating to %d", self.name, offset)
-        with self.local.all_or_offline():
+        with self.local.offline_on_error():
             self._drop_snapshots(self.local.truncate_to(offset))
             self.epochs.truncate_from_end(offset)
             self._log_start_offset = min(offset, self.log_start_offset)
             self._rebuild_producers(offset)
             self.producers.on_high_watermark_updated(self.high_watermark)  # transactions below it are complete
-            self._follow_end()
+            self._limit_high_watermark()
             self._update_first_unstable()
         self.local.environment.truncated()
         return True
@@ -541,7 +541,7 @@ class Log:
     def truncate_fully_and_start_at(self, offset: int, log_start_offset: int | None = None) -> None:
         """Delete all segments and continue at `offset`; the log start offset is `log_start_offset` or `offset`."""
         _log.info("%s: truncating fully, continuing at %d", self.name, offset)
-        with self.local.all_or_offline():
+        with self.local.offline_on_error():
             self.local.truncate_fully_and_start_at(offset)
             self.epochs.clear()
             self.producers.truncate_fully_and_start_at(offset)

@@ -215,17 +215,17 @@ class ProducerStates:
         if log_end_offset == self.end_offset:
             self.on_log_start_offset_incremented(log_start_offset)
         else:
-            self._forget_all()
+            self._clear()
             self._load_latest(log_start_offset, now_ms)
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Remove all states and snapshots: the log is empty and starts at `offset`."""
-        self._forget_all()
+        self._clear()
         self.snapshots.remove_all(self.snapshots.offsets)
         self._last_snapshot = 0
         self.end_offset = offset
 
-    def _forget_all(self) -> None:
+    def _clear(self) -> None:
         self._by_id.clear()
         self._open.clear()
         self._unreplicated.clear()

@@ -29,10 +29,10 @@ from kafkalet.protocol.records.record import Record
 
 from .acceptance import (
     ValidatedBatches,
-    check_alone,
     check_header,
     check_record_sizes,
     check_segment_size,
+    check_single_batch,
     check_size,
 )
 from .config import LogConfig
@@ -63,7 +63,7 @@ def rebuild(
             raise AppendRefused(
                 Code.UNKNOWN_SERVER_ERROR, f"a transactional batch cannot be written in format {config.record_version}"
             )
-    check_alone(sent, source is not Codec.NONE)
+    check_single_batch(sent, source is not Codec.NONE)
     first = sent[0]
     records: list[Record] = []
     for batch in sent:

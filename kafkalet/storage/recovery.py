@@ -106,7 +106,7 @@ def open_log(
     `clean`: all logs were closed when the last broker stopped. The two offsets come from the checkpoints. Raises
     LogDamaged and OSError; no descriptors stay open then.
     """
-    opening = _Opening(directory, config, environment, clean, log_start_offset, recovery_point)
+    opening = _LogLoader(directory, config, environment, clean, log_start_offset, recovery_point)
     try:
         return opening.open(topic, partition, topic_id)
     except (KafkaError, OutOfOrder, CorruptTransactionIndex) as error:
@@ -130,7 +130,7 @@ def _local_log(
     return LocalLog(directory, config, segments, 0, segments.active.base_offset, environment)
 
 
-class _Opening:
+class _LogLoader:
     """The state of a log while it is being opened."""
 
     def __init__(
@@ -249,7 +249,7 @@ class _Opening:
             self.environment.check_interrupted()
             with contextlib.suppress(KafkaError):  # corruption is handled by the recovery of the segment
                 for _, head in segment.heads():
-                    _note_epoch(self.epochs, head)
+                    _add_epoch(self.epochs, head)
 
     def _unflushed(self) -> list[Segment]:
         """Return the segments with records at or above the recovery point."""
@@ -338,7 +338,7 @@ def _recover_segment(
             segment.note(position, batch.size, last_offset, batch.max_timestamp, last_offset)
             good_bytes = position + batch.size
             if batch.magic >= 2:
-                _note_epoch(epochs, batch)
+                _add_epoch(epochs, batch)
                 if batch.has_producer_id:
                     for aborted in producers.replay([batch]):
                         segment.txn_index.append(aborted)
@@ -353,7 +353,7 @@ def _recover_segment(
     return dropped
 
 
-def _note_epoch(epochs: LeaderEpochs, batch: Batch) -> None:
+def _add_epoch(epochs: LeaderEpochs, batch: Batch) -> None:
     """Add the leader epoch of an entry if it is higher than the latest one."""
     latest = epochs.latest_epoch
     if batch.magic >= 2 and batch.leader_epoch >= 0 and (latest is None or batch.leader_epoch > latest):

@@ -202,19 +202,19 @@ class Segment:
         """Append entries. `last_offset` is the largest in them.
 
         `offset_of_max_timestamp` is the last offset of the first entry with `max_timestamp`. A failed append changes
-        nothing, except that the file may be longer than the segment until `_drop_remains`.
+        nothing, except that the file may be longer than the segment until `_truncate_remains`.
         """
         position = self.size_bytes
         if not self.offset_index.can_hold(last_offset):
             raise ValueError(f"offset {last_offset} does not fit into the segment at {self.base_offset}")
         if self._has_remains:
-            self._drop_remains()
+            self._truncate_remains()
         try:
             self._file.write(data, position)
         except OSError:
             self._has_remains = True
             with suppress(OSError):
-                self._drop_remains()
+                self._truncate_remains()
             raise
         size = len(data)
         self.size_bytes = position + size
@@ -223,7 +223,7 @@ class Segment:
             self._first_timestamp = max_timestamp
         self.note(position, size, last_offset, max_timestamp, offset_of_max_timestamp)
 
-    def _drop_remains(self) -> None:
+    def _truncate_remains(self) -> None:
         """Truncate the part of a failed append behind the last entry."""
         if self._has_remains:
             self._file.truncate(self.size_bytes)
@@ -473,7 +473,7 @@ class Segment:
 
     def write(self) -> None:
         """Write all changes to the files, without fsync."""
-        self._drop_remains()
+        self._truncate_remains()
         self.offset_index.flush()
         self.time_index.flush()
         self.txn_index.write()

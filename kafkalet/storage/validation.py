@@ -42,10 +42,10 @@ from kafkalet.protocol.records.walk import WalkResult, walk_records
 from .acceptance import (
     NOTHING,
     ValidatedBatches,
-    check_alone,
     check_header,
     check_record_sizes,
     check_segment_size,
+    check_single_batch,
     check_size,
 )
 from .config import LogConfig
@@ -85,7 +85,7 @@ def validate(
             target = source  # control batches are never compressed
         rules = RecordRules(config, now_ms, partition)
         if first.magic == FORMAT == config.record_version and source is target:
-            check_alone(sent, compressed=True)
+            check_single_batch(sent, compressed=True)
             if origin is Origin.CLIENT:
                 check_header(first)
             return _place(first, source, config, rules, next_offset, leader_epoch, now_ms)

@@ -54,8 +54,9 @@ class Connection:
     """A client connection, from accept to close."""
 
     __slots__ = (
-        *("_shared", "_blocked", "_context", "_delayed", "_ended", "_ending", "_fd", "_mute", "_outbox", "_partial"),
-        *("_reading", "_rest", "_resuming", "_socket", "_writing", "is_closed", "last_active_ms", "peer", "virtual_s"),
+        *("_blocked", "_close_reason", "_context", "_delayed", "_end_reason", "_fd", "_mute", "_outbox", "_partial"),
+        *("_reading", "_rest", "_resuming", "_shared", "_socket", "_writing", "is_closed", "last_active_ms", "peer"),
+        "virtual_s",
     )
 
     def __init__(self, shared: ListenerContext, sock: socket.socket, peer: tuple[str, int]) -> None:
@@ -75,8 +76,8 @@ class Connection:
         self.virtual_s = 0.0  # time used, as counted by turns.py
         self._reading = True
         self._writing = False
-        self._ended: str | None = None  # why the client stopped sending; "" for an orderly close
-        self._ending: str | None = None  # why the connection will be closed once all responses are sent
+        self._end_reason: str | None = None  # why the client stopped sending; "" for an orderly close
+        self._close_reason: str | None = None  # why the connection will be closed once all responses are sent
         self.is_closed = False
         shared.loop.add_reader(self._fd, self._on_readable)
 
@@ -92,8 +93,8 @@ class Connection:
 
     def close(self, reason: str) -> None:
         """Close the connection after the responses given so far have been sent; `reason` is logged."""
-        if self._ending is None:
-            self._ending = reason
+        if self._close_reason is None:
+            self._close_reason = reason
             self._blocked = True
             self._set_reading(False)
             self._resume_soon()  # later, because the response to the current request is sent first
@@ -107,7 +108,7 @@ class Connection:
 
     def _unmute(self) -> None:
         self._mute = None
-        self._go_on()
+        self._resume_unless_blocked()
 
     # Receiving
 
@@ -124,7 +125,7 @@ class Connection:
             except _BROKEN_PEER as problem:
                 self.close(str(problem))
             except Exception:  # noqa: BLE001 - a bug closes this connection, not the others
-                self._bug()
+                self._close_after_bug()
             turns.end(self)
 
     def take_turn(self) -> None:
@@ -141,7 +142,7 @@ class Connection:
         except _BROKEN_PEER as problem:
             self.close(str(problem))
         except Exception:  # noqa: BLE001 - a bug closes this connection, not the others
-            self._bug()
+            self._close_after_bug()
 
     def _receive(self) -> None:
         """Read from the socket, and serve the requests unless the connection is blocked."""
@@ -164,10 +165,10 @@ class Connection:
         except (BlockingIOError, InterruptedError):
             return
         except OSError as error:
-            self._sends_no_more(str(error.strerror))
+            self._on_end_of_input(str(error.strerror))
             return
         if not count:
-            self._sends_no_more("")
+            self._on_end_of_input("")
             return
         self.last_active_ms = shared.clock.now_ms()
         if self._blocked:
@@ -189,7 +190,7 @@ class Connection:
         self._send(out, self._answer(frame, out))
         self._shared.buffer.give_back(frame)
         if self._blocked:
-            self._go_on()
+            self._resume_unless_blocked()
 
     def _serve(self, end: int) -> None:
         """Serve the frames in the first `end` bytes of the receive buffer, and keep the rest."""
@@ -221,7 +222,7 @@ class Connection:
         if at < end and not self.is_closed:
             self._keep(at, end, size)
         if self._blocked:
-            self._go_on()
+            self._resume_unless_blocked()
 
     def _keep(self, start: int, end: int, size: int) -> None:
         """Keep bytes of the receive buffer: requests that are not served yet, or the start of a frame of `size`."""
@@ -254,10 +255,10 @@ class Connection:
             assert self._context is not None
             size = self._shared.router.finish(response, self._context, out)
         except Exception:  # noqa: BLE001 - a bug closes this connection, not the others
-            self._bug()
+            self._close_after_bug()
             return
         self._send(out, size)
-        self._go_on()
+        self._resume_unless_blocked()
 
     def _failed(self, problem: Exception) -> None:
         """Close the connection because the delayed response failed."""
@@ -265,16 +266,16 @@ class Connection:
         if isinstance(problem, _BROKEN_PEER):
             self.close(str(problem))
         else:
-            self._bug(problem)
+            self._close_after_bug(problem)
 
     # Blocking and resuming
 
-    def _go_on(self) -> None:
+    def _resume_unless_blocked(self) -> None:
         """Queue the connection for a turn, unless something still blocks it."""
         if self.is_closed or self._resuming or self._outbox is not None:
             return
-        if self._ending is not None:
-            self._close(self._ending)
+        if self._close_reason is not None:
+            self._close(self._close_reason)
         elif self._delayed is None and self._mute is None:
             self._resume_soon()
 
@@ -287,8 +288,8 @@ class Connection:
         self._resuming = False
         if self.is_closed:
             return
-        if self._ending is not None or self._outbox is not None or self._mute is not None:
-            self._go_on()
+        if self._close_reason is not None or self._outbox is not None or self._mute is not None:
+            self._resume_unless_blocked()
             return
         self._blocked = False
         try:
@@ -299,17 +300,17 @@ class Connection:
         except _BROKEN_PEER as problem:
             self.close(str(problem))
         except Exception:  # noqa: BLE001 - a bug closes this connection, not the others
-            self._bug()
+            self._close_after_bug()
         if self._blocked or self.is_closed:
             return
-        if self._ended is None:
+        if self._end_reason is None:
             self._set_reading(True)
         else:
             self._close_after_end()
 
-    def _sends_no_more(self, reason: str) -> None:
+    def _on_end_of_input(self, reason: str) -> None:
         """Handle the end of the client's data. Requests received before are still served."""
-        self._ended = reason
+        self._end_reason = reason
         delayed = self._delayed
         if not self._blocked or (delayed is not None and not delayed.is_working):
             self._close_after_end()
@@ -322,7 +323,7 @@ class Connection:
         elif self._rest and not self._blocked:
             self._close(f"disconnected within a frame, after {len(self._rest)} bytes")
         else:
-            self._close(self._ended or "", logging.INFO)
+            self._close(self._end_reason or "", logging.INFO)
 
     def _set_reading(self, reading: bool) -> None:
         if reading is not self._reading and not self.is_closed:
@@ -354,7 +355,7 @@ class Connection:
             self._close(str(error))
             return
         except OSError as error:
-            self._lost(error)
+            self._close_after_network_error(error)
             return
         if sent < size:
             self._outbox = Outbox([memoryview(data)[sent:]])
@@ -369,7 +370,7 @@ class Connection:
         except FileTooShort as error:
             self._close(str(error))
         except OSError as error:
-            self._lost(error)
+            self._close_after_network_error(error)
         else:
             if outbox:
                 self._await_writable()
@@ -390,17 +391,17 @@ class Connection:
             if self._outbox is not None:
                 self.last_active_ms = self._shared.clock.now_ms()
                 self._write()
-            self._go_on()
+            self._resume_unless_blocked()
         except Exception:  # noqa: BLE001 - a bug closes this connection, not the others
-            self._bug()
+            self._close_after_bug()
 
     # Closing
 
-    def _lost(self, error: OSError) -> None:
+    def _close_after_network_error(self, error: OSError) -> None:
         """Close after a network error, which is too common for a warning."""
         self._close(str(error.strerror), logging.INFO)
 
-    def _bug(self, error: BaseException | None = None) -> None:
+    def _close_after_bug(self, error: BaseException | None = None) -> None:
         """Close after an unexpected exception, and log its traceback."""
         if not self.is_closed:
             asked = self._context and self._context.route

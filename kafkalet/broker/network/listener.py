@@ -69,7 +69,7 @@ class Listener:
 
         A connection with a larger result is not served, and is closed after that delay in milliseconds.
         """
-        self._turned_away: dict[socket.socket, Timer] = {}
+        self._rejected: dict[socket.socket, Timer] = {}
         self._is_full = False
         self._out_of_descriptors = False
         self._retry: TimerHandle | None = None
@@ -145,10 +145,10 @@ class Listener:
             self._retry.cancel()
         for connection in self.connections:
             connection.abort()
-        for client, timer in self._turned_away.items():
+        for client, timer in self._rejected.items():
             timer.cancel()
             client.close()
-        self._turned_away.clear()
+        self._rejected.clear()
         if self._idle_check is not None:
             self._idle_check.cancel()
             self._idle_check = None
@@ -167,7 +167,7 @@ class Listener:
     def _on_acceptable(self) -> None:
         for _ in range(ACCEPTS_PER_TURN):
             if len(self._connections) >= self.limits.max_connections:
-                self._wait_for_one_to_leave()
+                self._wait_for_a_close()
                 return
             assert self._socket is not None
             try:
@@ -183,7 +183,7 @@ class Listener:
             self._out_of_descriptors = False
             self._admit(client, address)
 
-    def _wait_for_one_to_leave(self) -> None:
+    def _wait_for_a_close(self) -> None:
         if not self._is_full:
             self._is_full = True
             _LOG.warning("%s: max.connections=%d reached, not accepting until one closes", self.name, len(self))
@@ -212,7 +212,7 @@ class Listener:
             _LOG.warning("%s: rejected %s:%d; max.connections.per.ip=%d are open", self.name, host, port, most)
             return
         if self.admission is not None and (rest_ms := self.admission(host)) > 0:
-            self._turn_away(client, rest_ms)
+            self._reject(client, rest_ms)
             return
         client.setblocking(False)
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -225,14 +225,14 @@ class Listener:
             self._set_idle_check(limits.connections_max_idle_ms)
         connection.begin()
 
-    def _turn_away(self, client: socket.socket, rest_ms: float) -> None:
+    def _reject(self, client: socket.socket, rest_ms: float) -> None:
         """Do not serve a client, and close its connection after a delay (KIP-612)."""
 
         def close() -> None:
-            del self._turned_away[client]
+            del self._rejected[client]
             client.close()
 
-        self._turned_away[client] = self._clock.call_later(rest_ms, close)
+        self._rejected[client] = self._clock.call_later(rest_ms, close)
 
     def _forget(self, descriptor: int) -> None:
         """Remove a closing connection; its descriptor is still open."""

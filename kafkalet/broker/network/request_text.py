@@ -62,9 +62,9 @@ class LoggedRequest:
     def fail(self, problem: Exception) -> None:
         """Log the request with the reason for closing the connection."""
         if isinstance(problem, ProtocolError) and not isinstance(problem, EncodeError):
-            self._log(f"connection closed: {_cut(str(problem))}")
+            self._log(f"connection closed: {_truncated(str(problem))}")
         else:
-            self._log(f"connection closed: a bug, {type(problem).__name__}: {_cut(str(problem))}")
+            self._log(f"connection closed: a bug, {type(problem).__name__}: {_truncated(str(problem))}")
 
     def leave(self) -> None:
         """Log the request as one whose connection was closed before the response."""
@@ -90,7 +90,7 @@ def _question(frame: bytes | bytearray, metadata: MetadataImage) -> str:
         name = (
             f"{api} v{int.from_bytes(frame[2:4], 'big', signed=True)}, " if api is not None and len(frame) > 3 else ""
         )
-        return f"{name}a request of {len(frame)} bytes ({_cut(str(problem))})"
+        return f"{name}a request of {len(frame)} bytes ({_truncated(str(problem))})"
     who = f"client={_shown(header.client_id or '')} {header.api} v{header.version}"
     if len(frame) > MAX_DECODED_BYTES and header.api is not Api.PRODUCE:
         return f"{who} ({len(frame)} B)"
@@ -131,7 +131,7 @@ def _safely(text: Callable[[], str]) -> str:
     try:
         return text()
     except Exception as problem:  # noqa: BLE001 - serving the request continues
-        return f"(not shown: {type(problem).__name__}: {_cut(str(problem))})"
+        return f"(not shown: {type(problem).__name__}: {_truncated(str(problem))})"
 
 
 # Produce
@@ -178,7 +178,7 @@ def _produced(answer: ProduceResponse, metadata: MetadataImage) -> str:
             if partition.error_code:
                 said = _code(partition.error_code)
                 if partition.error_message:
-                    said += f" ({_cut(partition.error_message)})"
+                    said += f" ({_truncated(partition.error_message)})"
             parts.append(_Label(f"{_topic(topic, metadata)}-{partition.index}", said, partition.error_code != 0))
     return _summary(parts, answer.throttle_time_ms)
 
@@ -326,7 +326,7 @@ def _field(struct: Struct, field: Field, metadata: MetadataImage) -> str:
         return _code(value) if value else ""
     if name == "topics" and value is None:
         return "all topics"
-    if not _is_telling(struct, field, value):
+    if not _is_shown_field(struct, field, value):
         return ""
     if field.struct is not None and field.array:
         labels = [label for element in value for label in _labels(element, metadata)]
@@ -339,7 +339,7 @@ def _field(struct: Struct, field: Field, metadata: MetadataImage) -> str:
     return name if value is True else f"{name}={_value(field, value, metadata)}"
 
 
-def _is_telling(struct: Struct, field: Field, value: Any) -> bool:
+def _is_shown_field(struct: Struct, field: Field, value: Any) -> bool:
     if value is None or value is False or value in ("", []) or value == field.default or field.name in _LEFT_OUT:
         return False
     if field.name == "error_message":
@@ -387,7 +387,7 @@ def _details(element: Struct, fields: dict[str, Field]) -> Iterator[str]:
                 yield _code(value)
         elif name == "error_message":
             if value and getattr(element, "error_code", 1):
-                yield f"({_cut(value)})"
+                yield f"({_truncated(value)})"
         elif name in _DETAILS and value not in (None, ""):
             yield f"{name}={_shown(value)}"
     host = getattr(element, "host", None)
@@ -452,7 +452,7 @@ def _shown(value: Any) -> str:
     return (text if is_plain else repr(text)) + ("..." if len(value) > MAX_CHARS else "")
 
 
-def _cut(text: str) -> str:
+def _truncated(text: str) -> str:
     """Truncate a sentence, and escape it if it is not printable."""
     text = text if len(text) <= MAX_CHARS else text[:MAX_CHARS] + "..."
     return text if text.isprintable() else repr(text)[1:-1]

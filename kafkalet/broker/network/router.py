@@ -38,7 +38,7 @@ from kafkalet.broker.broker import Broker
 from kafkalet.broker.client import Client
 from kafkalet.broker.context import Context
 from kafkalet.broker.scheduling.purgatory import Delayed
-from kafkalet.broker.scheduling.work import Work, answered, has_given_way, in_thread, pause, start
+from kafkalet.broker.scheduling.work import Work, answered, has_yielded, in_thread, pause, start
 from kafkalet.protocol.api import BY_KEY, Api
 from kafkalet.protocol.errors import Code, DecodeError, EncodeError, KafkaError, ProtocolError
 from kafkalet.protocol.frame import response_head
@@ -247,7 +247,7 @@ class Router:
         if self.gate is not None:
             self.gate(route.api, context)
         if len(frame) > DECODED_AT_ONCE and (route.api is not Api.PRODUCE or len(frame) > PRODUCE_DECODED_AT_ONCE):
-            answer = self._begin(self._decode_and_handle(frame, end, route, context))
+            answer = self._start(self._decode_and_handle(frame, end, route, context))
         else:
             answer = self._handle(route.decode(frame, route.version, end), route, context)
         if isinstance(answer, Delayed):
@@ -270,7 +270,7 @@ class Router:
                 raise
             answer = route.refuse(request, context, refused)
         if answer.__class__ is CoroutineType:
-            answer = self._begin(self._in_turns(answer, request, route, context))
+            answer = self._start(self._in_turns(answer, request, route, context))
         return answer
 
     async def _decode_and_handle(
@@ -353,7 +353,7 @@ class Router:
             answer = route.refuse(request, context, refused)
         if isinstance(answer, Delayed):
             return cast(Response | None, await answered(answer))
-        if answer is None or not await has_given_way():
+        if answer is None or not await has_yielded():
             return cast(Response | None, answer)
         if self._end is not None:
             self._end(answer, context)
@@ -364,7 +364,7 @@ class Router:
         await _free_in_steps(cast(Response, answer))
         return encoded
 
-    def _begin(self, work: Coroutine[Any, Any, Any]) -> Any:
+    def _start(self, work: Coroutine[Any, Any, Any]) -> Any:
         return start(work, self.broker.node.turns, self.broker.node.workers, self._working)
 
     def _report_unimplemented(self, api: Api) -> None:

@@ -156,11 +156,11 @@ class _Parked(Delayed[T]):
         self.expired = expired
         self.timer: Timer | None = None
 
-    def look_again(self) -> None:
+    def check(self) -> None:
         if self.is_waiting:
             self._settle(self.ready)
 
-    def time_is_up(self) -> None:
+    def time_out(self) -> None:
         self.timer = None
         if self.is_waiting:
             self._settle(self.expired)
@@ -222,12 +222,12 @@ class Purgatory:
         """
         waiter: _Parked[T] = _Parked(self, tuple(keys), ready, expired)
         if delay_ms is not None and delay_ms <= 0:
-            waiter.time_is_up()
+            waiter.time_out()
             return waiter
         for key in waiter.keys:
             self._waiters.setdefault(key, {})[waiter] = None
         if delay_ms is not None:
-            waiter.timer = self._clock.call_later(delay_ms, waiter.time_is_up)
+            waiter.timer = self._clock.call_later(delay_ms, waiter.time_out)
         return waiter
 
     def touch(self, key: Hashable) -> None:
@@ -236,21 +236,21 @@ class Purgatory:
         if waiters is None:
             return
         if not self._touched:
-            self._call_soon(self._look_again)
+            self._call_soon(self._check_touched)
         self._touched.update(waiters)
 
-    def _look_again(self) -> None:
+    def _check_touched(self) -> None:
         touched, self._touched = self._touched, {}
         until_s = self._now_s() + SLICE_S
         for number, waiter in enumerate(touched, 1):
-            waiter.look_again()
+            waiter.check()
             if self._now_s() > until_s and number < len(touched):
-                self._go_on_later(dict.fromkeys(islice(touched, number, None)))
+                self._check_later(dict.fromkeys(islice(touched, number, None)))
                 return
 
-    def _go_on_later(self, left: dict[_Parked[Any], None]) -> None:
+    def _check_later(self, left: dict[_Parked[Any], None]) -> None:
         if not self._touched:
-            self._call_soon(self._look_again)
+            self._call_soon(self._check_touched)
         self._touched = left | self._touched
 
     def forget(self, waiter: _Parked[Any]) -> None:

@@ -50,12 +50,12 @@ class _Call(Generic[T]):
         self.function = function
 
 
-class _Question:
+class _YieldedQuery:
     """A step: return whether the coroutine has yielded."""
 
 
-_Step = _Call[Any] | Delayed[Any] | _Question | None
-_HAS_GIVEN_WAY = _Question()
+_Step = _Call[Any] | Delayed[Any] | _YieldedQuery | None
+_HAS_YIELDED = _YieldedQuery()
 
 
 class _Ended:
@@ -66,28 +66,28 @@ _ENDED = _Ended()
 
 
 @coroutine
-def _give(step: _Step) -> Generator[_Step, Any, Any]:
+def _yield_step(step: _Step) -> Generator[_Step, Any, Any]:
     return (yield step)
 
 
 async def pause() -> None:
     """Yield to other clients if this turn has lasted long enough."""
-    await _give(None)
+    await _yield_step(None)
 
 
 async def in_thread(function: Callable[[], T]) -> T:
     """Call `function` in a worker thread. Return its result or raise its exception."""
-    return cast(T, await _give(_Call(function)))
+    return cast(T, await _yield_step(_Call(function)))
 
 
 async def answered(delayed: Delayed[T]) -> T:
     """Wait for a `Delayed`. Return its result or raise its error."""
-    return cast(T, await _give(delayed)) if delayed.is_waiting else delayed.result()
+    return cast(T, await _yield_step(delayed)) if delayed.is_waiting else delayed.result()
 
 
-async def has_given_way() -> bool:
+async def has_yielded() -> bool:
     """Return whether the request has taken more than one turn, in which case the remaining work may be long, too."""
-    return cast(bool, await _give(_HAS_GIVEN_WAY))
+    return cast(bool, await _yield_step(_HAS_YIELDED))
 
 
 def finish(work: Coroutine[_Step, Any, T]) -> T:
@@ -192,7 +192,7 @@ class Work(Delayed[T]):
     """
 
     __slots__ = (
-        *("_awaited", "_coroutine", "_has_given_way", "_problem", "_result", "_running", "_turns", "_workers"),
+        *("_awaited", "_coroutine", "_has_yielded", "_problem", "_result", "_running", "_turns", "_workers"),
         "virtual_s",
     )
 
@@ -206,7 +206,7 @@ class Work(Delayed[T]):
         self._running = running
         self._awaited: Delayed[Any] | None = None
         """The `Delayed` that the coroutine waits for; None if it does not wait, or waits for a thread."""
-        self._has_given_way = False
+        self._has_yielded = False
         self._result: Any = None
         """The value to send to the coroutine in its next turn ..."""
         self._problem: Exception | None = None
@@ -225,19 +225,19 @@ class Work(Delayed[T]):
     def obey(self, step: _Step | _Ended) -> None:
         """Execute a step of the coroutine; the coroutine continues when the step is done."""
         while True:
-            if isinstance(step, _Question):
-                self._result = self._has_given_way
+            if isinstance(step, _YieldedQuery):
+                self._result = self._has_yielded
             elif step is not None or self._turns.is_over():
                 break
             step = self._resume()
         if step is None:
-            self._has_given_way = True
+            self._has_yielded = True
             self._turns.queue_again(self)
         elif isinstance(step, _Call):
-            self._workers.submit(step.function).then(self._go_on, self._go_on_with_problem)
+            self._workers.submit(step.function).then(self._continue, self._continue_with_error)
         elif isinstance(step, Delayed):
             self._awaited = step
-            step.then(self._go_on, self._go_on_with_problem)
+            step.then(self._continue, self._continue_with_error)
 
     def _resume(self) -> _Step | _Ended:
         """Run the coroutine to its next step or to its end."""
@@ -255,12 +255,12 @@ class Work(Delayed[T]):
             self._report(error)
         return _ENDED
 
-    def _go_on(self, result: Any) -> None:
+    def _continue(self, result: Any) -> None:
         self._awaited = None
         self._result = result
         self._turns.queue(self)
 
-    def _go_on_with_problem(self, problem: Exception) -> None:
+    def _continue_with_error(self, problem: Exception) -> None:
         self._awaited = None
         self._problem = problem
         self._turns.queue(self)
@@ -301,7 +301,7 @@ def start(
     """
     try:
         step = work.send(None)
-        while isinstance(step, _Question):
+        while isinstance(step, _YieldedQuery):
             step = work.send(False)
     except StopIteration as end:
         return cast(T, end.value)

@@ -64,11 +64,11 @@ async def load(
 
 
 async def _load(cluster: Server, topic: str, path: str, columns: Columns, progress: Progress | None) -> int:
-    with tempfile.TemporaryFile() as laid_aside:
-        count = await _read(cluster, topic, RecordFile(path, columns), laid_aside, progress)
+    with tempfile.TemporaryFile() as spool:
+        count = await _read(cluster, topic, RecordFile(path, columns), spool, progress)
         if topic not in cluster.metadata.topics:
             cluster.controller.create_topic(NewTopic(topic))
-        for partition, batch in _batches(laid_aside):
+        for partition, batch in _batches(spool):
             cluster.leadership.leader_of(topic, partition).append(batch)
             await asyncio.sleep(0)
     return count
@@ -78,15 +78,15 @@ async def _read(cluster: Server, topic: str, file: RecordFile, into: IO[bytes], 
     known = cluster.metadata.topics.get(topic)
     partitions = cluster.config.num_partitions if known is None else len(known.partitions)
     config = cluster.config.log_config({} if known is None else known.config)
-    sorting = _Sorting(file.path, partitions, config, into, cluster.clock.now_ms())
+    builder = _BatchBuilder(file.path, partitions, config, into, cluster.clock.now_ms())
     count = 0
     for count, record in enumerate(file, 1):
-        sorting.add(record)
+        builder.add(record)
         if count % BATCH_RECORDS == 0:
             if progress is not None:
                 progress(count, file.progress)
             await asyncio.sleep(0)
-    sorting.lay_aside_all()
+    builder.spool_all()
     if progress is not None:
         progress(count, 1.0)
     return count
@@ -103,7 +103,7 @@ def _batches(file: IO[bytes]) -> Iterator[tuple[int, bytearray]]:
         yield partition, bytearray(file.read(size))
 
 
-class _Filling:
+class _OpenBatch:
     """A batch that is being filled."""
 
     __slots__ = ("lines", "records", "size")
@@ -114,7 +114,7 @@ class _Filling:
         self.size = BATCH_HEAD_BYTES
 
 
-class _Sorting:
+class _BatchBuilder:
     """Groups records into batches by partition; full batches are validated and written to the temporary file."""
 
     def __init__(self, path: str, partitions: int, config: LogConfig, into: IO[bytes], now_ms: int) -> None:
@@ -124,7 +124,7 @@ class _Sorting:
         self._into = into
         self._now_ms = now_ms
         self._limit = min(BATCH_BYTES, config.max_message_bytes, config.segment_bytes)
-        self._filling: dict[int, _Filling] = {}
+        self._filling: dict[int, _OpenBatch] = {}
         self._buffered = 0
         self._next = 0
         self._partition_of = lru_cache(maxsize=REMEMBERED_KEYS)(partition_of)
@@ -134,17 +134,17 @@ class _Sorting:
         size = _size(record)
         filling = self._filling.get(partition)
         if filling is None:
-            filling = self._filling[partition] = _Filling()
+            filling = self._filling[partition] = _OpenBatch()
         elif filling.size + size > self._limit or len(filling.records) == BATCH_RECORDS:
-            self._lay_aside(partition)
-            filling = self._filling[partition] = _Filling()
+            self._spool_batch(partition)
+            filling = self._filling[partition] = _OpenBatch()
         timestamp = self._now_ms if record.timestamp is None else record.timestamp
         filling.records.append(Record(len(filling.records), timestamp, record.key, record.value, record.headers))
         filling.lines.append(record.line)
         filling.size += size
         self._buffered += size
         if self._buffered > BUFFERED_BYTES:
-            self.lay_aside_all()
+            self.spool_all()
 
     def _partition(self, record: FileRecord) -> int:
         if record.partition is not None:
@@ -157,13 +157,13 @@ class _Sorting:
         self._next = (self._next + 1) % self._partitions
         return self._next
 
-    def lay_aside_all(self) -> None:
+    def spool_all(self) -> None:
         for partition in sorted(self._filling):
-            self._lay_aside(partition)
+            self._spool_batch(partition)
         self._filling.clear()
         self._buffered = 0
 
-    def _lay_aside(self, partition: int) -> None:
+    def _spool_batch(self, partition: int) -> None:
         filling = self._filling[partition]
         batch = build_batch(filling.records)
         try:

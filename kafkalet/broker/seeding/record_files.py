@@ -60,7 +60,7 @@ class FileRecord(NamedTuple):
     partition: int | None = None
 
 
-class _Bad(ValueError):
+class _InvalidLine(ValueError):
     """A line is invalid. The message says why."""
 
 
@@ -127,7 +127,7 @@ class RecordFile:
                 raise LoadError(self.path, number, f"is not UTF-8: {error.reason} at byte {error.start}") from None
 
     def _json_lines(self, file: io.BufferedReader) -> Iterator[FileRecord]:
-        decode = json.JSONDecoder(parse_constant=_no_constant).decode
+        decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
         for number, line in self._lines(file):
             if line.isspace():
                 continue
@@ -147,13 +147,13 @@ class RecordFile:
             names = next(reader, [])
             key, timestamp = (self._column(names, name) for name in self.columns)
             if len(set(names)) != len(names):
-                raise _Bad("two columns have the same name")
+                raise _InvalidLine("two columns have the same name")
             line = reader.line_num + 1
             fields = [_compact_text(name) + ":" for name in names]
             for row in reader:
                 if row:
                     if len(row) != len(names):
-                        raise _Bad(f"has {len(row)} fields, but the header has {len(names)}")
+                        raise _InvalidLine(f"has {len(row)} fields, but the header has {len(names)}")
                     yield FileRecord(
                         line,
                         row[key].encode() if key is not None and row[key] else None,
@@ -162,12 +162,12 @@ class RecordFile:
                         _timestamp(row[timestamp]) if timestamp is not None and row[timestamp] else None,
                     )
                 line = reader.line_num + 1
-        except (csv.Error, _Bad) as error:
+        except (csv.Error, _InvalidLine) as error:
             raise LoadError(self.path, line, str(error)) from None
 
     def _column(self, names: list[str], name: str | None) -> int | None:
         if name is not None and name not in names:
-            raise _Bad(f"there is no column {name}; the columns are {', '.join(names)}")
+            raise _InvalidLine(f"there is no column {name}; the columns are {', '.join(names)}")
         return None if name is None else names.index(name)
 
 
@@ -178,18 +178,20 @@ def _is_csv(name: str, file: io.BufferedReader) -> bool:
     return name.endswith(".csv") or first not in (b"{", b"[", b"")
 
 
-def _no_constant(name: str) -> None:
-    raise _Bad(f"{name} is not JSON")
+def _refuse_constant(name: str) -> None:
+    raise _InvalidLine(f"{name} is not JSON")
 
 
 def _from_json(line: int, entry: Any) -> FileRecord:
     if not isinstance(entry, dict):
-        raise _Bad("is not a JSON object")
+        raise _InvalidLine("is not a JSON object")
     if unknown := entry.keys() - FIELDS:
-        raise _Bad(f"has an unknown field {min(unknown)}; a record has key, value, headers, timestamp and partition")
+        raise _InvalidLine(
+            f"has an unknown field {min(unknown)}; a record has key, value, headers, timestamp and partition"
+        )
     timestamp, partition = entry.get("timestamp"), entry.get("partition")
     if partition is not None and (type(partition) is not int or partition < 0):
-        raise _Bad(f"partition {json.dumps(partition)} is not a number of at least 0")
+        raise _InvalidLine(f"partition {json.dumps(partition)} is not a number of at least 0")
     return FileRecord(
         line,
         _content(entry.get("key")),
@@ -222,22 +224,22 @@ def _headers(headers: Any) -> tuple[tuple[str, bytes | None], ...]:
         isinstance(pair, (list, tuple)) and len(pair) == 2 and isinstance(pair[0], str) for pair in pairs
     )
     if not named:
-        raise _Bad('headers must be {"name": value} or [["name", value]]')
+        raise _InvalidLine('headers must be {"name": value} or [["name", value]]')
     return tuple((name, _content(value)) for name, value in pairs)
 
 
 def _timestamp(value: Any) -> int:
     """Return a timestamp in milliseconds since 1970."""
     if isinstance(value, str):
-        ms = _of_text(value)
+        ms = _parse_timestamp(value)
         if ms is not None:
             return ms
     elif type(value) is int and 0 <= value <= _MAX_LONG:
         return value
-    raise _Bad(f"timestamp {json.dumps(value)} is neither milliseconds since 1970 nor ISO 8601")
+    raise _InvalidLine(f"timestamp {json.dumps(value)} is neither milliseconds since 1970 nor ISO 8601")
 
 
-def _of_text(text: str) -> int | None:
+def _parse_timestamp(text: str) -> int | None:
     text = text.strip()
     if text.isdecimal() and text.isascii():
         return int(text) if len(text) < 20 and int(text) <= _MAX_LONG else None

@@ -17,7 +17,7 @@ from kafkalet.clock import ManualClock
 from kafkalet.protocol.records.batch import batches
 from kafkalet.storage.config import LogConfig
 from kafkalet.storage.directory import LogDirectory
-from kafkalet.storage.failures import COMPLAINT_INTERVAL_MS, StorageFailed
+from kafkalet.storage.failures import LOG_INTERVAL_MS, StorageFailed
 from kafkalet.storage.lookup import find
 from kafkalet.storage.values import Isolation, Origin
 
@@ -354,7 +354,7 @@ def test_failing_appends_are_logged_once_per_interval(
         with pytest.raises(StorageFailed):
             place.append(1)
     assert caplog.text.count("appends continue when the file can be written again") == 1
-    place.clock.advance(COMPLAINT_INTERVAL_MS)
+    place.clock.advance(LOG_INTERVAL_MS)
     with pytest.raises(StorageFailed):
         place.append(1)
     assert caplog.text.count("appends continue when the file can be written again") == 2

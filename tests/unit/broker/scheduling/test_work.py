@@ -11,7 +11,7 @@ import pytest
 
 from kafkalet.broker.scheduling.purgatory import Delayed
 from kafkalet.broker.scheduling.turns import SLICE_S, Turns
-from kafkalet.broker.scheduling.work import Work, Workers, answered, finish, has_given_way, in_thread, pause, start
+from kafkalet.broker.scheduling.work import Work, Workers, answered, finish, has_yielded, in_thread, pause, start
 from tests.wire.serving import in_loop
 
 
@@ -244,10 +244,10 @@ async def test_has_given_way_is_true_after_the_first_turn() -> None:
     stage = Stage()
 
     async def work() -> list[bool]:
-        before = await has_given_way()
+        before = await has_yielded()
         stage.spend()
         await pause()
-        return [before, await has_given_way()]
+        return [before, await has_yielded()]
 
     assert await stage.result(stage.start(work())) == [False, True]
 
@@ -291,7 +291,7 @@ def test_finish_runs_a_coroutine_without_a_loop() -> None:
         try:
             await in_thread(lambda: 1 // 0)
         except ZeroDivisionError:
-            return [await in_thread(lambda: 5), await has_given_way()]
+            return [await in_thread(lambda: 5), await has_yielded()]
         return []
 
     assert finish(work()) == [5, None]
