@@ -86,7 +86,7 @@ class Transactions:
         leader = self._leader(transactional_id)
         transaction = None if leader is None else leader.transactions.find(transactional_id)
         if leader is None or transaction is None:
-            raise KafkaError(Code.TRANSACTIONAL_ID_NOT_FOUND, f"unknown transactional id {transactional_id}")
+            raise KafkaError(Code.TRANSACTIONAL_ID_NOT_FOUND, f"there is no transactional id {transactional_id}")
         known = transaction.metadata
         return TransactionView(
             transactional_id,
