@@ -1,8 +1,8 @@
 """A live broker as the origin of records.
 
-Splits are those of Spark's Kafka source (KafkaOffsetRangeCalculator): a task for each partition, more of them for large
-ones where `minPartitions` asks for it, none of more than `maxRecordsPerPartition` offsets. How many bytes lie behind
-an offset a broker does not tell, so `maxBytesPerTask` has no meaning here.
+Splits follow Spark's Kafka source (KafkaOffsetRangeCalculator): one task per partition, several for a large partition
+if `minPartitions` requires it, and at most `maxRecordsPerPartition` offsets in each. A broker does not report the size
+of an offset range in bytes, so `maxBytesPerTask` has no effect here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .origin import PartitionRange
 
 
 def divided(ranges: Sequence[PartitionRange], options: ReadOptions) -> list[PartitionRange]:
-    """Return the ranges, cut into about as many pieces as the options ask for; none is empty."""
+    """Split the ranges into about as many pieces as the options require, and drop empty ranges."""
     most, least = options.max_records_per_partition, options.min_partitions
     kept = [each for each in ranges if each.end > each.start]
     if most is not None:
@@ -39,12 +39,12 @@ def divided(ranges: Sequence[PartitionRange], options: ReadOptions) -> list[Part
 
 
 def _pieces(length: int, total: int, least: int) -> int:
-    """The share of a range in so many pieces, rounded as Java's Math.round does, and at least one."""
+    """Return how many of `least` pieces a range of this length gets: at least one, rounded like Java's Math.round."""
     return max(math.floor(length / total * least + 0.5), 1)
 
 
 def cut(whole: PartitionRange, count: int) -> list[PartitionRange]:
-    """Return `count` ranges of about the same length, or as many as there are offsets."""
+    """Split a range into `count` ranges of about the same length, but into no more ranges than it has offsets."""
     length = whole.end - whole.start
     count = min(count, length)
     ends = [whole.start + length * number // count for number in range(count + 1)] if count else []
@@ -55,7 +55,7 @@ _log = logging.getLogger(__name__)
 
 
 class BrokerOrigin:
-    """Asks a broker; a connection lives as long as one question."""
+    """Reads from a live broker. Each call opens a connection and closes it."""
 
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
@@ -97,13 +97,13 @@ class BrokerOrigin:
 
 
 def properties(options: ReadOptions) -> dict[str, str]:
-    """What the client of a broker is told."""
+    """Return the properties of the Kafka client, without bootstrap.servers."""
     client = {name: value for name, value in options.client.items() if name != "bootstrap.servers"}
     return {**client, "isolation.level": options.isolation_level}
 
 
 def broker_chunks(split: LiveSplit, options: ReadOptions) -> Iterator[Chunk]:
-    """What a broker sends for a split. Raises OffsetOutOfRange for a loss of data that is not put up with."""
+    """Fetch the records of a split. Raises OffsetOutOfRange if data was lost, unless failOnDataLoss=false."""
     bootstrap = options.client["bootstrap.servers"]
     where = f"{split.topic}-{split.partition} of {bootstrap}"
     next_offset = split.start_offset
@@ -117,7 +117,7 @@ def broker_chunks(split: LiveSplit, options: ReadOptions) -> Iterator[Chunk]:
         except OffsetOutOfRange as loss:
             if options.fail_on_data_loss:
                 raise
-            _log.warning("%s: %s; what is left is read", where, loss)
+            _log.warning("%s: %s; reading the remaining records", where, loss)
             if loss.log_start_offset <= next_offset:
                 return
             next_offset = loss.log_start_offset

@@ -1,8 +1,7 @@
-"""The columns of `kafkalog`: their types for Spark, the same for Arrow, and how a piece of a log fills them.
+"""The columns of `kafkalog`: their Spark and Arrow types, and how decoded records fill them.
 
-The first seven are those of Spark's Kafka source (KafkaRecordToRowConverter); `headers` is there unless it is left
-out. Columns are the arrays that the decoder made, or a value per batch spread over its records by NumPy: nothing here
-is done once per record.
+The first seven are those of Spark's Kafka source (KafkaRecordToRowConverter); `headers` can be turned off. A column is
+either an array from the decoder or a value per batch that NumPy repeats for its records: no code here runs per record.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ CODECS = ("none", "gzip", "snappy", "lz4", "zstd", "5", "6", "7")
 
 
 class Column(NamedTuple):
-    """A column: its type for Spark and for Arrow, and which field of a record it needs decoded."""
+    """A column: its Spark and Arrow types, and the record field that must be decoded for it."""
 
     spark: str
     arrow: pa.DataType
@@ -67,27 +66,27 @@ ALL = {
 
 
 def names(*, headers: bool, batch: bool, corrupt: bool) -> list[str]:
-    """The columns that a reader gives when it is not told which."""
+    """Return the columns of a reader without an explicit schema."""
     return [*RECORD, *(["headers"] * headers), *(BATCH if batch else ()), *([CORRUPT_COLUMN] * corrupt)]
 
 
 def spark_schema(columns: Iterable[str]) -> str:
-    """The columns as Spark reads a schema."""
+    """Return the columns as a Spark schema string (DDL)."""
     return ", ".join(f"`{name}` {ALL[name].spark}" for name in columns)
 
 
 def arrow_schema(columns: Iterable[str]) -> pa.Schema:
-    """The columns as Arrow has them; equal to what Spark makes of `spark_schema`."""
+    """Return the columns as an Arrow schema. It equals the one that Spark derives from `spark_schema`."""
     return pa.schema([pa.field(name, ALL[name].arrow) for name in columns])
 
 
 def needed(columns: Iterable[str]) -> frozenset[str]:
-    """What of the records has to be decoded for these columns; the offset always, as ranges are cut by it."""
+    """Return the record fields to decode for these columns. Offsets are always needed, to cut off ranges."""
     return frozenset({"offset", *(need for name in columns if (need := ALL[name].needs))})
 
 
 class Filling:
-    """Makes the rows of one partition, in columns."""
+    """Builds Arrow record batches from the records of one partition."""
 
     def __init__(self, topic: str, partition: int, columns: Sequence[str]) -> None:
         self.name = f"{topic}-{partition}"
@@ -98,7 +97,7 @@ class Filling:
         self._same: dict[str, pa.Array] = {}
 
     def rows(self, records: Records, batches: Batches) -> pa.RecordBatch:
-        """The decoded records of these batches. Raises TimestampTooLarge."""
+        """Return the decoded records of these batches as rows. Raises TimestampTooLarge."""
         if "timestamp" in self.columns:
             _check_timestamps(self.name, records)
         count = len(records.offset)
@@ -107,7 +106,10 @@ class Filling:
         )
 
     def corrupt(self, offset: int | None, what: dict[str, Any]) -> pa.RecordBatch:
-        """A row of what could not be read, with the offset where it begins if that is known; all else is null."""
+        """Return a row for bytes that could not be read.
+
+        `offset` is the offset at which they begin, if known. All other columns of the record are null.
+        """
         known = {"topic": self._topic, "partition": self._partition, "offset": offset, CORRUPT_COLUMN: what}
         columns = [pa.array([known.get(name)], ALL[name].arrow) for name in self.columns]
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
@@ -122,7 +124,7 @@ class Filling:
         return self._constant(name, count)
 
     def _constant(self, name: str, count: int) -> pa.Array:
-        """The topic or the partition, again and again: made once for the longest piece, and cut."""
+        """Return the topic or the partition `count` times, as a slice of a cached array."""
         kept = self._same.get(name)
         if kept is None or len(kept) < count:
             value = self._topic if name == "topic" else self._partition
@@ -134,20 +136,20 @@ _LARGEST_MS = np.iinfo(np.int64).max // 1000
 
 
 class TimestampTooLarge(Exception):
-    """A timestamp does not fit into Spark's, which count microseconds. The text names the record."""
+    """A timestamp is out of range for Spark, which stores microseconds. The message names the record."""
 
 
 def _check_timestamps(name: str, records: Records) -> None:
-    """Raise for what Spark's Kafka source refuses too (KAFKA_MALFORMED_RECORD_TIMESTAMP)."""
+    """Raise TimestampTooLarge where Spark's Kafka source fails with KAFKA_MALFORMED_RECORD_TIMESTAMP."""
     if records.timestamp is None or not records.timestamp.size:
         return
     wrong = np.flatnonzero((records.timestamp > _LARGEST_MS) | (records.timestamp < -_LARGEST_MS))
     if wrong.size:
         row = int(wrong[0])
         raise TimestampTooLarge(
-            f"{name} has at offset {records.offset[row]} the timestamp {records.timestamp[row]}, which does not fit "
-            "into Spark's: Kafka's timestamps are milliseconds, and this producer may have written nanoseconds. "
-            "To read such records without their timestamps, name the other columns in a schema"
+            f"the record at offset {records.offset[row]} of {name} has the timestamp {records.timestamp[row]}, which "
+            "is out of range for Spark: Kafka timestamps are milliseconds, and the producer may have written "
+            "nanoseconds. To read such records without timestamps, pass a schema with the other columns"
         )
 
 

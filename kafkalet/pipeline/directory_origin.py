@@ -1,10 +1,10 @@
-"""Log directories as the origin of records; no broker has to run, and one that does is not disturbed.
+"""Log directories as the origin of records. No broker needs to run, and a running one is not disturbed.
 
-Splits follow segments and the entries of the offset index, and are of `maxBytesPerTask` at most. What lies behind the
-last whole entry of a log is a split of its own, so that a batch says what it could not read; unless the file has grown
-in the meantime, which means that somebody is writing it. A stream leaves it alone.
+Splits follow segments and offset index entries and are at most `maxBytesPerTask` long. Bytes after the last complete
+batch of a log become a separate split, so that a batch query reports them as unreadable. If the file has grown since it
+was listed, a broker is writing to it and the bytes are ignored; streams always ignore them.
 
-An index that is missing or corrupt is refused in the mode FAILFAST; in the others the log itself is walked instead.
+A missing or corrupt index is an error in FAILFAST mode. In the other modes, the log itself is scanned instead.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ from .positions import DataLoss
 _log = logging.getLogger(__name__)
 
 EARLIEST_LOCAL = -4
-"""The first offset that is not only in tiered storage (KIP-405): a directory has all it has."""
+"""Special timestamp for the first offset in local storage (KIP-405). In a directory, that is the log start offset."""
 LATEST_TIERED = -5
-"""The last offset in tiered storage (KIP-1005), which a directory has none of."""
+"""Special timestamp for the last offset in tiered storage (KIP-1005). A directory has no tiered storage."""
 
 CHUNK_BYTES = 8 << 20
-"""What a task holds of a file at once, unless one batch is larger."""
+"""How much of a file a task holds in memory, unless a single batch is larger."""
 
 
 class DirectoryOrigin:
-    """Looks at the directories once, when it is made."""
+    """Reads log directories, as they are when the object is created."""
 
     def __init__(self, options: ReadOptions, *, streaming: bool = False) -> None:
         self._options = options
         self._streaming = streaming
         self._lenient = options.mode != "FAILFAST"
         self._topics: set[str] = set()
-        """All topics of the directories, whether they are read or not."""
+        """All topics in the directories, including those that are not read."""
 
         def wanted(topic: str, partition: int) -> bool:
             self._topics.add(topic)
@@ -110,7 +110,7 @@ class DirectoryOrigin:
         return found if self._streaming else [*found, *self._tails(wanted, pushed)]
 
     def _tails(self, ranges: Sequence[PartitionRange], pushed: Pushed) -> Iterator[Split]:
-        """What follows the last whole entry of logs that are read to their end, where that is not nothing."""
+        """Yield splits for the bytes after the last complete batch, for logs that are read to their end."""
         for each in ranges:
             log = self.logs[each.topic, each.partition]
             end = log_end(log, lenient=self._lenient)
@@ -129,10 +129,10 @@ class DirectoryOrigin:
 
 
 def file_chunks(split: Split, options: ReadOptions) -> Iterator[Chunk]:
-    """What lies in the files of a split.
+    """Read the chunks of a split from its files.
 
-    Raises CorruptFile for a transaction index, if the mode is FAILFAST; DataLoss where segments were deleted since
-    the split was made, unless that is put up with.
+    Raises CorruptFile for a corrupt transaction index in FAILFAST mode, and DataLoss if segments were deleted since the
+    split was planned, unless failOnDataLoss=false.
     """
     with _Loss(split, options):
         split = renewed(split, lenient=options.mode != "FAILFAST")
@@ -151,10 +151,10 @@ def file_chunks(split: Split, options: ReadOptions) -> Iterator[Chunk]:
 
 
 class _Loss:
-    """Around what may find a file gone: a loss of data, which may be put up with, and then what is left is read."""
+    """A context manager that turns FileNotFoundError into DataLoss, or into a warning if failOnDataLoss=false."""
 
     def __init__(self, split: Split, options: ReadOptions) -> None:
-        self._offsets = f"offsets of {split.start_offset} to {split.end_offset}"
+        self._offsets = f"offsets between {split.start_offset} and {split.end_offset}"
         self._fails = options.fail_on_data_loss
 
     def __enter__(self) -> None:
@@ -165,18 +165,19 @@ class _Loss:
     ) -> bool:
         if not isinstance(error, FileNotFoundError):
             return False
-        loss = f"{error.filename} is gone; {self._offsets} were to be read"
+        loss = f"{error.filename} was deleted before {self._offsets} could be read"
         if self._fails:
-            raise DataLoss(f"{loss}; with failOnDataLoss=false what is left is read") from error
+            raise DataLoss(f"{loss}; set failOnDataLoss=false to read the remaining records") from error
         _log.warning("%s", loss)
         return True
 
 
 class Hiding:
-    """What of a split is hidden from a reader of what was committed: what the transaction indexes say was aborted.
+    """The aborted transactions of a split, which are hidden under read_committed, by the transaction indexes.
 
-    Nothing tells that an index is missing, as a segment in which nothing was aborted has none; but an ABORT marker
-    that the index does not know is looked into. Where it is put up with, the markers are asked beforehand.
+    A missing index cannot be noticed directly, because a segment without aborted transactions has none. In FAILFAST
+    mode, `check` verifies every ABORT marker that is not in the index; in the other modes, the markers are verified
+    before the split is read.
     """
 
     def __init__(self, split: Split, options: ReadOptions) -> None:
@@ -185,7 +186,7 @@ class Hiding:
         self.aborted = self._between(split.start_offset, split.end_offset, verify=self._lenient)
 
     def check(self, chunk: Chunk) -> None:
-        """Raises CorruptFile for a marker whose transaction should be in an index, and is not."""
+        """Raise CorruptFile if the transaction of an ABORT marker is missing from its index."""
         if self._lenient:
             return
         batches = chunk.batches.take(abort_markers(chunk.buffer, chunk.batches))

@@ -1,12 +1,12 @@
-"""The reason of a failed Spark job in one line.
+"""Extract the reason for a failed Spark job, in one line.
 
-Spark wraps what went wrong: an exception of a Python worker arrives as the text of its traceback inside of a Java
-exception, and a Java exception as a chain of causes. What py4j shows first, "An error occurred while calling
-o380.save", says nothing. The reason is:
+Spark wraps errors: an exception in a Python worker arrives as a traceback in the message of a Java exception, and a
+Java exception as a chain of causes. The first line that py4j shows, "An error occurred while calling o380.save", is
+of no use. The reason is, in this order:
 
-* what a Python worker raised last, without the name of the class where it is one of kafkalet's;
-* else the message of the deepest cause that has one of Spark's error classes ("[FAILED_READ_FILE.NO_HINT] ...");
-* else that of the deepest cause that has a message.
+* the last exception raised in a Python worker, without the class name if the class is one of kafkalet's;
+* the message of the deepest cause with a Spark error class ("[FAILED_READ_FILE.NO_HINT] ...");
+* the message of the deepest cause that has one.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _SQL_STATE = re.compile(r" SQLSTATE: \w{5}$")
 
 
 class JobFailed(Exception):
-    """A Spark job failed. The text is the reason in one line; the cause is what Spark raised."""
+    """A Spark job failed. The message is the reason in one line; the cause is the exception that Spark raised."""
 
 
 @contextmanager
 def job_failures() -> Iterator[None]:
-    """Turn what Spark raises into JobFailed. Everything else passes."""
+    """Convert Spark exceptions to JobFailed. Other exceptions pass unchanged."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -38,7 +38,7 @@ def job_failures() -> Iterator[None]:
 
 
 def reason_of(error: BaseException) -> str:
-    """Return the reason of an exception in one line."""
+    """Return the reason for an exception in one line."""
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     text = str(error)
@@ -51,11 +51,11 @@ def reason_of(error: BaseException) -> str:
 
 
 def _raised_in_python(text: str) -> str:
-    """What the last traceback in the text ends with."""
+    """Return the last line of the last traceback in the text."""
     _, found, traceback = text.rpartition(_TRACEBACK)
     if not found:
         return ""
-    # Frames are indented; the first line that is not says what was raised, after the name of its class.
+    # Frames are indented. The first line that is not has the class of the exception and its message.
     raised = next((line for line in traceback.splitlines() if line[:1].strip()), "")
     name, _, said = raised.partition(": ")
     if not said:
@@ -72,6 +72,6 @@ def _caused_in_java(text: str) -> str:
 
 
 def _error_class(message: str) -> int | None:
-    """Where one of Spark's error classes begins in a message."""
+    """Return the index of a Spark error class in the message, or None."""
     found = re.search(r"\[[A-Z][A-Z0-9_.]+\] ", message)
     return found.start() if found else None

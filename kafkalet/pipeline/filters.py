@@ -1,8 +1,7 @@
-"""What a query asks of topic, partition, offset and timestamp, as far as it tells where not to look.
+"""Filter pushdown: the bounds that a query sets on topic, partition, offset and timestamp.
 
-Spark hands over the conditions that all have to hold. Those that bound one of the four columns narrow what is read;
-Spark is told to evaluate every one of them all the same, so nothing here has to be exact but one thing: a record
-that fulfils the conditions is never left out.
+Spark passes filters that must all hold. Filters on one of these four columns narrow the ranges that are read. Spark
+still evaluates every filter itself, so the bounds need not be exact, but they must never exclude a matching record.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 class Pushed(NamedTuple):
-    """Bounds, all inclusive; None where a query sets none. Timestamps in milliseconds."""
+    """Inclusive bounds; None if the query sets no bound. Timestamps are in milliseconds."""
 
     topics: frozenset[str] | None = None
     partitions: frozenset[int] | None = None
@@ -28,12 +27,12 @@ class Pushed(NamedTuple):
     not_after_ms: int | None = None
 
     def admits(self, partition: TopicPartition) -> bool:
-        """Whether records of this partition can fulfil the conditions."""
+        """Return whether records of this partition can match."""
         topic, number = partition
         return (self.topics is None or topic in self.topics) and (self.partitions is None or number in self.partitions)
 
     def within(self, start: int, end: int) -> tuple[int, int]:
-        """The part of the offsets from `start` to before `end` that can fulfil the conditions; empty where none can."""
+        """Narrow the range from `start` to `end` (exclusive) to offsets that can match; it may become empty."""
         if self.first_offset is not None:
             start = max(start, self.first_offset)
         if self.last_offset is not None:
@@ -42,7 +41,7 @@ class Pushed(NamedTuple):
 
 
 def pushed(conditions: Iterable[Any]) -> Pushed:
-    """What Spark's filters (pyspark.sql.datasource) say together."""
+    """Combine Spark's filters (pyspark.sql.datasource) into bounds."""
     found = Pushed()
     for condition in conditions:
         name: tuple[str, ...] = getattr(condition, "attribute", ())
@@ -53,7 +52,7 @@ def pushed(conditions: Iterable[Any]) -> Pushed:
 
 
 def _milliseconds(value: Any) -> int | None:
-    """The millisecond that a moment lies in; None for a moment of no time zone, which says too little."""
+    """Return a datetime as milliseconds since the epoch, rounded down; None if it has no time zone."""
     if isinstance(value, datetime) and value.tzinfo is not None:
         return (value - _EPOCH) // _MILLISECOND
     return None

@@ -1,9 +1,9 @@
 """The command line of the pipeline: `kafkalet pipeline load`, `dump`, `audit`.
 
-Exit status: 0 when the job is done, 1 when something outside stands in the way (no Spark, a log that cannot be read,
-lost offsets) or an audit disagrees, 2 when the command line is wrong, 3 when an audit found nothing wrong but could not
-check everything. A failure is one line on stderr, a result is on stdout; what Spark itself has to say of a failed task
-is in the log at level debug.
+Exit status: 0 on success; 1 if the environment prevents the job (no Spark, an unreadable log, lost offsets) or an audit
+finds disagreements; 2 if the command line is wrong; 3 if an audit found nothing wrong but could not check everything.
+A failure prints one line to stderr, and results go to stdout. Spark's own report of a failed task is logged at level
+debug.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PROGRAM = "kafkalet pipeline"
 def main(
     arguments: Sequence[str] | None = None, *, spark: SparkSession | None = None, output: TextIO | None = None
 ) -> int:
-    """Run a command and give its exit status. A session that is given is used, and left running."""
+    """Run a command and return its exit status. A session that is passed in is used and not stopped."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     try:
         told = parse(arguments or ["--help"], PROGRAM)
@@ -53,7 +53,7 @@ def main(
         return _complain(str(error), 2)
     except KeyboardInterrupt:
         return _complain("interrupted", 1)
-    except Exception as error:  # noqa: BLE001 - what Spark and its sources raise has no common family
+    except Exception as error:  # noqa: BLE001 - exceptions of Spark and its sources have no common base class
         _LOG.debug("the job failed", exc_info=error)
         return _complain(reason_of(error), 1)
 

@@ -294,7 +294,7 @@ AUDIT = (
     Option(
         "producer-id-expiration-ms",
         "MS",
-        "the broker's producer.id.expiration.ms",
+        "producer.id.expiration.ms of the broker",
         parse=int,
         default=str(24 * 60 * 60 * 1000),
     ),

@@ -1,7 +1,7 @@
-"""What an option is, and the types of its value: text to values, for reading, writing and auditing alike.
+"""Options and the parsers of their values, shared by reading, writing and auditing.
 
-Sizes in bytes, times in milliseconds. The tables of options are in option_table.py and, for those that only the command
-line has, in commands/command_line.py.
+Sizes are in bytes, times in milliseconds. The option tables are in option_table.py and, for options that exist only on
+the command line, in commands/command_line.py.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ INT64 = range(-(1 << 63), 1 << 63)
 INT32 = range(-(1 << 31), 1 << 31)
 
 Parser = Callable[[str], Any]
-"""Text to a value. Raises NotAllowed."""
+"""Parses the text of an option. Raises NotAllowed."""
 
 
 class BadOption(ValueError):
-    """An option that is not understood, or that contradicts another. The text names it."""
+    """An option is unknown or invalid, or contradicts another option. The message names the option."""
 
 
 class NotAllowed(ValueError):
-    """A value that an option does not take."""
+    """An option does not accept the value."""
 
     def __init__(self, allowed: str, value: str | int) -> None:
         super().__init__(allowed, value)
@@ -31,21 +31,21 @@ class NotAllowed(ValueError):
 
 
 class Option(NamedTuple):
-    """One row of a table of options: it drives parsing, the flag of the command line, --help and docs/pipeline.md."""
+    """One row of an option table. It defines parsing, the command-line flag, --help and the row in docs/pipeline.md."""
 
     name: str
-    """As Spark's options are written (`startingOffsets`), or with dashes if only the command line has it."""
+    """In Spark's notation (`startingOffsets`), or with dashes if the option exists only on the command line."""
     takes: str
-    """What stands for its value in --help; a switch takes nothing."""
+    """The placeholder for the value in --help; empty for a switch."""
     help: str
-    """Without its backquotes, what --help says."""
+    """The text of --help, which drops the backquotes."""
     more: str = ""
-    """What the documentation says beyond the help."""
+    """Further text, which only the documentation has."""
     parse: Parser = str
     default: str | None = None
-    """As a user would write it; None where the option has no effect unless it is given."""
+    """As a user would write it; None if the option has no effect unless set."""
     flag: bool = True
-    """Whether the command line has it."""
+    """Whether the option is also a command-line flag."""
     choices: tuple[str, ...] = ()
     repeatable: bool = False
     required: bool = False
@@ -61,9 +61,9 @@ class Option(NamedTuple):
 
 
 class GivenOptions:
-    """Options as a user wrote them, read by a table. Names are case-insensitive.
+    """The options that a user has set, parsed according to a table. Names are case-insensitive.
 
-    `refusal` words an error: it is called with the name of the option and what is wrong.
+    `refusal` formats an error message from the name of the option and the NotAllowed error.
     """
 
     def __init__(
@@ -74,11 +74,11 @@ class GivenOptions:
         self._refusal = refusal
 
     def text(self, name: str) -> str | None:
-        """What was written, if anything was."""
+        """Return the text of an option, or None if it is not set."""
         return self._texts.get(self._table[name].name.lower())
 
     def __getitem__(self, name: str) -> Any:
-        """The value, or the default. Raises BadOption."""
+        """Return the value of an option, or its default. Raises BadOption."""
         option = self._table[name]
         text = self.text(name)
         if text is None:
@@ -90,7 +90,7 @@ class GivenOptions:
 
 
 def one_of(*choices: str, allowed: str | None = None) -> Parser:
-    """One of the choices, in the letters of the choice whatever those of the text."""
+    """Return a parser of one of the choices, which are case-insensitive. The value is spelled like the choice."""
 
     def parse(text: str) -> str:
         for choice in choices:
@@ -107,12 +107,12 @@ def boolean(allowed: str = "true or false") -> Parser:
 
 
 def java_number(within: range = INT64, *, strip: bool = False, positive: bool = False) -> Parser:
-    """A number as Java parses it: ASCII digits without blanks."""
+    """Return a parser of integers as Java parses them: ASCII digits without spaces."""
 
     def parse(text: str) -> int:
         digits = text.strip() if strip else text
         if not re.fullmatch(r"[+-]?[0-9]+", digits) or int(digits) not in within:
-            raise NotAllowed(f"a whole number of {within.start} to {within.stop - 1}", digits)
+            raise NotAllowed(f"a whole number from {within.start} to {within.stop - 1}", digits)
         if positive and int(digits) <= 0:
             raise NotAllowed("positive", int(digits))
         return int(digits)
@@ -121,7 +121,7 @@ def java_number(within: range = INT64, *, strip: bool = False, positive: bool = 
 
 
 def whole_number(least: int | None = None) -> Parser:
-    """A number as Python parses it."""
+    """Return a parser of integers as Python parses them."""
 
     def parse(text: str) -> int:
         try:
@@ -141,13 +141,13 @@ def share(text: str) -> float:
     except ValueError:
         found = -1.0
     if not 0 <= found <= 1:
-        raise NotAllowed("a share between 0 and 1", text)
+        raise NotAllowed("a number between 0 and 1", text)
     return found
 
 
 def positive_size(text: str) -> int:
     if not (size := size_bytes(text, "t")):
-        raise NotAllowed("a size in bytes, or like 64m", text)
+        raise NotAllowed("a size in bytes or with a unit, like 64m", text)
     return size
 
 
@@ -155,7 +155,7 @@ def size_within(least: int, most: int | None = None) -> Parser:
     def parse(text: str) -> int:
         number = size_bytes(text, "g")
         if number is None:
-            raise NotAllowed("a size in bytes, or as 64k, 16m, 1g", text)
+            raise NotAllowed("a size in bytes or with a unit, like 64k, 16m or 1g", text)
         if number < least or (most is not None and number > most):
             bounds = f"at least {least}" if most is None else f"between {least} and {most}"
             raise NotAllowed(f"{bounds} bytes", number)
@@ -171,9 +171,9 @@ def delay_ms(text: str) -> int:
 
 
 def span_ms(text: str) -> int:
-    """A time that is not zero."""
+    """Parse a duration other than zero."""
     if not (found := duration_ms(text, "d")):
-        raise NotAllowed("a time in milliseconds, or as 30s, 12h, 7d", text)
+        raise NotAllowed("a time in milliseconds or with a unit, like 30s, 12h or 7d", text)
     return found
 
 
@@ -184,7 +184,10 @@ _MILLISECONDS = {"ms": 1, "s": 1000, "min": 60_000, "m": 60_000, "h": 3_600_000,
 
 
 def size_bytes(text: str, largest_unit: str) -> int | None:
-    """Bytes of 5, 64k, "64 MiB", 2gb; None for what is no size, or has a larger unit (g or t)."""
+    """Parse a size such as 5, 64k, "64 MiB" or 2gb.
+
+    Return None for other text and for units larger than `largest_unit` (g or t).
+    """
     match = _SIZE.fullmatch(text.strip())
     if match is None or _SHIFTS[unit := match[2].lower()] > _SHIFTS[largest_unit]:
         return None
@@ -192,7 +195,10 @@ def size_bytes(text: str, largest_unit: str) -> int | None:
 
 
 def duration_ms(text: str, largest_unit: str) -> int | None:
-    """Milliseconds of 250, 500ms, 30s, 15m or 15min; None for what is no time, or has a larger unit (h or d)."""
+    """Parse a duration such as 250, 500ms, 30s, 15m or 15min to milliseconds.
+
+    Return None for other text and for units larger than `largest_unit` (h or d).
+    """
     match = _DURATION.fullmatch(text.strip())
     if match is None or _MILLISECONDS[unit := (match[2] or "ms").lower()] > _MILLISECONDS[largest_unit]:
         return None
@@ -200,5 +206,5 @@ def duration_ms(text: str, largest_unit: str) -> int | None:
 
 
 def local_path(path: str) -> str:
-    """The path that an address of a file names; any other text as it is."""
+    """Return the path of a file: URI; other text is returned unchanged."""
     return path.removeprefix("file://") if path.startswith("file:///") else path.removeprefix("file:")

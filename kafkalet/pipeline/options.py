@@ -1,6 +1,6 @@
-"""The options of a reader of `kafkalog`: read by the table (option_table.py), and checked against each other.
+"""The options of a `kafkalog` reader: parsed according to option_table.py and checked for contradictions.
 
-All options that start with "kafka." configure the client of a live broker.
+Options that start with "kafka." configure the client of a live broker.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ STRATEGIES = ("assign", "subscribe", "subscribePattern")
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 """Topics that brokers mark as internal in Metadata (Topic.INTERNAL_TOPICS)."""
 _NOT_TOPICS = frozenset({"__cluster_metadata"})
-"""Logs that lie in log.dirs and belong to no topic: the one of the KRaft controllers."""
+"""Logs in log.dirs that are not topics: the metadata log of the KRaft controllers."""
 
 
 class Topics(NamedTuple):
-    """The partitions to read: those of `names`, those of topics that `pattern` is found in, or `assigned` ones.
+    """The partitions to read: topics by name, topics whose name matches `pattern`, or `assigned` partitions.
 
-    One of the three is set at most. With none, all topics that are not internal to Kafka.
+    At most one of the three is set. If none is, all topics are read except Kafka's internal ones.
     """
 
     names: tuple[str, ...] | None = None
@@ -38,7 +38,7 @@ class Topics(NamedTuple):
     assigned: tuple[TopicPartition, ...] | None = None
 
     def contain(self, topic: str, partition: int) -> bool:
-        """Whether the partition is to be read. An internal topic is read if it is named."""
+        """Return whether to read the partition. Internal topics are read only if they are named."""
         if self.assigned is not None:
             return (topic, partition) in self.assigned
         if self.names is not None:
@@ -49,7 +49,7 @@ class Topics(NamedTuple):
 
 
 class Limit(NamedTuple):
-    """Where reading starts or ends: at one offset for all (LATEST, EARLIEST), at offsets, or by time."""
+    """Where reading starts or ends: LATEST or EARLIEST, offsets per partition, or timestamps."""
 
     offset: int | None = None
     offsets: Mapping[TopicPartition, int] | None = None
@@ -58,16 +58,16 @@ class Limit(NamedTuple):
 
 
 class ReadOptions(NamedTuple):
-    """The options of a reader, checked. Sizes in bytes, times in milliseconds."""
+    """The validated options of a reader. Sizes are in bytes, times in milliseconds."""
 
     paths: tuple[str, ...]
     client: Mapping[str, str]
-    """Properties of the client of a live broker, without "kafka."; empty when directories are read."""
+    """Client properties for a live broker, without the prefix "kafka."; empty when reading directories."""
     topics: Topics
     starting: Limit
     ending: Limit
     no_match: Literal["error", "latest"]
-    """What to do when no record is as young as the starting timestamp."""
+    """What to do if no record is at or after the starting timestamp."""
     isolation_level: str
     up_to: str
     min_partitions: int | None
@@ -90,14 +90,14 @@ class ReadOptions(NamedTuple):
 
     @property
     def live(self) -> bool:
-        """Whether a broker is asked, and no directory read."""
+        """Whether to read from a broker, not from directories."""
         return bool(self.client)
 
 
 def read_options(options: Mapping[str, str], *, streaming: bool | None = False) -> ReadOptions:
-    """Return the options of `spark.read` or, with `streaming`, of `spark.readStream`. Raises BadOption.
+    """Parse the options of `spark.read` or, with `streaming`, of `spark.readStream`. Raises BadOption.
 
-    With None it is not known yet which of them reads, and what only one of them refuses is not checked.
+    None means that it is not known yet which of them will read; checks that apply to only one of them are skipped.
     """
     texts = {key.lower(): value for key, value in options.items()}
     client = {key[len("kafka.") :]: value for key, value in texts.items() if key.startswith("kafka.")}
@@ -106,10 +106,10 @@ def read_options(options: Mapping[str, str], *, streaming: bool | None = False) 
     if "bootstrap.servers" in client:
         if paths:
             raise BadOption(
-                "a directory and kafka.bootstrap.servers are both given: set one of them, to read logs or a live broker"
+                "both a directory and kafka.bootstrap.servers are set: use only one, to read logs or a live broker"
             )
     elif not paths:
-        raise BadOption("nothing to read is given: use load(DIR), or the option kafka.bootstrap.servers")
+        raise BadOption("no input is set: use load(DIR) or the option kafka.bootstrap.servers")
     else:
         client = {key: value for key, value in client.items() if key == "isolation.level"}
     if level := client.pop("isolation.level", None):
@@ -157,7 +157,7 @@ def _refusal(option: str, wrong: NotAllowed) -> str:
 
 
 def partitions_of(text: str, option: str) -> dict[TopicPartition, int]:
-    """Return the numbers per partition of {"topic": {"0": 23, "1": -1}}."""
+    """Parse numbers per partition from JSON such as {"topic": {"0": 23, "1": -1}}. Raises BadOption."""
     found = _json(text, option)
     try:
         return {(topic, _partition(number)): _whole(at) for topic, ats in found.items() for number, at in ats.items()}
@@ -172,7 +172,7 @@ def _partition(text: str) -> int:
 
 
 def _whole(value: object) -> int:
-    """A number as Jackson reads a Long: a fraction is cut off, text is refused."""
+    """Convert a JSON number as Jackson reads a Long: fractions are truncated, strings are refused."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise ValueError(value)
     if int(value) not in INT64:
@@ -187,7 +187,7 @@ _REFUSED_CLIENT_OPTIONS = {
     "enable.auto.commit": "no offsets are committed to Kafka; a stream keeps its offsets in the checkpoint",
     "interceptor.classes": "records are read as they are",
 }
-"""Properties of a consumer that KafkaSourceProvider.validateGeneralOptions refuses, and what to do instead."""
+"""Consumer properties that KafkaSourceProvider.validateGeneralOptions refuses, and what to do instead."""
 
 
 def _check_client(client: Mapping[str, str]) -> None:
@@ -197,11 +197,11 @@ def _check_client(client: Mapping[str, str]) -> None:
 
 
 _WITHOUT_EFFECT = ("kafkaConsumer.pollTimeoutMs", "fetchOffset.numRetries", "fetchOffset.retryIntervalMs")
-"""Options of Spark's source that are checked and change nothing here: there is no group, no poll, one retry policy."""
+"""Options of Spark's source that are validated but have no effect here."""
 
 
 def _paths(texts: Mapping[str, str]) -> tuple[str, ...]:
-    """Of load("A"), of load(["A", "B"]) (which Spark hands on as JSON), and of the option `paths`."""
+    """Return the paths of load("A"), of load(["A", "B"]) (which Spark passes as JSON), or of the option `paths`."""
     text = texts.get("paths") or texts.get("path") or ""
     if text.startswith("["):
         return tuple(_json(text, "paths"))
@@ -212,7 +212,7 @@ def _topics(given: GivenOptions, *, needed: bool) -> Topics:
     strategies = [name for name in STRATEGIES if given.text(name) is not None]
     if len(strategies) > 1 or (needed and not strategies):
         only = "only one" if strategies else "one"
-        raise BadOption(f"{only} of the options subscribe, subscribePattern and assign must be given")
+        raise BadOption(f"{only} of the options subscribe, subscribePattern and assign must be set")
     if not strategies:
         return Topics()
     (strategy,) = strategies
@@ -230,12 +230,12 @@ def _topics(given: GivenOptions, *, needed: bool) -> Topics:
     try:
         compiled(text)
     except BadPattern as error:
-        raise BadOption(f"subscribePattern {text} is no pattern that can be searched for: {error}") from None
+        raise BadOption(f"subscribePattern {text} is not a supported pattern: {error}") from None
     return Topics(pattern=text)
 
 
 def _assigned(text: str) -> Iterator[TopicPartition]:
-    """The partitions of {"topic": [0, 1]}; there may be none."""
+    """Yield the partitions of JSON such as {"topic": [0, 1]}, which may be empty. Raises BadOption."""
     assigned = _json(text, "assign")
     try:
         for topic, numbers in assigned.items():
@@ -250,7 +250,7 @@ def _assigned(text: str) -> Iterator[TopicPartition]:
 
 
 def _limit(given: GivenOptions, end: str, default: Limit) -> Limit:
-    """Where reading starts or ends. A global timestamp wins over timestamps per partition, and these over offsets."""
+    """Return where reading starts or ends. A timestamp precedes timestamps per partition, and these precede offsets."""
     if (timestamp_ms := given[f"{end}Timestamp"]) is not None:
         return Limit(timestamp_ms=timestamp_ms)
     if (text := given.text(f"{end}OffsetsByTimestamp")) is not None:
@@ -267,7 +267,8 @@ def _limit(given: GivenOptions, end: str, default: Limit) -> Limit:
 
 
 def _leave_out_triggers(texts: dict[str, str]) -> None:
-    """Ignore the options of a trigger, as Spark does in a batch; the two limits are compared all the same."""
+    """Remove the trigger options, which a batch query ignores, as in Spark. If both limits are set, they are kept for
+    the check that they do not contradict each other."""
     if not {"minoffsetspertrigger", "maxoffsetspertrigger"} <= texts.keys():
         texts.pop("minoffsetspertrigger", None)
         texts.pop("maxoffsetspertrigger", None)
@@ -293,7 +294,7 @@ def _check_limits(texts: Mapping[str, str], starting: Limit, ending: Limit, stre
 def _check_order(
     what: str, starts: Mapping[TopicPartition, int] | None, ends: Mapping[TopicPartition, int] | None
 ) -> None:
-    """What can be refused before anything is asked (KafkaSourceProvider.checkOffsetLimitValidity)."""
+    """Refuse ends before starts without contacting a broker (KafkaSourceProvider.checkOffsetLimitValidity)."""
     if starts is None or ends is None:
         return
     if starts.keys() != ends.keys():

@@ -1,8 +1,8 @@
-"""Where records are read from: log directories, or a live broker. Both answer the same questions.
+"""The interface of the two origins of records: log directories and a live broker.
 
-An `Origin` is asked on the driver, and only there: which partitions there are, where they begin and end, where a
-timestamp lies, and how ranges are cut into splits. What a task gets is a split, which is small and can be pickled;
-read, it is a sequence of chunks (decoding/chunks.py).
+An `Origin` is used only on the driver. It lists partitions, looks up their first and last offsets and the offsets of
+timestamps, and divides ranges into splits. A task receives one split, which is small and can be pickled, and reads it
+as a sequence of chunks (decoding/chunks.py).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .options import TopicPartition
 
 
 class PartitionRange(NamedTuple):
-    """Offsets of a partition, from `start` to before `end`."""
+    """The offsets of a partition from `start` to `end` (exclusive)."""
 
     topic: str
     partition: int
@@ -26,31 +26,31 @@ class PartitionRange(NamedTuple):
 
 
 AnySplit = LiveSplit | Split
-"""Offsets of a partition that one task reads, from `start_offset` to before `end_offset`."""
+"""The offsets of a partition that one task reads, from `start_offset` to `end_offset` (exclusive)."""
 
 
 class Origin(Protocol):
-    """What the driver asks."""
+    """A source of partitions, offsets and splits."""
 
     def partitions(self) -> list[TopicPartition]:
-        """Return those that the options choose and that exist, in order. Raises for topics that do not exist."""
+        """Return the existing partitions that the options select, sorted. Raises for topics that do not exist."""
         ...
 
     def earliest(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        """The log start offsets."""
+        """Return the log start offsets."""
         ...
 
     def latest(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        """Where reading ends: the last stable offset if only what is committed is read, else the end."""
+        """Return the offsets at which reading ends: the last stable offset under read_committed, else the end."""
         ...
 
     def at(self, timestamps_ms: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | None]:
-        """Return the offset that ListOffsets answers: of the first record at or after the timestamp, if there is one.
+        """Return the offset of the first record at or after each timestamp, as ListOffsets does, or None.
 
-        Negative timestamps have the meaning that they have there: -1 is latest, -2 earliest.
+        Negative timestamps have the same meaning as in ListOffsets: -1 is latest, -2 earliest.
         """
         ...
 
     def splits(self, ranges: Sequence[PartitionRange], pushed: Pushed) -> Sequence[AnySplit]:
-        """The ranges, cut for tasks, without what cannot fulfil the conditions of the query."""
+        """Divide the ranges into splits, without offsets that cannot match the filters of the query."""
         ...

@@ -1,11 +1,11 @@
-"""What a job would do, as text: the answer of --dry-run.
+"""The plan of a job as text, printed by --dry-run.
 
     topic    partition  offsets        splits  files  bytes
     flights  0          0 to 112,258   3       2      12.3 MB
     total    1          112,258        3       2      12.3 MB
 
-A split is what one task reads; its files and bytes are those that it opens, found in the indexes without reading the
-logs. A broker does not tell how many bytes lie behind its offsets: there is no more to show than the offsets then.
+Each task reads one split. Files and bytes are those that its task will open, estimated from the indexes without reading
+the logs. A broker does not report sizes in bytes, so its plan has only offsets and splits.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ UNKNOWN = "-"
 
 
 class Reading(NamedTuple):
-    """What is read of a partition; `files` and `size_bytes` are None where a broker is asked."""
+    """The part of a partition that will be read. `files` and `size_bytes` are None for a broker."""
 
     range: PartitionRange
     splits: int
@@ -30,7 +30,7 @@ class Reading(NamedTuple):
 
 
 def readings(ranges: Iterable[PartitionRange], splits: Iterable[AnySplit]) -> list[Reading]:
-    """The splits put with the ranges that they are of."""
+    """Group the splits by the range that they belong to."""
     by_partition: dict[tuple[str, int], list[AnySplit]] = {}
     for split in splits:
         by_partition.setdefault((split.topic, split.partition), []).append(split)
@@ -46,7 +46,7 @@ def _reading(of: PartitionRange, splits: Sequence[AnySplit]) -> Reading:
 
 
 def expected(found: Iterable[Reading]) -> ExpectedWork:
-    """The totals of a job that reads this. Offsets stand for records, of which compaction leaves fewer."""
+    """Return the totals of a job that reads this. Records are estimated by offsets, of which compaction leaves gaps."""
     found = list(found)
     return ExpectedWork(
         sum(each.range.end - each.range.start for each in found),
@@ -56,7 +56,7 @@ def expected(found: Iterable[Reading]) -> ExpectedWork:
 
 
 def reading_text(found: Sequence[Reading]) -> str:
-    """A table of what is read, with a total."""
+    """Format a table of the partitions to read, with a total."""
     rows = [
         [
             each.range.topic,
@@ -82,14 +82,14 @@ def reading_text(found: Sequence[Reading]) -> str:
 
 
 def settings_text(settings: Mapping[str, object]) -> str:
-    """A line for each setting that says something."""
+    """Format one line per setting, without settings that are None."""
     shown = {name: value for name, value in settings.items() if value is not None}
     width = max(map(len, shown), default=0)
     return "".join(f"{name:{width}}  {value}\n" for name, value in shown.items())
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns as wide as what is in them."""
+    """Format a table with columns as wide as their longest cell."""
     widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
     lines = (
         "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() + "\n"
@@ -99,7 +99,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def megabytes(size_bytes: int) -> str:
-    """1,234 B, 12.3 MB, 5.0 GB; 1 MB is a million bytes."""
+    """Format a size in decimal units, such as "123 B", "12.3 MB" or "5.0 GB"."""
     for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
         if size_bytes >= unit:
             return f"{size_bytes / unit:,.1f} {name}"

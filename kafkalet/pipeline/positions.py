@@ -1,11 +1,11 @@
-"""The offsets at which each partition is read: what the options say and the origin answers, resolved to ranges.
+"""Resolve the options for the start and the end to an offset range per partition.
 
 The rules are those of Spark's Kafka source (KafkaOffsetReaderAdmin.getOffsetRangesFromUnresolvedOffsets):
 
-* offsets and timestamps per partition must name every partition that is read, and no other;
-* a starting timestamp after the last record is an error, or with the strategy `latest` the end;
-* an ending timestamp after the last record is the end;
-* a start after the end is an error, whatever failOnDataLoss says.
+* offsets and timestamps per partition must name exactly the partitions that are read;
+* a starting timestamp after the last record is an error or, with the strategy `latest`, means the end;
+* an ending timestamp after the last record means the end;
+* a start after the end is an error, regardless of failOnDataLoss.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _log = logging.getLogger(__name__)
 
 
 class DataLoss(Exception):
-    """Offsets that were asked for are not there any more, or were never. The text names topic and partition."""
+    """Requested offsets were deleted or never existed. The message names the topic and partition."""
 
 
 def ranges(origin: Origin, options: ReadOptions) -> list[PartitionRange]:
-    """What a batch reads, partition by partition. Raises BadOption, DataLoss."""
+    """Return the range that a batch query reads of each partition. Raises BadOption, DataLoss."""
     partitions = origin.partitions()
     warn_of_missing(options.topics, partitions)
     earliest, latest = origin.earliest(partitions), origin.latest(partitions)
@@ -51,7 +51,7 @@ def check_order(key: TopicPartition, start: int, end: int) -> None:
 
 
 def warn_of_missing(topics: Topics, partitions: Sequence[TopicPartition]) -> None:
-    """Log which partitions of `assign` do not exist. Spark's Kafka source leaves them out and says nothing."""
+    """Log the partitions of `assign` that do not exist. Spark's Kafka source skips them silently."""
     if missing := sorted(set(topics.assigned or ()) - set(partitions)):
         _log.warning("assign names partitions that do not exist: %s", ", ".join(f"{t}-{p}" for t, p in missing))
 
@@ -64,7 +64,7 @@ def resolved(
     latest: Mapping[TopicPartition, int],
     no_match: str,
 ) -> dict[TopicPartition, int]:
-    """The offset of each partition where `limit` lies. `no_match` is for timestamps: error, or latest."""
+    """Resolve `limit` to an offset per partition. `no_match` is "error" or "latest", for timestamps without a match."""
     if limit.offset is not None:
         return dict(latest if limit.offset == LATEST else earliest)
     if limit.offsets is not None:
@@ -87,11 +87,11 @@ def resolved(
 def available(
     key: TopicPartition, start: int, end: int, earliest: int, latest: int, fail_on_data_loss: bool
 ) -> tuple[int, int]:
-    """The part of a range that is there. Raises DataLoss for one that is not wholly, unless loss is put up with."""
+    """Return the part of a range that exists. If some of it does not and `fail_on_data_loss`, raise DataLoss."""
     if fail_on_data_loss and not (earliest <= start and end <= latest):
         raise DataLoss(
-            f"{key[0]}-{key[1]} has offsets {earliest} to {latest}, and {start} to {end} are asked for; "
-            "with failOnDataLoss=false what is left is read"
+            f"{key[0]}-{key[1]} has offsets {earliest} to {latest}, but {start} to {end} were requested; "
+            "set failOnDataLoss=false to read the remaining records"
         )
     start = min(max(start, earliest), latest)
     return start, max(start, min(end, latest))
@@ -100,6 +100,6 @@ def available(
 def _check_all_named(named: Mapping[TopicPartition, int], partitions: Sequence[TopicPartition], what: str) -> None:
     if set(named) != set(partitions):
         raise BadOption(
-            f"{what} have to be given for every partition that is read (-1 is latest, -2 earliest): "
-            f"given {sorted(named)}, read {sorted(partitions)}"
+            f"{what} must be set for every partition that is read (-1 is latest, -2 earliest): "
+            f"set for {sorted(named)}, reading {sorted(partitions)}"
         )

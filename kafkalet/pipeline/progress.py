@@ -1,21 +1,21 @@
-"""How far a job is: a bar on a terminal, a line in the log every few seconds elsewhere.
+"""Progress reports of a job: a bar on a terminal, otherwise a log line every few seconds.
 
-The numbers are Spark's. Its status tracker knows how many tasks have ended. The records are the metric "number of
-output rows" of the query that runs, the largest one in its plan, which is that of the scan; Spark renews it with every
-heartbeat of an executor, so it moves while a task still runs.
+The numbers come from Spark. Its status tracker counts completed tasks. Records are the metric "number of output rows"
+of the running query; the largest one in its plan is that of the scan. Executors update it with every heartbeat, so it
+also changes while a task is running.
 
     dump [#########---------------] 12/32 tasks  48,210,331 records  1,204,771/s  131.2 MB/s  0:41 left
 
-Totals come from the plan of the job and do not change while it runs. Spark knows of a stage only when the one before
-it is done, so its own number of tasks grows. Where the plan does not know a total, none is shown, and neither is what
-follows from it: how full the bar is, bytes, and the time that is left.
+Totals come from the plan of the job and do not change while it runs. (Spark's own number of tasks grows, because it
+does not know a stage until the previous one has completed.) If the plan does not know the totals, then the bar, the
+bytes and the remaining time are not shown.
 
     load 7 tasks  1,204,771 records  310,422/s
 
-Nothing in Spark counts the bytes of a Python data source: what is shown is the size that the plan found, times the part
-of the job that is done.
+Spark does not count the bytes of a Python data source. The bytes shown are the planned size multiplied by the completed
+fraction of the job.
 
-The thread that looks is a daemon and asks only what Spark has in memory already; the job knows nothing of it.
+A daemon thread polls data that Spark already holds in memory. The job itself is not affected.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ Style = Literal["bar", "lines", "none"]
 STYLES = ("auto", "bar", "lines", "none")
 LOOK_EVERY_MS = {"bar": 500, "lines": 5_000}
 RATE_OVER_MS = 10_000
-"""A rate is that of the last seconds, so that it follows what happens; and not so few that it jumps."""
+"""The window over which rates are averaged: short enough to follow changes, long enough to be steady."""
 
 ROWS = "number of output rows"
 
 
 class Seen(NamedTuple):
-    """What Spark says of a job at one moment: tasks that ended, tasks of the stages it knows of so far, records."""
+    """A sample of Spark's counters: completed tasks, tasks of all stages known so far, and records."""
 
     done: int
     tasks: int
@@ -56,7 +56,7 @@ class Seen(NamedTuple):
 
 
 class ExpectedWork(NamedTuple):
-    """The totals of a job by its plan: records, bytes and tasks; 0 where the plan does not know."""
+    """The planned totals of a job: records, bytes and tasks; 0 if unknown."""
 
     records: int = 0
     size_bytes: int = 0
@@ -64,25 +64,25 @@ class ExpectedWork(NamedTuple):
 
 
 class Status(Protocol):
-    """A source of Seen."""
+    """A source of samples."""
 
     def seen(self) -> Seen | None:
-        """None: it cannot be told any more."""
+        """Return a sample, or None if no more samples are available."""
         ...
 
     def restart(self) -> None:
-        """Begin a new phase: what has run so far is not counted any more."""
+        """Begin a new phase. Work that was done before is not counted in it."""
         ...
 
     def close(self) -> None:
-        """Release what was needed to ask."""
+        """Release resources."""
         ...
 
 
 class SparkStatus:
-    """Spark's own word on the jobs of one group, and on the query that runs.
+    """Samples the jobs of one Spark job group, and the newest query.
 
-    The job group is a property of the thread that makes this object: what that thread starts is in it.
+    The job group is a property of the thread that creates this object: it contains the jobs that this thread starts.
     """
 
     def __init__(self, spark: SparkSession, what: str) -> None:
@@ -108,7 +108,7 @@ class SparkStatus:
             return None
 
     def close(self) -> None:
-        """What the thread starts from now on is in no group."""
+        """Remove the thread from the job group."""
         for name in ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel"):
             self._context.setLocalProperty(name, None)  # type: ignore[arg-type]
 
@@ -123,12 +123,12 @@ class SparkStatus:
         return done, tasks
 
     def _newest(self) -> Any:
-        """The newest query of this session, if there is one."""
+        """Return the newest query of this session, or None."""
         count = self._queries.executionsCount()
         return self._queries.executionsList(count - 1, 1).apply(0) if count else None
 
     def _records(self) -> int:
-        """Of the newest query: a job may have one that only looks at its input, and then begin again."""
+        """Return the records of the newest query. (A job may first run a short query that only samples its input.)"""
         newest = self._newest()
         return self._rows(newest) if newest is not None and newest.executionId() > self._before else 0
 
@@ -141,13 +141,13 @@ class SparkStatus:
 
 
 def _number(text: str) -> int:
-    """Of "1,234,567", as Spark shows a sum."""
+    """Parse a metric as Spark formats it, such as "1,234,567"."""
     digits = "".join(character for character in text.split("\n")[-1].split(" (")[0] if character.isdigit())
     return int(digits or 0)
 
 
 class Pace:
-    """The rates of a job, the part of it that is done, and the time it will take: Seen compared with Expected."""
+    """Computes the rates, the completed fraction and the remaining time of a job from samples and planned totals."""
 
     def __init__(self, expected: ExpectedWork, now_ms: int) -> None:
         self.expected = expected
@@ -163,7 +163,7 @@ class Pace:
 
     @property
     def part(self) -> float | None:
-        """The part that is done, from 0 to 1: by records if their total is known, else by tasks; None for neither."""
+        """The completed fraction, 0 to 1, by records if their total is known, else by tasks; None if unknown."""
         if self.expected.records and self.last.records:
             return min(self.last.records / self.expected.records, 1.0)
         if self.expected.tasks:
@@ -184,19 +184,19 @@ class Pace:
 
     @property
     def left_ms(self) -> int | None:
-        """The time that is left at the pace kept so far; None if nothing is done, or the part is not known."""
+        """The remaining time at the average pace so far; None if unknown."""
         now_ms, part = self._seen[-1][0], self.part
         return int((now_ms - self.began_ms) * (1 - part) / part) if part else None
 
     def _rate(self, column: Literal[1, 2]) -> float:
         first, last = self._seen[0], self._seen[-1]
         passed_ms = last[0] - first[0]
-        gone = max(last[column] - first[column], 0)  # a new query counts from the beginning
+        gone = max(last[column] - first[column], 0)  # a new query starts again at 0
         return gone * 1000 / passed_ms if passed_ms > 0 else 0.0
 
 
 def bar(what: str, pace: Pace, columns: int) -> str:
-    """One line for a terminal that is `columns` wide, never longer than that."""
+    """Format a line for a terminal, shorter than `columns` characters."""
     drawn = ""
     if pace.part is not None:
         cells = 24 if columns >= 100 else 12
@@ -206,7 +206,7 @@ def bar(what: str, pace: Pace, columns: int) -> str:
 
 
 def line(what: str, pace: Pace) -> str:
-    """One line for a log."""
+    """Format a line for the log."""
     return f"{what}: {', '.join(_facts(pace))}"
 
 
@@ -223,21 +223,21 @@ def _facts(pace: Pace) -> list[str]:
 
 
 def duration(time_ms: int) -> str:
-    """0:07, 12:41, 3:02:55."""
+    """Format a duration, such as 0:07, 12:41 or 3:02:55."""
     minutes, seconds = divmod(round(time_ms / 1000), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
 
 
 def style_of(choice: str, stream: TextIO) -> Style:
-    """What `auto` means for this stream; the other choices mean themselves."""
+    """Resolve the style `auto` for this stream."""
     if choice == "auto":
         return "bar" if stream.isatty() else "lines"
     return "bar" if choice == "bar" else "lines" if choice == "lines" else "none"
 
 
 class Progress:
-    """Shows how far a job is for as long as a `with` lasts."""
+    """A context manager that reports the progress of a job."""
 
     def __init__(
         self,
@@ -263,7 +263,7 @@ class Progress:
         self.pace.expected = expected
 
     def begin(self, what: str, expected: ExpectedWork) -> None:
-        """Begin another phase of the job, with totals of its own. To be called by the thread that runs the job."""
+        """Begin another phase of the job with new totals. Must be called by the thread that runs the job."""
         self._status.restart()
         self._what, self.pace = what, Pace(expected, self._clock.now_ms())
 
@@ -291,7 +291,7 @@ class Progress:
                 return
 
     def look(self) -> bool:
-        """Ask once and show the answer; False if there is none to be had any more."""
+        """Take a sample and show it. Return False if no more samples are available."""
         seen = self._status.seen()
         if seen is None:
             return False
@@ -302,7 +302,7 @@ class Progress:
         return True
 
     def _draw(self) -> None:
-        with suppress(ValueError, OSError):  # the terminal is gone; the job goes on
+        with suppress(ValueError, OSError):  # if the terminal is closed, the job continues
             self._stream.write("\r" + bar(self._what, self.pace, shutil.get_terminal_size().columns) + "\x1b[K")
             self._stream.flush()
 

@@ -1,14 +1,14 @@
-"""What a task does: the split that it was given, as rows.
+"""Convert a split to Arrow record batches, inside a Spark task.
 
     split           offsets of a partition, in files (logs/splits.py) or at a broker (live/reading.py)
-    chunk           a buffer of whole entries, with the headers of its batches in columns (decoding/chunks.py)
+    chunk           a buffer of complete batches, with their headers in columns (decoding/chunks.py)
     records         the records of some of these batches, in columns (decoding/records.py)
-    record batch    the same as the columns that Spark asked for, in Arrow (columns.py)
+    record batch    the same records as an Arrow record batch with the requested columns (columns.py)
 
-Of each chunk, whole batches are left out first, by their headers alone: markers, what aborted transactions wrote,
-what lies outside the offsets. What remains is decoded at once, and rows are cut off only where a batch straddles an
-end. What cannot be read fails the task (FAILFAST), becomes a row of its own in the column `_corrupt` (PERMISSIVE),
-or is counted and left out (DROPMALFORMED): the count goes to the log, and to `badRecordsPath` piece by piece.
+Batches of a chunk are first dropped by their headers alone: markers, batches of aborted transactions, and batches
+outside the offset range. The others are decoded together, and single rows are cut off only if a batch straddles an end
+of the range. Unreadable data fails the task (FAILFAST), becomes a row with the column `_corrupt` (PERMISSIVE), or is
+dropped (DROPMALFORMED), with a warning in the log and one line per piece in `badRecordsPath`.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ from .origin import AnySplit, Origin
 _log = logging.getLogger(__name__)
 
 ROWS = 1 << 16
-"""So many rows go to Spark at once, at most."""
+"""The maximum number of rows in a record batch that is passed to Spark."""
 PIECE_BYTES = 1 << 20
-"""What cannot be read may be the rest of a segment: it goes into rows of this size at most."""
+"""The maximum bytes in one `_corrupt` row. Unreadable data may be the rest of a segment."""
 
 
 class CorruptLog(Exception):
-    """A log cannot be read. The text names the file, the position in it, and why."""
+    """A log cannot be read. The message has the file, the position in it and the reason."""
 
 
 class Want(NamedTuple):
-    """What of a split becomes rows: offsets from `start` to before `end`, in these columns."""
+    """The rows to produce: offsets from `start` to `end` (exclusive), with these columns."""
 
     topic: str
     partition: int
@@ -56,23 +56,23 @@ class Want(NamedTuple):
     end: int
     columns: tuple[str, ...]
     not_before_ms: int | None = None
-    """Batches that hold only older records may be left out."""
+    """Batches with only older records may be skipped."""
     not_after_ms: int | None = None
-    """And those that hold only later ones."""
+    """Batches with only later records may be skipped."""
 
 
 def origin_of(options: ReadOptions, *, streaming: bool = False) -> Origin:
-    """The directories, or the broker."""
+    """Return the origin that the options select: log directories or a broker."""
     return BrokerOrigin(options) if options.live else DirectoryOrigin(options, streaming=streaming)
 
 
 def chunks_of(split: AnySplit, options: ReadOptions) -> Iterator[Chunk]:
-    """The chunks of a split, in the order of the log."""
+    """Read the chunks of a split, in the order of the log."""
     return broker_chunks(split, options) if isinstance(split, LiveSplit) else file_chunks(split, options)
 
 
 def record_batches(chunks: Iterator[Chunk], want: Want, options: ReadOptions) -> Iterator[pa.RecordBatch]:
-    """The rows of a split, in the order of the log. Raises CorruptLog."""
+    """Convert the chunks of a split to record batches, in the order of the log. Raises CorruptLog."""
     filling = Filling(want.topic, want.partition, want.columns)
     fields = needed(want.columns)
     faults = Faults(options.mode, filling)
@@ -89,7 +89,7 @@ def record_batches(chunks: Iterator[Chunk], want: Want, options: ReadOptions) ->
 
 
 def wanted(chunk: Chunk, want: Want, options: ReadOptions) -> Batches:
-    """The batches of which rows are made."""
+    """Return the batches of a chunk to decode, chosen by their headers."""
     batches = chunk.batches
     old = batches.magic < 2
     keep = (batches.last_offset >= want.start) & (old | (batches.base_offset < want.end))
@@ -102,7 +102,7 @@ def wanted(chunk: Chunk, want: Want, options: ReadOptions) -> Batches:
 
 
 def _cut(records: Records, want: Want) -> Records:
-    """Without the rows of batches that straddle an end of the range."""
+    """Drop the records outside the range, of batches that straddle one of its ends."""
     offset = records.offset
     if not offset.size or (offset[0] >= want.start and offset[-1] < want.end):
         return records
@@ -126,7 +126,7 @@ def _problem(error: Unreadable, chunk: Chunk, batches: Batches) -> Problem:
 
 
 class Faults:
-    """What could not be read, and what becomes of it."""
+    """Handles unreadable data according to the mode."""
 
     def __init__(self, mode: str, filling: Filling) -> None:
         self._mode = mode
@@ -134,7 +134,7 @@ class Faults:
         self._dropped: list[Problem] = []
 
     def met(self, problem: Problem, chunk: Chunk) -> Iterator[pa.RecordBatch]:
-        """The rows that the problem becomes. Raises CorruptLog where it is not put up with."""
+        """Yield the rows for a problem, if any. Raises CorruptLog in FAILFAST mode."""
         if self._mode == "FAILFAST":
             raise CorruptLog(
                 f"{problem.path} cannot be read at position {problem.position} ({problem.size} bytes"
@@ -148,13 +148,13 @@ class Faults:
             yield self._filling.corrupt(problem.base_offset, {**what, "bytes": piece})
 
     def report(self, folder: str | None) -> None:
-        """Say what was dropped: a line in the log, and a file of JSON Lines in `folder`, of this task alone."""
+        """Log a warning about dropped data, and list it in a JSON Lines file of this task in `folder`."""
         if not self._dropped:
             return
         size = sum(problem.size for problem in self._dropped)
         first = self._dropped[0]
         _log.warning(
-            "dropped %d pieces of %d bytes that cannot be read; the first in %s at position %d: %s",
+            "dropped %d unreadable pieces (%d bytes); the first is in %s at position %d: %s",
             len(self._dropped), size, first.path, first.position, first.reason,
         )  # fmt: skip
         if folder is not None:
@@ -165,7 +165,7 @@ class Faults:
 
 
 def _bytes_of(problem: Problem, chunk: Chunk) -> Iterator[tuple[int, bytes]]:
-    """The bytes of a problem and where they lie, in pieces: from the buffer if it holds them, else from the file."""
+    """Yield the bytes of a problem and their position, in pieces, from the buffer if it holds them or else the file."""
     start = problem.position - chunk.position
     if start >= 0 and start + problem.size <= len(chunk.buffer):
         for at in range(start, start + problem.size, PIECE_BYTES):

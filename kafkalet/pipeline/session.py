@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 OLDEST_JAVA = 17
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
-"""Spark refuses a Python source that takes filters unless this is set; it is off in a new session."""
+"""Spark rejects Python sources with filter pushdown unless this setting is on. It is off by default."""
 
 SUBMITTED = "PYSPARK_GATEWAY_PORT"
-"""The variable by which spark-submit tells its program where its JVM listens."""
+"""The environment variable in which spark-submit passes the port of its JVM to the program."""
 PACKAGE = Path(__file__).resolve().parent.parent
 
 
@@ -43,16 +43,16 @@ def missing() -> str | None:
 
     for name in ("pyspark", "pyarrow", "numpy"):
         if importlib.util.find_spec(name) is None:
-            return f"The pipeline needs {name}: pip install 'kafkalet[spark]'."
+            return f"The pipeline requires {name}: pip install 'kafkalet[spark]'."
     home = os.environ.get("JAVA_HOME")
     java = os.path.join(home, "bin", "java") if home else shutil.which("java")
     if java is None:
-        return f"Spark needs Java {OLDEST_JAVA} or newer, and there is no `java` on the path."
+        return f"Spark requires Java {OLDEST_JAVA} or newer, but there is no `java` on the PATH."
     found = _java_release(java)
     if found is None:
-        return f"Spark needs Java {OLDEST_JAVA} or newer, and {java} does not run."
+        return f"Spark requires Java {OLDEST_JAVA} or newer, but {java} does not run."
     if found < OLDEST_JAVA:
-        return f"Spark needs Java {OLDEST_JAVA} or newer, and {java} is Java {found}."
+        return f"Spark requires Java {OLDEST_JAVA} or newer, but {java} is Java {found}."
     return None
 
 
@@ -79,7 +79,7 @@ def spark_session(
     if running is not None:
         return register(running)
     if SUBMITTED in os.environ:
-        # Before there is a JVM to ask, SparkConf knows nothing of what spark-submit was told, not even the master.
+        # Without a JVM, SparkConf does not have the settings of spark-submit, not even the master.
         SparkContext._ensure_initialized()
     settings = SparkConf()
     chosen = master or settings.get("spark.master", None) or "local[*]"
@@ -89,7 +89,7 @@ def spark_session(
     for key, value in (conf or {}).items():
         settings.set(key, value)
     if chosen.startswith("local"):
-        # The setting spark.pyspark.python counts for spark-submit only; workers need what this process has.
+        # Only spark-submit uses the setting spark.pyspark.python. Workers need the Python of this process.
         os.environ.setdefault("PYSPARK_PYTHON", settings.get("spark.pyspark.python", None) or sys.executable)
     spark = SparkSession.builder.config(conf=settings).getOrCreate()
     if ship and not chosen.startswith("local"):
@@ -120,7 +120,7 @@ def _defaults(master: str) -> dict[str, str]:
     settings = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "WARN"}
     if master.startswith("local"):
         settings |= {
-            "spark.driver.host": "127.0.0.1",  # the name of the machine may not lead to it
+            "spark.driver.host": "127.0.0.1",  # the host name may not resolve
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.ui.enabled": "false",
             "spark.executorEnv.PYTHONPATH": os.pathsep.join(dict.fromkeys([str(PACKAGE.parent), *_python_path()])),
@@ -134,7 +134,7 @@ def _python_path() -> list[str]:
 
 @cache
 def _java_release(java: str) -> int | None:
-    """17 of `openjdk version "17.0.15"`, 8 of "1.8.0_402"."""
+    """Return the major version of a `java` executable: 17 for version "17.0.15", 8 for "1.8.0_402"."""
     try:
         answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False)  # noqa: S603
     except OSError:

@@ -1,12 +1,12 @@
-"""The format `kafkalog` of Spark: logs as tables, for `spark.read`, `spark.readStream` and `df.write`.
+"""The Spark data source `kafkalog`, for `spark.read`, `spark.readStream` and `df.write`.
 
     from kafkalet.pipeline.session import spark_session
     spark = spark_session()
     spark.read.format("kafkalog").option("subscribe", "flights").load("/var/lib/kafka").show()
 
-Spark makes a `KafkaLog` where it plans, which is another process than the caller's, and pickles the reader for its
-tasks; so nothing here keeps a file or a socket open. A schema that the caller gives (`spark.read.schema(...)`) chooses
-among the columns: what is not named is neither decoded nor sent to Spark.
+Spark creates a `KafkaLog` in a separate planning process and pickles the reader for its tasks, so these classes keep no
+file or socket open. An explicit schema (`spark.read.schema(...)`) selects columns: other columns are neither decoded
+nor sent to Spark.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FORMAT = "kafkalog"
 
 
 class KafkaLog(DataSource):
-    """The format. Options are those of options.py to read, of writing/ to write."""
+    """The data source. See options.py for the options of reading, and writing/ for those of writing."""
 
     @classmethod
     def name(cls) -> str:
@@ -61,24 +61,24 @@ class KafkaLog(DataSource):
 
 
 def default_columns(options: ReadOptions) -> list[str]:
-    """The columns of a reader that was given no schema."""
+    """Return the columns of a reader without an explicit schema."""
     permissive = options.mode == "PERMISSIVE"
     return columns.names(headers=options.include_headers, batch=options.include_batch, corrupt=permissive)
 
 
 def chosen(schema: StructType) -> tuple[str, ...]:
-    """The columns of a schema, all of which have to be ours. Raises BadOption."""
+    """Return the column names of an explicit schema. Raises BadOption for unknown columns and other types."""
     for field in schema.fields:
         known = columns.ALL.get(field.name)
         if known is None:
-            raise BadOption(f"there is no column {field.name}; there are {', '.join(columns.ALL)}")
+            raise BadOption(f"unknown column {field.name}; the columns are {', '.join(columns.ALL)}")
         if field.dataType.simpleString() != known.spark:
-            raise BadOption(f"the column {field.name} is {known.spark}, not {field.dataType.simpleString()}")
+            raise BadOption(f"the column {field.name} has type {known.spark}, not {field.dataType.simpleString()}")
     return tuple(schema.fieldNames())
 
 
 class LogReader(DataSourceReader):
-    """A batch: planned once, read by as many tasks as there are splits."""
+    """The reader of a batch query, with one task per split."""
 
     def __init__(self, names: Sequence[str], options: ReadOptions) -> None:
         self._columns = tuple(names)
@@ -94,13 +94,13 @@ class LogReader(DataSourceReader):
 
 
 class FilteringReader(LogReader):
-    """A batch that is narrowed by the conditions of the query (the option `pushFilters`).
+    """The reader of a batch query with filter pushdown (the option `pushFilters`).
 
-    It has to be asked for: Spark keeps the plan that the conditions led to with the DataFrame that was loaded
-    (PythonScanBuilder.pushFilters, 4.1 to 4.3), and uses it for every other query that is derived from the same one.
+    Pushdown is off by default because Spark 4.1 to 4.3 keeps the filtered plan with the loaded DataFrame
+    (PythonScanBuilder.pushFilters) and reuses it for all other queries of the same DataFrame.
     """
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """Narrow what is read; each filter stays for Spark to evaluate."""
+        """Narrow the ranges to read, and return all filters, which Spark then evaluates itself."""
         self._pushed = pushed(filters)
         return filters

@@ -1,18 +1,18 @@
-"""`spark.readStream.format("kafkalog")`: a growing log, read in batches whose offsets Spark keeps in a checkpoint.
+"""The reader of `spark.readStream.format("kafkalog")`: follows growing logs in micro-batches.
 
-An offset of the stream is the next offset of every partition, as {"topic": {"0": 17}}. Spark writes it to the query's
-checkpoint before the batch is read, and asks for the same range again after a crash. The records of a log do not
-change, so each record appears once.
+A stream offset is the next offset of every partition, as {"topic": {"0": 17}}. Spark writes it to the checkpoint of the
+query before it reads the batch, and reads the same range again after a crash. Records of a log never change, so each
+record appears exactly once.
 
 The rules are those of Spark's Kafka source (KafkaMicroBatchStream, KafkaOffsetReaderAdmin): a partition that appears
-later is read from its beginning; `maxOffsetsPerTrigger` is shared out in proportion to what is unread; and each of
-these is a loss of data, which fails the query unless failOnDataLoss=false:
+later is read from its beginning, and `maxOffsetsPerTrigger` is divided in proportion to the unread offsets. Each of the
+following is data loss, which fails the query unless failOnDataLoss=false:
 
-    a partition is gone                             its topic was deleted, or it was only in a deleted log directory
+    a partition is gone                             its topic was deleted, or its log directory is missing
     a new partition begins after offset 0           its first records were deleted before they were seen
     the end of a partition is before the start      it was truncated, or its topic was deleted and created again
-    the log begins after the start of a batch       retention or DeleteRecords removed what was not read yet
-    the log ends before the end of a batch          the same as the third, seen when a batch is planned again
+    the log begins after the start of a batch       retention or DeleteRecords removed unread records
+    the log ends before the end of a batch          as in the third case, noticed when a batch is planned again
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ Offsets = dict[TopicPartition, int]
 
 
 class LogStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """The reader of one running query. Spark keeps it in one Python process, and pickles it for the tasks."""
+    """The reader of a streaming query. It lives in one Python process, and Spark pickles it for the tasks."""
 
     def __init__(self, names: Sequence[str], options: ReadOptions) -> None:
         self._columns = tuple(names)
         self._options = options
         self._target: Offsets | None = None
-        """Where a query with Trigger.AvailableNow ends."""
+        """The end offsets of a query with Trigger.AvailableNow."""
         self._last_trigger_ms = 0
 
     def initialOffset(self) -> dict[str, dict[str, int]]:
@@ -93,7 +93,7 @@ class LogStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         for key, until in ends.items():
             if key not in earliest:
                 if begun.get(key) != until:
-                    self._report(f"{_name(key)} is gone, and its offsets to {until} have not been read")
+                    self._report(f"{_name(key)} is gone, and its offsets up to {until} were not read")
                 continue
             since = begun.get(key, earliest[key])
             if key not in begun and since:
@@ -105,9 +105,9 @@ class LogStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 )
             elif since < until:
                 if earliest[key] > since:
-                    self._report(f"{_name(key)} begins at {earliest[key]} now, and offsets from {since} are not read")
+                    self._report(f"{_name(key)} now begins at {earliest[key]}, and offsets from {since} were not read")
                 if latest[key] < until:
-                    self._report(f"{_name(key)} ends at {latest[key]} now, and offsets to {until} are to be read")
+                    self._report(f"{_name(key)} now ends at {latest[key]}, but the batch ends at {until}")
                 ranges.append(PartitionRange(*key, max(since, earliest[key]), min(until, latest[key])))
         kept = [each for each in ranges if each.start < each.end]
         return tasks(origin.splits(kept, Pushed()), self._columns, Pushed())
@@ -123,17 +123,17 @@ class LogStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return origin.latest(origin.partitions())
 
     def _beginnings(self, new: Set[TopicPartition]) -> Offsets:
-        """The first offsets of partitions that appeared; one that is gone again is left out."""
+        """Return the first offsets of new partitions, without those that were deleted in the meantime."""
         if not new:
             return {}
         origin = self._origin()
         return origin.earliest([key for key in origin.partitions() if key in new])
 
     def _too_few(self, begun: Offsets, ends: Offsets) -> bool:
-        """Whether to wait for minOffsetsPerTrigger, at most for maxTriggerDelay since the last batch.
+        """Return whether to wait for minOffsetsPerTrigger, for at most maxTriggerDelay since the last batch.
 
-        The first batch of a query never waits (KafkaMicroBatchStream.delayBatch). With Trigger.AvailableNow none does:
-        Spark's Kafka source leaves a rest of fewer offsets unread there.
+        The first batch of a query never waits (KafkaMicroBatchStream.delayBatch). With Trigger.AvailableNow no batch
+        waits, whereas Spark's Kafka source leaves a remainder of fewer offsets unread.
         """
         least = self._options.min_offsets_per_trigger
         if least is None or self._target is not None:
@@ -146,9 +146,9 @@ class LogStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return False
 
     def _report(self, loss: str) -> None:
-        """Raise DataLoss, or log it where failOnDataLoss=false."""
+        """Raise DataLoss, or log a warning if failOnDataLoss=false."""
         if self._options.fail_on_data_loss:
-            raise DataLoss(f"{loss}; with failOnDataLoss=false the query goes on with the records that are left")
+            raise DataLoss(f"{loss}; set failOnDataLoss=false to continue with the remaining records")
         _log.warning("%s", loss)
 
 
@@ -157,11 +157,11 @@ def _name(key: TopicPartition) -> str:
 
 
 def limited(begun: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int], most: int) -> Offsets:
-    """Return the ends of a batch of about `most` offsets, shared out in proportion to what each partition has unread.
+    """Return the ends of a batch of about `most` offsets, divided in proportion to each partition's unread offsets.
 
-    As KafkaMicroBatchStream.rateLimit: shares are rounded down, but a share of less than one offset is rounded up, so
-    that a small partition beside a large one is read too. A batch can have more than `most` offsets by that, one for
-    each such partition. An end without a beginning, or before it, stays: planning the batch reports it.
+    As in KafkaMicroBatchStream.rateLimit, shares are rounded down, except that a share of less than one offset is
+    rounded up, so that a small partition is read even if others are large. The batch can thus exceed `most` by one
+    offset for each such partition. Ends that lack a start or lie before it are kept; planning the batch reports them.
     """
     unread = {key: end - begun[key] for key, end in ends.items() if key in begun and end > begun[key]}
     total = float(sum(unread.values()))
@@ -174,7 +174,7 @@ def limited(begun: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, i
 
 
 def as_json(offsets: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]:
-    """{"topic": {"0": 17}}, in an order that is always the same: Spark compares the text."""
+    """Convert offsets to {"topic": {"0": 17}}, sorted, because Spark compares the text."""
     found: dict[str, dict[str, int]] = {}
     for (topic, partition), offset in sorted(offsets.items()):
         found.setdefault(topic, {})[str(partition)] = offset

@@ -1,9 +1,9 @@
-"""The main file of `spark-submit`: the commands of the pipeline, on whatever Spark runs.
+"""The main file for `spark-submit`: runs a pipeline command on any Spark cluster.
 
     spark-submit --master yarn .../kafkalet/pipeline/submit.py dump /logs --out /dump
 
-Where kafkalet is not installed for the driver's Python, it comes as a zip file: `--py-files kafkalet.zip`. To the
-executors it is sent along in any case. `python3 -m kafkalet.pipeline.submit` does the same without spark-submit.
+If kafkalet is not installed for the driver's Python, pass it as a zip file: `--py-files kafkalet.zip`. The package is
+always sent to the executors. `python3 -m kafkalet.pipeline.submit` does the same without spark-submit.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from importlib import import_module
 
 
 def main() -> int:
-    """Run the command of this process's command line."""
+    """Run the command given in sys.argv and return its exit status."""
     here = os.path.dirname(os.path.abspath(__file__))
-    # Python puts the folder of a main file first, where `options` and `source` are no modules of ours to be found.
+    # Python puts the folder of the main file first on sys.path, but its modules must not be importable from there.
     sys.path[:] = [path for path in sys.path if os.path.abspath(path or ".") != here]
     root = os.path.dirname(os.path.dirname(here))
     if root not in sys.path:
         sys.path.append(root)
-    jobs = import_module("kafkalet.pipeline.jobs")  # by its whole name: this file may be in no package
+    jobs = import_module("kafkalet.pipeline.jobs")  # not a relative import: this file may run outside the package
     return int(jobs.main(sys.argv[1:]))
 
 

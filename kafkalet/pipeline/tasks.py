@@ -1,4 +1,4 @@
-"""What Spark hands to a task of `kafkalog`, and what the task does with it; the same for batches and for streams."""
+"""The Spark tasks that read `kafkalog`, for both batch and streaming queries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ReadTask(InputPartition):
-    """What one task reads."""
+    """The split that one task reads, and the rows to produce from it."""
 
     def __init__(self, split: AnySplit, want: Want) -> None:
         self.split = split
@@ -28,7 +28,7 @@ class ReadTask(InputPartition):
 
 
 def tasks(splits: Iterable[AnySplit], names: tuple[str, ...], pushed: Pushed) -> list[InputPartition]:
-    """A task for each split."""
+    """Return a task for each split."""
     times = pushed.not_before_ms, pushed.not_after_ms
     return [
         ReadTask(split, Want(split.topic, split.partition, split.start_offset, split.end_offset, names, *times))
@@ -37,6 +37,6 @@ def tasks(splits: Iterable[AnySplit], names: tuple[str, ...], pushed: Pushed) ->
 
 
 def read_task(partition: InputPartition, options: ReadOptions) -> Iterator[pa.RecordBatch]:
-    """The rows of a task; none where Spark made up a partition because there was no split."""
+    """Yield the rows of a task. There are none if Spark created an empty partition because there was no split."""
     if isinstance(partition, ReadTask):
         yield from record_batches(chunks_of(partition.split, options), partition.want, options)

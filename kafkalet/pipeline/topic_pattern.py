@@ -1,12 +1,12 @@
-"""`subscribePattern`: the regular expressions of Java, which Spark's Kafka source searches topic names with.
+"""Translate the Java regular expressions of `subscribePattern` to Python's `re`.
 
-Spark compiles the pattern with java.util.regex.Pattern and looks for it anywhere in a name (ConsumerStrategy:
-`findFirstIn`), so `a` subscribes to `flights` too and `^a$` to `a` alone. There is no JVM where kafkalog plans, so
-the pattern is rewritten for Python's `re`. The two differ in what this module rewrites: quotations (`\\Q...\\E`),
-POSIX and Unicode classes (`\\p{Alpha}`), unions and intersections of classes (`[a-z&&[^aeiou]]`), named groups, `\\z`
-and a few escapes. Constructs that Python reads in another way, or not at all, are refused.
+Spark compiles the pattern with java.util.regex.Pattern and searches for it anywhere in a topic name (ConsumerStrategy:
+`findFirstIn`), so `a` also subscribes to `alarms`, and `^a$` only to `a`. The planning process of kafkalog has no JVM,
+so the pattern is rewritten for Python's `re`. This module rewrites what differs: quotations (`\\Q...\\E`), POSIX and
+Unicode classes (`\\p{Alpha}`), unions and intersections of classes (`[a-z&&[^aeiou]]`), named groups, `\\z` and a few
+escapes. Constructs that Python interprets differently, or does not support, are refused.
 
-Topic names are ASCII, so a class is the set of its ASCII characters.
+Topic names are ASCII, so a character class is represented by the set of its ASCII characters.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ _FLAGS = re.compile(r"\(\?([imsud]+)\)")
 
 
 class BadPattern(ValueError):
-    """The pattern is not one of Java's, or uses what Python's `re` cannot do. The text says where and why."""
+    """The pattern is not valid in Java or cannot be expressed in Python's `re`. The message says where and why."""
 
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    """Return the pattern of a `subscribePattern`, to be searched for in topic names. Raises BadPattern."""
+    """Compile a `subscribePattern`; use its `search` on topic names. Raises BadPattern."""
     try:
         return re.compile(_Translation(pattern).whole(), re.ASCII)
     except re.error as error:
@@ -65,7 +65,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 
 class _Translation:
-    """One pass over a pattern of Java's."""
+    """Translates one Java pattern in a single pass."""
 
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern
@@ -78,7 +78,7 @@ class _Translation:
         return "".join(pieces)
 
     def _leading_flags(self) -> str:
-        """`(?i)` at the beginning. Of the others, `u` and `d` change nothing for topic names."""
+        """Translate flags at the beginning, such as `(?i)`. The flags `u` and `d` have no effect on topic names."""
         found = _FLAGS.match(self._pattern)
         if found is None:
             return ""
@@ -122,7 +122,7 @@ class _Translation:
         raise self._refused("this kind of group is not supported")
 
     def _escape(self) -> str:
-        """What follows a backslash outside of a class."""
+        """Translate an escape outside a character class, after the backslash."""
         character = self._next()
         if character == "Q":
             return re.escape(self._quotation())
@@ -142,7 +142,7 @@ class _Translation:
         return _as_class(self._escaped_set(character))
 
     def _escaped_set(self, character: str) -> frozenset[str]:
-        """The characters that an escape stands for, in a class or outside."""
+        """Return the characters that an escape matches, inside or outside a class."""
         if character in "pP":
             name = self._until("}") if self._peek() == "{" else self._next()
             name = name.removeprefix("{")
@@ -185,7 +185,7 @@ class _Translation:
             raise self._refused("illegal hexadecimal escape") from None
 
     def _class(self) -> frozenset[str]:
-        """The characters of a class whose `[` has been read: a union of ranges, escapes and classes, intersected."""
+        """Parse a class after its `[`: intersections (`&&`) of unions of ranges, escapes and nested classes."""
         negated = self._peek() == "^"
         self._at += negated
         found: frozenset[str] | None = None
@@ -206,7 +206,7 @@ class _Translation:
         return _ASCII - found if negated else found
 
     def _members(self, character: str) -> frozenset[str]:
-        """One character of a class, an escape, or a range that begins with it."""
+        """Parse one member of a class: a character, an escape, or a range that begins with either."""
         members = frozenset(character)
         if character == "\\":
             escape = self._next()
@@ -252,7 +252,7 @@ class _Translation:
 
 
 def _as_class(characters: frozenset[str]) -> str:
-    """A class of Python's `re` of these characters."""
+    """Format the characters as a class for Python's `re`."""
     if len(characters) == 1:
         return re.escape(*characters)
     return f"[{''.join(re.escape(each) for each in sorted(characters))}]" if characters else "(?!)"

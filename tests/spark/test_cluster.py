@@ -114,7 +114,7 @@ def test_load_and_dump_run_on_both_workers(cluster: Cluster, tmp_path: Path) -> 
     )
     assert loaded == f"loaded {ROWS:,} records into {logs}"
     dumped = cluster.submit("dump", logs, "--out", out, "--max-bytes-per-task", "4k", "--format", "jsonl")
-    assert dumped.startswith(f"dumped {ROWS:,} records of 4 partitions")
+    assert dumped.startswith(f"dumped {ROWS:,} records from 4 partitions")
     files = list(Path(out).glob("topic=t/**/*.jsonl"))
     assert len(files) == 4
     assert sum(len(path.read_text().splitlines()) for path in files) == ROWS

@@ -75,9 +75,9 @@ def test_failed_task_is_reported_in_one_line(
 def test_commands_without_spark_report_it_in_one_sentence(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(jobs, "missing", lambda: "Spark needs Java 17 or newer, and there is no `java` on the path.")
+    monkeypatch.setattr(jobs, "missing", lambda: "Spark requires Java 17 or newer, but there is no `java` on the PATH.")
     assert main(arguments) == 1
-    assert capsys.readouterr().err == "kafkalet: Spark needs Java 17 or newer, and there is no `java` on the path.\n"
+    assert capsys.readouterr().err == "kafkalet: Spark requires Java 17 or newer, but there is no `java` on the PATH.\n"
 
 
 def test_nothing_that_needs_pyspark_is_imported_without_it(
@@ -90,7 +90,7 @@ def test_nothing_that_needs_pyspark_is_imported_without_it(
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert cli.main(["pipeline", "dump", "d", "--out", "o"]) == 1
-    assert capsys.readouterr().err == "kafkalet: The pipeline needs pyspark: pip install 'kafkalet[spark]'.\n"
+    assert capsys.readouterr().err == "kafkalet: The pipeline requires pyspark: pip install 'kafkalet[spark]'.\n"
     assert cli.main(["pipeline", "--help"]) == 0
 
 

@@ -196,8 +196,8 @@ def test_no_batch_waits_longer_than_max_trigger_delay(growing: Growing, texts: d
 @pytest.mark.parametrize(
     ("start", "end", "reason", "left"),
     [
-        ({"grows": {"0": 0}}, {"grows": {"0": 9}}, "grows-0 ends at 5 now", [(0, 0, 5)]),
-        ({"gone": {"0": 0}}, {"gone": {"0": 9}}, "gone-0 is gone, and its offsets to 9 have not been read", []),
+        ({"grows": {"0": 0}}, {"grows": {"0": 9}}, "grows-0 now ends at 5", [(0, 0, 5)]),
+        ({"gone": {"0": 0}}, {"gone": {"0": 9}}, "gone-0 is gone, and its offsets up to 9 were not read", []),
         ({"gone": {"0": 3}, "grows": {"0": 0}}, {"grows": {"0": 2}}, "gone-0 is gone", [(0, 0, 2)]),
         ({"grows": {"0": 4}}, {"grows": {"0": 2}}, "grows-0 went back from offset 4 to 2", []),
     ],
@@ -236,7 +236,7 @@ def test_unread_deleted_records_are_a_loss(growing: Growing) -> None:
     growing.send(10)
     growing.delete_before(0, 3)
     live = {"kafka.bootstrap.servers": growing.broker.bootstrap_servers, "subscribe": "grows"}
-    with pytest.raises(DataLoss, match="grows-0 begins at 3 now"):
+    with pytest.raises(DataLoss, match="grows-0 now begins at 3"):
         stream(live).partitions({"grows": {"0": 1}}, {"grows": {"0": 5}})
     assert planned(stream(live, failOnDataLoss="false"), {"grows": {"0": 1}}, {"grows": {"0": 5}}) == [(0, 3, 5)]
 
@@ -342,7 +342,7 @@ def test_running_query_fails_when_unread_records_are_deleted(
     growing.delete_before(0, 30)
     with (
         Following(spark, live, tmp_path / "c") as following,
-        pytest.raises(Exception, match="grows-0 begins at 30 now, and offsets from 20 are not read"),
+        pytest.raises(Exception, match="grows-0 now begins at 30, and offsets from 20 were not read"),
     ):
         following.sees([])
     with Following(spark, live, tmp_path / "c", failOnDataLoss="false") as following:
@@ -366,7 +366,7 @@ def test_unread_segments_deleted_during_a_query_are_a_loss(spark: SparkSession, 
     assert 90 < begins <= 110
     with (
         Following(spark, texts, tmp_path / "c") as following,
-        pytest.raises(Exception, match=r"grows-0 begins at \d+ now, and offsets from 90 are not read"),
+        pytest.raises(Exception, match=r"grows-0 now begins at \d+, and offsets from 90 were not read"),
     ):
         following.sees([])
     with Following(spark, texts, tmp_path / "c", failOnDataLoss="false") as following:

@@ -1,7 +1,7 @@
-"""The commands of the pipeline: each says which options it has, what it would do, and does it.
+"""The commands of the pipeline. Each prepares a job that can be run, or shown by --dry-run.
 
-the command line of all three                               command_line.py
-load      any Spark source to the logs of a topic           load.py, and record_columns.py: which column is what
-dump      topics to Parquet or JSON Lines                   dump.py
-audit     logs against themselves, and against a broker     audit.py
+command line of all three                                 command_line.py
+load      write any Spark source as Kafka logs            load.py; record_columns.py maps columns to records
+dump      export topics to Parquet or JSON Lines          dump.py
+audit     verify logs, optionally against a broker        audit.py
 """

@@ -1,4 +1,4 @@
-"""`kafkalet pipeline audit DIR...`: what the bytes of logs say, beside what their files and a live broker say."""
+"""`kafkalet pipeline audit DIR...`: verify log directories, optionally against a live broker."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from .command_line import UsageError, absolute, pairs
 from .running import Running
 
 LEVELS = 2
-"""A broker is asked under both isolation levels."""
+"""Each timestamp is looked up under both isolation levels."""
 
 
 def prepare(told: Namespace) -> AuditJob:
-    """The job, its options checked. Raises UsageError."""
+    """Check the options and return the job. Raises UsageError."""
     given = pairs("--option", told.option)
     foreign = [name for name in given if not name.startswith("kafka.")]
     if foreign:
-        raise UsageError(f"--option {foreign[0]}: an audit takes only those of the connection to a broker, kafka.*")
+        raise UsageError(f"--option {foreign[0]}: audit accepts only client properties (kafka.*)")
     numbers = {option.name: getattr(told, option.name.replace("-", "_")) for option in AUDIT if option.parse is int}
     for name, number in numbers.items():
         if number < 0:
-            raise UsageError(f"--{name} {number}: not a number from 0 up")
+            raise UsageError(f"--{name} {number}: must be 0 or more")
     options = AuditOptions(
         out=told.out,
         bootstrap=told.bootstrap,
@@ -74,11 +74,11 @@ class AuditJob:
         ]
         running.say(table(["topic", "partition", "segments", "splits", "bytes"], [*rows, total]))
         for line in _unreadable(there):
-            running.say(f"cannot be read: {line}")
+            running.say(f"unreadable: {line}")
         asked = (
             None if options.bootstrap is None else f"{len(logs) * options.timestamps * LEVELS:,} of {options.bootstrap}"
         )
-        running.say(settings_text({"out": options.out, "timestamps asked": asked, "seed": options.seed}))
+        running.say(settings_text({"out": options.out, "timestamp lookups": asked, "seed": options.seed}))
 
     def run(self, running: Running) -> int:
         size = sum(log.size_bytes for log in chosen(self._directories, self._options).logs)
@@ -87,7 +87,7 @@ class AuditJob:
         for line in verdict.lines():
             running.say(line)
         if self._options.out is not None:
-            running.say(f"{FACTS}, {VERDICT} and {REPORT} are in {self._options.out}")
+            running.say(f"wrote {FACTS}, {VERDICT} and {REPORT} to {self._options.out}")
         return verdict.exit_status
 
 

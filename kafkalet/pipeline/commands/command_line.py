@@ -1,7 +1,7 @@
-"""The command line of load, dump and audit, as argparse understands it. It needs no Spark.
+"""The command-line parser of load, dump and audit. It does not need Spark.
 
-An option of the data source or of the sink (`startingOffsets`) is the same in small letters and with dashes
-(`--starting-offsets`). The options below are those that only the command line has; all others are in option_table.py.
+Options of the data source and the sink (`startingOffsets`) become flags in lower case with dashes
+(`--starting-offsets`). The options below exist only on the command line; all others are in option_table.py.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ LOAD_OUTPUT = (
     ),
     Option("log-append-time", "", "same as `--timestamp-type LogAppendTime`"),
 )
-"""Beside WRITE."""
+"""In addition to WRITE."""
 
 DUMP_INPUT = (
     Option("bootstrap", "HOST:PORT,...", "running broker to read from instead of directories"),
@@ -95,7 +95,7 @@ DUMP_INPUT = (
         "option", "K=V", "any option of the data source by its name, including `kafka.*`; repeatable", repeatable=True
     ),
 )
-"""Beside READ."""
+"""In addition to READ."""
 DUMP_OUTPUT = (
     Option("out", "OUT", "directory of the dump: a new one, or that of an earlier run", required=True),
     Option("format", "FORMAT", "`parquet` or `jsonl`", default="parquet", choices=tuple(COMPRESSIONS)),
@@ -124,17 +124,17 @@ DUMP_OUTPUT = (
 
 
 class UsageError(Exception):
-    """The command line cannot be understood. The text says what is wrong with it."""
+    """The command line is invalid. The message says why."""
 
 
 class _Parser(ArgumentParser):
-    """Says what is wrong to its caller, in one sentence."""
+    """An ArgumentParser that raises UsageError instead of exiting."""
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}; see {self.prog} --help")
 
     def check_options(self, arguments: Sequence[str]) -> None:
-        """Raise UsageError for an option that does not exist. argparse would complain of a missing one first."""
+        """Raise UsageError for unknown options. (argparse would report missing options first.)"""
         known = self._option_string_actions
         for argument in arguments:
             name = argument.partition("=")[0]
@@ -145,14 +145,14 @@ class _Parser(ArgumentParser):
 
 
 def _hint(given: str, known: Iterable[str], program: str) -> str:
-    """What the user may have meant, or where to look."""
+    """Suggest a similar name, or --help."""
     by_word = {name.lstrip("-"): name for name in known}
     close = get_close_matches(given.lstrip("-").replace("_", "-"), by_word, 1)
     return f"did you mean {by_word[close[0]]}?" if close else f"see {program} --help"
 
 
 def parse(arguments: Sequence[str], program: str) -> Namespace:
-    """The command and its options. Raises UsageError, and SystemExit(0) after --help."""
+    """Parse a command and its options. Raises UsageError, and SystemExit(0) after --help."""
     if arguments[:1] == ["help"]:
         arguments = [*arguments[1:], "--help"]
     parser = _Parser(prog=program, description="Create, export and verify Kafka logs of any size with Spark.")
@@ -177,7 +177,7 @@ def parse(arguments: Sequence[str], program: str) -> Namespace:
 
 
 def add_options(group: _ArgumentGroup, options: Iterable[Option]) -> None:
-    """Flags of the options that the command line has."""
+    """Add a flag for each option that the command line has."""
     for option in options:
         if not option.flag:
             continue
@@ -191,7 +191,7 @@ def add_options(group: _ArgumentGroup, options: Iterable[Option]) -> None:
             keywords |= {"choices": option.choices, "default": option.default}
         elif option.parse is int:
             keywords |= {"type": int, "default": option.default_value, "metavar": option.takes}
-        else:  # only what was given is told to the source or the sink, which knows its defaults
+        else:  # the source and the sink know their defaults, so only options that were set are passed to them
             keywords["metavar"] = option.takes
         group.add_argument(option.flag_name, dest=_attribute(option), **keywords)
 
@@ -254,24 +254,24 @@ and other tools read as one table. Later runs add new records. The next run repa
 
 
 def format_options(told: Namespace, options: Iterable[Option]) -> dict[str, str]:
-    """Those that were given, by their own names."""
+    """Return the options that were set, by name."""
     found = {option.name: getattr(told, _attribute(option)) for option in options if option.flag}
     return {name: value for name, value in found.items() if value is not None}
 
 
 def pairs(option: str, texts: Iterable[str]) -> dict[str, str]:
-    """The values of an option that takes K=V. Raises UsageError."""
+    """Parse the values of an option of the form K=V. Raises UsageError."""
     found = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
-            raise UsageError(f"{option} {text}: not K=V")
+            raise UsageError(f"{option} {text}: must have the form K=V")
         found[name.strip()] = value
     return found
 
 
 def source_options(told: Namespace) -> dict[str, str]:
-    """What the data source is told to read. Raises UsageError."""
+    """Return the options for the data source. Raises UsageError."""
     found = {**pairs("--option", told.option), **format_options(told, READ)}
     if told.bootstrap is not None:
         found["kafka.bootstrap.servers"] = told.bootstrap
@@ -281,15 +281,15 @@ def source_options(told: Namespace) -> dict[str, str]:
 
 
 def absolute(path: str) -> str:
-    """The path from the root: a task may run in another directory, or on another machine that has it too."""
+    """Make a path absolute, because tasks may run in another directory or on another machine that shares it."""
     return path if path.startswith("file:") else os.path.abspath(path)
 
 
 def conf(told: Namespace) -> dict[str, str]:
-    """Settings of Spark; the user's go before.
+    """Return the Spark settings. Settings of the user take precedence.
 
-    Times without a zone are UTC, and progress is told often. Spark's own log is kept for debugging: of a task that
-    fails it has a hundred lines, and it fails again elsewhere or becomes the one line that the user gets to read.
+    Times without a zone are UTC, and executors send heartbeats often, for the progress display. Spark's own log is
+    shown only at level debug: it prints a hundred lines for each failed task, even if the task is then retried.
     """
     settings = {
         "spark.sql.session.timeZone": "UTC",

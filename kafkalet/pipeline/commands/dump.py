@@ -1,4 +1,4 @@
-"""`kafkalet pipeline dump DIR... --out OUT`: topics to Parquet or JSON Lines, in folders by topic, partition, date."""
+"""`kafkalet pipeline dump DIR... --out OUT`: export topics to Parquet or JSON Lines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LOG = logging.getLogger("kafkalet.pipeline")
 
 
 def prepare(told: Namespace) -> DumpJob:
-    """The job, its options checked. Raises UsageError, BadOption."""
+    """Check the options and return the job. Raises UsageError, BadOption."""
     return DumpJob(
         dump_options(
             source_options(told),
@@ -32,7 +32,7 @@ def prepare(told: Namespace) -> DumpJob:
 
 
 class DumpJob:
-    """A run of a dump."""
+    """One run of a dump."""
 
     def __init__(self, options: DumpOptions) -> None:
         self._options = options
@@ -59,11 +59,11 @@ class DumpJob:
 
             run = dump(spark, self._options, planned, merging=merging, clock=running.clock)
         if run is None:
-            running.say(f"nothing new for {self._options.out}")
+            running.say(f"no new records for {self._options.out}")
         else:
             partitions = sum(part.end > part.start for part in run.covered)
             running.say(
-                f"dumped {run.records:,} records of {partitions:,} partitions to {self._options.out}: "
+                f"dumped {run.records:,} records from {partitions:,} partitions to {self._options.out}: "
                 f"{len(run.files):,} files, {megabytes(run.size_bytes)}"
             )
         return 0

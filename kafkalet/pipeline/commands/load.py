@@ -1,8 +1,8 @@
-"""`kafkalet pipeline load INPUT... --data-dir DIR --topic T`: any Spark source to the logs of a topic.
+"""`kafkalet pipeline load INPUT... --data-dir DIR --topic T`: write any Spark source as Kafka logs.
 
-What the input is the name of it says (.csv, .json, .jsonl, .ndjson, .orc, .parquet, .txt, before .gz and the like; of a
-folder, the first file in it), unless --from does. A CSV file has a header line unless --option header=false. Formats
-that are no files take all they need from options: --from jdbc --option url=... --option dbtable=...
+The format is that of --from, or follows from the file name: .csv, .tsv, .json, .jsonl, .ndjson, .orc, .parquet, .txt or
+.log, optionally followed by .gz and the like. For a folder, its first file decides. A CSV file has a header line unless
+--option header=false. Other sources are configured by options: --from jdbc --option url=... --option dbtable=...
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ DEFAULTS = {".csv": {"header": "true"}, ".tsv": {"header": "true", "sep": "\t"}}
 
 
 def prepare(told: Namespace) -> LoadJob:
-    """The job, its options checked. Raises UsageError, BadOption."""
+    """Check the options and return the job. Raises UsageError, BadOption."""
     written = format_options(told, WRITE)
     if told.log_append_time:
         written["timestampType"] = "LogAppendTime"
@@ -62,27 +62,28 @@ def _names(text: str | None) -> tuple[str, ...]:
 
 
 class Input:
-    """What is loaded: a format of Spark, its options, and paths or the name of a table."""
+    """The input of a load: a Spark format, its options, and paths or the name of a table."""
 
     def __init__(self, file_format: str, options: Mapping[str, str], paths: Sequence[str]) -> None:
         self.format = file_format
         self.options = options
         self.paths = paths
         self.lines = malformed.Lines(file_format, options, paths) if file_format in malformed.FORMATS else None
-        """Of formats whose lines may be malformed."""
+        """Handles malformed lines, for formats that may have them."""
 
     @classmethod
     def of(cls, inputs: Sequence[str], file_format: str | None, options: Mapping[str, str]) -> Input:
-        """What the command line says; without a format, that of the first input. Raises UsageError."""
+        """Create the input from the command line; the first input decides an omitted format. Raises UsageError."""
         suffix = suffix_of(inputs[0]) if inputs and file_format in (None, "csv") else ""
         chosen = file_format or FORMATS.get(suffix)
         if chosen is None:
             what = f"{inputs[0]} is" if inputs else "the input is"
             raise UsageError(
-                f"say what {what}: --from parquet, csv, json, orc, text, jdbc, table, or another format of Spark"
+                f"cannot tell what format {what}: use --from parquet, csv, json, orc, text, jdbc, table, or another "
+                "Spark format"
             )
         if chosen == "table" and len(inputs) != 1:
-            raise UsageError("--from table takes the name of one table")
+            raise UsageError("--from table requires the name of one table")
         defaults = DEFAULTS.get(suffix, {"header": "true"}) if chosen == "csv" else {}
         named = {name.lower() for name in options}
         return cls(chosen, {**{k: v for k, v in defaults.items() if k not in named}, **options}, list(inputs))
@@ -97,7 +98,7 @@ class Input:
 
 
 def suffix_of(path: str) -> str:
-    """What tells the format: the end of a file's name, without that of its packing; of a folder, of its first file."""
+    """Return the suffix that determines the format, below a compression suffix. For a folder, use its first file."""
     if os.path.isdir(path):
         for folder, folders, names in os.walk(path):
             folders[:] = sorted(name for name in folders if not name.startswith(("_", ".")))
@@ -110,7 +111,7 @@ def suffix_of(path: str) -> str:
 
 
 class LoadJob:
-    """A load."""
+    """One load."""
 
     def __init__(self, source: Input, roles: Roles, options: LoadOptions) -> None:
         self._input = source
@@ -147,7 +148,7 @@ class LoadJob:
         summary = f"loaded {rows - left_out:,} records into {self._options.path}"
         if wrong and self._input.lines is not None:
             malformed.warn(self._input.lines.first(running.spark), wrong, self._drops_lines)
-            summary += f"; {wrong:,} malformed lines were left out" if left_out else f", {wrong:,} of malformed lines"
+            summary += f"; dropped {wrong:,} malformed lines" if left_out else f", {wrong:,} from malformed lines"
         running.say(summary)
         return 0
 
@@ -156,7 +157,7 @@ class LoadJob:
         return self._input.lines is not None and self._input.lines.mode == "DROPMALFORMED"
 
     def _observed(self, table: DataFrame, counted: Observation) -> DataFrame:
-        """The table with its rows counted, and those of malformed lines; without these where they are left out."""
+        """Count the rows and the malformed lines of a table, and drop malformed lines if the mode requires it."""
         from pyspark.sql import functions
 
         rows = functions.count(functions.lit(1)).alias("rows")
@@ -171,15 +172,15 @@ class LoadJob:
         return table if lines is None or lines.keeps_column else table.drop(lines.column)
 
     def _records(self, table: DataFrame) -> DataFrame:
-        """The records that are made of the input. Raises UsageError."""
+        """Convert the input to records. Raises UsageError."""
         records = as_records(self._without_mark(table), self._roles)
         if "topic" not in records.columns and "topic" not in self._options.options:
-            raise UsageError("say into which topic: --topic TOPIC, or --topic-column COL")
+            raise UsageError("no topic is set: use --topic TOPIC or --topic-column COL")
         return records
 
     @contextmanager
     def _naming_lines(self, spark: SparkSession) -> Iterator[None]:
-        """Name file and line where malformed input fails the load (the mode FAILFAST). Raises MalformedInput."""
+        """Convert the error for a malformed line in FAILFAST mode to MalformedInput, which names the file and line."""
         try:
             yield
         except (malformed.MalformedInput, UsageError):
@@ -192,8 +193,8 @@ class LoadJob:
             if not first:
                 raise
             raise malformed.MalformedInput(
-                f"malformed line in {first[0]} (with --option mode=PERMISSIVE such lines are loaded as far as they can "
-                "be parsed, with DROPMALFORMED they are left out)"
+                f"malformed line in {first[0]} (--option mode=PERMISSIVE loads the parts of such lines that can be "
+                "parsed, DROPMALFORMED drops the lines)"
             ) from error
 
 
@@ -202,7 +203,7 @@ def _columns(table: DataFrame) -> str:
 
 
 def file_sizes(table: DataFrame) -> list[int]:
-    """Of the files that are read, as far as they are on this machine."""
+    """Return the sizes of the input files that are on this machine."""
     paths = (urlsplit(uri) for uri in table.inputFiles())
     local = (unquote(path.path) for path in paths if path.scheme in ("", "file"))
     return [os.path.getsize(path) for path in local if os.path.isfile(path)]

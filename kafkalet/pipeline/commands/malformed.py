@@ -1,10 +1,10 @@
-"""Lines of CSV and JSON input that cannot be parsed: counted while they are loaded, and named by file and line.
+"""Count malformed lines of CSV and JSON input during a load, and report the first ones by file and line number.
 
-In the mode PERMISSIVE, which is Spark's default, Spark loads what it can of a malformed line (the columns of CSV that
-are there; of JSON, nulls) and says nothing. DROPMALFORMED leaves the line out, FAILFAST fails. Here input is read in
-PERMISSIVE whatever of the first two was chosen, with the column in which Spark puts the text of malformed lines: it
-tells them apart, and is counted by the query that loads them. Spark knows no line numbers. Where there are malformed
-lines, the files are read once more as text, to number the first of them.
+In PERMISSIVE mode, the default, Spark silently loads what it can parse of a malformed line: the columns of CSV that are
+present, nulls for JSON. DROPMALFORMED drops the line, and FAILFAST fails. For both PERMISSIVE and DROPMALFORMED, the
+input is read in PERMISSIVE mode with a column for the text of malformed lines, which identifies them and is counted by
+the same query that loads them. Spark does not provide line numbers, so if there are malformed lines, the files are read
+again as text to find the numbers of the first ones.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ _LOG = logging.getLogger("kafkalet.pipeline")
 FORMATS = ("csv", "json")
 MODES = ("PERMISSIVE", "DROPMALFORMED", "FAILFAST")
 SHOWN = 20
-"""How many malformed lines are named."""
+"""The maximum number of malformed lines in the log."""
 SHOWN_CHARACTERS = 120
 _COLUMN_OPTION = "columnnameofcorruptrecord"
 _DEFAULT_COLUMN = "_corrupt_record"
 
 
 class MalformedInput(Exception):
-    """A line of the input cannot be parsed, in the mode FAILFAST. The text names file and line."""
+    """A line of the input cannot be parsed, in FAILFAST mode. The message names the file and line."""
 
 
 class Line(NamedTuple):
-    """A malformed line. `number` is None where the text of the record was not found again."""
+    """A malformed line. `number` is None if the line was not found again by its text."""
 
     path: str
     number: int | None
@@ -48,7 +48,7 @@ class Line(NamedTuple):
 
 
 class Lines:
-    """The lines of CSV or JSON files, and which of them are malformed. Raises UsageError for an unknown mode."""
+    """Reads CSV or JSON files and identifies malformed lines. Raises UsageError for an unknown mode."""
 
     def __init__(self, file_format: str, options: Mapping[str, str], paths: Sequence[str]) -> None:
         self._format = file_format
@@ -56,26 +56,26 @@ class Lines:
         self._paths = list(paths)
         self.mode = self._options.get("mode", MODES[0]).strip().upper()
         if self.mode not in MODES:
-            raise UsageError(f"--option mode={self._options['mode']}: the mode is {', '.join(MODES)}")
+            raise UsageError(f"--option mode={self._options['mode']}: must be one of {', '.join(MODES)}")
         self.column = self._options.get(_COLUMN_OPTION, _DEFAULT_COLUMN)
-        """The column with the text of a malformed line; null in others."""
+        """The column with the text of a malformed line; null for other lines."""
         self.keeps_column = _COLUMN_OPTION in self._options
-        """Whether the column was asked for, and is a column of the input like others."""
+        """Whether the user named this column, so that it becomes part of the input."""
 
     def table(self, spark: SparkSession) -> DataFrame:
-        """The input; with `column`, unless the mode is FAILFAST. Raises MalformedInput."""
+        """Return the input as a table, with `column` unless the mode is FAILFAST. Raises MalformedInput."""
         if self.mode == "FAILFAST":
             return self._reader(spark, "FAILFAST").load(self._paths)
         return self._marked(spark)
 
     def is_malformed(self) -> Column:
-        """Whether a row of `table` is of a malformed line."""
+        """Return a condition for rows of `table` that come from malformed lines."""
         from pyspark.sql import functions
 
         return functions.col(f"`{self.column}`").isNotNull()
 
     def first(self, spark: SparkSession, count: int = SHOWN) -> list[Line]:
-        """The first malformed lines, in the order of files and lines."""
+        """Return the first malformed lines, sorted by file and line."""
         from pyspark.sql import functions
 
         table = self._marked(spark)
@@ -86,7 +86,7 @@ class Lines:
                 functions.col("_metadata.file_block_start").alias("block"),
                 functions.monotonically_increasing_id().alias("row"),
                 functions.col(f"`{self.column}`").alias("text"),
-                functions.struct(*others).alias("others"),  # Spark refuses a query of the column of texts alone
+                functions.struct(*others).alias("others"),  # Spark refuses queries of only the corrupt-record column
             )
             .where("text IS NOT NULL")
             .orderBy("path", "block", "row")
@@ -108,15 +108,15 @@ class Lines:
         if self.column not in schema.fieldNames():
             schema = schema.add(self.column, StringType())
         if len(schema) == 1:
-            raise MalformedInput(f"no line of {', '.join(self._paths)} can be parsed as {self._format.upper()}")
+            raise MalformedInput(f"no line in {', '.join(self._paths)} can be parsed as {self._format.upper()}")
         return reader.schema(schema).load(self._paths)
 
     def _reader(self, spark: SparkSession, mode: str) -> DataFrameReader:
-        # Where Spark parses only some columns of CSV, a line of too few or too many passes as well-formed.
+        # With column pruning, Spark accepts CSV lines with too few or too many columns as well-formed.
         return spark.read.format(self._format).options(**{"columnpruning": "false", **self._options, "mode": mode})
 
     def _numbers(self, spark: SparkSession, records: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Iterator[int]]:
-        """The numbers of the lines that these records begin with, by path and text."""
+        """Return the numbers of the first lines of these records, by path and text."""
         from pyspark.sql import functions
 
         if not records:
@@ -151,13 +151,13 @@ class Lines:
 
 
 def warn(lines: Sequence[Line], count: int, left_out: bool) -> None:
-    """Log how many malformed lines were loaded or left out, and name the first of them."""
-    what = "left out" if left_out else "loaded as far as they could be parsed"
+    """Log how many malformed lines were loaded or dropped, and list the first ones."""
+    what = "dropped" if left_out else "loaded as far as they could be parsed"
     _LOG.warning("%s malformed lines were %s", f"{count:,}", what)
     for line in lines:
         _LOG.warning("malformed: %s", line)
     if count > len(lines):
-        _LOG.warning("malformed: and %s more", f"{count - len(lines):,}")
+        _LOG.warning("malformed: %s more not shown", f"{count - len(lines):,}")
 
 
 def _first_line(text: str) -> str:
@@ -165,6 +165,6 @@ def _first_line(text: str) -> str:
 
 
 def _local(uri: str) -> str:
-    """The path of an address of a file; any other address as it is."""
+    """Return the path of a file: URI; other URIs are returned unchanged."""
     parts = urlsplit(uri)
     return unquote(parts.path) if parts.scheme == "file" else uri

@@ -1,15 +1,16 @@
-"""Which column of a table is what of a record: rows of any Spark source, as Spark's Kafka sink wants them.
+"""Map the columns of a table to the fields of records, in the form that Spark's Kafka sink expects.
 
-    key, value    one column as it is: bytes, text, or what Spark writes as text. Several: a JSON object of them, with
-                  nulls in it and times in UTC
-    timestamp     a timestamp; a date; a whole number of milliseconds since 1970; text, either such a number or
-                  ISO 8601. Where no zone is named it is that of the session: UTC, as commands start it. What is no
-                  time in any of these ways fails the load; null is the time of the load
-    headers       array<struct<key,value>>, a map, or a struct, whose fields that are null are left out
-    partition     a whole number
+    key, value    a single column as is: binary, string, or cast to string. Several columns become a JSON object with
+                  nulls included and times in UTC
+    timestamp     a timestamp; a date; an integer number of milliseconds since 1970; text with such a number or in
+                  ISO 8601. Times without a zone are in that of the session, which the commands set to UTC. Anything
+                  else fails the load; null means the time of the load
+    headers       array<struct<key,value>>, a map, or a struct, whose null fields are omitted
+    partition     an integer
 
-A column that is named for one thing is not part of the value, unless it is named for that as well. With nothing
-named, a table of the columns of records (`key`, `value`, `offset`, ... and the `date` of a dump's folders) is one.
+A column that is mapped to another field is not part of the value unless it is also named for the value. If no column is
+mapped and the table has only columns of records (`key`, `value`, `offset`, ... and `date` as in a dump), it is loaded
+as is.
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 RECORD = ("key", "value", "headers", "timestamp", "topic", "partition")
-"""What a record is made of, and what its columns are called in a table of records."""
+"""The fields of a record, and the names of their columns in a table of records."""
 BESIDE = frozenset(
     {"offset", "timestampType", "date", "month", "year", "baseOffset", "codec", "producerId", "producerEpoch"}
 ) | frozenset({"baseSequence", "transactional", "control", "leaderEpoch"})
-"""What such a table may have besides, and a new log gives anew."""
+"""Further columns that a table of records may have. They are ignored, because a new log assigns them again."""
 _JSON = {"timeZone": "UTC", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSXXX", "ignoreNullFields": "false"}
 _HEADERS = "array<struct<key:string,value:binary>>"
 
 
 class Roles(NamedTuple):
-    """The columns that were named for what a record is made of. Of `value`, empty means all others."""
+    """The columns that are mapped to each field of a record. An empty `value` means all remaining columns."""
 
     key: tuple[str, ...] = ()
     value: tuple[str, ...] = ()
@@ -50,20 +51,20 @@ class Roles(NamedTuple):
 
 
 def are_records(columns: Sequence[str]) -> bool:
-    """Whether a table of these columns is one of records."""
+    """Return whether a table with these columns is a table of records."""
     return "value" in columns and set(columns) <= {*RECORD, *BESIDE}
 
 
 def as_records(table: DataFrame, roles: Roles) -> DataFrame:
-    """The table in the columns of RECORD, as far as there is something for them. Raises UsageError."""
+    """Convert a table to columns of RECORD, without those that nothing is mapped to. Raises UsageError."""
     for name in roles.named:
         if name not in table.columns:
-            raise UsageError(f"there is no column {name}; there are {', '.join(table.columns)}")
+            raise UsageError(f"unknown column {name}; the columns are {', '.join(table.columns)}")
     if not roles.named and are_records(table.columns):
         return table.select(*(name for name in RECORD if name in table.columns))
     value = roles.value or tuple(name for name in table.columns if name not in roles.named)
     if not value:
-        raise UsageError("no column is left for the value; name one by --value")
+        raise UsageError("no column is left for the value; set --value")
     found = {"value": _text(table, value)}
     if roles.key:
         found["key"] = _text(table, roles.key)
@@ -83,7 +84,7 @@ def _type(table: DataFrame, name: str) -> DataType:
 
 
 def _column(name: str) -> Column:
-    """A column by its whole name, though it may have dots in it."""
+    """Return a column by its full name, which may contain dots."""
     from pyspark.sql import functions
 
     return functions.col(f"`{name.replace('`', '``')}`")
@@ -109,7 +110,7 @@ def _timestamp(table: DataFrame, name: str) -> Column:
         return functions.timestamp_millis(column.cast("long"))
     if kind == "string":
         return functions.coalesce(functions.timestamp_millis(column.try_cast("long")), column.cast("timestamp"))
-    raise UsageError(f"the column {name} is {_type(table, name).simpleString()}, which is no time")
+    raise UsageError(f"the column {name} has type {_type(table, name).simpleString()}, not a time")
 
 
 def _headers(table: DataFrame, name: str) -> Column:
@@ -127,4 +128,4 @@ def _headers(table: DataFrame, name: str) -> Column:
         return kept.cast(_HEADERS)
     if kind.typeName() == "array":
         return column.cast(_HEADERS)
-    raise UsageError(f"the column {name} is {kind.simpleString()}, which is no array, map or struct of headers")
+    raise UsageError(f"the column {name} has type {kind.simpleString()}, not an array, map or struct of headers")

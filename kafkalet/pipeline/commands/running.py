@@ -1,4 +1,4 @@
-"""What a command works with while it runs: Spark once it is needed, a place for its results, its progress."""
+"""The environment of a running command: its Spark session, its output and its progress."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Running:
-    """The surroundings of one command. A session that somebody else made is used, and left running."""
+    """The environment of one command. An existing Spark session is used and not stopped."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class Running:
 
     @property
     def spark(self) -> SparkSession:
-        """The session; it is started when it is asked for. Raises SparkMissing."""
+        """The Spark session, which is started on first use. Raises SparkMissing."""
         if self._spark is None:
             from pyspark.sql import SparkSession
 
@@ -46,17 +46,17 @@ class Running:
         return self._spark
 
     def progress(self, what: str, expected: ExpectedWork = ExpectedWork()) -> Progress:  # noqa: B008 - an immutable value
-        """Shows how far the jobs are that this thread starts while the `with` lasts."""
+        """Return a context manager that reports the progress of the jobs that this thread starts in it."""
         status = SparkStatus(self.spark, f"kafkalet pipeline {what}")
         return Progress(status, what, style_of(self._progress, sys.stderr), expected, clock=self.clock)
 
     def say(self, text: str) -> None:
-        """A result, on stdout."""
+        """Write a result to stdout."""
         output = self._output if self._output is not None else sys.stdout
         output.write(text if text.endswith("\n") else text + "\n")
         output.flush()
 
     def close(self) -> None:
-        """Stop the session that was started here."""
+        """Stop the session if it was started here."""
         if self._is_ours and self._spark is not None:
             self._spark.stop()

@@ -43,8 +43,8 @@ def test_what_is_not_told_is_the_default() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--option", "mode=PERMISSIVE"], "--option mode: an audit takes only those of the connection"),
-        (["--timestamps", "-1"], "--timestamps -1: not a number from 0 up"),
+        (["--option", "mode=PERMISSIVE"], "--option mode: audit accepts only client properties"),
+        (["--timestamps", "-1"], "--timestamps -1: must be 0 or more"),
     ],
 )
 def test_what_cannot_be_is_refused(arguments: list[str], words: str) -> None:
@@ -59,7 +59,7 @@ def test_a_plan_needs_no_spark(logs: Path) -> None:
     shown = output.getvalue()
     assert shown.splitlines()[0].split() == ["topic", "partition", "segments", "splits", "bytes"]
     assert shown.splitlines()[1].split()[:4] == ["a", "0", "1", "1"]
-    assert "timestamps asked  20 of h:1" in shown
+    assert "timestamp lookups  20 of h:1" in shown
 
 
 def test_an_audit_that_agrees_ends_with_0(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_plan_names_what_cannot_be_read(logs: Path, tmp_path: Path) -> None:
     segment.symlink_to("/nowhere")
     output = io.StringIO()
     prepare(parse(["audit", str(copy)], "p")).dry_run(Running(output=output))
-    assert f"cannot be read: a-0: {segment}: it is a link to /nowhere, which does not exist" in output.getvalue()
+    assert f"unreadable: a-0: {segment}: it is a link to /nowhere, which does not exist" in output.getvalue()
 
 
 def test_one_that_does_not_ends_with_1_and_says_where(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:

@@ -42,8 +42,8 @@ def test_a_broker_may_be_read() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "nothing to read is given"),
-        (["/d", "--bootstrap", "h:1"], "both given"),
+        ([], "no input is set"),
+        (["/d", "--bootstrap", "h:1"], "both a directory and"),
         (["/d", "--isolation-level", "none"], "isolationLevel must be one of"),
         (["/d", "--compression", "brotli"], "compression of parquet must be one of"),
     ],
@@ -104,5 +104,5 @@ def test_a_run_says_what_it_did_and_the_next_that_nothing_is_new(
     assert job.run(Running(spark=spark, output=output)) == 0
     assert job.run(Running(spark=spark, output=output)) == 0
     first, second = output.getvalue().splitlines()
-    assert first.startswith(f"dumped 30 records of 1 partitions to {tmp_path}: 1 files, ")
-    assert second == f"nothing new for {tmp_path}"
+    assert first.startswith(f"dumped 30 records from 1 partitions to {tmp_path}: 1 files, ")
+    assert second == f"no new records for {tmp_path}"

@@ -73,8 +73,8 @@ def test_what_the_input_is(
 @pytest.mark.parametrize(
     ("inputs", "file_format", "words"),
     [
-        (["a.xlsx"], None, r"say what a\.xlsx is: --from parquet"),
-        ([], None, "say what the input is"),
+        (["a.xlsx"], None, r"cannot tell what format a\.xlsx is: use --from parquet"),
+        ([], None, "cannot tell what format the input is"),
         (["a", "b"], "table", "takes the name of one table"),
     ],
 )
@@ -110,7 +110,7 @@ def test_what_cannot_be_is_refused_before_anything_starts() -> None:
 
 def test_the_topic_has_to_be_said(spark: "SparkSession", tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text(FLIGHTS)
-    with pytest.raises(UsageError, match="say into which topic"):
+    with pytest.raises(UsageError, match="no topic is set"):
         job(str(tmp_path / "x.csv"), "--data-dir", str(tmp_path / "d")).run(Running(spark=spark))
 
 

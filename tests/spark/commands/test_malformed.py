@@ -53,7 +53,7 @@ def test_malformed_lines_of_csv_are_loaded_and_named(
     path = written(tmp_path / "in.csv", CSV)
     with caplog.at_level(logging.WARNING, "kafkalet.pipeline"):
         loaded = Loaded(spark, tmp_path, path, "--value", "id,name")
-    assert loaded.summary == "loaded 5 records, 3 of malformed lines"
+    assert loaded.summary == "loaded 5 records, 3 from malformed lines"
     assert loaded.values[1] == '{"id":"2","name":null}'
     assert [record.getMessage() for record in caplog.records] == [
         "3 malformed lines were loaded as far as they could be parsed",
@@ -68,7 +68,7 @@ def test_malformed_lines_are_counted_once_when_the_order_of_timestamps_is_looked
 ) -> None:
     text = CSV.replace("\n2\n", "\n2,2013-01-01T05:30:00Z\n")
     loaded = Loaded(spark, tmp_path, written(tmp_path / "in.csv", text), "--timestamp", "at")
-    assert loaded.summary == "loaded 5 records, 3 of malformed lines"
+    assert loaded.summary == "loaded 5 records, 3 from malformed lines"
 
 
 def test_malformed_lines_of_csv_are_left_out(
@@ -76,7 +76,7 @@ def test_malformed_lines_of_csv_are_left_out(
 ) -> None:
     path = written(tmp_path / "in.csv", CSV)
     loaded = Loaded(spark, tmp_path, path, "--value", "name", "--option", "mode=dropmalformed")
-    assert loaded.summary == "loaded 2 records; 3 malformed lines were left out"
+    assert loaded.summary == "loaded 2 records; dropped 3 malformed lines"
     assert loaded.values == ["a", "c"]
     assert f"malformed: {path}, line 3: 2" in caplog.text
 
@@ -98,7 +98,7 @@ def test_malformed_lines_of_json_are_named_and_no_column_is_added(
 ) -> None:
     path = written(tmp_path / "in.jsonl", JSON)
     loaded = Loaded(spark, tmp_path, path)
-    assert loaded.summary == "loaded 4 records, 2 of malformed lines"
+    assert loaded.summary == "loaded 4 records, 2 from malformed lines"
     assert loaded.values[:2] == ['{"id":1,"name":"a"}', '{"id":null,"name":null}']
     assert f'malformed: {path}, line 2: {{"id":2,' in caplog.text
     assert f"malformed: {path}, line 4: nonsense" in caplog.text
@@ -138,12 +138,12 @@ def test_lines_are_numbered_in_every_file_and_in_files_that_are_read_by_several_
 def test_only_the_first_malformed_lines_are_named(caplog: pytest.LogCaptureFixture) -> None:
     malformed.warn([Line("/in.csv", 7, "x" * 200)], 1001, left_out=True)
     assert [record.getMessage() for record in caplog.records] == [
-        "1,001 malformed lines were left out",
+        "1,001 malformed lines were dropped",
         f"malformed: /in.csv, line 7: {'x' * malformed.SHOWN_CHARACTERS}...",
-        "malformed: and 1,000 more",
+        "malformed: 1,000 more not shown",
     ]
 
 
 def test_unknown_mode_is_refused() -> None:
-    with pytest.raises(UsageError, match="the mode is PERMISSIVE, DROPMALFORMED, FAILFAST"):
+    with pytest.raises(UsageError, match="must be one of PERMISSIVE, DROPMALFORMED, FAILFAST"):
         Lines("csv", {"MODE": "sloppy"}, ["a"])

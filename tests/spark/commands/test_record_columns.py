@@ -172,7 +172,7 @@ def test_no_timestamp_stays_none(spark: "SparkSession") -> None:
 def test_what_is_no_time_fails(spark: "SparkSession") -> None:
     with pytest.raises(Exception, match="CAST_INVALID_INPUT"):
         records(spark, "select 'v' as v, 'noon' as at", Roles(timestamp="at"))
-    with pytest.raises(UsageError, match="the column at is boolean, which is no time"):
+    with pytest.raises(UsageError, match="the column at has type boolean, not a time"):
         records(spark, "select 'v' as v, true as at", Roles(timestamp="at"))
 
 
@@ -191,7 +191,7 @@ def test_what_headers_may_be(spark: "SparkSession", expression: str, headers: li
 
 
 def test_what_is_no_headers_is_refused(spark: "SparkSession") -> None:
-    with pytest.raises(UsageError, match="the column h is int, which is no array, map or struct of headers"):
+    with pytest.raises(UsageError, match="the column h has type int, not an array, map or struct of headers"):
         records(spark, "select 'v' as v, 1 as h", Roles(headers="h"))
 
 
@@ -214,7 +214,7 @@ def test_it_is_a_table_like_any_other_when_something_is_named(spark: "SparkSessi
 
 
 def test_a_column_that_is_not_there_is_named(spark: "SparkSession") -> None:
-    with pytest.raises(UsageError, match="there is no column nope; there are a, b"):
+    with pytest.raises(UsageError, match="unknown column nope; the columns are a, b"):
         records(spark, "select 1 as a, 2 as b", Roles(key=("nope",)))
 
 

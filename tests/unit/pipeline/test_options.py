@@ -106,7 +106,7 @@ def test_durations_have_units(text: str, ms: int) -> None:
     ("texts", "name"),
     [
         ({}, "load"),
-        ({"path": "/l", "kafka.bootstrap.servers": "h:1", "subscribe": "a"}, "both given"),
+        ({"path": "/l", "kafka.bootstrap.servers": "h:1", "subscribe": "a"}, "both a directory and"),
         ({"kafka.bootstrap.servers": "h:1"}, "one of"),
         ({"path": "/l", "subscribe": "a", "subscribePattern": "a"}, "only one"),
         ({"path": "/l", "subscribe": " , "}, "subscribe"),

@@ -29,23 +29,23 @@ def test_a_java_that_is_new_enough_will_do(tmp_path: Path, monkeypatch: pytest.M
 )
 def test_an_old_java_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, release: str) -> None:
     monkeypatch.setenv("JAVA_HOME", java(tmp_path, version))
-    assert session.missing() == f"Spark needs Java 17 or newer, and {tmp_path}/bin/java is Java {release}."
+    assert session.missing() == f"Spark requires Java 17 or newer, but {tmp_path}/bin/java is Java {release}."
 
 
 def test_no_java_is_said_in_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert session.missing() == "Spark needs Java 17 or newer, and there is no `java` on the path."
+    assert session.missing() == "Spark requires Java 17 or newer, but there is no `java` on the PATH."
 
 
 def test_a_java_that_does_not_run_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    assert session.missing() == f"Spark needs Java 17 or newer, and {tmp_path}/bin/java does not run."
+    assert session.missing() == f"Spark requires Java 17 or newer, but {tmp_path}/bin/java does not run."
 
 
 def test_without_the_extra_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "pyarrow" else object())
-    assert session.missing() == "The pipeline needs pyarrow: pip install 'kafkalet[spark]'."
+    assert session.missing() == "The pipeline requires pyarrow: pip install 'kafkalet[spark]'."
 
 
 def test_no_session_is_started_in_vain(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,7 +106,7 @@ def test_the_source_is_told_of_a_broker_and_its_client() -> None:
 
 @pytest.mark.parametrize("text", ["a", "=b", " =b"])
 def test_what_is_no_pair_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match=r"--conf .*: not K=V"):
+    with pytest.raises(UsageError, match=r"--conf .*: must have the form K=V"):
         pairs("--conf", [text])
 
 
